@@ -65,7 +65,7 @@ fn main() {
         }
     }
     if !wrong.is_empty() {
-        println!("outside of what is promised:\n{}", wrong.join("\n"));
+        println!("outside of the promised bounds:\n{}", wrong.join("\n"));
         std::process::exit(1);
     }
 }

@@ -945,8 +945,8 @@ pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String
         .map(|(name, above)| format!("{name} {above:.0} %"))
         .collect();
     text.push_str(&format!(
-        "\nOf {lines} lines {wide} are more than 1.15 times as wide as the narrowest that holds there, at most {most:.2} times. The most \
-         lower ends above the truth that the others have in any line: {}.\n",
+        "\nIn {wide} of {lines} rows, the interval is more than 1.15 times as wide as that of the narrowest method that holds there, at most \
+         {most:.2} times. The highest share of lower ends above the truth in any row, for each other method: {}.\n",
         above.join(", ")
     ));
     text

@@ -2,7 +2,7 @@
 
 Usage: engine.py BINARY HumanEval.jsonl [PROGRAMS-A-TASK]. Works in a temporary folder and prints Markdown tables.
 
-Everything of a table is measured in one run, in turns, so that the ratios hold on a machine whose speed drifts. CPU is that of
+Everything of a table is measured in one run, alternating, so that the ratios are valid on a machine whose speed varies. CPU is that of
 all processes together, also of those that ended unwatched: it is read from a cgroup (v1 cpuacct or v2) where one can be made,
 else from what the kernel adds up for waited-for children, which is then said.
 """
@@ -167,8 +167,8 @@ def yardstick(meter, folder, program, paths, *argv, workers=2):
 
 def table(title, programs, names, rounds, base):
     """Medians over rounds, a row a contender; ratios to `base`'s figures of the same round."""
-    print(f"\n**{title}** ({programs:,} programs, {ROUNDS} rounds in turns, medians)\n")
-    print("| | CPU ms a program | wall ms a program | CPU / bare fork | wall / bare fork | CPU / plain | wall / plain |")
+    print(f"\n**{title}** ({programs:,} programs, {ROUNDS} alternating rounds, medians)\n")
+    print("| Programs | CPU ms per program | wall ms per program | CPU / bare fork | wall / bare fork | CPU / plain | wall / plain |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for i, name in enumerate(names):
         wall = statistics.median(r[i][0] for r in rounds) * 1000 / programs
@@ -212,8 +212,8 @@ def humaneval(meter, folder):
 
 
 def calls(meter, folder):
-    print(f"\n**Calls of a function** ({CALLS_ROUNDS} runs in turns: median, worst)\n")
-    print("| workers | calls a program | programs | wall ms a program | wall / bare fork | CPU / bare fork | wall us a further call |")
+    print(f"\n**Calls of a function** ({CALLS_ROUNDS} alternating runs: median, worst)\n")
+    print("| workers | calls per program | programs | wall ms per program | wall / bare fork | CPU / bare fork | wall us per additional call |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for workers in (1, 2):
         rounds = {count: [] for count in CALLS}

@@ -122,7 +122,7 @@ def recorded(folder):
 
 
 def interpreter(folder):
-    """Trivial programs one after the other, against as many plain interpreters, in turns."""
+    """Trivial programs one after the other, alternating with as many plain interpreters."""
     cases = [{"id": f"p{n}", "input": "x"} for n in range(PROGRAMS)]
 
     def prepare(name, grader, output):
@@ -149,11 +149,11 @@ def interpreter(folder):
     per = 1000 / PROGRAMS
     ours = [(best(sandboxed) - best(bare)) * per, (median(sandboxed) - median(bare)) * per]
     theirs = [min(plain) * per, statistics.median(plain) * per]
-    how = f"mean of {PROGRAMS}, 5 rounds in turns"
+    how = f"mean of {PROGRAMS}, 5 alternating rounds"
     return [
         ("One program in the sandbox, one worker", *[f"{ms:.1f} ms" for ms in ours], f"{how}, without the run's own start"),
         ("A plain `python3 -I -S -c`", *[f"{ms:.1f} ms" for ms in theirs], f"{how}, the same interpreter"),
-        ("What the sandbox adds to a start", *[f"{a - b:+.1f} ms" for a, b in zip(ours, theirs)], "the difference"),
+        ("Time that the sandbox adds to a start", *[f"{a - b:+.1f} ms" for a, b in zip(ours, theirs)], "the difference"),
     ]
 
 
@@ -176,7 +176,7 @@ def humaneval(folder):
             f"HumanEval, {len(tasks)} canonical solutions, all pass",
             f"{best(runs):.1f} s",
             f"{median(runs):.1f} s",
-            f"{best(runs) / len(tasks) * 1000:.0f} ms a task; the harness's own peak {megabytes(runs):.0f} MB; 3 runs",
+            f"{best(runs) / len(tasks) * 1000:.0f} ms per task; the harness's own peak {megabytes(runs):.0f} MB; 3 runs",
         )
     ]
 
@@ -186,7 +186,7 @@ def main():
     cores = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
     print(f"{version}, {platform.system()} {platform.release()}, {cores} cores, Python {platform.python_version()}, load {load:.1f}\n")
-    print("| What | Best | Median | How |")
+    print("| Measurement | Best | Median | Details |")
     print("| --- | --- | --- | --- |")
     for measure in (start_up, validation, recorded, interpreter, humaneval):
         with tempfile.TemporaryDirectory() as folder:

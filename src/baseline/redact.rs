@@ -16,22 +16,25 @@ const ANYTHING: &str = r"[\s\S]+";
 pub enum RedactError {
     #[error("the pattern `{pattern}` of `baselines.redact` does not compile: {reason}")]
     Pattern { pattern: String, reason: String },
-    #[error("{path}: `{pattern}` gave up on this text: {reason}")]
+    #[error("{path}: `{pattern}` could not be matched against this text: {reason}")]
     GaveUp {
         path: String,
         pattern: String,
         reason: String,
     },
-    #[error("{path}: `{pattern}` asks for {placeholder} here, which does not accept the text")]
+    #[error(
+        "{path}: `{pattern}` writes {placeholder} here, but that matcher does not accept the text"
+    )]
     Placeholder {
         path: String,
         pattern: String,
         placeholder: String,
     },
-    #[error("{path}: the text and what was cut from it make no pattern that accepts it: {reason}")]
+    #[error("{path}: no pattern could be built that accepts the redacted text: {reason}")]
     Unusable { path: String, reason: String },
     #[error(
-        "{path}: a secret was cut out of a key, for which no matcher can stand; leave the field out of the output"
+        "{path}: a secret was redacted in a key, and a matcher can't replace a key; remove the field from the \
+             output"
     )]
     Key { path: String },
 }
@@ -244,7 +247,7 @@ impl RedactionWalk<'_> {
         }
         let reason = match CompiledPattern::compile(&whole(&pattern), RegexFlags::default()) {
             Err(error) => error.to_string(),
-            Ok(_) => "its parts match alone, but not together".to_owned(),
+            Ok(_) => "its parts match separately, but not together".to_owned(),
         };
         Err(RedactError::Unusable {
             path: self.path(),
@@ -334,7 +337,7 @@ mod tests {
         let key = none
             .written(&json!({"a": {"x[redacted]": 1}}), true)
             .unwrap_err();
-        assert_snapshot!(key, @r#"a["x[redacted]"]: a secret was cut out of a key, for which no matcher can stand; leave the field out of the output"#);
+        assert_snapshot!(key, @r#"a["x[redacted]"]: a secret was redacted in a key, and a matcher can't replace a key; remove the field from the output"#);
     }
 
     #[test]
@@ -357,8 +360,8 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        assert_snapshot!(why("v.*", "{{any_uuid}}", "v12"), @"a[0]: `v.*` asks for {{any_uuid}} here, which does not accept the text");
-        assert_snapshot!(why("(?P<n>b)(?P=n)", "{{any_string}}", "bb1bb"), @"a[0]: the text and what was cut from it make no pattern that accepts it: Invalid group name in back reference: n");
+        assert_snapshot!(why("v.*", "{{any_uuid}}", "v12"), @"a[0]: `v.*` writes {{any_uuid}} here, but that matcher does not accept the text");
+        assert_snapshot!(why("(?P<n>b)(?P=n)", "{{any_string}}", "bb1bb"), @"a[0]: no pattern could be built that accepts the redacted text: Invalid group name in back reference: n");
         let broken = [Redaction {
             pattern: "a(".to_owned(),
             placeholder: String::new(),

@@ -45,7 +45,7 @@ pub enum ScoresError {
         path: PathBuf,
         broken: Box<BrokenScores>,
     },
-    #[error("{} holds the scores of suite `{suite}` against target `{target}`", .path.display())]
+    #[error("{} contains the scores of suite `{suite}` against target `{target}`", .path.display())]
     Other {
         path: PathBuf,
         suite: String,
@@ -53,9 +53,7 @@ pub enum ScoresError {
     },
     #[error("no scores of suite `{suite}` against target `{target}` are pending")]
     NoPending { suite: String, target: String },
-    #[error(
-        "the pending scores were captured beside other accepted ones than those that are there now"
-    )]
+    #[error("the accepted scores changed after the pending ones were captured")]
     AtOdds,
     #[error("the score baseline can't be read at `{rev}`: {source}")]
     Git { rev: String, source: GitError },
@@ -66,19 +64,19 @@ impl ScoresError {
     pub fn hint(&self) -> Option<String> {
         match self {
             ScoresError::Busy { .. } => Some(format!(
-                "it still was after {} s: wait for it, or end it",
+                "it was still writing after {} s: wait for it, or stop it",
                 LONGEST_WAIT.as_secs()
             )),
             ScoresError::Broken { broken, .. } => broken.hint(),
             ScoresError::Other { .. } => {
-                Some("it was renamed or edited by hand: capture it again".to_owned())
+                Some("the file was renamed or edited: capture it again".to_owned())
             }
             ScoresError::NoPending { .. } => Some(
-                "`eval-harness baseline capture --scores --run latest` makes them pending"
+                "`eval-harness baseline capture --scores --run latest` captures pending scores"
                     .to_owned(),
             ),
             ScoresError::AtOdds => {
-                Some("capture again and look at the difference, or accept with --force".to_owned())
+                Some("capture again and check the difference, or accept with --force".to_owned())
             }
             ScoresError::Git { source, .. } => source.hint(),
             ScoresError::Io { .. } => None,
@@ -305,7 +303,7 @@ impl ScoreStore {
         match path.metadata() {
             Ok(file) if file.len() > LARGEST => {
                 return Err(fail(io::Error::other(
-                    "it is larger than any score baseline",
+                    "it is too large for a score baseline",
                 )));
             }
             _ => {}
@@ -318,7 +316,8 @@ impl ScoreStore {
     }
 
     fn lock(&self) -> Result<FolderLock, ScoresError> {
-        std::fs::create_dir_all(&self.dir).map_err(|source| self.io("make the folder", source))?;
+        std::fs::create_dir_all(&self.dir)
+            .map_err(|source| self.io("create the folder", source))?;
         let held = lock(&self.dir, LONGEST_WAIT).map_err(|why| match why {
             NoLock::Busy(_) => ScoresError::Busy {
                 dir: self.dir.clone(),

@@ -243,7 +243,7 @@ fn scores_of_another_suite_under_this_name_are_refused_and_listed_apart() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.ends_with("holds the scores of suite `Other` against target `solver`"),
+        error.ends_with("contains the scores of suite `Other` against target `solver`"),
         "{error}"
     );
     assert!(store.of_suite("My suite").unwrap().is_empty());

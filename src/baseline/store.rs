@@ -38,21 +38,21 @@ pub enum StoreError {
     #[error("there is no pending baseline of `{id}`")]
     NoPending { id: String },
     /// The accepted output is another than the one that the pending one was captured against.
-    #[error(
-        "the pending baseline of `{id}` was captured against another accepted output than the one that is there now"
-    )]
+    #[error("the accepted output of `{id}` changed after the pending baseline was captured")]
     AtOdds { id: String },
     /// The pending baseline is not the one that was looked at.
-    #[error("`{id}` was captured again meanwhile: what is pending now is not what was shown")]
+    #[error(
+        "`{id}` was captured again in the meantime: its pending baseline differs from the one that was shown"
+    )]
     Replaced { id: String },
     #[error("the baseline of `{id}` cannot be read: {broken}")]
     Broken { id: String, broken: Box<BrokenFile> },
-    #[error("the output of `{id}` cannot be kept: {why}")]
+    #[error("the output of `{id}` cannot be stored: {why}")]
     Unfit { id: String, why: String },
 }
 
 fn by(process: Option<u32>) -> String {
-    process.map_or_else(String::new, |process| format!(" (number {process})"))
+    process.map_or_else(String::new, |process| format!(" (PID {process})"))
 }
 
 impl StoreError {
@@ -60,7 +60,7 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Busy { .. } => Some(format!(
-                "it still was after {} s: wait for it, or end it",
+                "it was still writing after {} s: wait for it, or stop it",
                 LONGEST_WAIT.as_secs()
             )),
             StoreError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -72,7 +72,7 @@ impl StoreError {
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
                 ) =>
             {
-                Some("is the folder yours to write in?".to_owned())
+                Some("check that you may write to the folder".to_owned())
             }
             StoreError::Io { source, .. }
                 if matches!(
@@ -80,15 +80,15 @@ impl StoreError {
                     io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory
                 ) =>
             {
-                Some("a file stands where the folder should be".to_owned())
+                Some("a file exists where the folder should be".to_owned())
             }
             StoreError::NoPending { .. } => {
-                Some("`eval-harness baseline capture` makes one".to_owned())
+                Some("`eval-harness baseline capture` captures one".to_owned())
             }
             StoreError::AtOdds { .. } => {
-                Some("capture again and look at the difference, or accept with --force".to_owned())
+                Some("capture again and check the difference, or accept with --force".to_owned())
             }
-            StoreError::Replaced { .. } => Some("look at it again; nothing was changed".to_owned()),
+            StoreError::Replaced { .. } => Some("review it again; nothing was changed".to_owned()),
             StoreError::Broken { broken, .. } => broken
                 .problems
                 .iter()
@@ -321,11 +321,11 @@ impl BaselineStore {
 
     pub(super) fn lock_within(&self, longest: Duration) -> Result<LockedStore<'_>, StoreError> {
         if !matches!(self.folder, BaselineFolder::Disk(_)) {
-            return Err(self.io("write at a revision to")(
+            return Err(self.io("write to a revision in")(
                 io::ErrorKind::Unsupported.into(),
             ));
         }
-        std::fs::create_dir_all(&self.dir).map_err(self.io("make the folder"))?;
+        std::fs::create_dir_all(&self.dir).map_err(self.io("create the folder"))?;
         let held = lock(&self.dir, longest).map_err(|why| match why {
             NoLock::Busy(holder) => StoreError::Busy {
                 dir: self.dir.clone(),

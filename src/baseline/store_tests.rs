@@ -123,7 +123,7 @@ fn a_baseline_is_captured_accepted_and_removed() {
     );
     assert_eq!(output(store.accepted("a/b")), Some(json!({"x": 1})));
     assert_eq!(names(store.dir()), "a%2Fb.yaml");
-    insta::assert_snapshot!(why(store.lock().expect("a lock").accept("a/b", true)), @"there is no pending baseline of `a/b` | `eval-harness baseline capture` makes one");
+    insta::assert_snapshot!(why(store.lock().expect("a lock").accept("a/b", true)), @"there is no pending baseline of `a/b` | `eval-harness baseline capture` captures one");
 }
 
 /// Between a look and a decision another capture may come in.
@@ -135,7 +135,7 @@ fn only_what_was_shown_is_decided_on() {
     let shown = store.pending("e").expect("fine").expect("there");
     capture(&store, "e", json!(2), 100);
     let lock = store.lock().expect("a lock");
-    insta::assert_snapshot!(why(lock.accept_shown(&shown, true)), @"`e` was captured again meanwhile: what is pending now is not what was shown | look at it again; nothing was changed");
+    insta::assert_snapshot!(why(lock.accept_shown(&shown, true)), @"`e` was captured again in the meantime: its pending baseline differs from the one that was shown | review it again; nothing was changed");
     assert!(matches!(
         lock.reject_shown(&shown),
         Err(StoreError::Replaced { .. })
@@ -206,7 +206,7 @@ fn what_nobody_could_read_is_not_kept() {
         .lock()
         .expect("a lock")
         .write_pending(&captured("e", nested(128)), 1 << 20);
-    insta::assert_snapshot!(why(refused), @"the output of `e` cannot be kept: recursion limit exceeded at line 1 column 128");
+    insta::assert_snapshot!(why(refused), @"the output of `e` cannot be stored: recursion limit exceeded at line 1 column 128");
     assert_eq!(
         output(store.pending("e")),
         Some(nested(127)),
@@ -225,13 +225,12 @@ fn what_was_accepted_in_the_meantime_is_not_overwritten() {
     )
     .expect("a file");
     let lock = store.lock().expect("a lock");
-    insta::assert_snapshot!(why(lock.accept("e", false)), @"the pending baseline of `e` was captured against another accepted output than the one that is there now | capture again and look at the difference, or accept with --force");
+    insta::assert_snapshot!(why(lock.accept("e", false)), @"the accepted output of `e` changed after the pending baseline was captured | capture again and check the difference, or accept with --force");
     assert_eq!(output(store.accepted("e")), Some(json!(7)));
     std::fs::write(dir.path().join("b/e.yaml"), "<<<<<<< HEAD\n").expect("a file");
-    assert!(
-        why(lock.accept("e", false))
-            .contains("a merge that is not finished left its marks here | edit the file")
-    );
+    assert!(why(lock.accept("e", false)).contains(
+        "this file contains the conflict markers of an unfinished merge | edit the file"
+    ));
     lock.accept("e", true).expect("forced");
     assert_eq!(output(store.accepted("e")), Some(json!(1)));
     drop(lock);
@@ -250,7 +249,7 @@ fn what_was_accepted_in_the_meantime_is_not_overwritten() {
         "format_version: 1\neval_id: e\n",
     )
     .expect("a file");
-    insta::assert_snapshot!(why(lock.accept("e", true)).replace(&dir.path().display().to_string(), "DIR"), @"the baseline of `e` cannot be read: b/e.pending.yaml:1:1: the baseline has no output to compare with | write `output: ...`, or capture it anew with `eval-harness baseline capture`");
+    insta::assert_snapshot!(why(lock.accept("e", true)).replace(&dir.path().display().to_string(), "DIR"), @"the baseline of `e` cannot be read: b/e.pending.yaml:1:1: the baseline has no output to compare with | write `output: ...`, or capture it again with `eval-harness baseline capture`");
     assert_eq!(output(store.accepted("e")), Some(json!(2)));
 }
 
@@ -323,9 +322,7 @@ fn every_state_that_a_killed_accept_leaves_is_finished_by_the_next() {
                         .and_then(|p| p.hint.clone())
                         .unwrap_or_default();
                     assert!(
-                        hint.starts_with(
-                            "an accept that was cut off is finished by accepting again"
-                        ),
+                        hint.starts_with("if an accept was interrupted, accept again"),
                         "{hint}"
                     );
                 }
@@ -363,11 +360,11 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     let store = BaselineStore::new(dir.path().to_owned());
     let held = store.lock().expect("a lock");
     let told = why(store.lock_within(Duration::from_millis(50)));
-    let me = format!(" (number {})", std::process::id());
+    let me = format!(" (PID {})", std::process::id());
     let told = told
         .replace(&me, "")
         .replace(&dir.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(told, @"another process is writing in DIR | it still was after 10 s: wait for it, or end it");
+    insta::assert_snapshot!(told, @"another process is writing in DIR | it was still writing after 10 s: wait for it, or stop it");
     drop(held);
     assert!(store.lock_within(Duration::ZERO).is_ok());
 }
@@ -410,7 +407,7 @@ fn a_broken_file_is_an_entry_that_says_so() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     b: 2 / -
     c d: c%20d.yaml:1:4: this `[` is not closed / -
-    x: x.yaml:2:10: this file is not read: the baseline of `y` lies in `y.yaml` / -
+    x: x.yaml:2:10: this file is not read: the baseline of `y` must be named `y.yaml` / -
     é: - / 1
     "#);
 }
@@ -420,8 +417,8 @@ fn what_stands_in_the_way_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let told = |text: String| text.replace(&dir.path().display().to_string(), "DIR");
     std::fs::write(dir.path().join("file"), "").expect("a file");
-    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot make the folder DIR/file: File exists (os error 17) | a file stands where the folder should be");
-    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot make the folder DIR/file/below: Not a directory (os error 20) | a file stands where the folder should be");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot create the folder DIR/file: File exists (os error 17) | a file exists where the folder should be");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot create the folder DIR/file/below: Not a directory (os error 20) | a file exists where the folder should be");
     let store = BaselineStore::new(dir.path().join("b"));
     std::fs::create_dir_all(store.dir().join("e.pending.yaml")).expect("a folder");
     let lock = store.lock().expect("a lock");

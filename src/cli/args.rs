@@ -37,11 +37,11 @@ pub use self::show::ShowArgs;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    the gate passed
-  1    the gate failed: an eval failed, a threshold was missed, a regression was found
+  1    the gate failed: an eval failed, a threshold was missed, or a regression was found
   2    the command line, a definition or a setting is wrong; nothing ran
   3    incomplete: something errored, so the gate is undecided
   4    pending: human grades are still missing
-  130  interrupted; the journal is whole and `run --resume` continues";
+  130  interrupted; `run --resume` continues the run";
 
 const FILTERS: &str = "Filters";
 
@@ -52,7 +52,7 @@ const MAX_SHARDS: u32 = 10_000;
 #[derive(Debug, Parser)]
 #[command(name = "eval-harness", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
-    /// When to use colour.
+    /// Use of colour.
     #[arg(long, global = true, value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
     pub color: ColorMode,
     #[command(subcommand)]
@@ -72,15 +72,15 @@ pub enum CliCommand {
     Init(InitArgs),
     /// Write a new eval file.
     New(NewArgs),
-    /// Check files and tell every problem of all of them.
+    /// Check files and report every problem.
     Validate(ValidateArgs),
     /// Show what would run.
     List(ListArgs),
     /// Run a suite and decide its gate.
     Run(Box<RunArgs>),
-    /// Grade the stored outputs of a run again, without asking the target. Judges are asked.
+    /// Grade the stored outputs of a run again, without calling the target. Judges are called.
     Regrade(Box<RegradeArgs>),
-    /// Render a run again from its journal, or join the shards of one.
+    /// Render a report from the journal of a run, or join the shards of a run.
     Report(ReportArgs),
     /// Show cases in full: input, output, what was expected, what graders reported.
     Show(ShowArgs),
@@ -89,22 +89,22 @@ pub enum CliCommand {
     /// Compare runs, paired by case: is the candidate worse than the reference, and could that be
     /// chance?
     Compare(CompareArgs),
-    /// Tell what a suite could find: the smallest drop, and the cases and samples that a smaller
-    /// one takes.
+    /// Show the smallest drop that a suite can detect, and the cases and samples that a smaller one
+    /// needs.
     Power(PowerArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
-    /// Work off the steps of a phase, or the evals that a trigger names, as a gate.
+    /// Run the steps of a phase, or the suite of a trigger, as a gate.
     Phase(Box<PhaseArgs>),
-    /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
+    /// Write the outputs of a run as JSON lines, to grade them again or with other tools.
     Export(ExportArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.
     Baseline(BaselineArgs),
-    /// Show, shrink or clear the answers of models that are kept.
+    /// Show, shrink or clear the cache of model answers.
     Cache(CacheArgs),
     /// Write (or check) the JSON Schemas of suites, evals and reports.
     Schema(SchemaArgs),
-    /// Tell what this machine can do: sandbox tier, interpreters.
+    /// Show what this machine supports: sandbox tier, interpreters.
     Doctor(DoctorArgs),
     /// Print a completion script.
     Completions(CompletionsArgs),
@@ -120,21 +120,22 @@ pub enum ProblemFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness validate                              the default suite and all that it names
+  eval-harness validate                              the default suite and the files that it refers to
   eval-harness validate --suite evals/eval-suite.yaml
-  eval-harness validate evals/**/*.yaml              files on their own, of any kind
+  eval-harness validate evals/**/*.yaml              separate files of any kind
   eval-harness validate --format json                for editors and scripts
 
-Under GitHub Actions problems are also shown as annotations.")]
+Under GitHub Actions, problems are also shown as annotations.")]
 pub struct ValidateArgs {
-    /// The suite whose files are checked together.
+    /// The suite to check, with all files that it refers to.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     pub suite: Option<PathBuf>,
-    /// Files, folders or globs that are checked each on its own.
+    /// Files, folders or globs to check, each file separately.
     pub files: Vec<PathBuf>,
-    /// A suite variable.
+    /// Set a suite variable.
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ProblemFormat::Human)]
     pub format: ProblemFormat,
     /// Treat warnings as errors.
@@ -142,46 +143,47 @@ pub struct ValidateArgs {
     pub strict: bool,
 }
 
-/// Which suite, and which of its cases.
+/// The suite, and the selection of its cases.
 #[derive(Debug, Default, Args)]
 pub struct SuiteArgs {
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
-    /// A suite variable.
+    /// Set a suite variable.
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
-    /// The target to use, by its name under `targets:`. With `run` several: each runs the whole
-    /// plan, and a report puts them side by side.
+    /// The target to use, by its name under `targets:`. With `run`, repeat it for several targets:
+    /// each runs the whole plan, and a report shows them side by side.
     #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Vec<String>,
-    /// Recorded outputs, in place of any target.
+    /// Recorded outputs to grade, instead of calling a target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
-    /// Compare with the accepted baselines of this git revision, in place of those on disk.
+    /// Compare with the accepted baselines of this git revision, instead of those on disk.
     #[arg(long, value_name = "REV")]
     pub against: Option<String>,
-    /// Samples of each case.
+    /// Number of samples per case.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
-    /// Grade with this type of grader instead.
+    /// Grade with graders of this type instead.
     #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>)]
     pub grader_type: Option<GraderType>,
-    /// Only one part of the cases, such as `2/5`: the same split every time, by case.
+    /// Select one part of the cases, such as `2/5`. The split is by case and always the same.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     #[command(flatten)]
     pub filters: FilterArgs,
 }
 
-/// The same kind repeated means or, different kinds mean and. Each names its heading:
-/// `next_help_heading` would hold for what comes after them, too.
+/// Repeated filters of one kind are alternatives; filters of different kinds must all match. Each
+/// argument sets its heading, because `next_help_heading` would also apply to the arguments after
+/// them.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
-    /// `capability`, `regression`, or a category.
+    /// Eval category: `capability`, `regression`, or a custom one.
     #[arg(long, value_name = "NAME", help_heading = FILTERS, add = by(NameKind::Categories))]
     pub category: Vec<String>,
-    /// A tag of the eval or of the case.
+    /// Tag of the eval or of the case.
     #[arg(long, value_name = "TAG", help_heading = FILTERS, add = by(NameKind::Tags))]
     pub tag: Vec<String>,
     /// Eval ids; `*` and `?` are wildcards.
@@ -190,13 +192,13 @@ pub struct FilterArgs {
     /// Case ids; `*` and `?` are wildcards.
     #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(NameKind::Cases))]
     pub case: Vec<String>,
-    /// `easy`, `medium` or `hard`.
+    /// Difficulty: `easy`, `medium` or `hard`.
     #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS)]
     pub difficulty: Vec<Difficulty>,
-    /// `low`, `medium`, `high` or `critical`.
+    /// Criticality: `low`, `medium`, `high` or `critical`.
     #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
     pub criticality: Vec<Criticality>,
-    /// The cases that did not pass in an earlier run (`latest` or a run id).
+    /// Cases that did not pass in an earlier run (`latest` or a run id).
     #[arg(long, value_name = "RUN", help_heading = FILTERS, add = by(NameKind::Runs))]
     pub failed_in: Option<String>,
 }
@@ -215,22 +217,23 @@ Examples:
 pub struct ListArgs {
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// Every case, with its graders and what was inferred.
+    /// Show every case, with its graders and the inferred settings.
     #[arg(long, short)]
     pub verbose: bool,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProgressMode {
-    /// A bar on a terminal, else plain lines.
+    /// A bar on a terminal, otherwise plain lines.
     Auto,
     /// A bar with counts, rate, time left and the slowest samples.
     Bar,
     /// A line every few seconds, for logs.
     Plain,
-    /// Nothing.
+    /// No progress output.
     None,
 }
 
@@ -241,38 +244,38 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
-  eval-harness run --compare-to previous           fail when it is worse than the run before it
-  eval-harness run --baseline                      beside the accepted scores; `--baseline=FILE` beside others
+  eval-harness run --compare-to previous           fail if it is worse than the previous run
+  eval-harness run --baseline                      compare with the accepted scores; `--baseline=FILE`: with those of a file
   eval-harness run --baseline --against origin/main --fail-on significant
-  eval-harness run --record recordings/            keep every exchange with a model as a file
-  eval-harness run --replay recordings/            answer from those files: no network, no key
-  eval-harness run --resume latest                 go on with a run that was cut off
+  eval-harness run --record recordings/            write every exchange with a model to a file
+  eval-harness run --replay recordings/            use the answers from those files: no network, no key
+  eval-harness run --resume latest                 continue an interrupted run
   eval-harness run --resume latest --samples 10    add samples to a run
-  eval-harness run --target small --target large   one run on each, and a report side by side
-  eval-harness run --shard 2/5                     a part of five; `report --run A --run B ...` joins them
+  eval-harness run --target small --target large   run on both targets, and show them in one report
+  eval-harness run --shard 2/5                     one of five parts; `report --run A --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
 #[command(args_override_self = true)]
 pub struct RunArgs {
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept,
-    /// and errored samples are run again. Its own arguments hold, except `--events`, `--progress`,
-    /// `--quiet` and `--verbose`, and those typed now come on top.
+    /// Continue a run (`latest`, a run id, or the path of a journal): finished samples are kept,
+    /// and errored samples are run again. The arguments of the run apply, except `--events`,
+    /// `--progress`, `--quiet` and `--verbose`; arguments given now override them.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub resume: Option<String>,
-    /// Seconds for one call of the target.
+    /// Time limit in seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,
-    /// What may be spent on models, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the
-    /// suite's `budget`. What is left then is skipped.
+    /// Spending limit for models, such as `usd=2.5` or `usd=2.5,tokens=1000000`, instead of the
+    /// suite's `budget`. When it is reached, the remaining samples are skipped.
     #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
     pub budget: Option<RunBudget>,
-    /// Start nothing more after this many failed samples.
+    /// Start no more samples after this many have failed.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,
     #[command(flatten)]
     pub compared: ComparedArgs,
-    /// Show the plan and how many calls it makes; run nothing.
+    /// Show the plan and the number of calls that it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
     #[command(flatten)]
@@ -281,35 +284,36 @@ pub struct RunArgs {
     pub session: SessionArgs,
 }
 
-/// What a run and a regrade have in common: how samples are worked off, and what is written and
-/// shown.
+/// Arguments of `run` and `regrade`: how samples are processed, and what is written and shown.
 #[derive(Debug, Args)]
 pub struct SessionArgs {
-    /// Samples in flight at once.
+    /// Number of samples to run at once.
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
-    /// Run model-written code without isolation when there is none; every report then says so.
+    /// Run model-written code without isolation if none is available; every report then states it.
     #[arg(long)]
     pub allow_unsandboxed: bool,
-    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`; `require=all_evals`
-    /// requires that every eval passes, too.
+    /// Required value of a metric, such as `pass@1=0.9` or `lint_warnings<=3`; `require=all_evals`
+    /// also requires that every eval passes.
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
-    /// A set of thresholds: development, staging, production, critical, or one of the suite's.
+    /// The set of thresholds to use: development, staging, production, critical, or one of the
+    /// suite's.
     #[arg(long, value_name = "NAME", add = by(NameKind::Presets))]
     pub preset: Option<String>,
-    /// Where results go.
+    /// The results folder.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// Reports to write: json, markdown, junit, comment. Repeat it, or separate with commas.
+    /// Reports to write: json, markdown, html, junit, comment. Repeat it, or separate them with
+    /// commas.
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
     pub format: Vec<ReportFormat>,
-    /// What stderr shows while the run goes on.
+    /// Progress output on stderr.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
     #[command(flatten)]
     pub ci: CiArgs,
-    /// Every event as one JSON line on stdout, in place of the summary.
+    /// Print every event as a JSON line on stdout, instead of the summary.
     #[arg(long)]
     pub events: bool,
     /// Show every case, not only those that did not pass.
@@ -323,20 +327,20 @@ pub struct SessionArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness report                                the latest run, for people
+  eval-harness report                                the latest run, as text for the terminal
   eval-harness report --run eval-20260304-101500 --format markdown
   eval-harness report --run latest --format junit --output junit.xml
   eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl
   eval-harness report --run eval-20260304-101500 --run eval-20260304-101712     two targets, side by side")]
 pub struct ReportArgs {
-    /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to
-    /// one report; or runs of one suite, put side by side.
+    /// The run: `latest`, a run id, or the path of a journal. Repeat it to join all shards of a run
+    /// into one report, or to show several runs of one suite side by side.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: Vec<String>,
-    /// terminal, json, markdown, junit or comment.
+    /// Format of the report: terminal, json, markdown, html, junit or comment.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
     pub format: ReportFormat,
-    /// The file to write, in place of stdout.
+    /// The file to write, instead of stdout.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// The suite whose results folder is searched.
@@ -352,9 +356,10 @@ pub struct ReportArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// `{"eval", "case", "sample", "output"}`, with `usage` and `model`: what `--outputs` reads.
+    /// `{"eval", "case", "sample", "output"}`, with `usage` and `model`: the format that
+    /// `--outputs` reads.
     Outputs,
-    /// `{"task_id", "completion"}`, as code benchmarks have it; a whole program as `solution`.
+    /// `{"task_id", "completion"}`, the format of code benchmarks; a whole program is `solution`.
     Completions,
 }
 
@@ -366,17 +371,17 @@ Examples:
   eval-harness export --run eval-20260304-101500 --eval 'cap-*' --outcome failed
   eval-harness export --format completions --output samples.jsonl
 
-One line for each sample that has an output, in the order of the plan, however the run was scheduled. With retries it is
-the output of the last attempt, the one that counts for the case; graded again it is the first attempt, too, so that
-pass@k may rise. Samples that the target gave no output for, or failed at, are left
-out, and their number is told on stderr.")]
+Writes one line per sample that has an output, in the order of the plan. With retries, it is the output of the last
+attempt, which decides the case; graded again, it is the first attempt, so pass@k may rise. Samples that the target
+returned no output for, or failed at, are omitted; their number is printed on stderr.")]
 pub struct ExportArgs {
-    /// `latest`, a run id, or the path of a journal.
+    /// The run: `latest`, a run id, or the path of a journal.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: String,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ExportFormat::Outputs)]
     pub format: ExportFormat,
-    /// The file to write, in place of stdout.
+    /// The file to write, instead of stdout.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Eval ids; `*` and `?` are wildcards.
@@ -385,7 +390,7 @@ pub struct ExportArgs {
     /// Case ids; `*` and `?` are wildcards.
     #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
     pub case: Vec<String>,
-    /// passed, failed, errored or pending: only samples that ended so.
+    /// Only samples with this outcome: passed, failed, errored or pending.
     #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]
     pub outcome: Vec<Outcome>,
     /// The suite whose results folder is searched.
@@ -401,12 +406,12 @@ pub struct ExportArgs {
 Examples:
   eval-harness schema                                write the JSON Schemas to schemas/
   eval-harness schema --output .vscode/schemas       write them to another folder
-  eval-harness schema --check                        in CI: exit 1 when they are out of date")]
+  eval-harness schema --check                        in CI: exit 1 if they are out of date")]
 pub struct SchemaArgs {
-    /// Write nothing; fail when a file differs from what would be written.
+    /// Write nothing; fail if a file differs from what would be written.
     #[arg(long)]
     pub check: bool,
-    /// The folder of the schemas.
+    /// The folder to write the schemas to.
     #[arg(long, short, default_value = "schemas", value_name = "DIR")]
     pub output: PathBuf,
 }
@@ -416,13 +421,14 @@ pub struct SchemaArgs {
 Examples:
   eval-harness doctor
   eval-harness doctor --format json
-  eval-harness doctor --observe python3 solution.py        the system calls of a program, and which are refused
+  eval-harness doctor --observe python3 solution.py        list the system calls of a program, and which are refused
   eval-harness doctor --format json --observe node a.js")]
 pub struct DoctorArgs {
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
-    /// Run a command in the sandbox and list the system calls that it makes. Everything behind it
-    /// is the command's.
+    /// Run a command in the sandbox and list the system calls that it makes. All arguments after it
+    /// belong to the command.
     #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true)]
     pub observe: Vec<String>,
 }
@@ -434,8 +440,9 @@ Examples:
   eval-harness completions zsh > ~/.zfunc/_eval-harness          in a folder of $fpath
   eval-harness completions fish > ~/.config/fish/completions/eval-harness.fish
 
-The scripts ask `eval-harness` on PATH: for evals, cases, tags, targets and presets of the suite, and for run ids.")]
+The scripts call `eval-harness` on PATH for the evals, cases, tags, targets and presets of the suite, and for run ids.")]
 pub struct CompletionsArgs {
+    /// The shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -477,7 +484,7 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A word of one of the closed lists that files use, too.
+/// A word of one of the closed lists that files also use.
 fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned()))
         .map_err(|error| error.to_string())

@@ -59,7 +59,7 @@ impl GithubStep {
     pub fn tell_run(&self, console: &Console, summary: &Summary, report: Option<&str>, code: u8) {
         let mut page = Vec::new();
         if let Err(error) = report::render(ReportFormat::Markdown, summary, &mut page) {
-            console.warn(&format!("no summary for GitHub: {error}"));
+            console.warn(&format!("the summary for GitHub can't be written: {error}"));
         }
         self.tell(
             console,
@@ -86,7 +86,7 @@ impl GithubStep {
     ) {
         let mut page = Vec::new();
         if let Err(error) = phase::report::markdown(report, &mut page) {
-            console.warn(&format!("no summary for GitHub: {error}"));
+            console.warn(&format!("the summary for GitHub can't be written: {error}"));
         }
         self.tell(
             console,
@@ -107,8 +107,8 @@ impl GithubStep {
         console.commands(&annotations::as_commands(&told.annotations));
         if let Some(file) = &self.summary {
             let rest = match told.report {
-                Some(path) => format!("The whole report is {}.", code_whole(path)),
-                None => "The journal has it all.".to_owned(),
+                Some(path) => format!("The complete report is {}.", code_whole(path)),
+                None => "The journal contains everything.".to_owned(),
             };
             if let Err(error) = append_summary(file, told.markdown, &rest) {
                 console.warn(&format!(
@@ -150,7 +150,7 @@ fn append_summary(file: &Path, markdown: &str, rest: &str) -> std::io::Result<()
     let text = cut(markdown, room.saturating_sub(2), rest);
     if text.len() + 2 > room {
         return Err(std::io::Error::other(
-            "earlier commands of this step have used the 1 MiB that GitHub takes",
+            "earlier commands of this step used up the 1 MiB that GitHub accepts",
         ));
     }
     // What stands before need not end with its line.

@@ -49,15 +49,19 @@ pub fn asked(
     if !names_one {
         if fail_on.is_some() && !has_side {
             return Err(CliFailure::wrong(
-                "`--fail-on` says which difference fails the gate, and the run is compared with nothing",
+                "`--fail-on` needs a comparison, but the run is compared with nothing",
             )
-            .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
+            .hint(
+                "add a reference: `--compare-to previous`, or `--baseline` for the accepted scores",
+            ));
         }
         if allow_changed && !has_side {
             return Err(CliFailure::wrong(
-                "`--allow-changed` says which cases are compared, and the run is compared with nothing",
+                "`--allow-changed` needs a comparison, but the run is compared with nothing",
             )
-            .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
+            .hint(
+                "add a reference: `--compare-to previous`, or `--baseline` for the accepted scores",
+            ));
         }
         return Ok(ComparisonConfig {
             reference: None,
@@ -84,7 +88,7 @@ pub fn asked(
     let before = session.and_then(|said| said.config.comparison.reference);
     if let Some(was) = before.as_ref().map(reference_words) {
         console.note(&format!(
-            "the run was compared with {was}; from now on it is compared with {}",
+            "the run was compared with {was}; now it is compared with {}",
             described(&compared).unwrap_or_default()
         ));
     }
@@ -117,7 +121,7 @@ fn side(
     .reference(word, &beside)?;
     if session.is_some_and(|said| is_of_run(&side, &said.run.run_id)) {
         return Err(CliFailure::wrong(format!(
-            "`{}` is the run itself that goes on",
+            "`{}` is the run that is being resumed",
             one_line(word)
         ))
         .hint("`previous` is the run before it"));
@@ -125,7 +129,7 @@ fn side(
     if side.side.suite != plan.suite.name {
         let (other, own) = (one_line(&side.side.suite), one_line(&plan.suite.name));
         let message = format!(
-            "`{}` holds the scores of suite `{other}`, not of `{own}`",
+            "`{}` contains the scores of suite `{other}`, not `{own}`",
             one_line(word)
         );
         return Err(CliFailure::wrong(message)
@@ -136,7 +140,7 @@ fn side(
     if plan.shard.is_none() && !shares_a_case(&side, plan) {
         let cases = plural(side.evals.iter().map(|eval| eval.cases.len()).sum(), "case");
         return Err(CliFailure::wrong(format!(
-            "`{}` ({}, {cases}) has none of the cases that would run",
+            "`{}` ({}, {cases}) has none of the selected cases",
             one_line(word),
             side.side.run_id
         )));
@@ -184,7 +188,7 @@ fn reference_words(reference: &ComparisonReference) -> String {
 pub fn described(comparison: &ComparisonConfig) -> Option<String> {
     let what = reference_words(comparison.reference.as_ref()?);
     Some(match comparison.fail_on {
-        None | Some(FailOn::Never) => format!("{what}; it informs"),
+        None | Some(FailOn::Never) => format!("{what}; for information only"),
         Some(word) => format!("{what}; fails on {}", word.name()),
     })
 }

@@ -33,7 +33,7 @@ pub fn completions(console: &Console, args: &CompletionsArgs) -> CliResult {
     let name = args.shell.to_string();
     let shell = shells
         .completer(&name)
-        .ok_or_else(|| CliFailure::wrong(format!("there is no completion for `{name}`")))?;
+        .ok_or_else(|| CliFailure::wrong(format!("completions for `{name}` are not supported")))?;
     let mut script = Vec::new();
     match shell.name() {
         "bash" => script.extend_from_slice(BASH_SCRIPT.as_bytes()),

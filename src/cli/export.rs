@@ -50,9 +50,11 @@ pub fn export(console: &Console, args: &ExportArgs) -> CliResult {
     if total == 0 {
         return Err(CliFailure::wrong(
             match (index.is_empty(), done.other_outcomes) {
-                (true, _) => format!("no finished sample of {} fits", paths.run_id),
+                (true, _) => format!("no finished sample of {} matches", paths.run_id),
                 (false, others) => {
-                    format!("none of the {others} samples that fit ended as asked by --outcome")
+                    format!(
+                        "none of the {others} matching samples has an outcome that --outcome selects"
+                    )
                 }
             },
         ));
@@ -66,9 +68,7 @@ pub fn export(console: &Console, args: &ExportArgs) -> CliResult {
     }
     if done.without_output > 0 {
         let samples = counted(done.without_output, "sample");
-        console.note(&format!(
-            "left out {samples} without an output that could be judged"
-        ));
+        console.note(&format!("skipped {samples} without an output to judge"));
     }
     Ok(ExitCode::Pass)
 }
@@ -94,7 +94,7 @@ enum ExportError {
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
     #[error(
-        "the output of case `{case}` (eval `{eval}`, sample {sample}) is JSON, which a completion can't hold"
+        "the output of case `{case}` (eval `{eval}`, sample {sample}) is JSON, but a completion must be text"
     )]
     Json {
         eval: String,
@@ -108,8 +108,9 @@ impl From<ExportError> for CliFailure {
         match &error {
             ExportError::Write(_) => CliFailure::incomplete(error),
             ExportError::Journal(_) => CliFailure::wrong(error),
-            ExportError::Json { .. } => CliFailure::wrong(error)
-                .hint("--format outputs writes every output; --eval and --case choose those that are text"),
+            ExportError::Json { .. } => CliFailure::wrong(error).hint(
+                "use `--format outputs`, or select outputs that are text with --eval and --case",
+            ),
         }
     }
 }

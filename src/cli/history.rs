@@ -123,7 +123,7 @@ fn nothing(asked: &HistorySource, some: bool) -> String {
         Some(plan) => format!(" of suite {}", plan.suite.name),
         None => String::new(),
     };
-    let with = if some { " with such an eval" } else { "" };
+    let with = if some { " with a matching eval" } else { "" };
     let text = format!("no run{of}{with} in {}\n", asked.results.display());
     eval_base::text::sanitize(&text).into_owned()
 }
@@ -145,7 +145,7 @@ impl HistoryGlobs {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         match self.0.unmatched(&known).first() {
             None => Ok(()),
-            Some(pattern) => Err(CliFailure::wrong(format!("no eval fits `--eval {pattern}`"))
+            Some(pattern) => Err(CliFailure::wrong(format!("no eval matches `--eval {pattern}`"))
                 .hint("`eval-harness list` shows the suite's evals, `eval-harness history` those that ran")),
         }
     }

@@ -59,8 +59,8 @@ fn write_new(
         .collect();
     if !taken.is_empty() && !args.force {
         return Err(
-            CliFailure::wrong(format!("already there: {}", taken.join(", ")))
-                .hint("nothing was written; --force writes over them"),
+            CliFailure::wrong(format!("already exists: {}", taken.join(", ")))
+                .hint("nothing was written; --force overwrites them"),
         );
     }
     for (path, text) in files {
@@ -86,8 +86,8 @@ pub fn new(console: &Console, args: &NewArgs) -> CliResult {
     let path = args.output.clone().unwrap_or_else(default);
     if path.exists() && !args.force {
         return Err(
-            CliFailure::wrong(format!("already there: {}", path.display()))
-                .hint("nothing was written; --force writes over it"),
+            CliFailure::wrong(format!("already exists: {}", path.display()))
+                .hint("nothing was written; --force overwrites it"),
         );
     }
     write(&path, &scaffold::new_eval(folder, &args.id, &path))?;

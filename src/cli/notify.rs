@@ -24,7 +24,8 @@ pub fn tell(console: &Console, channels: &[NotifyChannel], message: &NotifyMessa
             })
             .join()
     });
-    let warnings = told.unwrap_or_else(|_| vec!["notify: a fault of the program's own".to_owned()]);
+    let warnings =
+        told.unwrap_or_else(|_| vec!["notify: internal error in eval-harness".to_owned()]);
     warnings.iter().for_each(|warning| console.warn(warning));
     warnings
 }

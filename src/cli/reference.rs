@@ -20,35 +20,35 @@ const KINDS: [(&str, &str, &str); 9] = [
     (
         "suite",
         "Suites",
-        "What `run --suite` takes. `eval_suite:` is its only key.",
+        "The file that `run --suite` reads. `eval_suite:` is its only key.",
     ),
     (
         "eval",
         "Eval files",
-        "An eval file has one of these shapes, distinguished by their keys; a suite may also hold any of them inline.\n\n\
-         | Shape | What it is |\n| --- | --- |\n\
+        "An eval file has one of these shapes, distinguished by their keys; a suite may also contain any of them inline.\n\n\
+         | Shape | Meaning |\n| --- | --- |\n\
          | a list | several [CapabilityDefinition](#capabilitydefinition) or \
          [RegressionDefinition](#regressiondefinition), each an eval with one case |\n\
          | `capability_eval:` | one capability definition, or a list of them |\n\
          | `regression_eval:` | one regression definition, or a list of them |\n\
-         | `id:` at the top | one definition; a regression when it has a `baseline`, `current` or `comparison` |\n\
+         | `id:` at the top | one definition; a regression if it has a `baseline`, `current` or `comparison` |\n\
          | `metadata:` with `test_cases:` or `dataset:` | an [EvalFile](#evalfile): one eval of many cases |\n\
          | `metadata:` with `baseline:` and `test_case:` | a [RegressionDocument](#regressiondocument) |",
     ),
     (
         "graders",
         "Graders files",
-        "What `graders: {$ref: ...}` of a suite names.",
+        "The file that `graders: {$ref: ...}` in a suite refers to.",
     ),
     (
         "thresholds",
         "Thresholds files",
-        "What `thresholds: {$ref: ...}` of a suite names.",
+        "The file that `thresholds: {$ref: ...}` in a suite refers to.",
     ),
     (
         "recorded",
         "Recorded outputs",
-        "JSON lines: what a `recorded` target and `--outputs` read. One object a line.",
+        "JSON lines that a `recorded` target and `--outputs` read: one object per line.",
     ),
     (
         "baseline",
@@ -58,7 +58,7 @@ const KINDS: [(&str, &str, &str); 9] = [
     (
         "scores",
         "Score baselines",
-        "JSON files in the folder `scores/` of the suite's `baselines` folder: what a whole run came to.",
+        "JSON files in the folder `scores/` of the suite's `baselines` folder, each with the scores of a whole run; see baselines.md.",
     ),
     (
         "phase",
@@ -68,7 +68,7 @@ const KINDS: [(&str, &str, &str); 9] = [
     (
         "trigger",
         "Triggers",
-        "When a suite is to be run: `eval-harness phase --trigger FILE`; see phases.md.",
+        "A suite to run at a given moment: `eval-harness phase --trigger FILE`; see phases.md.",
     ),
 ];
 
@@ -91,7 +91,7 @@ pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
         page.body(schema, None);
     }
     page.out.push_str(
-        "\n## Types\n\nWhat the tables above and below refer to, in alphabetical order.\n",
+        "\n## Types\n\nThe types that the tables above and below refer to, in alphabetical order.\n",
     );
     let types: Vec<(String, Value)> = page.types.listed();
     for (name, schema) in types {
@@ -106,9 +106,9 @@ pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
 
 const INTRODUCTION: &str = "\
 Files are YAML or JSON, distinguished by their content. In the tables, keys in **bold** are required. A key that is not listed is
-an error, with a suggestion when it looks like a listed one. The rules of YAML as it is read here stand in [yaml.md](yaml.md),
-what each grader does in [graders.md](graders.md). Editors check and complete these files when their first line names a
-schema, as those that `init` and `new` write do:
+an error; the message suggests a similar key if there is one. See [yaml.md](yaml.md) for the YAML that is supported, and
+[graders.md](graders.md) for what each grader does. Editors check and complete these files if their first line names a schema,
+as in the files that `init` and `new` write:
 
 ```yaml
 # yaml-language-server: $schema=../schemas/suite.schema.json
@@ -138,8 +138,8 @@ pub fn codes_markdown(codes: &[CodeRow]) -> String {
 }
 
 const CODES: &str = "\
-`eval-harness validate` (and `run`, before anything runs) reports every problem of every file at once. Each has a code, which
-stays the same from version to version, and a name. Errors end in exit code 2; some problems are only warnings.
+`eval-harness validate` (and `run`, before anything runs) reports every problem of every file at once. Each has a name, and
+a code that stays the same between versions. Errors end with exit code 2; some problems are only warnings.
 ";
 
 const GROUPS: [(&str, &str); 5] = [
@@ -170,7 +170,7 @@ impl SchemaTypes {
         self.0.get(name)
     }
 
-    /// The types that get a section: not mere lists of words, which stand where they are used.
+    /// The types that get a section; lists of words are shown where they are used.
     fn listed(&self) -> Vec<(String, Value)> {
         let sections = self
             .0
@@ -199,8 +199,8 @@ struct ReferencePage {
 }
 
 impl ReferencePage {
-    /// Tables of a schema: its own keys, those of its branches, and of whatever object it holds
-    /// unnamed.
+    /// Tables of a schema: its own keys, those of its branches, and those of objects without a
+    /// name.
     fn body(&mut self, schema: &Value, tag: Option<&str>) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             self.table(schema, properties, tag);
@@ -257,8 +257,8 @@ impl ReferencePage {
         self.table(branch, properties, tag.map(|(key, _)| key.as_str()));
     }
 
-    /// A value that may be written in two ways: both in words, and the keys of an object that has
-    /// no name.
+    /// A value that may be written in two ways: both in words, and the keys of an object without a
+    /// name.
     fn either(&mut self, condition: &Value, schema: &Value) {
         if !is_eval(schema) {
             let _ = write!(
@@ -318,7 +318,7 @@ impl ReferencePage {
         }
     }
 
-    /// What may stand as a value, in words.
+    /// The possible values, in words.
     fn shape(&self, schema: &Value) -> String {
         if let Some(name) = schema
             .get("$ref")
@@ -403,7 +403,7 @@ impl ReferencePage {
     }
 }
 
-/// A list of words that a value is one of, when the schema is nothing else.
+/// The list of allowed words, if the schema is only such a list.
 fn words(schema: &Value) -> Option<String> {
     let quoted = |value: &Value| value.as_str().map(|word| format!("`{word}`"));
     if let Some(word) = schema.get("const") {
@@ -431,7 +431,7 @@ fn is_reference(condition: &Value) -> bool {
         .is_some_and(|keys| keys.contains(&Value::from("$ref")))
 }
 
-/// The eval's own chain of shapes, which the page tells in a table of its own.
+/// The chain of shapes of an eval, which the page shows in a separate table.
 fn is_eval(schema: &Value) -> bool {
     schema.get("title").and_then(Value::as_str) == Some("Eval")
 }
@@ -533,7 +533,7 @@ mod tests {
         });
         let page = formats_markdown(&BTreeMap::from([("suite", suite)]));
         insta::assert_snapshot!(page.split_once("\n## Suites").unwrap().1, @r##"
-        Schema: `schemas/suite.schema.json`. What `run --suite` takes. `eval_suite:` is its only key.
+        Schema: `schemas/suite.schema.json`. The file that `run --suite` reads. `eval_suite:` is its only key.
 
         | Key | Value | Meaning |
         | --- | --- | --- |
@@ -544,7 +544,7 @@ mod tests {
 
         ## Types
 
-        What the tables above and below refer to, in alphabetical order.
+        The types that the tables above and below refer to, in alphabetical order.
 
         ### Input
 

@@ -73,7 +73,7 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
 
 /// Runs that are no shards, beside each other.
 fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> CliResult {
-    let hint = "name runs of one suite, each once; or every shard of one suite";
+    let hint = "pass runs of one suite, each once; or every shard of one suite";
     let sides = RunSides::of(runs).map_err(|error| CliFailure::wrong(error).hint(hint))?;
     let codes: Vec<_> = runs.iter().map(exit_code).collect();
     let worst = ExitCode::gravest(&codes);

@@ -87,7 +87,7 @@ pub struct ResumedRun {
 pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<ResumeRequest, CliFailure> {
     let paths = journal::find_run(results, run)?;
     let session = journal::sessions(&paths.journal())?.pop();
-    let session = session.ok_or_else(|| CliFailure::wrong("the journal holds no run"))?;
+    let session = session.ok_or_else(|| CliFailure::wrong("the journal contains no run"))?;
     let (args, words, compares_anew) = merged(&session, typed, &suite::cwd()?)?;
     Ok(ResumeRequest {
         run: ResumedRun {
@@ -116,8 +116,8 @@ pub fn secrets_are_given(args: &RunArgs) -> Result<(), CliFailure> {
     if lost.is_empty() {
         return Ok(());
     }
-    let failure = CliFailure::wrong("the run was given secrets, which its journal does not hold");
-    Err(failure.hint(format!("give them again: `{}`", lost.join(" "))))
+    let failure = CliFailure::wrong("the run used secrets, which its journal does not contain");
+    Err(failure.hint(format!("pass them again: `{}`", lost.join(" "))))
 }
 
 pub fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
@@ -138,7 +138,7 @@ fn merged(
     let unreadable = |error: clap::Error| {
         let message = error.to_string();
         CliFailure::wrong(format!(
-            "the arguments of run {} can't be understood: {message}",
+            "the arguments of run {} can't be parsed: {message}",
             session.run.run_id
         ))
     };

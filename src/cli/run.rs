@@ -32,7 +32,7 @@ pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     };
     if args.suite.target.len() > 1 {
         return Err(CliFailure::wrong(
-            "a run has one target: go on with the run of each target by its id",
+            "a run has one target: resume the run of each target by its id",
         ));
     }
     let dir = results_dir(
@@ -189,7 +189,7 @@ pub fn conclude_with(
             .iter()
             .for_each(|message| console.error(message, None));
         console.note(&format!(
-            "the journal is whole: {}",
+            "the journal is complete: {}",
             finished.paths.journal().display()
         ));
         // A failed gate stays failed; what nobody could read has not passed.
@@ -252,7 +252,7 @@ pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
                 "`eval-harness run --resume {}` continues it",
                 metadata.run_id
             ),
-            Some(other) => format!("`eval-harness regrade --run {other}` starts again"),
+            Some(other) => format!("`eval-harness regrade --run {other}` starts it again"),
         });
     }
 }
@@ -295,7 +295,9 @@ where
         .build()
         .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!(
+            "cannot find the executable of eval-harness: {error}"
+        ))
     })?;
     runtime.block_on(async {
         let cancel = CancelSwitch::default();

@@ -43,8 +43,8 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
             .collect();
         return Err(CliFailure {
             code: ExitCode::Fail,
-            message: format!("not what the types say: {}", names.join(", ")),
-            hint: Some("run `eval-harness schema` and commit what it writes".to_owned()),
+            message: format!("these files differ from the types: {}", names.join(", ")),
+            hint: Some("run `eval-harness schema` and commit the files".to_owned()),
         });
     }
     Ok(ExitCode::Pass)

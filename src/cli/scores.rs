@@ -45,7 +45,7 @@ pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead
     };
     if file.suite != of.suite {
         let message = format!(
-            "{shown} holds the scores of suite `{}`, not of `{}`",
+            "{shown} contains the scores of suite `{}`, not `{}`",
             file.suite, of.suite
         );
         return Err(CliFailure::wrong(message));
@@ -61,7 +61,8 @@ pub fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> CliFailure {
     let at = rev.map(|rev| format!(" at `{rev}`")).unwrap_or_default();
     let (suite, target) = (of.suite, of.target);
     CliFailure::wrong(format!("suite `{suite}` has no accepted scores against target `{target}`{at}: there is no {shown}")).hint(
-        "`eval-harness baseline capture --scores --run RUN` takes those of a finished run, and `eval-harness baseline accept --scores` accepts them",
+        "`eval-harness baseline capture --scores --run RUN` captures those of a finished run, and `eval-harness \
+             baseline accept --scores` accepts them",
     )
 }
 

@@ -27,7 +27,7 @@ pub fn listen(cancel: CancelSwitch, say: impl Fn(&str) + Send + 'static) -> std:
             }
             match cancel.escalate() {
                 CancelLevel::Stop => say("stopping"),
-                _ => say("finishing what runs; again to stop it"),
+                _ => say("finishing running samples; interrupt again to stop them"),
             }
         }
     });

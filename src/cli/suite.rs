@@ -26,7 +26,7 @@ pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, CliFailure> {
     }
     default_suite(Path::new("")).ok_or_else(|| {
         CliFailure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here")
-            .hint("name the suite with --suite, or write one with `eval-harness init`")
+            .hint("pass the suite with --suite, or create one with `eval-harness init`")
     })
 }
 
@@ -53,7 +53,7 @@ pub fn listed(suite: PathBuf) -> Result<Option<Plan>, CliFailure> {
 
 pub fn cwd() -> Result<PathBuf, CliFailure> {
     std::env::current_dir()
-        .map_err(|error| CliFailure::wrong(format!("no current folder: {error}")))
+        .map_err(|error| CliFailure::wrong(format!("cannot find the current folder: {error}")))
 }
 
 /// The process environment; names or values that are no UTF-8 can't be asked for.
@@ -135,7 +135,7 @@ fn one_target(named: &[String]) -> Result<Option<String>, CliFailure> {
         [] => Ok(None),
         [name] => Ok(Some(name.clone())),
         _ => Err(CliFailure::wrong(
-            "several targets are something for `run`: name one",
+            "only `run` accepts several targets; pass one",
         )),
     }
 }

@@ -55,7 +55,8 @@ pub fn unanswerable(
                 Metric::RegressionPassRate => lacks(EvalType::Regression, "regression"),
                 metric if metric.is_of_judges() => {
                     let message =
-                        format!("the threshold on {name} needs a grader of type `model`, but no case that is selected has one");
+                        format!("the threshold on {name} needs a grader of type `model`, but no selected case has \
+                             one");
                     (!judged).then_some(message)
                 }
                 metric => metric.k().and_then(|k| Some((k, samples.fewer_than(k)?))).map(|(k, short)| {
@@ -134,7 +135,8 @@ mod tests {
         assert_eq!(
             said("judge_consistency[tag=a]", 1, &[CAP]),
             [
-                "the threshold on judge_consistency[tag=a] needs a grader of type `model`, but no case that is selected has one"
+                "the threshold on judge_consistency[tag=a] needs a grader of type `model`, but no selected case \
+                     has one"
             ]
         );
     }

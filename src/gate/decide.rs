@@ -75,12 +75,12 @@ fn undecided(spec: &GateSpec, tallies: &GateTallies, interrupted: bool, shards: 
     let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
     let of = shards.first().map_or(0, |shard| shard.of);
     let (noun, verb) = if shards.len() == 1 {
-        ("shard", "decides")
+        ("shard", "does")
     } else {
-        ("shards", "decide")
+        ("shards", "do")
     };
     let reason = format!(
-        "{noun} {} of {of} {verb} no gate; join the shards with `eval-harness report --run A --run B ...`",
+        "{noun} {} of {of} {verb} not decide the gate; join the shards with `eval-harness report --run A --run B ...`",
         indices.join(", ")
     );
     Gate {
@@ -232,7 +232,7 @@ fn reasons(
     let capabilities = failed(EvalType::Capability);
     if evals_must_pass(spec) && !capabilities.is_empty() {
         let required = if spec.require_all_evals {
-            ", and `require: all_evals` holds"
+            ", but `require: all_evals` is set"
         } else {
             ""
         };
@@ -244,7 +244,7 @@ fn reasons(
         .partition(|eval| eval.criticality == Some(Criticality::Critical));
     if !critical.is_empty() {
         reasons.push(format!(
-            "{} failed, which no threshold forgives",
+            "{} failed, which always fails the gate",
             named(&critical, "critical regression")
         ));
     }
@@ -293,7 +293,7 @@ fn threshold_reason(
                     )
                 });
                 let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-                format!("{of}{name} is {value}, {sign} {bound} was asked{near}")
+                format!("{of}{name} is {value}, but {sign} {bound} is required{near}")
             } else {
                 // A worst case that has no value says itself what is missing.
                 let open = tallies
@@ -303,7 +303,8 @@ fn threshold_reason(
                     .and_then(|worst| worst.undefined.as_deref());
                 let open = open.map(|open| format!(" ({open})")).unwrap_or_default();
                 format!(
-                    "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on the rest{open}"
+                    "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on samples \
+                         without a grade{open}"
                 )
             }
         }
@@ -351,7 +352,7 @@ fn open_reason(tallies: &GateTallies) -> String {
         "a metric that the gate needs has no value".to_owned()
     } else {
         format!(
-            "samples without a grade leave it open: {}",
+            "samples without a grade leave the decision open: {}",
             parts.join(", ")
         )
     }
@@ -521,7 +522,7 @@ mod tests {
         );
         assert_eq!(
             gate.reasons,
-            ["1 eval (e1) failed, and `require: all_evals` holds"]
+            ["1 eval (e1) failed, but `require: all_evals` is set"]
         );
         let gate = decide(&spec, &settled(of([Passed, Failed], REG)), false, &[]);
         assert_eq!(
@@ -626,7 +627,7 @@ mod tests {
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(
             gate.reasons,
-            ["pass_at_1 is 0.9, at least 0.95 was asked: 0.05 short"]
+            ["pass_at_1 is 0.9, but at least 0.95 is required: 0.05 short"]
         );
         assert_eq!(
             decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision,
@@ -640,7 +641,7 @@ mod tests {
         let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
         assert_eq!(
             gate.reasons,
-            ["pass_at_1 is 0.84999, at least 0.85 was asked: 0.00001 short"]
+            ["pass_at_1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
         );
         assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
         assert_eq!(
@@ -671,7 +672,7 @@ mod tests {
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(
             gate.reasons,
-            ["1 critical regression (e0) failed, which no threshold forgives"]
+            ["1 critical regression (e0) failed, which always fails the gate"]
         );
     }
 
@@ -780,12 +781,12 @@ mod tests {
         assert_eq!(
             gate.reasons,
             [
-                "shard 1 of 3 decides no gate; join the shards with `eval-harness report --run A --run B ...`"
+                "shard 1 of 3 does not decide the gate; join the shards with `eval-harness report --run A --run B ...`"
             ]
         );
         let two = [Shard { index: 1, of: 3 }, Shard { index: 3, of: 3 }];
         let gate = decide(&GateSpec::default(), &bad, true, &two);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Undecided, 130));
-        assert!(gate.reasons[0].starts_with("shards 1, 3 of 3 decide no gate"));
+        assert!(gate.reasons[0].starts_with("shards 1, 3 of 3 do not decide the gate"));
     }
 }

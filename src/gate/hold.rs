@@ -35,7 +35,7 @@ pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<Stri
         }
     }
     if comparisons.is_empty() {
-        open.push("nothing could be compared, so that no regression is ruled out".to_owned());
+        open.push("nothing could be compared, so a regression can't be ruled out".to_owned());
     }
     let decision = match (fails.is_empty(), open.is_empty()) {
         (false, _) => Decision::Fail,
@@ -57,7 +57,7 @@ fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {
         FailOn::Never => (Decision::Pass, String::new()),
         _ if compared + ungraded.count + changed.count == 0 => {
             let why =
-                "no case is the same on both sides, so that no regression is ruled out".to_owned();
+                "no case is the same on both sides, so a regression can't be ruled out".to_owned();
             (Decision::Incomplete, why)
         }
         FailOn::Significant => significant(comparison),
@@ -114,11 +114,11 @@ fn significant(comparison: &Comparison) -> (Decision, String) {
     let undecided = || match untested.as_slice() {
         [name] if comparison.settings.metrics.len() > 1 => (
             Decision::Incomplete,
-            format!("{name} could not be compared, so that no regression of it is ruled out"),
+            format!("{name} could not be compared, so a regression of it can't be ruled out"),
         ),
         _ => (
             Decision::Incomplete,
-            format!("{}, so that no regression is ruled out", said()),
+            format!("{}, so a regression can't be ruled out", said()),
         ),
     };
     let worse = verdicts
@@ -131,7 +131,7 @@ fn significant(comparison: &Comparison) -> (Decision, String) {
         0 => undecided(),
         _ if comparison.verdict == ComparisonVerdict::Regression => (
             Decision::Incomplete,
-            format!("{}; samples without a grade could undo that", said()),
+            format!("{}; samples without a grade could change that", said()),
         ),
         _ if !untested.is_empty() => undecided(),
         _ => {
@@ -165,7 +165,7 @@ fn flips(what: &str, broken: usize, open: usize, comparison: &Comparison) -> (De
     if comparison.cases.compared == 0 {
         return (
             Decision::Incomplete,
-            "no case was graded on both sides, so that none is known to be well".to_owned(),
+            "no case was graded on both sides, so any of them may be worse now".to_owned(),
         );
     }
     (Decision::Pass, String::new())
@@ -178,16 +178,16 @@ fn no_critical(cases: &CaseChanges) -> (Decision, String) {
         return (Decision::Pass, String::new());
     }
     let there = match cases.reference_critical {
-        1 => "the one case of a critical eval".to_owned(),
+        1 => "the only case of a critical eval".to_owned(),
         n => format!("none of the {n} cases of critical evals"),
     };
     let (verb, known) = match cases.reference_critical {
-        1 => ("was not", "it is not known to be well"),
-        _ => ("was", "none is known to be well"),
+        1 => ("was not", "it may be worse now"),
+        _ => ("was", "any of them may be worse now"),
     };
     (
         Decision::Incomplete,
-        format!("{there} in the reference {verb} compared, so that {known}"),
+        format!("{there} in the reference {verb} compared, so {known}"),
     )
 }
 
@@ -233,7 +233,7 @@ pub fn held(
     all.extend(
         reasons
             .into_iter()
-            .map(|reason| format!("beside the reference: {reason}")),
+            .map(|reason| format!("compared with the reference: {reason}")),
     );
     Gate {
         decision,

@@ -80,10 +80,10 @@ fn significant_fails_only_when_all_three_readings_say_regression() {
         line("None Regression None false"),
     ].join("\n"), @r"
     Regression Regression Regression true: Fail SAID
-    Regression Regression None true: Incomplete SAID; samples without a grade could undo that
+    Regression Regression None true: Incomplete SAID; samples without a grade could change that
     None Regression None true: Incomplete samples without a grade leave open whether the candidate is worse
-    None None None false: Incomplete SAID, so that no regression is ruled out
-    None Regression None false: Incomplete SAID, so that no regression is ruled out
+    None None None false: Incomplete SAID, so a regression can't be ruled out
+    None Regression None false: Incomplete SAID, so a regression can't be ruled out
     ");
 }
 
@@ -93,7 +93,7 @@ fn of_several_metrics_each_must_have_been_tested() {
     comparison.settings.metrics.push("score".into());
     assert_eq!(
         said(FailOn::Significant, &comparison),
-        "Incomplete score could not be compared, so that no regression of it is ruled out"
+        "Incomplete score could not be compared, so a regression of it can't be ruled out"
     );
     let mut other = comparison.metrics[0].clone();
     other.name = "score".into();
@@ -177,8 +177,8 @@ fn critical_cases_that_were_all_written_anew_or_renamed_are_not_well() {
     };
     assert_eq!([of(0, 0), of(3, 1), of(3, 3), of(0, 2)], ["Pass "; 4]);
     insta::assert_snapshot!([of(1, 0), of(3, 0)].join("\n"), @r"
-    Incomplete the one case of a critical eval in the reference was not compared, so that it is not known to be well
-    Incomplete none of the 3 cases of critical evals in the reference was compared, so that none is known to be well
+    Incomplete the only case of a critical eval in the reference was not compared, so it may be worse now
+    Incomplete none of the 3 cases of critical evals in the reference was compared, so any of them may be worse now
     ");
 }
 
@@ -254,7 +254,7 @@ fn the_graver_of_gate_and_comparison_counts() {
     };
     let gate = held(gate, FailOn::Any, Option::None, &lacking(0, 0, 0), false);
     assert_eq!((gate.decision, gate.exit_code), (Incomplete, 3));
-    insta::assert_snapshot!(gate.reasons.join("\n"), @"beside the reference: nothing could be compared, so that no regression is ruled out");
+    insta::assert_snapshot!(gate.reasons.join("\n"), @"compared with the reference: nothing could be compared, so a regression can't be ruled out");
 }
 
 /// A run of which so many samples errored, were skipped and wait for a human grade.

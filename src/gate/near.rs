@@ -57,7 +57,7 @@ fn short(value: f64, threshold: &Threshold) -> String {
 }
 
 fn too(value: f64) -> String {
-    format!("the value itself, {}, misses it, too", number(value, 4))
+    format!("the value itself, {}, also misses it", number(value, 4))
 }
 
 /// What a metric's estimate is over.
@@ -126,7 +126,7 @@ fn lacking(
         .map(|name| name.metric);
     let unit = lack.map_or(metric.as_ref().map_or("case", unit), |lack| lack.unit);
     let fact = format!(
-        "the value itself, {}, meets it; only data is lacking",
+        "the value itself, {}, meets it, but there is too little data",
         number(value, 4)
     );
     let share = share.filter(|share| is_of_counts(estimate, *share));
@@ -170,7 +170,7 @@ fn lacking(
         UnitsNeeded::Many => format!("more than {MANY} {unit}s would be needed"),
         UnitsNeeded::Never => {
             return format!(
-                "the value itself is the threshold, so that no number of further {unit}s like these would meet it"
+                "the value equals the threshold, so no number of additional {unit}s like these would meet it"
             );
         }
     };

@@ -134,7 +134,7 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
             None => (
                 Outcome::Errored,
                 Some(Cause::Harness),
-                "the graders have no weight that could decide".to_owned(),
+                "the weights of the graders can't decide the verdict".to_owned(),
             ),
         },
     };
@@ -210,7 +210,7 @@ pub(super) fn negate(grade: Grade) -> Grade {
             score,
             negated: true,
             cause: Some(Cause::WrongAnswer),
-            reason: "negated: the output meets what it must not meet".to_owned(),
+            reason: "negated: the output passes a check that it must fail".to_owned(),
             ..grade
         },
         Outcome::Failed => Grade {
@@ -309,7 +309,7 @@ mod tests {
         passed 0.7 -
         passed 0.7 -
         failed 0.6 threshold the weighted score 0.6 is below 0.7; contains: a
-        errored - harness the graders have no weight that could decide
+        errored - harness the weights of the graders can't decide the verdict
         failed 0.3 threshold the weighted score 0.3 is below 0.7
         failed 1 threshold 1 of 1 graders passed, 2 needed
         "##);

@@ -24,11 +24,11 @@ impl Contradiction {
     /// Continues "the sample passed, but ".
     pub fn words(self) -> &'static str {
         match self {
-            Contradiction::Cause => "its verdict names the cause of a failure",
-            Contradiction::GradeCause => "a grade that passed names the cause of a failure",
+            Contradiction::Cause => "its verdict has a failure cause",
+            Contradiction::GradeCause => "a grade that passed has a failure cause",
             Contradiction::BelowThreshold => "a grade that passed has a score below its threshold",
             Contradiction::Grades => "its grades do not pass",
-            Contradiction::Score => "its score is not that of its grades",
+            Contradiction::Score => "its score does not match its grades",
         }
     }
 }

@@ -85,7 +85,9 @@ fn one(
             let mut found = None;
             for hit in compiled.find_all(&text) {
                 let hit = hit.map_err(|error| {
-                    ExtractFailure::Broken(format!("the pattern `{pattern}` gave up: {error}"))
+                    ExtractFailure::Broken(format!(
+                        "the search for `{pattern}` was aborted: {error}"
+                    ))
                 })?;
                 if let Some(text) = hit.group(group) {
                     found = Some(text.to_owned());
@@ -244,8 +246,8 @@ fn read_before(error: &serde_json::Error, text: &str) -> usize {
 
 fn search_ended(text: &str) -> ExtractFailure {
     ExtractFailure::GivenUp(format!(
-        "the search for JSON in the output was given up after reading {} bytes behind brackets that no JSON follows; narrow it \
-         with `after_last`, `code` or `{{json: fenced}}`",
+        "the search for JSON in the output was aborted after reading {} bytes after brackets that do not begin JSON; narrow \
+         it with `after_last`, `code` or `{{json: fenced}}`",
         tries(text)
     ))
 }
@@ -438,7 +440,7 @@ mod tests {
             panic!("it went on")
         };
         assert!(
-            why.starts_with("the search for JSON in the output was given up after reading "),
+            why.starts_with("the search for JSON in the output was aborted after reading "),
             "{why}"
         );
     }
@@ -490,13 +492,13 @@ mod tests {
         ] {
             let why = why(mode, &text);
             assert!(
-                why.starts_with("absent ambiguous JSON (the key `a` is there twice"),
+                why.starts_with("absent ambiguous JSON (duplicate key `a`"),
                 "{text}: {why}"
             );
         }
         let path = run(ExtractMethod::JsonPath { path: "$.a".into() }, twice);
         assert!(
-            path.starts_with("absent no JSON for the path `$.a` (the key `a` is there twice"),
+            path.starts_with("absent no JSON for the path `$.a` (duplicate key `a`"),
             "{path}"
         );
         assert_eq!(

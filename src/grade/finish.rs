@@ -9,7 +9,7 @@ pub fn apply_finish(mut verdict: Verdict, finish: Option<FinishReason>) -> Verdi
         return verdict;
     }
     let detail = match finish {
-        Some(FinishReason::Length) => "the answer was cut at its limit of tokens",
+        Some(FinishReason::Length) => "the answer was truncated at the token limit",
         Some(FinishReason::Refused) => {
             verdict.cause = Some(Cause::Refused);
             "the model declined to answer"
@@ -49,7 +49,7 @@ mod tests {
         insta::assert_snapshot!(all, @r"
         wrong_answer expected `4`
         wrong_answer expected `4`
-        wrong_answer the answer was cut at its limit of tokens: expected `4`
+        wrong_answer the answer was truncated at the token limit: expected `4`
         refused the model declined to answer: expected `4`
         ");
         let nothing = apply_finish(
@@ -59,7 +59,10 @@ mod tests {
             },
             Some(FinishReason::Length),
         );
-        assert_eq!(nothing.reason, "the answer was cut at its limit of tokens");
+        assert_eq!(
+            nothing.reason,
+            "the answer was truncated at the token limit"
+        );
         for outcome in [Outcome::Passed, Outcome::Errored, Outcome::Pending] {
             let verdict = Verdict {
                 outcome,

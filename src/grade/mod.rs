@@ -78,7 +78,7 @@ pub struct GradersConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum GradeError {
     #[error(
-        "case `{case}` of eval `{eval}` says `sandbox: false`, which needs --allow-unsandboxed"
+        "case `{case}` of eval `{eval}` sets `sandbox: false`, which requires --allow-unsandboxed"
     )]
     UnsandboxedNotAllowed { eval: String, case: String },
     #[error(transparent)]
@@ -237,7 +237,7 @@ impl RunGraders {
             state.enforced = false;
             state
                 .notes
-                .push("graders that say `sandbox: false` ran code without isolation".to_owned());
+                .push("graders with `sandbox: false` ran code without isolation".to_owned());
         }
         Ok(state)
     }
@@ -286,7 +286,7 @@ impl RunGraders {
     pub async fn grade(&self, case: &Case, output: &Output, asked: SampleAttempt) -> GradedOutput {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
-            let reason = "the output is longer than is kept, so that it can't be judged whole";
+            let reason = "the output is longer than the limit, so it can't be judged in full";
             return GradedOutput {
                 extracted: None,
                 verdict: without_output(case, Cause::OutputLimit, reason),
@@ -383,7 +383,7 @@ impl RunGraders {
                 grade.unwrap_or_else(|failure| failure.grade(judge::METHOD))
             }
             GraderKind::Human { .. } => {
-                Grade::pending(GraderType::Human, "human", "waits for a person's grade")
+                Grade::pending(GraderType::Human, "human", "waits for a human grade")
             }
         };
         let grade = if grader.negate { negate(grade) } else { grade };

@@ -186,7 +186,7 @@ fn broken(executor: &Executor, graded: &Grade) -> Grade {
                 .as_deref()
                 .map(|hint| format!("; {hint}"))
                 .unwrap_or_default(),
-            format!("; `probe` of the executor `{name}` sets another program"),
+            format!("; to use a different program, set `probe` of the executor `{name}`"),
         ),
         _ => (String::new(), "; run `eval-harness doctor`".to_owned()),
     };
@@ -195,7 +195,7 @@ fn broken(executor: &Executor, graded: &Grade) -> Grade {
         .strip_prefix("given no input: ")
         .unwrap_or(&graded.reason);
     let reason = format!(
-        "`{name}` can't be used here, a program that does nothing fails: {why}{hint}{remedy}"
+        "`{name}` can't be used here, since a program that does nothing fails: {why}{hint}{remedy}"
     );
     let grade = Grade::errored(
         GraderType::Code,

@@ -42,24 +42,25 @@ const TRACEBACK: &str = "Traceback (most recent call last):";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandGraderSpec {
-    /// Program and arguments. The output comes on stdin.
+    /// Program and arguments; the program reads the output on stdin.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
+    /// Environment variables to pass to the program.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Default 30.
+    /// Time limit in seconds. Default 30.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// How the program says its verdict.
+    /// Source of the verdict: the exit code, or JSON on stdout.
     #[serde(default)]
     pub verdict: CommandVerdict,
-    /// Names of the numbers that the program says under `metrics` of its JSON verdict, all of them
-    /// each time.
+    /// Names of the numbers that the program reports in `metrics` of its JSON verdict; each verdict
+    /// must contain all of them.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub metrics: Vec<String>,
-    /// `true` runs it inside the sandbox: it sees the suite's folder read-only, a private `/tmp`,
-    /// and no network. Default false.
+    /// `true` runs the program in the sandbox: it sees the suite's folder read-only, a private
+    /// `/tmp`, and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
 }
@@ -76,11 +77,11 @@ pub struct CommandGrader {
     /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
     /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`.
     pub verdict: CommandVerdict,
-    /// The numbers that a JSON verdict holds under `metrics`, all of them.
+    /// The numbers in `metrics` of a JSON verdict, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
     pub expected: Option<Value>,
-    /// It runs inside the sandbox.
+    /// Whether the program runs in the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
 }
@@ -93,10 +94,10 @@ impl MethodSettings for CommandGraderSpec {
         check_program(desk, &self.command, at)?;
         if !self.metrics.is_empty() && self.verdict != CommandVerdict::Json {
             let message =
-                "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
+                "`metrics` require a JSON verdict, but this grader's verdict is its exit code";
             let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
             return desk.refuse(problem.hint(
-                "add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type",
+                "add `verdict: json`; to measure 1 or 0, set `metric: NAME` next to the grader's type",
             ));
         }
         Some(vec![CodeGrader::Command(CommandGrader {
@@ -298,7 +299,7 @@ fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
         }
     } else {
         let reason = if reason.is_empty() {
-            "the grader says so and gives no reason".to_owned()
+            "the grader gave no reason".to_owned()
         } else {
             reason
         };
@@ -331,7 +332,7 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
     for name in names {
         let value = said
             .remove(name)
-            .ok_or_else(|| format!("`metrics` lacks `{name}`"))?;
+            .ok_or_else(|| format!("`metrics` has no `{name}`"))?;
         let number = value
             .as_f64()
             .filter(|number| number.is_finite())
@@ -346,7 +347,7 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
     match said.keys().next() {
         None => Ok(numbers),
         Some(name) => Err(format!(
-            "`metrics` holds `{}`, which the grader's `metrics:` does not name",
+            "`metrics` contains `{}`, which the grader's `metrics:` does not list",
             in_reason(name)
         )),
     }
@@ -440,12 +441,12 @@ mod tests {
         errored - grader_timeout the grader ./grade did not end within 1.5 s {}
         passed 1 -  {}
         failed 0.25 wrong_answer half {"seen":[1]}
-        failed 0 wrong_answer the grader says so and gives no reason {}
+        failed 0 wrong_answer the grader gave no reason {}
         errored - harness the grader ./grade gave no verdict: `passed` must be true or false, not "yes" {}
         errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
         errored - harness the grader ./grade gave no verdict: `passed` is missing {}
         errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
-        errored - harness the grader ./grade gave no verdict: the key `passed` is there twice at line 1 column 33 {}
+        errored - harness the grader ./grade gave no verdict: duplicate key `passed` at line 1 column 33 {}
         errored - harness the grader ./grade exited with code 1 {}
         "##);
     }
@@ -503,14 +504,14 @@ mod tests {
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
         failed {"coverage": 0.83, "lint_warnings": 3.0} {"tool":"x"}
-        `metrics` lacks `lint_warnings`
-        `metrics` lacks `coverage`
+        `metrics` has no `lint_warnings`
+        `metrics` has no `coverage`
         the metric `lint_warnings` must be a finite number, not null
         the metric `coverage` must be a finite number, not 1e+999
         the metric `coverage` must be a finite number, not true
-        `metrics` holds `pass_rate`, which the grader's `metrics:` does not name
+        `metrics` contains `pass_rate`, which the grader's `metrics:` does not list
         `metrics` must be an object, not [1]
-        the key `lint_warnings` is there twice at line 1 column 83
+        duplicate key `lint_warnings` at line 1 column 83
         "##);
     }
 }

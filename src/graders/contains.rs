@@ -16,14 +16,17 @@ use eval_match::text;
 
 const METHOD: &str = "contains";
 
+/// Texts that an output must contain, and texts that it must not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContainsSpec {
+    /// Texts that the output must contain.
     #[serde(default)]
     pub must_include: OneOrMany<String>,
+    /// Texts that the output must not contain.
     #[serde(default)]
     pub must_not_include: OneOrMany<String>,
-    /// Default true.
+    /// Whether case matters. Default true.
     pub case_sensitive: Option<bool>,
 }
 
@@ -101,8 +104,8 @@ impl ContainsSpec {
         if lists.iter().any(|list| list.iter().any(String::is_empty)) {
             return desk.refuse(incomplete(
                 at,
-                "an empty text is in every output, so it tests nothing",
-                "write the text that is meant",
+                "every output contains the empty text, so it tests nothing",
+                "write the text to look for",
             ));
         }
         if must_include.is_empty() && must_not_include.is_empty() {
@@ -122,9 +125,8 @@ impl ContainsSpec {
             .iter()
             .find(|t| must_not_include.iter().any(|n| fold(t).contains(&fold(n))))
         {
-            let message = format!(
-                "no output can pass: {both:?} must be included, and what it holds must not"
-            );
+            let message =
+                format!("no output can pass: {both:?} must be included, but a part of it must not");
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         Some(ContainsMatch {

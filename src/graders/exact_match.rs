@@ -17,13 +17,13 @@ const METHOD: &str = "exact_match";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExactMatchSpec {
-    /// The expected value, when the case has no `expected`.
+    /// The expected value, if the case has no `expected`.
     pub value: Option<Value>,
-    /// Default true.
+    /// Whether case matters. Default true.
     pub case_sensitive: Option<bool>,
-    /// Default true.
+    /// Whether whitespace at both ends is removed before comparing. Default true.
     pub trim_whitespace: Option<bool>,
-    /// Default true.
+    /// Whether CR LF equals LF. Default true.
     pub normalize_newlines: Option<bool>,
 }
 
@@ -52,8 +52,8 @@ impl MethodSettings for ExactMatchSpec {
             ];
             if levels.contains(&Some(false)) {
                 let message =
-                    "the baseline holds matchers, beside which texts are compared as they are";
-                let hint = "drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
+                    "the baseline contains matchers, so settings for comparing texts do not apply";
+                let hint = "remove `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
                 return desk
                     .refuse(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
             }

@@ -18,9 +18,9 @@ const METHOD: &str = "json";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonSpec {
-    /// The JSON that the output must equal, when the case has no `expected`.
+    /// The JSON that the output must equal, if the case has no `expected`.
     pub value: Option<Value>,
-    /// A JSON Schema that the output must fit.
+    /// A JSON Schema that the output must match.
     pub schema: Option<Value>,
 }
 
@@ -44,7 +44,7 @@ impl MethodSettings for JsonSpec {
         };
         let (schema, at) = match (&self.schema, of_case) {
             (Some(_), Some(_)) => {
-                let message = "the grader and the case's expectation both give a `schema`";
+                let message = "the grader and the case's expectation both set a `schema`";
                 return desk.refuse(
                     Problem::error(Code::GraderConflict, node.key_span("/schema"), message)
                         .related(case_at, "the other one"),
@@ -56,7 +56,7 @@ impl MethodSettings for JsonSpec {
         if let Some(schema) = schema
             && let Err(error) = jsonschema::validator_for(schema)
         {
-            let message = format!("not a JSON Schema: {error}");
+            let message = format!("not a valid JSON Schema: {error}");
             return desk.refuse(Problem::error(Code::BadSchema, at, message));
         }
         Some(vec![CodeGrader::Json(JsonMatch {

@@ -210,23 +210,23 @@ macro_rules! methods {
 methods! {
     /// The output equals the expected value.
     ExactMatch = "exact_match" ExactMatchSpec => ExactMatch;
-    /// The output holds these texts and none of those.
+    /// The output contains the required texts and none of the forbidden ones.
     Contains = "contains" ContainsSpec => ContainsMatch;
     /// The output matches a regular expression (Python's semantics).
     Regex = "regex" RegexSpec => RegexMatch;
     /// The output is a number close to the expected one.
     Numeric = "numeric" NumericSpec => NumericMatch;
-    /// The output is JSON: valid, equal to a value, or fitting a JSON Schema.
+    /// The output is JSON: valid, equal to a value, or matching a JSON Schema.
     Json = "json" JsonSpec => JsonMatch;
     /// The output's structure equals the expected one, with matchers and ignored paths.
     StructuralMatch = "structural_match" StructuralSpec => StructuralOptions;
     /// The output's code defines a function; its results are compared.
     FunctionOutput = "function_output" FunctionOutputSpec => FunctionOutput;
-    /// The output's code is run against tests.
+    /// The output's code passes tests.
     CodeExecution = "code_execution" CodeExecutionSpec => CodeExecution;
-    /// The output is alike enough to a reference text.
+    /// The output is similar enough to a reference text.
     Similarity = "similarity" SimilaritySpec => Similarity;
-    /// A program of the author's decides.
+    /// A custom program decides.
     Command = "command" CommandGraderSpec => CommandGrader;
 }
 

@@ -18,10 +18,13 @@ const METHOD: &str = "numeric";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumericSpec {
-    /// The expected number, when the case has no `expected`.
+    /// The expected number, if the case has no `expected`.
     pub value: Option<Value>,
+    /// Allowed deviation from the number.
     pub tolerance: Option<ToleranceSpec>,
+    /// Lowest accepted number.
     pub min: Option<f64>,
+    /// Highest accepted number.
     pub max: Option<f64>,
 }
 
@@ -60,7 +63,7 @@ impl MethodSettings for NumericSpec {
             ));
         }
         if let Some(bad) = any_of.iter().find(|v| !is_number(v)) {
-            let message = format!("`numeric` expects a number, and {bad} is none");
+            let message = format!("`numeric` expects a number, but {bad} is not one");
             return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
         }
         if let (Some(min), Some(max)) = (min, max)
@@ -73,7 +76,7 @@ impl MethodSettings for NumericSpec {
             ));
         }
         if tolerance.min_delta.is_some() || tolerance.max_delta.is_some() {
-            let message = "`min_delta` and `max_delta` belong to comparisons with a baseline";
+            let message = "`min_delta` and `max_delta` apply only to comparisons with a baseline";
             return desk.refuse(
                 Problem::error(Code::GraderConflict, at, message)
                     .hint("use `absolute`, `relative`, `min` or `max`"),
@@ -83,7 +86,7 @@ impl MethodSettings for NumericSpec {
             desk.push(Problem::warning(
                 Code::GraderConflict,
                 at,
-                "`tolerance` without a value does nothing",
+                "`tolerance` has no effect without a value",
             ));
         }
         Some(vec![CodeGrader::Numeric(NumericMatch {

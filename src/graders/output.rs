@@ -137,7 +137,7 @@ pub(crate) fn equal(expected: &Value, actual: &Value) -> Result<MatchResult, Str
         .map_err(|why| format!("the expected value can't be compared: {why}"))?;
     let Ok(got) = Datum::from_json(actual) else {
         return Ok(MatchResult::differs(
-            "the output is nested too deeply, or holds a number beyond all bounds",
+            "the output is nested too deeply, or contains a number that is too large",
         ));
     };
     if eval_match::equals(&got, &wanted) {

@@ -41,7 +41,7 @@ impl PatternCache {
     pub fn schema(&self, schema: &Value) -> Result<Arc<jsonschema::Validator>, String> {
         kept(&self.schemas, schema.to_string(), || {
             jsonschema::validator_for(schema)
-                .map_err(|error| format!("the JSON Schema is not one: {error}"))
+                .map_err(|error| format!("the JSON Schema is not valid: {error}"))
         })
     }
 }

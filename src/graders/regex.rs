@@ -28,13 +28,14 @@ pub enum RegexFlag {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegexSpec {
-    /// The pattern, when `expected.value` does not hold it.
+    /// The pattern, if it is not in `expected.value`.
     pub pattern: Option<String>,
+    /// Flags of the pattern.
     #[serde(default)]
     pub flags: Vec<RegexFlag>,
     /// `false`: the pattern must not match. Default true.
     pub must_match: Option<bool>,
-    /// Names (or numbers) of groups whose text the report shows.
+    /// Names (or numbers) of the groups whose text the report shows.
     #[serde(default)]
     pub capture_groups: Vec<String>,
 }
@@ -107,14 +108,14 @@ impl MethodSettings for RegexSpec {
                 desk.push(incomplete(
                     *at,
                     &format!("the empty pattern {what}"),
-                    "write the pattern that is meant",
+                    "write a pattern",
                 ));
                 whole = false;
             }
         }
         if !must_match && !self.capture_groups.is_empty() {
             let at = node.key_span("/capture_groups");
-            let message = "`capture_groups` never hold anything under `must_match: false`";
+            let message = "`capture_groups` are always empty with `must_match: false`";
             desk.push(Problem::warning(Code::GraderConflict, at, message));
         }
         let patterns = patterns.into_iter().map(|(p, _)| p).collect();
@@ -153,7 +154,7 @@ pub(crate) fn check_pattern(
     for group in groups.iter().filter(|g| !compiled.has_group(g)) {
         let names = compiled.group_names();
         let hint = match (names.as_slice(), compiled.group_count()) {
-            ([], 0) => format!("the pattern has no groups; name one by `(?P<{group}>...)`"),
+            ([], 0) => format!("the pattern has no groups; name one with `(?P<{group}>...)`"),
             ([], n) => {
                 format!(
                     "the pattern's {n} group(s) have no names; use a number, or `(?P<{group}>...)`"
@@ -205,14 +206,14 @@ impl RegexMatch {
                 Ok(hit) => hit,
                 Err(error) => {
                     return MethodVerdict::Broken(format!(
-                        "the pattern `{source}` gave up: {error}"
+                        "the search for `{source}` was aborted: {error}"
                     ));
                 }
             };
             let Some(hit) = hit else { continue };
             if !self.must_match {
                 return MethodVerdict::failed(format!(
-                    "`{source}` matches {:?}, which nothing may match",
+                    "`{source}` matches {:?}, but must not match",
                     in_reason(hit.text())
                 ));
             }

@@ -33,26 +33,27 @@ const SEGMENTED: usize = 16 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimilaritySpec {
-    /// The reference, when the case has no `expected`; `expected.alternatives` are further
+    /// The reference, if the case has no `expected`; `expected.alternatives` are further
     /// references.
     pub value: Option<String>,
+    /// The similarity metric.
     #[serde(default)]
     pub metric: SimilarityMetric,
-    /// The least likeness that passes, default 0.8; for `edit_rate` the highest rate that passes,
-    /// default 0.2.
+    /// Required similarity, default 0.8; for `edit_rate`, the highest rate that passes, default
+    /// 0.2.
     #[schemars(range(min = 0.0))]
     pub threshold: Option<f64>,
-    /// What `edit_rate` counts. Default `chars`.
+    /// Unit that `edit_rate` counts. Default `chars`.
     pub unit: Option<EditUnit>,
-    /// How texts become words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` for `bleu`
-    /// alone). Default `words`, or `mixed` where the output or a reference has letters of a script
-    /// that is written without blanks.
+    /// Splitting of texts into words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` only for
+    /// `bleu`). Default `words`, or `mixed` if the output or a reference has letters of a script
+    /// that is written without spaces.
     pub tokenizer: Option<Tokenizer>,
-    /// Default true; for `token_f1` and `rouge_l` false.
+    /// Whether case matters. Default true; for `token_f1` and `rouge_l` false.
     pub case_sensitive: Option<bool>,
-    /// Default true.
+    /// Whether whitespace at both ends is removed before comparing. Default true.
     pub trim_whitespace: Option<bool>,
-    /// Default true.
+    /// Whether CR LF equals LF. Default true.
     pub normalize_newlines: Option<bool>,
 }
 
@@ -103,7 +104,7 @@ impl MethodSettings for SimilaritySpec {
         );
         if by_words && let Some(empty) = references.iter().find(|text| !has_words(text)) {
             let message = format!(
-                "`{}` compares words, and the reference {empty:?} has none",
+                "`{}` compares words, but the reference {empty:?} has none",
                 measure.name()
             );
             return desk.refuse(incomplete(
@@ -116,7 +117,7 @@ impl MethodSettings for SimilaritySpec {
         let threshold = self.threshold(desk, node)?;
         if self.unit.is_some() && measure != SimilarityMetric::EditRate {
             let message = format!(
-                "`unit` says what `edit_rate` counts; `{}` has no use for it",
+                "`unit` sets what `edit_rate` counts; `{}` ignores it",
                 measure.name()
             );
             desk.push(Problem::warning(
@@ -157,19 +158,20 @@ impl SimilaritySpec {
         };
         let (name, at) = (measure.name(), node.key_span("/tokenizer"));
         let (message, hint) = if known.is_empty() {
-            let message =
-                format!("`tokenizer` says how texts become words, and `{name}` compares none");
+            let message = format!(
+                "`tokenizer` sets how texts are split into words, but `{name}` does not compare words"
+            );
             (
                 message,
-                "drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`".to_owned(),
+                "remove it, or use `metric: token_f1`, `rouge_l` or `bleu`".to_owned(),
             )
         } else {
             let names: Vec<&str> = known.iter().map(|tokenizer| tokenizer.name()).collect();
             let message = format!(
-                "the tokenizer `{}` is one of `bleu`, and `{name}` does not have it",
+                "the tokenizer `{}` belongs to `bleu`, and `{name}` does not support it",
                 written.name()
             );
-            (message, format!("`{name}` has {}", names.join(", ")))
+            (message, format!("`{name}` supports {}", names.join(", ")))
         };
         desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
     }
@@ -180,16 +182,16 @@ impl SimilaritySpec {
             (SimilarityMetric::EditRate, written) => Some(written.unwrap_or(MOST_EDITED)),
             (_, None) => Some(LEAST_LIKENESS),
             (_, Some(threshold)) if threshold <= 0.0 => {
-                let message = "`threshold: 0` passes whatever the output says";
+                let message = "`threshold: 0` passes every output";
                 desk.refuse(Problem::error(Code::SuspiciousValue, at, message).hint(
-                    "a threshold above 0; for a grader that only measures, `informative: true` beside its type",
+                    "set a threshold above 0; for a grader that only measures, set `informative: true` next to its type",
                 ))
             }
             (_, Some(threshold)) if threshold > 1.0 => {
                 let message =
-                    format!("a likeness is between 0 and 1, so that none reaches {threshold}");
+                    format!("a similarity is between 0 and 1, so none reaches {threshold}");
                 let percent = (threshold <= 100.0)
-                    .then(|| format!("{} for {threshold} %", threshold / 100.0));
+                    .then(|| format!("write {} for {threshold} %", threshold / 100.0));
                 desk.refuse(Problem::error(Code::OutOfRange, at, message).maybe_hint(percent))
             }
             (_, Some(threshold)) => Some(threshold),
@@ -230,7 +232,7 @@ impl OutputCheck for Similarity {
             let (number, threshold) = apart(number, self.threshold);
             let by = match tokenizer {
                 None | Some(Tokenizer::Words | Tokenizer::ThirteenA) => String::new(),
-                Some(other) => format!(" by the tokenizer `{}`", other.name()),
+                Some(other) => format!(" with the tokenizer `{}`", other.name()),
             };
             let reason = format!("{name} is {number}{by}{among}, which is {side} {threshold}");
             Grade::failed(GraderType::Code, METHOD, Cause::Threshold, reason)
@@ -485,7 +487,7 @@ mod tests {
         );
         assert_eq!(
             g.reason,
-            "the texts are too long to be compared: 200000 by 200000 characters, words or lines that differ"
+            "the texts are too long to be compared: 200000 by 200000 characters, words or lines differ"
         );
     }
 }

@@ -70,7 +70,7 @@ fn exact_match_compares_texts_as_texts_and_json_by_value() {
     passed -
     failed wrong_answer none of 2 alternatives matches; the first: at line 1, column 1: expected "x", got "z"
     passed -
-    failed wrong_answer at line 1, column 3: goes on with ".0" where the end is expected
+    failed wrong_answer at line 1, column 3: continues with ".0" where the end is expected
     passed -
     passed -
     failed wrong_answer a[1]: expected 2, got 3; and 1 difference more
@@ -129,7 +129,7 @@ fn regex_scores_follow_the_verdict() {
     failed wrong_answer `a` does not match
     failed wrong_answer none of 2 patterns matches
     passed -
-    failed wrong_answer `TODO` matches "TODO", which nothing may match
+    failed wrong_answer `TODO` matches "TODO", but must not match
     errored harness the pattern `(` does not compile: unclosed group
     errored harness regex has no pattern
     passed -
@@ -174,9 +174,9 @@ fn numbers_within_tolerance() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -
-    failed wrong_answer the output is more than a number: "it is 2.72" (`extract` can take the 2.72 out of it)
+    failed wrong_answer the output is more than a number: "it is 2.72" (`extract` can select the 2.72)
     failed wrong_answer expected at most 10, got 30
-    errored harness the expected value is no number: no number in "x"
+    errored harness the expected value is not a number: no number in "x"
     "##);
 }
 
@@ -216,7 +216,7 @@ fn json_values_and_schemas() {
     failed wrong_answer none of 2 alternatives matches; the first: (root): expected 1, got 3
     passed -
     failed wrong_answer does not match the schema: /id: "x" is not of type "integer"; and 1 more {"schema_errors":["/id: \"x\" is not of type \"integer\"","/n: 5 is greater than the maximum of 3"]}
-    errored harness the JSON Schema is not one: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
+    errored harness the JSON Schema is not valid: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
     "##);
 }
 

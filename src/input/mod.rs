@@ -245,7 +245,7 @@ async fn read_file(path: &Path) -> Result<String, InputError> {
         .await
         .map_err(|e| fault(e.to_string()))?;
     if bytes.len() as u64 > MAX_FILE {
-        return Err(fault(format!("it is longer than {} MiB", MAX_FILE >> 20)));
+        return Err(fault(format!("it is larger than {} MiB", MAX_FILE >> 20)));
     }
     String::from_utf8(bytes).map_err(|e| {
         fault(format!(

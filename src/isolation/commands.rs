@@ -129,10 +129,14 @@ impl CommandSandbox {
             ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),
             ProgramEnding::TimedOut => TreeEnd::TimedOut,
             ProgramEnding::MemoryLimit => {
-                TreeEnd::Stopped("it used more memory than the sandbox gives")
+                TreeEnd::Stopped("it used more memory than the sandbox allows")
             }
-            ProgramEnding::OutputLimit => TreeEnd::Stopped("it wrote more than the sandbox takes"),
-            ProgramEnding::Violation(_) => TreeEnd::Stopped("it tried what the sandbox forbids"),
+            ProgramEnding::OutputLimit => {
+                TreeEnd::Stopped("it wrote more output than the sandbox allows")
+            }
+            ProgramEnding::Violation(_) => {
+                TreeEnd::Stopped("it tried something that the sandbox forbids")
+            }
         };
         Ok(TreeOutput {
             end,
@@ -191,7 +195,9 @@ fn find(
         }
     }
     Err(hidden.unwrap_or_else(|| {
-        format!("`{argv0}` was not found in PATH; for a file of the suite write `./{argv0}`")
+        format!(
+            "`{argv0}` was not found in PATH; for a file in the suite's folder, write `./{argv0}`"
+        )
     }))
 }
 
@@ -251,8 +257,8 @@ fn check(argv0: &str, file: &Path, visible: &dyn Fn(&Path) -> bool) -> Result<()
 fn unseen(what: &str, place: &Path) -> String {
     let folder = place.parent().unwrap_or(Path::new("/")).display();
     format!(
-        "{what} is {}, which can't be seen inside the sandbox: name {folder} under `readable:` of the suite's `sandbox:` \
-         (and under `allow_paths:` when it lies outside the project), or leave out `sandbox: true`",
+        "{what} is {}, which is not visible inside the sandbox: add {folder} to `readable:` under the suite's `sandbox:` \
+         (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`",
         place.display()
     )
 }
@@ -277,7 +283,7 @@ fn explain(argv: &[String], error: SandboxError) -> String {
         SandboxError::CannotStart { reason, .. } => {
             // The harness of root has other rights than the sandbox's user.
             let who = if reason.contains("Permission denied") {
-                "; as root, sandboxed programs run as another user, which must be allowed to read what they need"
+                "; when eval-harness runs as root, sandboxed programs run as a different user, which needs permission to read their files"
             } else {
                 ""
             };
@@ -352,12 +358,12 @@ mod tests {
         ROOT/usr/both
         ROOT/suite/grade
         ROOT/suite/../usr/both
-        `tool` is ROOT/home/tool, which can't be seen inside the sandbox: name ROOT/home under `readable:` of the suite's `sandbox:` (and under `allow_paths:` when it lies outside the project), or leave out `sandbox: true`
-        `link` is ROOT/home/tool, which can't be seen inside the sandbox: name ROOT/home under `readable:` of the suite's `sandbox:` (and under `allow_paths:` when it lies outside the project), or leave out `sandbox: true`
-        `plain` was not found in PATH; for a file of the suite write `./plain`
-        `none` was not found in PATH; for a file of the suite write `./none`
+        `tool` is ROOT/home/tool, which is not visible inside the sandbox: add ROOT/home to `readable:` under the suite's `sandbox:` (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`
+        `link` is ROOT/home/tool, which is not visible inside the sandbox: add ROOT/home to `readable:` under the suite's `sandbox:` (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`
+        `plain` was not found in PATH; for a file in the suite's folder, write `./plain`
+        `none` was not found in PATH; for a file in the suite's folder, write `./none`
         `./none` does not exist (looked for ROOT/suite/none)
-        the interpreter of `./odd` is ROOT/home/tool, which can't be seen inside the sandbox: name ROOT/home under `readable:` of the suite's `sandbox:` (and under `allow_paths:` when it lies outside the project), or leave out `sandbox: true`
+        the interpreter of `./odd` is ROOT/home/tool, which is not visible inside the sandbox: add ROOT/home to `readable:` under the suite's `sandbox:` (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`
         cannot run `./lost`: its interpreter `/no/such/thing` was not found
         cannot run `./`: it is a folder
         ");

@@ -68,7 +68,7 @@ impl SandboxRequest {
             // A Python that is not named may be missing: what needs it says so.
             (Some(path), Err(error)) => Err(SandboxRefusal {
                 reason: format!(
-                    "the suite demands the Python {}, which can't be used: {error}",
+                    "the suite requires the Python {}, which can't be used: {error}",
                     path.display()
                 ),
                 remedy: "change `python` under `sandbox:` in the suite".to_owned(),
@@ -101,15 +101,17 @@ impl SandboxRequest {
             demanded.push(format!("`trust: {}`", trust.name()));
         }
         let demanded = demanded.join(" and ");
-        let weaker = self
-            .weaker()
-            .await
-            .map_or_else(String::new, |tier| format!("; this machine gives `{tier}`"));
+        let weaker = self.weaker().await.map_or_else(String::new, |tier| {
+            format!("; this machine provides only `{tier}`")
+        });
         // Going without isolation is not what would help here.
-        let fix = remedy.split("; or accept").next().unwrap_or_default();
+        let fix = remedy
+            .split("; or run code without")
+            .next()
+            .unwrap_or_default();
         SandboxRefusal {
-            reason: format!("the suite demands {demanded} of the sandbox{weaker}. {error}"),
-            remedy: format!("{fix}; or demand less under `sandbox:` in the suite"),
+            reason: format!("the suite requires {demanded} for the sandbox{weaker}. {error}"),
+            remedy: format!("{fix}; or require less under `sandbox:` in the suite"),
             error,
         }
     }
@@ -219,13 +221,13 @@ mod tests {
         assert!(
             refused
                 .reason
-                .starts_with("the suite demands `minimum: userns` of the sandbox"),
+                .starts_with("the suite requires `minimum: userns` for the sandbox"),
             "{refused}"
         );
         assert!(
             refused
                 .remedy
-                .ends_with("; or demand less under `sandbox:` in the suite"),
+                .ends_with("; or require less under `sandbox:` in the suite"),
             "{}",
             refused.remedy
         );
@@ -238,7 +240,7 @@ mod tests {
         assert!(
             refused
                 .reason
-                .starts_with("untrusted code can't be run: no isolation is possible here"),
+                .starts_with("untrusted code can't be run: no isolation is available: "),
             "{refused}"
         );
         assert!(

@@ -48,9 +48,9 @@ pub enum JournalError {
         line: usize,
         message: String,
     },
-    #[error("{path} holds no run: it is empty or its first line is torn", path = path.display())]
+    #[error("{path} contains no run: it is empty or its first line is incomplete", path = path.display())]
     Empty { path: PathBuf },
-    #[error("run {run} is being written by another process; wait until it has ended")]
+    #[error("run {run} is being written by another process; wait until it ends")]
     Locked { run: String },
     #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
     LaterVersion { path: PathBuf, version: u32 },
@@ -63,13 +63,13 @@ pub enum JournalError {
         version: u32,
         harness: String,
     },
-    #[error("no run `{run}` below {dir}", dir = dir.display())]
+    #[error("no run `{run}` in {dir}", dir = dir.display())]
     NoRun {
         run: String,
         dir: PathBuf,
         latest: Option<String>,
     },
-    #[error("there is no run below {dir} yet", dir = dir.display())]
+    #[error("there are no runs in {dir} yet", dir = dir.display())]
     NoRuns { dir: PathBuf },
     #[error("the stored output {path} can't be used: {message}", path = path.display())]
     Stored { path: PathBuf, message: String },
@@ -85,28 +85,29 @@ impl JournalError {
     pub fn hint(&self) -> Option<String> {
         match self {
             JournalError::Line { path, line, .. } => Some(format!(
-                "what stands before it can still be reported: `head -n {} {}` into a file whose name ends in .journal.jsonl, \
-                 and give that file to `report --run`",
+                "to report the lines before it, write `head -n {} {}` to a file whose name ends in .journal.jsonl, \
+                     and pass that file to `report --run`",
                 line.saturating_sub(1),
                 path.display()
             )),
             JournalError::Write { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Some("what was recorded went with it: run again".to_owned())
+                Some("the recorded results are lost: run again".to_owned())
             }
             JournalError::Write { path, .. } if path.metadata().is_ok_and(|file| file.len() == 0) => {
-                Some("nothing was recorded: run again when there is room to write".to_owned())
+                Some("nothing was recorded: run again once the file can be written".to_owned())
             }
             JournalError::Empty { .. } => {
-                Some("nothing of that run was recorded: run again, or name an earlier one".to_owned())
+                Some("nothing of that run was recorded: run again, or select an earlier run".to_owned())
             }
             JournalError::Write { path, .. } => paths::run_of(path).map(|run| {
-                format!("`eval-harness run --resume {run}` continues when there is room to write")
+                format!("`eval-harness run --resume {run}` continues once the file can be written")
             }),
             JournalError::NoRun { latest, .. } => latest.as_ref().map(|latest| format!("the latest is {latest}")),
             JournalError::NoRuns { .. } => Some(
-                "results lie where --output-dir says, or the suite (--suite), or in `results/` of the project".to_owned(),
+                "the results folder is set by --output-dir or by the suite (--suite); the default is `results/` in \
+                     the project".to_owned(),
             ),
-            JournalError::Create { .. } => Some("--output-dir names another folder for results".to_owned()),
+            JournalError::Create { .. } => Some("set a different results folder with --output-dir".to_owned()),
             JournalError::LaterVersion { .. } => {
                 Some("use that version, or a later one".to_owned())
             }

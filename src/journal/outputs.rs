@@ -36,7 +36,7 @@ const EXCERPT: usize = 4 << 10;
 const NAME: usize = 256;
 
 /// What stands for the words of one reply, where there are too many of them.
-const LEFT_OUT: &str = "(left out: too long)";
+const LEFT_OUT: &str = "(omitted: too long)";
 
 /// The files of one run's large outputs, each under the SHA-256 of its bytes.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl OutputStore {
             let bytes = value_length(extracted);
             if bytes > limit {
                 let note = format!(
-                    "(left out: {} bytes, which are a part of the stored output)",
+                    "(omitted: {} bytes, which are part of the stored output)",
                     group_digits(bytes)
                 );
                 *extracted = Value::String(note);
@@ -240,7 +240,7 @@ fn shorten(grade: &mut Grade) {
         grade.details.clear();
         grade.details.insert(
             "left_out".to_owned(),
-            "the details were too long to be kept".into(),
+            "the details were too long to be stored".into(),
         );
     }
 }

@@ -261,13 +261,13 @@ mod tests {
         RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
         let error = find_run(dir.path(), "eval-1").unwrap_err();
         assert!(
-            error.to_string().starts_with("no run `eval-1` below "),
+            error.to_string().starts_with("no run `eval-1` in "),
             "{error}"
         );
         assert_eq!(error.hint().unwrap(), "the latest is eval-20260304-050607");
         let error = find_run(&dir.path().join("empty"), "latest").unwrap_err();
         assert!(
-            error.to_string().starts_with("there is no run below "),
+            error.to_string().starts_with("there are no runs in "),
             "{error}"
         );
         assert!(error.hint().unwrap().contains("--output-dir"));

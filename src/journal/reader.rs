@@ -507,7 +507,7 @@ mod tests {
                 .err()
                 .unwrap()
                 .to_string()
-                .contains("holds no run")
+                .contains("contains no run")
         );
         let Event::RunStarted(mut later) = started() else {
             unreachable!()

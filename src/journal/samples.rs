@@ -59,7 +59,7 @@ pub fn index_samples(
         let too_much = || JournalError::Line {
             path: path.to_owned(),
             line: place.line,
-            message: "more than this version can number".to_owned(),
+            message: "there are more samples than this version can index".to_owned(),
         };
         match event {
             Event::CasesPlanned(planned) => {
@@ -107,11 +107,11 @@ impl SampleIndex {
         let piece = self
             .blocks
             .read(entry.offset, entry.length as usize)
-            .map_err(|error| wrong(format!("it was read before, and now: {error}")))?;
+            .map_err(|error| wrong(format!("it could be read before, but now: {error}")))?;
         match serde_json::from_slice(piece.bytes()) {
             Ok(Event::SampleFinished(sample)) => Ok(*sample),
             Ok(_) => Err(wrong(
-                "it was a finished sample and is another event now".to_owned(),
+                "it was a finished sample, but is a different event now".to_owned(),
             )),
             Err(error) => Err(wrong(error.to_string())),
         }

@@ -39,7 +39,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
     if stored.sha256.len() != 64 || !stored.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(damaged(
             dir.to_owned(),
-            "the journal names a stored output by what is no SHA-256",
+            "the journal refers to a stored output by a name that is not a SHA-256",
         ));
     }
     let path = dir.join(&stored.sha256);
@@ -47,7 +47,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
     let file = open_file(&path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     if length != stored.bytes {
-        let message = format!("it holds {length} bytes, and {} were stored", stored.bytes);
+        let message = format!("it has {length} bytes, but {} were stored", stored.bytes);
         return Err(damaged(path, &message));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
@@ -58,17 +58,17 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
     if !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(&stored.sha256) {
         return Err(damaged(
             path,
-            "its content is not what was stored: the SHA-256 differs",
+            "its content differs from what was stored (SHA-256)",
         ));
     }
     let value = match stored.kind {
         StoredKind::Json => OutputValue::Json(
             serde_json::from_slice(&bytes)
-                .map_err(|error| damaged(path.clone(), &format!("it should hold JSON: {error}")))?,
+                .map_err(|error| damaged(path.clone(), &format!("it is not JSON: {error}")))?,
         ),
         StoredKind::Text | StoredKind::Program => {
             let text = String::from_utf8(bytes)
-                .map_err(|_| damaged(path.clone(), "it should hold UTF-8 text"))?;
+                .map_err(|_| damaged(path.clone(), "it is not UTF-8 text"))?;
             if stored.kind == StoredKind::Program {
                 OutputValue::Program(text)
             } else {
@@ -196,10 +196,10 @@ mod tests {
         said.push(told(&outside));
         insta::assert_snapshot!(said.join("\n"), @r"
         the stored output DIR/run-050607.outputs/SHA can't be used: No such file or directory (os error 2)
-        the stored output DIR/run-050607.outputs/SHA can't be used: it holds 9 bytes, and 10 were stored
-        the stored output DIR/run-050607.outputs/SHA can't be used: its content is not what was stored: the SHA-256 differs
-        the stored output DIR/run-050607.outputs/SHA can't be used: it should hold JSON: expected ident at line 1 column 2
-        the stored output DIR/run-050607.outputs can't be used: the journal names a stored output by what is no SHA-256
+        the stored output DIR/run-050607.outputs/SHA can't be used: it has 9 bytes, but 10 were stored
+        the stored output DIR/run-050607.outputs/SHA can't be used: its content differs from what was stored (SHA-256)
+        the stored output DIR/run-050607.outputs/SHA can't be used: it is not JSON: expected ident at line 1 column 2
+        the stored output DIR/run-050607.outputs can't be used: the journal refers to a stored output by a name that is not a SHA-256
         ");
     }
 }

@@ -305,7 +305,7 @@ fn still_there(file: &File) -> io::Result<()> {
 }
 
 /// What is said of a journal that vanished under the run.
-const DELETED: &str = "it was deleted while the run went on";
+const DELETED: &str = "it was deleted during the run";
 
 #[cfg(test)]
 mod tests {
@@ -384,7 +384,7 @@ mod tests {
         let error = open(&paths).unwrap_err().to_string();
         assert_eq!(
             error,
-            "run eval-20260304-050607 is being written by another process; wait until it has ended"
+            "run eval-20260304-050607 is being written by another process; wait until it ends"
         );
         drop(first);
         open(&paths).unwrap();
@@ -565,14 +565,12 @@ mod tests {
         std::fs::remove_dir_all(dir.path().join("2026-03-04")).unwrap();
         let error = writer.append(skipped(1)).unwrap_err();
         assert!(
-            error
-                .to_string()
-                .ends_with("it was deleted while the run went on"),
+            error.to_string().ends_with("it was deleted during the run"),
             "{error}"
         );
         assert_eq!(
             error.hint().unwrap(),
-            "what was recorded went with it: run again"
+            "the recorded results are lost: run again"
         );
         let end = RunFinished {
             timestamp: String::new(),

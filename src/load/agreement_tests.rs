@@ -117,7 +117,7 @@ const LINTS: [&str; 6] = [
     "is not an HTTP address",
     "of type `eval` needs `config.suite`",
     "is not the name of a Python function",
-    "nothing says which model judges",
+    "the judge has no `model`",
 ];
 
 /// The codes of shape alone; everything else is a lint.

@@ -219,7 +219,7 @@ pub(super) fn check_settings(session: &mut LoadSession, at: &Node, dir: &Path) {
                 Err(error) => wrong(Code::BadRegex, pattern, one_line(&error.to_string())),
                 Ok(regex) if !matches!(regex.search(""), Ok(None)) => {
                     let message =
-                        "this pattern matches nothing at all, too, so it would be everywhere";
+                        "this pattern also matches the empty text, so it would match everywhere";
                     wrong(Code::SuspiciousValue, pattern, message.to_owned());
                 }
                 Ok(_) => {}
@@ -232,7 +232,7 @@ pub(super) fn check_settings(session: &mut LoadSession, at: &Node, dir: &Path) {
                 Some(Ok(())) => {}
                 Some(Err(reason)) => wrong(Code::BadMatcher, placeholder, reason),
                 None => {
-                    let message = format!("`{text}` is no matcher such as `{{{{any_uuid}}}}`");
+                    let message = format!("`{text}` is not a matcher such as `{{{{any_uuid}}}}`");
                     wrong(Code::BadMatcher, placeholder, message);
                 }
             }
@@ -243,16 +243,13 @@ pub(super) fn check_settings(session: &mut LoadSession, at: &Node, dir: &Path) {
             wrong(
                 Code::BadFormat,
                 header,
-                format!("`{name}` is no name of an HTTP header"),
+                format!("`{name}` is not a valid HTTP header name"),
             );
         }
     }
     if dir.is_file() {
         let path = at.get("path").unwrap_or(at);
-        let message = format!(
-            "the folder of baselines, `{}`, is a file",
-            session.display(dir)
-        );
+        let message = format!("the baselines folder `{}` is a file", session.display(dir));
         session
             .problems
             .push(Problem::error(Code::BadPath, path.span, message));
@@ -292,7 +289,7 @@ pub(super) fn check_target(
             words(captured),
             words(&now)
         );
-        let hint = "capture it again if the other target counts now";
+        let hint = "capture it again if the change of the target is intended";
         desk.push(Problem::warning(Code::OtherTarget, id_at, message).hint(hint));
     }
 }

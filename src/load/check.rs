@@ -64,7 +64,7 @@ fn collect(
         let before = files.len();
         walk(&full, files);
         if files.len() == before {
-            let message = format!("`{text}` holds no YAML or JSON file");
+            let message = format!("`{text}` contains no YAML or JSON file");
             session
                 .problems
                 .push(Problem::general(Code::EmptyGlob, message));
@@ -148,10 +148,10 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Load
         Some(kind) => _ = session.check(kind, &mut node),
         None if named => {
             let hint = format!(
-                "it begins with one of {}",
+                "a file needs one of these top-level keys: {}",
                 known_keys().collect::<Vec<_>>().join(", ")
             );
-            let message = "this file is none that eval-harness knows";
+            let message = "eval-harness does not know this kind of file";
             let at = node.span.at_start();
             session
                 .problems

@@ -94,11 +94,12 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
     let refused = path == Path::new("/") || NEVER.iter().any(|never| path.starts_with(never));
     if refused || path == Path::new("/tmp") {
         let message = format!(
-            "`{}` can't be shown to programs in the sandbox",
+            "`{}` can't be made visible inside the sandbox",
             path.display()
         );
         return desk.refuse(
-            Problem::error(Code::BadPath, at, message).hint("name the folder in it that they need"),
+            Problem::error(Code::BadPath, at, message)
+                .hint("list only the folder in it that the programs need"),
         );
     }
     Some(path)

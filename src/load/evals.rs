@@ -166,9 +166,10 @@ fn check_shares(desk: &mut SuiteDesk, config: &EvalConfig, node: &Node) -> Optio
     let mut whole = true;
     for (key, _) in shares.into_iter().filter(|(_, share)| *share == Some(0.0)) {
         let at = node.locate(&format!("/config/{key}"));
-        let message = format!("`{key}: 0` would pass without a single pass");
+        let message = format!("with `{key}: 0`, the eval would pass even if nothing passes");
         desk.push(
-            Problem::error(Code::SuspiciousValue, at, message).hint("a share above 0, at most 1"),
+            Problem::error(Code::SuspiciousValue, at, message)
+                .hint("write a share above 0, at most 1"),
         );
         whole = false;
     }
@@ -208,7 +209,7 @@ fn header(
             );
             desk.problems.push(
                 Problem::error(Code::BothSpellings, first.max(second), message)
-                    .hint(format!("keep one of them, best `config.{key}`"))
+                    .hint(format!("keep one of them, preferably `config.{key}`"))
                     .related(first.min(second), "the other one"),
             );
         }

@@ -105,7 +105,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
     let key = map.key_span(&format!("/{name}"));
     if let Some(built_in) = Executor::built_in(name) {
         let message = format!(
-            "`{name}` is built in: it is the executor `{}`",
+            "`{name}` is a name of the built-in executor `{}`",
             built_in.name()
         );
         faults.push(Problem::error(Code::BadFormat, key, message).hint("choose another name"));
@@ -114,14 +114,13 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
             .chars()
             .all(|c| c.is_alphanumeric() || "_-+#.".contains(c))
     {
-        let message = "the name of an executor is of letters, digits and `_-+#.`";
+        let message = "an executor's name may contain only letters, digits and `_-+#.`";
         faults.push(Problem::error(Code::BadFormat, key, message));
     }
     if spec.file.contains(['/', '\0']) || matches!(spec.file.as_str(), "." | "..") {
-        let message =
-            "`file` is a name without a folder: programs lie alone in a folder of their own";
+        let message = "`file` must be a name without a folder: each program gets a separate folder";
         faults.push(
-            Problem::error(Code::BadPath, at.locate("/file"), message).hint("such as `main.c`"),
+            Problem::error(Code::BadPath, at.locate("/file"), message).hint("for example `main.c`"),
         );
     }
     for (key, words) in [("compile", &spec.compile), ("run", &spec.run)] {
@@ -130,7 +129,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
             .is_some_and(|program| program.trim().is_empty())
             || words.iter().any(|word| word.contains('\0'))
         {
-            let message = format!("`{key}` names no program");
+            let message = format!("`{key}` has no program");
             faults.push(Problem::error(
                 Code::BadCommand,
                 at.locate(&format!("/{key}")),
@@ -143,7 +142,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
         .keys()
         .find(|name| name.is_empty() || name.contains(['=', '\0']))
     {
-        let message = format!("{bad:?} is not the name of an environment variable");
+        let message = format!("{bad:?} is not a valid name of an environment variable");
         faults.push(Problem::error(Code::BadFormat, at.locate("/env"), message));
     }
     faults
@@ -159,10 +158,11 @@ fn missing_probe(chosen: &ChosenExecutor, at: &Node) -> Option<Problem> {
         return None;
     }
     let message = format!(
-        "the executor `{}` has a compiler and no probe: a broken compiler counts as a failure of the code",
+        "the executor `{}` has a compiler but no probe, so a broken compiler would count as a failure of the code",
         own.name
     );
-    let hint = "set `probe` to a program that compiles and ends with exit code 0, or `probe: \"\"`";
+    let hint =
+        "set `probe` to a program that compiles and ends with exit code 0, or set `probe: \"\"`";
     Some(Problem::warning(Code::SuspiciousValue, at.locate("/compile"), message).hint(hint))
 }
 
@@ -318,11 +318,11 @@ pub(crate) fn choose(
     let problem = Problem::error(
         Code::UnknownExecutor,
         at,
-        format!("no executor is named `{name}`"),
+        format!("unknown executor `{name}`"),
     );
     // Letters in another case are the commonest slip.
     let problem = problem.near(&name.to_lowercase(), names).or_hint(format!(
-        "built in are {words}; describe others under `executors:` of the suite"
+        "the built-in executors are {words}; define others under `executors:` in the suite"
     ));
     desk.refuse(problem.maybe_warning(shelf.open))
 }

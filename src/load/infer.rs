@@ -164,7 +164,7 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
     }
     let (method, sure) = choose(config, hint);
     if !sure {
-        let message = "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
+        let message = "the grader has no `method`, and neither its settings nor `expected.type` determine one";
         let names: Vec<&str> = known_methods().iter().map(|m| m.name).collect();
         problems.push(
             Problem::error(Code::CannotInferGrader, span, message).hint(format!(

@@ -32,7 +32,7 @@ pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared
     }
     for name in conflicts {
         let message = format!(
-            "`{name}` is measured in two ways: a score, an edit rate and a number of `metrics:` are no one metric"
+            "`{name}` is measured in two ways: a score, an edit rate and a number from `metrics:` can't share a name"
         );
         let hint = "give one of them another name with `metric: NAME`";
         problems.push(Problem::general(Code::GraderConflict, message).hint(hint));
@@ -55,7 +55,7 @@ pub(super) fn composites(
         let fault = name_fault(name).or_else(|| {
             declared
                 .contains_key(name)
-                .then(|| "is what a grader measures, and cannot be computed, too".to_owned())
+                .then(|| "is measured by a grader, so it can't also be computed".to_owned())
         });
         if let Some(fault) = fault {
             problems.push(Problem::error(
@@ -134,8 +134,9 @@ fn component(
     let metric: Metric = name.parse().map_err(|_| unknown())?;
     let kind = match &metric {
         Metric::Named(name) if all.contains_key(name) => {
-            let message =
-                format!("`{name}` is itself a composite; a composite is made of what is measured");
+            let message = format!(
+                "`{name}` is itself a composite; a composite may only use measured metrics"
+            );
             return Err(refuse(Code::UnknownMetric, "metric", message));
         }
         Metric::Named(name) => match declared.get(name) {
@@ -154,14 +155,15 @@ fn component(
     // best case either.
     match falls {
         Some(true) if !spec.invert => {
-            let message =
-                format!("`{name}` is better when it is lower, but here more of it would be better");
+            let message = format!(
+                "`{name}` is better when it is lower, but here a higher value would be better"
+            );
             let problem = refuse(Code::SuspiciousValue, "metric", message);
             return Err(problem.map(|problem| Box::new(problem.hint("add `invert: true`"))));
         }
         Some(false) if spec.invert => {
             let message = format!(
-                "`{name}` is better when it is higher, but `invert` would make less of it better"
+                "`{name}` is better when it is higher, but `invert` would make a lower value better"
             );
             return Err(refuse(Code::SuspiciousValue, "invert", message));
         }
@@ -170,13 +172,13 @@ fn component(
     let range = match spec.range {
         Some([low, high]) if !(low.is_finite() && high.is_finite() && low < high) => {
             let message =
-                format!("the range [{low}, {high}] is empty: the lower number comes first");
+                format!("the range [{low}, {high}] is empty: the lower number must come first");
             return Err(refuse(Code::OutOfRange, "range", message));
         }
         Some(range) => range,
         None if kind == NumberKind::Number => {
             let message = format!(
-                "`{name}` is no share, so that it needs a `range`: the values that count 0 and 1"
+                "`{name}` is not a share, so it needs a `range`: the values that score 0 and 1"
             );
             let problem = refuse(Code::MissingKey, "metric", message);
             return Err(
@@ -232,7 +234,7 @@ pub(super) fn check_selected(
             let problem = Problem::error(Code::UnknownMetric, demand.at, message);
             problems.push(
                 problem
-                    .hint("the gate can't pass without it")
+                    .hint("select an eval that measures it, or remove the threshold; otherwise the gate can't pass")
                     .maybe_warning(again),
             );
         }
@@ -324,8 +326,8 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r##"
         build_pass Min 0.9, edit_rate Max 0.3, levenshtein Min 0.8, lint_warnings Max 3
         edit_rate Max 0.2, lint_warnings Max 5
-        4:16 missing-key: is `lint_warnings` better when it is higher, or lower? Nothing says so | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
-        4:16 out-of-range: a threshold on `build_pass` is between 0 and 1, not 90 | 0.9 for 90 %
+        4:16 missing-key: it is not known whether `lint_warnings` is better when it is higher or lower | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
+        4:16 out-of-range: a threshold on `build_pass` must be between 0 and 1, not 90 | write 0.9 for 90 %
         4:16 unknown-metric: `edit_rat` is not a metric | did you mean `edit_rate`?
         - unknown-metric: `--threshold`: `bild_pass` is not a metric | did you mean `build_pass`?
         4:17 unknown-metric: `edit_rates` is not a metric | did you mean `edit_rate`?
@@ -370,14 +372,14 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r##"
         pass_at_1 0.35 false [0.0, 1.0], edit_rate 1 true [0.0, 1.0], latency_p50_ms 1 true [0.0, 2000.0]
         lint_warnings 1 true [0.0, 20.0]
-        5:36 missing-key: `lint_warnings` is no share, so that it needs a `range`: the values that count 0 and 1 | for example `range: [0, 2000]`
-        5:36 missing-key: `cost_usd` is no share, so that it needs a `range`: the values that count 0 and 1 | for example `range: [0, 2000]`
-        5:36 suspicious-value: `cost_usd` is better when it is lower, but here more of it would be better | add `invert: true`
-        5:36 suspicious-value: `edit_rate` is better when it is lower, but here more of it would be better | add `invert: true`
-        5:55 suspicious-value: `pass_at_1` is better when it is higher, but `invert` would make less of it better
-        5:36 unknown-metric: `quality` is itself a composite; a composite is made of what is measured
+        5:36 missing-key: `lint_warnings` is not a share, so it needs a `range`: the values that score 0 and 1 | for example `range: [0, 2000]`
+        5:36 missing-key: `cost_usd` is not a share, so it needs a `range`: the values that score 0 and 1 | for example `range: [0, 2000]`
+        5:36 suspicious-value: `cost_usd` is better when it is lower, but here a higher value would be better | add `invert: true`
+        5:36 suspicious-value: `edit_rate` is better when it is lower, but here a higher value would be better | add `invert: true`
+        5:55 suspicious-value: `pass_at_1` is better when it is higher, but `invert` would make a lower value better
+        5:36 unknown-metric: `quality` is itself a composite; a composite may only use measured metrics
         5:36 unknown-metric: `levenstein` is not a metric | did you mean `levenshtein`?
-        5:55 out-of-range: the range [1, 0] is empty: the lower number comes first
+        5:55 out-of-range: the range [1, 0] is empty: the lower number must come first
         5:58 suspicious-value: `build_pass` is part of `quality` twice
         5:5 out-of-range: the weights of all parts of `quality` are 0
         "##);
@@ -413,13 +415,13 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r##"
         5:69 bad-format: `pass_rate` is the name of a built-in metric
         5:69 bad-format: `Build-Pass` is no metric's name: lower-case letters, digits and `_`, a letter first
-        5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` beside its `type`
-        5:61 grader-incomplete: every grader of this case is `informative`, so that none decides | one grader at least must give the verdict
+        5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` next to its `type`
+        5:61 grader-incomplete: every grader of this case is `informative`, so none decides | at least one grader must decide the verdict
         5:92 grader-conflict: `metrics` are said in a JSON verdict, and this grader's verdict is its exit code | add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type
-        5:101 out-of-range: a likeness is between 0 and 1, so that none reaches 80 | 0.8 for 80 %
+        5:101 out-of-range: a similarity is between 0 and 1, so none reaches 80 | write 0.8 for 80 %
         5:101 suspicious-value: `threshold: 0` passes whatever the output says | a threshold above 0; for a grader that only measures, `informative: true` beside its type
         5:107 grader-conflict: `unit` says what `edit_rate` counts; `rouge_l` has no use for it
-        4:13 bad-format: `edit_rate` is what a grader measures, and cannot be computed, too
+        4:13 bad-format: `edit_rate` is measured by a grader, so it can't also be computed
         4:13 bad-format: `score` is the name of a built-in metric
         "##);
     }
@@ -447,7 +449,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "4:16 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | the gate can't pass without it"
+                "4:16 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | select an eval that measures it, or remove the threshold; otherwise the gate can't pass"
             ]
         );
         let shards = (1..=2).map(|index| {
@@ -489,8 +491,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | the gate can't pass without it",
-                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures | the gate can't pass without it",
+                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | select an eval that measures it, or remove the threshold; otherwise the gate can't pass",
+                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures | select an eval that measures it, or remove the threshold; otherwise the gate can't pass",
             ]
         );
     }

@@ -356,7 +356,7 @@ impl ShapeWalk<'_> {
             line(second)
         );
         Problem::error(Code::BothSpellings, second.span, message)
-            .hint(format!("keep one of them, best `{canonical}`"))
+            .hint(format!("keep one of them, preferably `{canonical}`"))
             .related(first.span, "the first spelling")
     }
 

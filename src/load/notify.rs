@@ -36,14 +36,13 @@ pub(super) fn channels(
     let wanted = spec.reporting.notify_on_failure;
     let at = || node.key_span("/reporting/notify_on_failure");
     if spec.notify.is_empty() && wanted == Some(true) && desk.suite.lenient {
-        let message =
-            "`notify_on_failure` has no channel to tell: only the terminal's bell will ring";
+        let message = "`notify_on_failure` has no channel: only the terminal bell will ring";
         let hint = "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
         desk.push(Problem::warning(Code::SuspiciousValue, at(), message).hint(hint));
     }
     if !spec.notify.is_empty() && wanted.is_none() && desk.suite.lenient {
-        let message = "no run will tell these channels: `reporting.notify_on_failure` is not set";
-        let hint = "set it to true, or to false when only phases with `notification: true` are to tell them";
+        let message = "no run will notify these channels: `reporting.notify_on_failure` is not set";
+        let hint = "set it to true, or to false if only phases with `notification: true` should notify them";
         desk.push(
             Problem::warning(Code::SuspiciousValue, node.key_span("/notify"), message).hint(hint),
         );
@@ -99,7 +98,7 @@ fn webhook(
     };
     let url = match (&spec.url, &spec.url_env) {
         (Some(_), Some(_)) => {
-            let message = "`url` and `url_env` both give an address";
+            let message = "use `url` or `url_env`, not both";
             return desk.refuse(
                 Problem::error(Code::BothSpellings, node.key_span("/url"), message)
                     .hint("keep one"),
@@ -107,7 +106,7 @@ fn webhook(
         }
         (None, None) => {
             let message = "the webhook has no address";
-            let hint = "add `url_env:` with the name of an environment variable that holds it";
+            let hint = "add `url_env:` with the name of an environment variable that contains it";
             return desk.refuse(Problem::error(Code::BadRequest, node.span, message).hint(hint));
         }
         (None, Some(name)) => given(desk, name),
@@ -131,7 +130,7 @@ fn webhook(
             .keys()
             .any(|other| other.eq_ignore_ascii_case(name))
         {
-            let message = format!("the header `{name}` stands in `headers` and in `headers_env`");
+            let message = format!("the header `{name}` is in both `headers` and `headers_env`");
             let at = node.key_span("/headers_env");
             return desk.refuse(Problem::error(Code::BothSpellings, at, message).hint("keep one"));
         }
@@ -157,7 +156,7 @@ fn authorities(desk: &mut SuiteDesk, file: &str, at: Span) -> Option<std::path::
     let path = lexical(&Path::new(desk.dir).join(file));
     if net::certificates(&path).is_err() {
         let message = format!("no certificate can be read from `{file}`");
-        let hint = "the path is relative to the file that names it; certificates in PEM begin with `-----BEGIN CERTIFICATE-----`";
+        let hint = "the path is relative to the file that contains it; certificates in PEM begin with `-----BEGIN CERTIFICATE-----`";
         desk.push_lenient(Problem::error(Code::BadRequest, at, message).hint(hint));
         return desk.suite.lenient.then_some(path);
     }
@@ -168,13 +167,13 @@ fn check_url(desk: &mut SuiteDesk, url: &str, at: Span) -> Option<()> {
     let (message, hint) = match net::read_url(url) {
         Ok(_) => return Some(()),
         Err(_) if is_template(url) => (
-            "`url` is no template",
-            "an address that differs from place to place belongs into an environment variable: `url_env: NAME`",
+            "`url` can't be a template",
+            "put an address that varies into an environment variable, and set `url_env: NAME`",
         ),
         // The address is not repeated: it may be a secret.
         Err(_) => (
             "this is not an HTTP address",
-            "it begins with `http://` or `https://` and a host",
+            "an HTTP address begins with `http://` or `https://` and a host",
         ),
     };
     desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
@@ -212,9 +211,9 @@ fn check_body(desk: &mut SuiteDesk, body: Option<&Node>) -> Option<()> {
         if let Some(name) = unknown {
             let close =
                 did_you_mean(name, MESSAGE_NAMES).map(|known| format!("did you mean `{known}`? "));
-            let message = format!("a message has no `{name}`");
+            let message = format!("`{name}` is not available in a message");
             let hint = format!(
-                "{}it has {}",
+                "{}a message can use {}",
                 close.unwrap_or_default(),
                 MESSAGE_NAMES.join(", ")
             );

@@ -70,10 +70,9 @@ impl PriceShelf {
             ));
             problems.extend(doubts(&spec, node.get(&pattern).unwrap_or(node)));
             if !pattern.contains([':', '*', '?', '[', '{']) {
-                let message = format!(
-                    "`{pattern}` is the price of no model: prices stand under `provider:model`"
-                );
-                let hint = format!("such as `openai:{pattern}`");
+                let message =
+                    format!("`{pattern}` matches no model: prices are keyed by `provider:model`");
+                let hint = format!("for example `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
             let entries = problems.take(PriceEntry::all(&pattern, &spec, at));
@@ -105,7 +104,7 @@ impl PriceShelf {
             None => Ok(Some(first.price)),
             Some(other) => {
                 let message = format!(
-                    "two prices fit `{name}` equally well: `{}` and `{}`",
+                    "two prices match `{name}` equally well: `{}` and `{}`",
                     first.pattern, other.pattern
                 );
                 let problem = Problem::error(Code::AmbiguousPrice, other.at, message)
@@ -120,12 +119,16 @@ impl PriceShelf {
 impl PriceEntry {
     fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<PriceEntry>, Problem> {
         let refuse = |why: String| {
-            Problem::error(Code::BadGlob, at, format!("`{pattern}` is no glob: {why}"))
+            Problem::error(
+                Code::BadGlob,
+                at,
+                format!("`{pattern}` is not a glob: {why}"),
+            )
         };
         let mut singles = Vec::new();
         if !alternatives(pattern, &mut singles) {
             return Err(refuse(format!(
-                "it stands for more than {MOST_ALTERNATIVES} patterns"
+                "it expands to more than {MOST_ALTERNATIVES} patterns"
             )));
         }
         let entry = |single: String| {
@@ -241,10 +244,10 @@ fn doubts(spec: &PriceSpec, at: &Node) -> Vec<Problem> {
     for (key, value) in fields {
         let Some(value) = value else { continue };
         let message = if value > HARDLY_MEANT {
-            format!("{value} dollars for a million tokens are hardly meant")
+            format!("{value} dollars per million tokens is unusually high")
         } else if value > 0.0 && value < FOR_ONE_TOKEN {
             format!(
-                "{value} dollars for a million tokens are hardly meant: is it the price of one token?"
+                "{value} dollars per million tokens is unusually low: is it the price per token?"
             )
         } else {
             continue;
@@ -302,8 +305,8 @@ pub(super) fn check_budget(settings: &ModelSettings, asked: &[&Endpoint], proble
         return;
     }
     let names = unknown.into_iter().collect::<Vec<_>>().join(", ");
-    let message = format!("the budget is in dollars, and {names} has no price");
-    let hint = "write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`";
+    let message = format!("the budget is in dollars, but {names} has no price");
+    let hint = "add it under `prices:` in dollars per million tokens (0 for a model that you host), or set a budget in `tokens`";
     problems.push(Problem::general(Code::UnknownPrice, message).hint(hint));
 }
 

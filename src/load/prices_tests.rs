@@ -107,9 +107,9 @@ fn alternatives_and_classes_say_no_more_of_a_name_than_fits_it() {
     }
     let many = format!("openai:{}", "{a,b}".repeat(9));
     assert!(
-        priced("openai:m", &two(&many, "x:y")).contains("it stands for more than 256 patterns")
+        priced("openai:m", &two(&many, "x:y")).contains("it expands to more than 256 patterns")
     );
-    insta::assert_snapshot!(priced("openai:m", &two("openai:{a", "x:y")), @"suite.yaml:4:5 error bad-glob: `openai:{a` is no glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)");
+    insta::assert_snapshot!(priced("openai:m", &two("openai:{a", "x:y")), @"suite.yaml:4:5 error bad-glob: `openai:{a` is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn equally_exact_globs_are_an_error_unless_they_say_the_same() {
     };
     assert_eq!(priced("openai:ab", &two("2")), "1 and 2");
     assert_eq!(priced("openai:ac", &two("3")), "1 and 2");
-    insta::assert_snapshot!(priced("openai:ab", &two("3")), @"suite.yaml:4:5 error ambiguous-price: two prices fit `openai:ab` equally well: `openai:*b` and `openai:a*` | add a price under `openai:ab` itself");
+    insta::assert_snapshot!(priced("openai:ab", &two("3")), @"suite.yaml:4:5 error ambiguous-price: two prices match `openai:ab` equally well: `openai:*b` and `openai:a*` | add a price under `openai:ab` itself");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_price_of_the_target_itself_wins() {
     // A doubtful one is marked itself, not the whole target.
     let own = "openai:m, price: {input_per_million: 20000, output_per_million: 1}";
     insta::assert_snapshot!(priced(own, TWO), @"
-    suite.yaml:7:69 warning suspicious-value: 20000 dollars for a million tokens are hardly meant
+    suite.yaml:7:69 warning suspicious-value: 20000 dollars per million tokens is unusually high
     20000 and 1
     ");
 }
@@ -149,15 +149,15 @@ fn prices_that_can_not_be_or_are_hardly_meant() {
     insta::assert_snapshot!(with("input_per_million: 1"), @r"suite.yaml:4:5 error missing-key: `openai:m` lacks the key `output_per_million` | add `output_per_million`: a number");
     insta::assert_snapshot!(with("input_per_million: 1, output_per_million: .inf"), @r"suite.yaml:4:58 error wrong-type: `output_per_million`: expected a number, found `inf`, which is not finite");
     insta::assert_snapshot!(with("input_per_million: 20000, output_per_million: 0.00000015"), @r"
-    suite.yaml:4:35 warning suspicious-value: 20000 dollars for a million tokens are hardly meant
-    suite.yaml:4:62 warning suspicious-value: 0.00000015 dollars for a million tokens are hardly meant: is it the price of one token?
+    suite.yaml:4:35 warning suspicious-value: 20000 dollars per million tokens is unusually high
+    suite.yaml:4:62 warning suspicious-value: 0.00000015 dollars per million tokens is unusually low: is it the price per token?
     20000 and 0.00000015
     ");
     insta::assert_snapshot!(priced("openai:m", "  prices: {m: {input_per_million: 1, output_per_million: 2}}\n"), @r"
-    suite.yaml:3:12 warning suspicious-value: `m` is the price of no model: prices stand under `provider:model` | such as `openai:m`
+    suite.yaml:3:12 warning suspicious-value: `m` matches no model: prices are keyed by `provider:model` | for example `openai:m`
     unknown
     ");
-    insta::assert_snapshot!(priced("openai:m", "  prices: {'openai:[': {input_per_million: 1, output_per_million: 2}}\n"), @r"suite.yaml:3:12 error bad-glob: `openai:[` is no glob: unclosed character class; missing ']'");
+    insta::assert_snapshot!(priced("openai:m", "  prices: {'openai:[': {input_per_million: 1, output_per_million: 2}}\n"), @r"suite.yaml:3:12 error bad-glob: `openai:[` is not a glob: unclosed character class; missing ']'");
 }
 
 const FILE: &str = "prices:\n  openai:m: {input_per_million: 3, output_per_million: 4}\n";
@@ -181,9 +181,9 @@ fn prices_of_a_file() {
         "5 and 4"
     );
     assert_eq!(with("  prices: {}\n", &[("prices.yaml", FILE)]), "unknown");
-    insta::assert_snapshot!(with("  prices: {$ref: p.yaml}\n", &[]), @r"suite.yaml:3:18 error missing-ref: there is no file `p.yaml` | paths are relative to the file that names them");
+    insta::assert_snapshot!(with("  prices: {$ref: p.yaml}\n", &[]), @r"suite.yaml:3:18 error missing-ref: the file `p.yaml` does not exist | paths are relative to the file that contains them");
     insta::assert_snapshot!(with("", &[("prices.yaml", "price:\n  openai:m: 3\n")]), @r"
-    prices.yaml:1:1 warning unknown-shape: `prices.yaml` has no `prices:`, so no price is taken from it | prices stand under `prices:`, by `provider:model`
+    prices.yaml:1:1 warning unknown-shape: `prices.yaml` has no `prices:`, so no price is taken from it | list prices under `prices:`, keyed by `provider:model`
     unknown
     ");
     insta::assert_snapshot!(with("", &[("prices.yaml", "prices:\n  openai:m: 3\n")]), @r"prices.yaml:2:13 error wrong-type: `openai:m`: expected a map, found the number `3`");
@@ -193,7 +193,7 @@ fn prices_of_a_file() {
 fn a_budget_in_dollars_needs_prices() {
     let with = |more: &str, overrides: LoadOverrides| loaded("openai:m", more, &[], overrides);
     let usd = "  config: {budget: {usd: 2.5}}\n";
-    insta::assert_snapshot!(told(&with(usd, LoadOverrides::default())), @r"- error unknown-price: the budget is in dollars, and `openai:m` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
+    insta::assert_snapshot!(told(&with(usd, LoadOverrides::default())), @r"- error unknown-price: the budget is in dollars, but `openai:m` has no price | add it under `prices:` in dollars per million tokens (0 for a model that you host), or set a budget in `tokens`");
     let priced =
         format!("{usd}  prices: {{'openai:*': {{input_per_million: 0, output_per_million: 0}}}}\n");
     let budget = |loaded: &LoadedPlan| loaded.plan.as_ref().map(|plan| plan.settings.models.budget);

@@ -13,8 +13,8 @@ use eval_base::redact::Redactor;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
-        /// The kind of a problem. Ids and slugs are stable: they stand in documentation and in
-        /// people's scripts.
+        /// The kind of a problem. Ids and slugs are stable: documentation and people's scripts
+        /// use them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $name),* }
 
@@ -42,96 +42,96 @@ macro_rules! codes {
 
 codes! {
     // EH01: reading files and YAML syntax.
-    Unreadable = "EH0101" "unreadable" "A file that is named does not exist, is a folder, or may not be read.";
-    TooLarge = "EH0102" "too-large" "A YAML or JSON file is larger than 64 MiB. Cases in such numbers belong into a dataset, whose rows are streamed.";
-    Encoding = "EH0103" "encoding" "A file is not UTF-8 text. The message names the first byte that is wrong and what the file looks like.";
-    EmptyFile = "EH0104" "empty-file" "A file holds nothing, or only comments.";
-    Syntax = "EH0105" "syntax" "The text is not YAML. The place is where the parser gave up, which may be a line after the mistake.";
-    TabIndentation = "EH0106" "tab-indentation" "YAML indents with spaces; a tab stands where indentation is read.";
-    DuplicateKey = "EH0107" "duplicate-key" "A map has the same key twice. Neither wins silently: remove one.";
+    Unreadable = "EH0101" "unreadable" "A file does not exist, is a folder, or can't be read.";
+    TooLarge = "EH0102" "too-large" "A YAML or JSON file is larger than 64 MiB. Put many cases into a dataset, whose rows are streamed.";
+    Encoding = "EH0103" "encoding" "A file is not UTF-8 text. The message shows the first invalid byte and what the file looks like.";
+    EmptyFile = "EH0104" "empty-file" "A file is empty, or contains only comments.";
+    Syntax = "EH0105" "syntax" "The text is not YAML. The message shows where the parser stopped, which may be a line after the mistake.";
+    TabIndentation = "EH0106" "tab-indentation" "A line is indented with a tab. YAML allows only spaces.";
+    DuplicateKey = "EH0107" "duplicate-key" "A map has the same key twice. Remove one of them.";
     TooDeep = "EH0108" "too-deep" "Lists and maps are nested more than 128 deep.";
     ExpansionBomb = "EH0109" "expansion-bomb" "Aliases expand to more than a million values.";
-    UnquotedTemplate = "EH0110" "unquoted-template" "A value begins with `{{`, which YAML reads as a map in a map. Quote the template: \"{{ vars.x }}\".";
-    SeveralDocuments = "EH0111" "several-documents" "A file holds several YAML documents (`---` between them). One file is one document.";
+    UnquotedTemplate = "EH0110" "unquoted-template" "A value begins with `{{`, which YAML reads as a map inside a map. Quote the template: \"{{ vars.x }}\".";
+    SeveralDocuments = "EH0111" "several-documents" "A file contains several YAML documents (`---` between them). A file must contain one document.";
     UnknownTag = "EH0112" "unknown-tag" "A YAML tag (`!name`) other than the core ones (`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`), or one that does not fit its value.";
     ComplexKey = "EH0113" "complex-key" "A key of a map is itself a list or a map. Keys are text.";
-    BadAlias = "EH0114" "bad-alias" "An alias (`*name`) names no anchor, or one that holds the alias itself.";
+    BadAlias = "EH0114" "bad-alias" "An alias (`*name`) has no anchor, or is inside the value of its anchor.";
     BadMergeKey = "EH0115" "bad-merge-key" "The value of a merge key (`<<`) is neither a map nor a list of maps.";
-    MergeConflict = "EH0116" "merge-conflict" "A merge that is not finished left its marks (`<<<<<<<`, `=======`, `>>>>>>>`) in the file.";
+    MergeConflict = "EH0116" "merge-conflict" "The file contains the conflict markers (`<<<<<<<`, `=======`, `>>>>>>>`) of an unfinished merge.";
 
     // EH02: the shape, checked against the schema.
-    UnknownKey = "EH0201" "unknown-key" "A key that the format does not know at this place; often a typing error, or wrong indentation.";
-    MissingKey = "EH0202" "missing-key" "A key that the format demands is missing.";
-    WrongType = "EH0203" "wrong-type" "A value is of another type than the format demands, such as a text in place of a number.";
-    UnknownValue = "EH0204" "unknown-value" "A value is none of those that the format lists for this key.";
+    UnknownKey = "EH0201" "unknown-key" "A key is not valid at this place; often a typing error, or wrong indentation.";
+    MissingKey = "EH0202" "missing-key" "A required key is missing.";
+    WrongType = "EH0203" "wrong-type" "A value has the wrong type, such as a text instead of a number.";
+    UnknownValue = "EH0204" "unknown-value" "A value is not one of those that are valid for this key.";
     OutOfRange = "EH0205" "out-of-range" "A number is smaller or larger than allowed.";
     WrongLength = "EH0206" "wrong-length" "A text, list or map has fewer or more elements than allowed.";
-    BadFormat = "EH0207" "bad-format" "A text does not have the form that the key demands.";
-    BothSpellings = "EH0208" "both-spellings" "Two spellings of the same key stand in one map. Keep one.";
-    UnknownShape = "EH0209" "unknown-shape" "The document has none of the shapes that are expected of this file.";
-    BadShape = "EH0210" "bad-shape" "A value breaks a rule of the format that no other code names; the message says which.";
+    BadFormat = "EH0207" "bad-format" "A text does not have the format that the key requires.";
+    BothSpellings = "EH0208" "both-spellings" "One map has two spellings of the same key. Keep one.";
+    UnknownShape = "EH0209" "unknown-shape" "The document does not match any of the formats that are possible for this file.";
+    BadShape = "EH0210" "bad-shape" "A value breaks a rule of the format that no other code covers; the message describes the rule.";
 
     // EH03: references between files and parts.
     DuplicateId = "EH0301" "duplicate-id" "Two evals of a suite, or two cases of an eval, have the same id.";
-    MissingRef = "EH0302" "missing-ref" "A `$ref` names a file that does not exist.";
-    CircularRef = "EH0303" "circular-ref" "A `$ref` leads back to the file that it stands in.";
-    EscapingRef = "EH0304" "escaping-ref" "A path leads out of the project root.";
+    MissingRef = "EH0302" "missing-ref" "A file that a `$ref` or a path refers to does not exist.";
+    CircularRef = "EH0303" "circular-ref" "A `$ref` refers back to the file that contains it.";
+    EscapingRef = "EH0304" "escaping-ref" "A path is outside the project root.";
     EmptyGlob = "EH0305" "empty-glob" "A glob matches no file.";
-    BadFragment = "EH0306" "bad-fragment" "The part after `#` of a `$ref` names no eval of that file.";
-    BadPath = "EH0307" "bad-path" "A path is not usable at this place: empty, absolute where it must be relative, or not a file.";
+    BadFragment = "EH0306" "bad-fragment" "The part after `#` of a `$ref` is not the id of an eval in that file.";
+    BadPath = "EH0307" "bad-path" "A path is not valid at this place: for example, it is empty, or a folder instead of a file.";
     BadGlob = "EH0308" "bad-glob" "A glob is not well formed.";
 
     // EH04: the meaning of what is written.
     BadRegex = "EH0401" "bad-regex" "A regular expression is not well formed.";
-    BadCaptureGroup = "EH0402" "bad-capture-group" "A capture group is named that the pattern does not have.";
+    BadCaptureGroup = "EH0402" "bad-capture-group" "The pattern has no capture group of that name.";
     BadTemplate = "EH0403" "bad-template" "A template is not well formed, or fails when it is rendered.";
-    UndefinedVariable = "EH0404" "undefined-variable" "A template uses a name that nothing defines.";
+    UndefinedVariable = "EH0404" "undefined-variable" "A template uses a name that is not defined.";
     SecretNotListed = "EH0405" "secret-not-listed" "A template reads an environment variable that the suite does not list under `env:`.";
     GraderIncomplete = "EH0406" "grader-incomplete" "A grader lacks what its method needs, such as a pattern or an expected value.";
-    GraderConflict = "EH0407" "grader-conflict" "Settings of a grader contradict each other, or two graders stand where one is expected.";
-    CannotInferGrader = "EH0408" "cannot-infer-grader" "A code grader names no method and its case does not tell which is meant.";
-    UnknownGrader = "EH0409" "unknown-grader" "A grader is named that `graders:` does not define.";
-    UnknownRubric = "EH0410" "unknown-rubric" "A rubric (or a prompt) of a judge is named that `rubrics:` (or `prompts:`) does not define.";
+    GraderConflict = "EH0407" "grader-conflict" "Settings of a grader contradict each other, or there are two graders where only one is allowed.";
+    CannotInferGrader = "EH0408" "cannot-infer-grader" "A code grader has no method, and its case does not determine one.";
+    UnknownGrader = "EH0409" "unknown-grader" "A grader is not defined under `graders:`.";
+    UnknownRubric = "EH0410" "unknown-rubric" "A judge's rubric (or prompt) is not defined under `rubrics:` (or `prompts:`).";
     BadMatcher = "EH0411" "bad-matcher" "A `{{any_...}}` matcher does not exist or is not well formed.";
-    BadSchema = "EH0412" "bad-schema" "A JSON Schema that a grader is given is not a valid schema.";
+    BadSchema = "EH0412" "bad-schema" "A JSON Schema in the settings of a grader or a model is not a valid schema.";
     BadJsonPath = "EH0413" "bad-json-path" "A JSON path is not well formed.";
-    BadCombine = "EH0414" "bad-combine" "`combine` does not fit the graders, such as `at_least: 3` of two.";
+    BadCombine = "EH0414" "bad-combine" "`combine` does not fit the graders, such as `at_least: 3` with two graders.";
     BadCommand = "EH0415" "bad-command" "A command is empty, or its program cannot be found.";
-    UnknownTarget = "EH0416" "unknown-target" "A target is named that the suite does not define.";
-    NoTarget = "EH0417" "no-target" "The suite has no target, and none was given on the command line.";
-    KAboveSamples = "EH0418" "k-above-samples" "pass@k or pass^k is demanded for a k larger than the number of samples.";
-    UnknownMetric = "EH0419" "unknown-metric" "A threshold or a composite names a metric that this suite cannot produce.";
-    UnknownPreset = "EH0420" "unknown-preset" "A preset of thresholds is named that does not exist.";
-    EmptyCases = "EH0421" "empty-cases" "An eval has no cases, or a suite no evals: it would pass without a test.";
-    UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";
-    UnknownExecutor = "EH0424" "unknown-executor" "A grader names an executor that is neither built in nor defined under the suite's `executors:`.";
-    BadRequest = "EH0427" "bad-request" "An HTTP request cannot be made of what is written: its address, endpoint, method or headers, or an input that is no request.";
-    UnknownProvider = "EH0430" "unknown-provider" "A model's name has no provider, or names a provider that is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
-    NoApiKey = "EH0431" "no-api-key" "A model needs a key, and the environment variable that should hold it is not set. Only a run that asks over the network needs it.";
-    UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, and a model has no price. An unknown price is not 0.";
-    AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` fit a model equally well and say different prices.";
-    UnguardedGate = "EH0434" "unguarded-gate" "Thresholds do not depend on evals that pass, so that the gate could pass though every capability eval fails.";
-    TooFewEvals = "EH0435" "too-few-evals" "A threshold is on an end of an interval that speaks about evals like these, of fewer than 5 evals.";
-    UnreadVariable = "EH0440" "unread-variable" "`--var` names a variable that the suite neither defines nor reads anywhere; often a typing error.";
-    SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
+    UnknownTarget = "EH0416" "unknown-target" "A target is not defined in the suite.";
+    NoTarget = "EH0417" "no-target" "The suite has no target, or several and none is selected.";
+    KAboveSamples = "EH0418" "k-above-samples" "pass@k or pass^k is required for a k larger than the number of samples.";
+    UnknownMetric = "EH0419" "unknown-metric" "A threshold or a composite uses a metric that this suite cannot produce.";
+    UnknownPreset = "EH0420" "unknown-preset" "A preset of thresholds does not exist.";
+    EmptyCases = "EH0421" "empty-cases" "An eval has no cases, or a suite has no evals, so it would pass without a test.";
+    UnavailableHere = "EH0422" "unavailable-here" "A setting requires something that this machine or version does not support.";
+    UnknownExecutor = "EH0424" "unknown-executor" "A grader uses an executor that is neither built in nor defined under the suite's `executors:`.";
+    BadRequest = "EH0427" "bad-request" "The settings do not make a valid HTTP request: the address, endpoint, method or headers are wrong, or the input is not a request.";
+    UnknownProvider = "EH0430" "unknown-provider" "A model's name has no provider, or its provider is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
+    NoApiKey = "EH0431" "no-api-key" "A model needs an API key, but its environment variable is not set. Only runs that call models over the network need it.";
+    UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, but a model has no price. An unknown price does not count as 0.";
+    AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` match a model equally well but have different prices.";
+    UnguardedGate = "EH0434" "unguarded-gate" "No threshold depends on evals that pass, so the gate could pass although every capability eval fails.";
+    TooFewEvals = "EH0435" "too-few-evals" "A threshold limits an end of an interval for evals like these, which needs at least 5 evals.";
+    UnreadVariable = "EH0440" "unread-variable" "`--var` sets a variable that the suite neither defines nor reads; often a typing error.";
+    SuspiciousValue = "EH0423" "suspicious-value" "A value is probably a mistake.";
 
     // EH05: data.
-    DatasetUnreadable = "EH0501" "dataset-unreadable" "A dataset cannot be read, or is not of the format that is named.";
-    DatasetRow = "EH0502" "dataset-row" "A row of a dataset does not fit; the message names its line.";
-    RecordedOutputs = "EH0503" "recorded-outputs" "A line of a file of recorded outputs does not fit, or fits more than one eval.";
+    DatasetUnreadable = "EH0501" "dataset-unreadable" "A dataset cannot be read, or does not have the format that is set.";
+    DatasetRow = "EH0502" "dataset-row" "A row of a dataset has an error; the message shows its line.";
+    RecordedOutputs = "EH0503" "recorded-outputs" "A line in a file of recorded outputs has an error, or matches more than one eval.";
 
     // EH06: baselines.
-    BadBaseline = "EH0601" "bad-baseline" "A file of the folder of baselines is none, or of no version that there is.";
-    NewerBaseline = "EH0602" "newer-baseline" "A baseline was written by a newer eval-harness, in a format that this one does not know.";
-    OtherBaseline = "EH0603" "other-baseline" "A baseline file says to be of another eval than its name does.";
-    OutputFile = "EH0604" "output-file" "The file beside a baseline that holds its large output is missing, is not JSON, or holds another output than the baseline says.";
-    OtherTarget = "EH0605" "other-target" "A baseline was captured from another target than the one that is used now.";
-    MisnamedBaseline = "EH0606" "misnamed-baseline" "A file in the folder of baselines has a name that is not read, such as `.yml` or `.json` in place of `.yaml`.";
-    RevisionUnreadable = "EH0607" "revision-unreadable" "The baselines of a git revision cannot be read: no git, no repository, no such revision, a shallow clone, ...";
+    BadBaseline = "EH0601" "bad-baseline" "A file in the baselines folder is not a baseline, or has an unknown format version.";
+    NewerBaseline = "EH0602" "newer-baseline" "A baseline was written by a newer eval-harness, in a format that this version does not support.";
+    OtherBaseline = "EH0603" "other-baseline" "The eval in a baseline file is not the eval in the file's name.";
+    OutputFile = "EH0604" "output-file" "The file that stores a baseline's large output is missing, is not JSON, or does not match the fingerprint in the baseline.";
+    OtherTarget = "EH0605" "other-target" "A baseline was captured from a different target than the current one.";
+    MisnamedBaseline = "EH0606" "misnamed-baseline" "A file in the baselines folder is not read because of its name, such as `.yml` or `.json` instead of `.yaml`.";
+    RevisionUnreadable = "EH0607" "revision-unreadable" "The baselines of a git revision cannot be read: for example, git or the repository is missing, the revision does not exist, or the clone is shallow.";
 
     // EH07: phases.
     PhaseSetting = "EH0701" "phase-setting" "A setting does not fit the type of its step, such as `suite` on a test step or `command` on an eval step.";
-    UnknownPhase = "EH0702" "unknown-phase" "It is not said which phase of a file is meant, or the one that is asked for is not there.";
+    UnknownPhase = "EH0702" "unknown-phase" "A file has several phases and none is selected, or the selected phase does not exist.";
 }
 
 /// Whether a problem stops everything that would follow.

@@ -115,7 +115,7 @@ fn existing(
         return Err(Problem::error(
             Code::BadPath,
             at,
-            "the path is empty or holds a NUL",
+            "the path is empty or contains a NUL character",
         ));
     }
     let path = lexical(&dir.join(text));
@@ -162,8 +162,13 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
             .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         format!("did you mean `{folder}{near}`?")
     });
-    Problem::error(Code::MissingRef, at, format!("there is no file `{text}`")).maybe_hint(
-        hint.or_else(|| Some("paths are relative to the file that names them".to_owned())),
+    Problem::error(
+        Code::MissingRef,
+        at,
+        format!("the file `{text}` does not exist"),
+    )
+    .maybe_hint(
+        hint.or_else(|| Some("paths are relative to the file that contains them".to_owned())),
     )
 }
 
@@ -171,9 +176,9 @@ fn escaping(text: &str, at: Span) -> Problem {
     Problem::error(
         Code::EscapingRef,
         at,
-        format!("`{text}` leads out of the project"),
+        format!("`{text}` is outside the project"),
     )
-    .hint("list the folder under `allow_paths:` in the suite if that is meant")
+    .hint("if that is intended, list the folder under `allow_paths:` in the suite")
 }
 
 /// Cuts `path#id`; a `#` that belongs to an existing file's name stays.
@@ -230,7 +235,7 @@ pub(super) fn expand(
     if inside.is_empty() {
         return Err(
             Problem::error(Code::EmptyGlob, at, format!("`{pattern}` matches no file"))
-                .hint("paths are relative to the file that names them; `**` crosses folders"),
+                .hint("paths are relative to the file that contains them; `**` crosses folders"),
         );
     }
     Ok(inside)

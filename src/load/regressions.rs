@@ -21,7 +21,7 @@ pub(super) fn comparison<'a>(
         (Some(own), Some(_)) => {
             let at = node.key_span("/current/comparison");
             desk.push(
-                Problem::error(Code::BothSpellings, at, "`comparison` is given twice")
+                Problem::error(Code::BothSpellings, at, "`comparison` is set twice")
                     .related(node.key_span("/comparison"), "the other one"),
             );
             Some((own, node.locate("/comparison")))
@@ -67,7 +67,7 @@ pub(super) fn grading(
     if !taken && code_counts {
         let own = alone(from_comparison(desk, comparison, known, comparison_at)?);
         if grading.combine != Combine::All {
-            let message = "`comparison` and `combine` leave open how the comparison counts";
+            let message = "with `combine`, it is not defined how `comparison` counts";
             return desk.refuse(
                 Problem::error(Code::GraderConflict, comparison_at, message)
                     .hint("write the comparison as one of the `graders:`"),
@@ -142,7 +142,7 @@ fn has_settings(comparison: &ComparisonSpec) -> bool {
 }
 
 fn conflict<T>(desk: &mut SuiteDesk, at: Span, other: Span) -> Option<T> {
-    let message = "`comparison` and `grader` say two different ways to compare";
+    let message = "`comparison` and `grader` define two different ways to compare";
     desk.refuse(
         Problem::error(Code::GraderConflict, at, message)
             .hint("keep one of them")

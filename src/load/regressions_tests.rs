@@ -129,13 +129,13 @@ fn a_regression_without_a_baseline_is_no_definition_error() {
 fn numeric_comparisons_lead_to_numbers() {
     let scores =
         "{quality_scores: {tone: 4.6, note: ok}, comments: [a], users: [{age: 3, name: b}]}";
-    insta::assert_snapshot!(said(&numeric(scores, "{quality_score: {min_delta: -0.3}}")), @"grader-conflict: the tolerance of `quality_score` leads nowhere in the baseline | did you mean `quality_scores`?");
-    insta::assert_snapshot!(said(&numeric(scores, "{zzz: 1}")), @"grader-conflict: the tolerance of `zzz` leads nowhere in the baseline | its numbers are under `quality_scores`, `quality_scores.tone`, `users`, `users.*`, `users.*.age`");
-    insta::assert_snapshot!(said(&numeric(scores, "{quality_scores.note: 1}")), @"grader-conflict: the tolerance of `quality_scores.note` is for numbers, and the baseline has a text there");
+    insta::assert_snapshot!(said(&numeric(scores, "{quality_score: {min_delta: -0.3}}")), @"grader-conflict: the tolerance of `quality_score` matches nothing in the baseline | did you mean `quality_scores`?");
+    insta::assert_snapshot!(said(&numeric(scores, "{zzz: 1}")), @"grader-conflict: the tolerance of `zzz` matches nothing in the baseline | its numbers are under `quality_scores`, `quality_scores.tone`, `users`, `users.*`, `users.*.age`");
+    insta::assert_snapshot!(said(&numeric(scores, "{quality_scores.note: 1}")), @"grader-conflict: the tolerance of `quality_scores.note` is for numbers, but the baseline has a text there");
     insta::assert_snapshot!(said(&numeric(scores, "{comments: 1}")), @"grader-conflict: the tolerance of `comments` covers no number of the baseline");
     insta::assert_snapshot!(said(&numeric("{a: '4.5'}", "{a: 1}")), @"grader-conflict: the tolerance of `a` is for numbers, and the baseline has a text there | write the number without quotes");
-    insta::assert_snapshot!(said(&numeric("{a: b}", "{}")), @"grader-incomplete: `comparison: numeric` finds no number in the baseline where it looks");
-    insta::assert_snapshot!(said(&numeric("{a: 1}", "{metric: token_f1}")), @"grader-conflict: `tolerance.metric` says how likeness is measured, and only `semantic` measures it | `type: semantic`, or drop it");
+    insta::assert_snapshot!(said(&numeric("{a: b}", "{}")), @"grader-incomplete: `comparison: numeric` compares numbers, but the baseline has none to compare");
+    insta::assert_snapshot!(said(&numeric("{a: 1}", "{metric: token_f1}")), @"grader-conflict: `tolerance.metric` selects a similarity measure, which only `type: semantic` uses | use `type: semantic`, or remove it");
     insta::assert_snapshot!(said("baseline: {output: {a: 1}}, current: {input: x}, grader: {type: code, config: {method: structural_match, tolerance: {b: 1}}}"), @"grader-conflict: the tolerance of `b` leads nowhere in the baseline | its numbers are under `a`");
     for (paths, kept) in [
         (
@@ -208,14 +208,14 @@ fn semantic_comparisons_are_by_likeness() {
     );
     let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
     for (output, more, message) in [
-        ("'!!!'", "", "grader-incomplete: `comparison: semantic` compares words, and the baseline has none | `type: exact` or `type: structural` compares any output".to_owned()),
-        ("{a: 1, b: '{{any_uuid}}'}", "", "grader-incomplete: `comparison: semantic` compares words, and the baseline has none | `type: exact` or `type: structural` compares any output".to_owned()),
-        ("a", ", tolerance: {similarity: 0}", "grader-conflict: `similarity: 0` passes whatever the output says | a likeness above 0, at most 1".to_owned()),
-        ("a", ", tolerance: {similarity: 80}", "grader-conflict: a likeness is between 0 and 1, so that none reaches 80 | 1 is for equal texts".to_owned()),
-        ("a", ", tolerance: {metric: edit_rate}", "grader-conflict: `edit_rate` measures how unlike texts are; `semantic` wants a measure of likeness | token_f1, rouge_l, levenshtein or bleu".to_owned()),
+        ("'!!!'", "", "grader-incomplete: `comparison: semantic` compares words, but the baseline has none | use `type: exact` or `type: structural`, which compare any output".to_owned()),
+        ("{a: 1, b: '{{any_uuid}}'}", "", "grader-incomplete: `comparison: semantic` compares words, but the baseline has none | use `type: exact` or `type: structural`, which compare any output".to_owned()),
+        ("a", ", tolerance: {similarity: 0}", "grader-conflict: with `similarity: 0`, every output passes | write a similarity above 0, at most 1".to_owned()),
+        ("a", ", tolerance: {similarity: 80}", "grader-conflict: a similarity is between 0 and 1, so none reaches 80 | 1 means equal texts".to_owned()),
+        ("a", ", tolerance: {metric: edit_rate}", "grader-conflict: `edit_rate` measures how different texts are, but `semantic` needs a similarity measure | use token_f1, rouge_l, levenshtein or bleu".to_owned()),
         ("a", ", tolerance: {similarity: 0.5, threshold: 0.5}", format!("grader-conflict: `similarity` and `threshold` are the same setting | {hint}")),
-        ("a", ", tolerance: {scores: 0.5}", format!("grader-conflict: `semantic` compares texts, and `tolerance.scores` is of numbers | {hint}")),
-        ("a", ", tolerance: {similarity: {relative: 0.5}}", format!("grader-conflict: the least likeness is one number | {hint}")),
+        ("a", ", tolerance: {scores: 0.5}", format!("grader-conflict: `semantic` compares texts, but `tolerance.scores` is for numbers | {hint}")),
+        ("a", ", tolerance: {similarity: {relative: 0.5}}", format!("grader-conflict: the lowest similarity must be one number | {hint}")),
     ] {
         assert_eq!(said(&semantic(output, more)), message, "{output} {more}");
     }
@@ -267,7 +267,7 @@ fn a_comparison_beside_graders_is_not_lost() {
         let got: Vec<&str> = got.iter().map(|grader| grader.kind.method()).collect();
         assert_eq!(got.join(" "), methods, "{comparison} {written}");
     }
-    let two_ways = "grader-conflict: `comparison` and `grader` say two different ways to compare | keep one of them";
+    let two_ways = "grader-conflict: `comparison` and `grader` define two different ways to compare | keep one of them";
     for (comparison, method) in [
         (
             "type: semantic, tolerance: {similarity: 0.99}",
@@ -280,7 +280,7 @@ fn a_comparison_beside_graders_is_not_lost() {
         assert_eq!(said(&of(comparison, &grader)), two_ways, "{comparison}");
     }
     let any = format!("graders: [{}, {}], combine: any", &judge[8..], &human[8..]);
-    insta::assert_snapshot!(said(&of("type: structural", &any)), @"grader-conflict: `comparison` and `combine` leave open how the comparison counts | write the comparison as one of the `graders:`");
+    insta::assert_snapshot!(said(&of("type: structural", &any)), @"grader-conflict: with `combine`, it is not defined how `comparison` counts | write the comparison as one of the `graders:`");
 }
 
 #[test]
@@ -290,8 +290,10 @@ fn comparisons_that_nearly_nothing_can_fail_are_told() {
             "baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{{comparison}}}"
         ))
     };
-    let ignored = "suspicious-value: `ignore_fields` leaves no value of the baseline to compare, so that nearly any output passes | name only what may differ; `ignore_values` and `require_keys` ask that a field exists";
-    let empty = "suspicious-value: the baseline holds no value, and further fields are fine, so that nearly any output passes | `options: {strict: true}` forbids further fields; `require_keys` asks for some";
+    let ignored = "suspicious-value: `ignore_fields` leaves no value of the baseline to compare, so nearly any output passes \
+                   | list only fields that may differ; `ignore_values` and `require_keys` require that a field exists";
+    let empty = "suspicious-value: the baseline contains no value, and additional fields are allowed, so nearly any output \
+                 passes | `options: {strict: true}` forbids additional fields; `require_keys` requires some";
     for (output, comparison, told) in [
         (
             "{a: 1, b: [2]}",
@@ -363,10 +365,10 @@ fn matchers_and_literals_of_a_text_baseline() {
     assert!(
         matches!(by("similarity"), CodeGrader::Similarity(s) if s.references == ["{{any_uuid}}"])
     );
-    insta::assert_snapshot!(said("baseline: {output: '{{any_uuid}}'}, current: {input: x}, grader: {type: code, config: {method: exact_match, case_sensitive: false}}"), @"grader-conflict: the baseline holds matchers, beside which texts are compared as they are | drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`");
+    insta::assert_snapshot!(said("baseline: {output: '{{any_uuid}}'}, current: {input: x}, grader: {type: code, config: {method: exact_match, case_sensitive: false}}"), @"grader-conflict: the baseline contains matchers, so settings for comparing texts do not apply | remove `case_sensitive`, `trim_whitespace` and `normalize_newlines`");
     insta::assert_snapshot!(said("baseline: {output: {a: '{{literal(x)}}', b: ' {{any_uuid}}', c: 'see {{any_uuid}}'}}, current: {input: x}"), @r#"
     bad-matcher: literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash
-    bad-matcher: a matcher must be the whole text | drop the white space around it; for a text with a variable part use `{{any_regex("...")}}`
-    bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
+    bad-matcher: a matcher must be the whole text | remove the whitespace around it; for a text with a variable part use `{{any_regex("...")}}`
+    bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for exactly this text
     "#);
 }

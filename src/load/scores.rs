@@ -120,7 +120,7 @@ pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselin
     }
 }
 
-const NOT_GRADED: &str = "accepted scores are `passed` or `failed`";
+const NOT_GRADED: &str = "the outcome in accepted scores must be `passed` or `failed`";
 
 /// What the shape allows and cannot be: where, and in words.
 fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
@@ -138,14 +138,14 @@ fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
             if let Some(key) = measured(case) {
                 return Some((
                     format!("{at}/{key}"),
-                    format!("accepted scores have no `{key}`: each run measures its own"),
+                    format!("accepted scores can't have `{key}`, which each run measures"),
                 ));
             }
             if case.c > case.n {
                 let (c, n) = (case.c, case.n);
                 return Some((
                     format!("{at}/c"),
-                    format!("{c} of {n} samples passed, which can't be"),
+                    format!("{c} of {n} samples passed, which is impossible"),
                 ));
             }
         }
@@ -260,14 +260,14 @@ mod tests {
             said(""),
         ];
         insta::assert_snapshot!(all.join("\n"), @r"
-        baselines/scores/S.t.json:4:1: a merge that is not finished left its marks here (edit the file, or take one side: `git checkout --ours -- baselines/scores/S.t.json` or `git checkout --theirs -- baselines/scores/S.t.json`, then `git add`)
-        baselines/scores/S.t.json:2:21: this score baseline was written by a newer eval-harness: its format has version 7, and this program knows versions up to 1 (update eval-harness)
-        baselines/scores/S.t.json:5:85: 2 of 1 samples passed, which can't be
-        baselines/scores/S.t.json:5:19: the key `outcom` is not known here (did you mean `outcome`?)
+        baselines/scores/S.t.json:4:1: this file contains the conflict markers of an unfinished merge (edit the file, or take one side: `git checkout --ours -- baselines/scores/S.t.json` or `git checkout --theirs -- baselines/scores/S.t.json`, then `git add`)
+        baselines/scores/S.t.json:2:21: this score baseline was written by a newer eval-harness: its format version is 7, but this program supports versions up to 1 (update eval-harness)
+        baselines/scores/S.t.json:5:85: 2 of 1 samples passed, which is impossible
+        baselines/scores/S.t.json:5:19: unknown key `outcom` (did you mean `outcome`?)
         baselines/scores/S.t.json:5:77: `n` must be at least 0, found `-2`
-        baselines/scores/S.t.json:5:110: the key `c/d` is there twice: first on line 5 (remove one of the two)
+        baselines/scores/S.t.json:5:110: duplicate key `c/d`: first on line 5 (remove one of the two)
         baselines/scores/S.t.json:1:1: this `{` is not closed (add the `}`)
-        baselines/scores/S.t.json:1:1: the file holds nothing but comments
+        baselines/scores/S.t.json:1:1: the file contains nothing but comments
         ");
     }
 
@@ -283,7 +283,7 @@ mod tests {
             let text = GOOD.replace("\"n\": 2", &format!("\"{key}\": {value}, \"n\": 2"));
             let said = said(&text);
             assert!(
-                said.contains(&format!("accepted scores have no `{key}`")),
+                said.contains(&format!("accepted scores can't have `{key}`")),
                 "{said}"
             );
         }

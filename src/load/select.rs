@@ -94,9 +94,11 @@ pub(super) fn select(
         problems.push(
             Problem::general(
                 Code::EmptyCases,
-                format!("no case fits the filters: {words}"),
+                format!("no case matches the filters: {words}"),
             )
-            .hint("filters of different kinds must all fit; `list` shows what there is"),
+            .hint(
+                "filters of different kinds must all match; `eval-harness list` shows what exists",
+            ),
         );
     }
     selected
@@ -112,7 +114,8 @@ pub(super) fn part_of(
 ) -> Vec<Arc<Eval>> {
     let Shard { index, of } = shard;
     if index == 0 || index > of {
-        let message = format!("`--shard {index}/{of}`: there is no such part; parts count from 1");
+        let message =
+            format!("`--shard {index}/{of}`: there is no such shard; shards are numbered from 1");
         problems.push(Problem::general(Code::EmptyCases, message));
         return evals;
     }
@@ -198,10 +201,10 @@ fn strangers(
         if fits {
             return;
         }
-        let message = format!("`--{flag} {word}` fits nothing in this suite");
+        let message = format!("`--{flag} {word}` matches nothing in this suite");
         let problem = Problem::general(Code::EmptyCases, message)
             .near(word, known.iter().copied())
-            .or_hint("`list` shows what there is");
+            .or_hint("`eval-harness list` shows what exists");
         found.push(problem);
     };
     for word in &filters.category {
@@ -297,7 +300,7 @@ mod tests {
         let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
         assert_eq!(
             told,
-            ["`--shard 3/2`: there is no such part; parts count from 1"]
+            ["`--shard 3/2`: there is no such shard; shards are numbered from 1"]
         );
     }
 }

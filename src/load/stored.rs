@@ -96,7 +96,7 @@ impl BaselineReader<'_> {
     fn document(&mut self, file: FileId, name: &str, id: Option<&str>) -> BaselineLookup {
         if let Some(mut problem) = judge::conflict(self.sources, file) {
             if matches!(self.folder, BaselineFolder::Revision(_)) {
-                problem.hint = Some("it was committed so: use another revision".to_owned());
+                problem.hint = Some("it was committed this way: use another revision".to_owned());
             }
             return self.broken(problem);
         }
@@ -108,10 +108,12 @@ impl BaselineReader<'_> {
             let problem = Problem::error(
                 Code::BadBaseline,
                 Span::new(file, 0, 0),
-                "this is a pointer of Git LFS, not the baseline",
+                "this is a Git LFS pointer, not the baseline",
             );
             return self.broken(
-                problem.hint("`git lfs pull` fetches the file; better keep baselines out of LFS"),
+                problem.hint(
+                    "run `git lfs pull` to fetch the file; better, keep baselines out of LFS",
+                ),
             );
         }
         let Some(node) = tree::parse(self.sources, file, self.problems) else {
@@ -175,10 +177,10 @@ impl BaselineReader<'_> {
             }
             (None, Some(_)) => self.output_beside(&spec, node, name),
             (Some(_), Some(_)) => {
-                let message = "`output` and `output_file` stand side by side";
+                let message = "use `output` or `output_file`, not both";
                 let problem =
                     Problem::error(Code::BothSpellings, node.key_span("/output_file"), message)
-                        .hint("keep the one that is meant")
+                        .hint("keep one of them")
                         .related(node.key_span("/output"), "the other one");
                 self.problems.push(problem);
                 None
@@ -186,7 +188,7 @@ impl BaselineReader<'_> {
             (None, None) => {
                 let message = "the baseline has no output to compare with";
                 let problem = Problem::error(Code::MissingKey, node.span.at_start(), message).hint(
-                    "write `output: ...`, or capture it anew with `eval-harness baseline capture`",
+                    "write `output: ...`, or capture it again with `eval-harness baseline capture`",
                 );
                 self.problems.push(problem);
                 None
@@ -206,7 +208,7 @@ impl BaselineReader<'_> {
         }
         let shown = self.folder.display(&beside.name, self.cwd);
         let restore = format!(
-            "an accept that was cut off is finished by accepting again; else restore it: {}",
+            "if an accept was interrupted, accept again; otherwise restore the file: {}",
             self.folder.restore(&beside.name, self.cwd)
         );
         let wrong =
@@ -215,7 +217,7 @@ impl BaselineReader<'_> {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
                 self.problems.push(wrong(format!(
-                    "the output of this baseline is missing: there is no `{shown}`"
+                    "the output of this baseline is missing: `{shown}` does not exist"
                 )));
                 return None;
             }
@@ -239,7 +241,7 @@ impl BaselineReader<'_> {
         };
         let fingerprint = Fingerprint::of(&output).to_string();
         if fingerprint != beside.fingerprint {
-            let message = format!("`{shown}` holds another output than this baseline says");
+            let message = format!("`{shown}` does not match the fingerprint in this baseline");
             let at = node.locate("/output_file/fingerprint");
             self.problems.push(Problem {
                 span: Some(at),

@@ -148,7 +148,7 @@ impl SuiteLoader<'_> {
                     None => "this is neither a suite nor an eval".to_owned(),
                 };
                 let hint = format!(
-                    "a suite begins with `eval_suite:`; known keys are {}",
+                    "a suite begins with `eval_suite:`; the known top-level keys are {}",
                     join(known_keys())
                 );
                 self.session.problems.push(

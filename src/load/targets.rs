@@ -69,13 +69,13 @@ fn recorded(desk: &mut SuiteDesk, path: &Path, written: &str, at: Span) -> Optio
     let message = match check_stream(path) {
         Ok(()) => return Some(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            format!("there is no file `{written}` of recorded outputs")
+            format!("the file `{written}` of recorded outputs does not exist")
         }
         Err(error) => format!("cannot read the recorded outputs `{written}`: {error}"),
     };
     desk.push_lenient(
         Problem::error(Code::MissingRef, at, message)
-            .hint("the path is relative to the file that names it"),
+            .hint("the path is relative to the file that contains it"),
     );
     desk.suite.lenient.then_some(())
 }
@@ -93,7 +93,7 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
         return desk.refuse(Problem::error(
             Code::BadCommand,
             at,
-            "the command holds a NUL",
+            "the command contains a NUL character",
         ));
     }
     if find_program(desk, program).is_none() && !super::template::is_template(program) {
@@ -156,7 +156,7 @@ pub(super) fn choose(
         if let Err(error) = check_stream(&path) {
             let message = match error.kind() {
                 ErrorKind::NotFound => {
-                    format!("`--outputs`: there is no file `{}`", path.display())
+                    format!("`--outputs`: the file `{}` does not exist", path.display())
                 }
                 _ => format!("`--outputs`: cannot read `{}`: {error}", path.display()),
             };
@@ -204,9 +204,9 @@ pub(super) fn choose(
             Problem::error(
                 Code::NoTarget,
                 suite_at,
-                "the suite has several targets and none is called `default`",
+                "the suite has several targets, and none has the name `default`",
             )
-            .hint(format!("choose one with `--target`: {}", names.join(", ")))
+            .hint(format!("select one with `--target`: {}", names.join(", ")))
         };
         return ChosenTarget {
             lack: Some(problem),

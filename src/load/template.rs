@@ -272,7 +272,7 @@ impl<'s> TemplateEngine<'s> {
         let problem = Problem::error(
             Code::UndefinedVariable,
             at,
-            format!("nothing defines `{name}`"),
+            format!("`{name}` is not defined"),
         );
         let hint = self.hint_for(name, extra);
         let about_suite =
@@ -355,7 +355,7 @@ pub(super) fn bad_template(error: &minijinja::Error, at: Span) -> Problem {
         format!("the template cannot be rendered: {reason}"),
     );
     if error.kind() == ErrorKind::SyntaxError {
-        problem.hint("write `{% raw %}...{% endraw %}` around braces that are no template")
+        problem.hint("write `{% raw %}...{% endraw %}` around braces that are not a template")
     } else {
         problem
     }

@@ -41,9 +41,9 @@ pub struct StreamedCase {
 /// Why a case that was there when the plan was made can't be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaseFault {
-    #[error("{file} changed while the run was going on: {what}")]
+    #[error("{file} changed during the run: {what}")]
     Changed { file: String, what: String },
-    #[error("{file} could be read before the run, and now cannot: {reason}")]
+    #[error("{file} could be read before the run, but not now: {reason}")]
     Unreadable { file: String, reason: String },
 }
 
@@ -455,10 +455,10 @@ mod tests {
         assert_eq!(
             told(&cases, |_| true),
             [
-                "0 a.yaml changed while the run was going on: a.yaml:1:1 now holds another case",
-                "1 b.yaml changed while the run was going on: b.yaml:1:1 now holds another case",
+                "0 a.yaml changed during the run: a.yaml:1:1 now contains a different case",
+                "1 b.yaml changed during the run: b.yaml:1:1 now contains a different case",
                 "2 c",
-                "3 the data file changed while the run was going on: it has become shorter",
+                "3 the data file changed during the run: it has become shorter",
             ]
         );
     }

@@ -8,39 +8,38 @@ use super::summary::Decision;
 use crate::spec::ScoreBaselineFile;
 use crate::spec::words::{Criticality, FailOn, Grouping, IntervalScope};
 
-/// The score baseline that a run is compared with, as it was when the run began.
+/// The score baseline that a run is compared with, as of the start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoreBaselineRead {
-    /// Relative to the project's root when it lies below.
+    /// Path, relative to the project root if it is inside.
     pub path: String,
-    /// The git revision that it was read at, as it was asked for; absent for the file in the
-    /// folder.
+    /// The git revision that it was read from, as requested; absent for the file on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rev: Option<String>,
     pub file: ScoreBaselineFile,
 }
 
-/// One run, or several, held against a reference: the root of `compare --format json`.
+/// One or several runs, compared with a reference: the root of `compare --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparisons {
-    /// The version of this form: 1.
+    /// The version of this format: 1.
     pub format_version: u32,
-    /// `regression` when any candidate is one, else `improvement` when any is.
+    /// `regression` if any candidate is one, otherwise `improvement` if any is one.
     pub verdict: ComparisonVerdict,
     pub fail_on: FailOn,
-    /// `pass`, `fail`, or `incomplete` when samples without a grade leave it open.
+    /// `pass`, `fail`, or `incomplete` if ungraded samples could change the decision.
     pub decision: Decision,
-    /// 0, 1 or 3.
+    /// Exit code: 0, 1 or 3.
     pub exit_code: u8,
-    /// Why, in sentences.
+    /// Reasons, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// At least one, all held against the same reference.
+    /// The candidates, at least one, all compared with the same reference.
     pub candidates: Vec<Comparison>,
 }
 
-/// What a comparison says of the candidate, at the level of its settings.
+/// Verdict on the candidate, at the significance level of the settings.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -50,34 +49,34 @@ pub enum ComparisonVerdict {
     Regression,
     /// The candidate is better, beyond what chance explains.
     Improvement,
-    /// No evidence of a difference. That is not evidence of none: see `detectable`.
+    /// No evidence of a difference, which does not mean that there is none: see `detectable`.
     None,
 }
 
-/// How it was compared: with the same settings and runs every figure comes out the same.
+/// Settings of the comparison; the same settings and runs give the same figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonSettings {
-    /// Share of comparisons of equals that may be called a regression: 0.05. Improvements have as
-    /// much.
+    /// Share of comparisons of equal sides that may be reported as a regression: 0.05. The same
+    /// share applies to improvements.
     pub alpha: f64,
     /// Confidence of intervals: 0.95.
     pub level: f64,
-    /// The chance of being found that `detectable` speaks of: 0.8.
+    /// The chance of detection that `detectable` uses: 0.8.
     pub power: f64,
     pub resamples: usize,
     pub seed: u64,
-    /// The metrics that the verdict rests on.
+    /// The metrics that decide the verdict.
     pub metrics: Vec<String>,
-    /// Groupings whose groups the verdict rests on, too.
+    /// Groupings whose groups also decide the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<Grouping>,
-    /// The drop that somebody wants to find, as a share; `null` when nobody said.
+    /// The drop to detect, as a share; `null` if it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<f64>,
-    /// Candidates that are held against the reference at once; their tests share `alpha`.
+    /// Number of candidates that are compared with the reference; their tests share `alpha`.
     pub candidates: usize,
-    /// True when cases whose data or grading changed were compared, too.
+    /// True if cases whose data or grading changed were also compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_changed: bool,
 }
@@ -88,27 +87,26 @@ pub struct ComparisonSettings {
 pub struct Comparison {
     pub reference: ComparedSide,
     pub candidate: ComparedSide,
-    /// Over the pairs that were graded on both sides.
+    /// The verdict over the pairs that were graded on both sides.
     pub verdict: ComparisonVerdict,
-    /// The verdict if everything without a grade had gone against the candidate.
+    /// The verdict if all ungraded samples had ended against the candidate.
     pub verdict_worst: ComparisonVerdict,
-    /// The verdict if everything without a grade had gone for the candidate.
+    /// The verdict if all ungraded samples had ended in favour of the candidate.
     pub verdict_best: ComparisonVerdict,
-    /// What the verdict speaks about: `these_cases`, or `similar_evals` where whole evals were
-    /// tested.
+    /// Scope of the verdict: `these_cases`, or `similar_evals` if whole evals were tested.
     pub scope: IntervalScope,
-    /// The verdict in words: the first sentence says it, the others say what it rests on.
+    /// The verdict in words, followed by its reasons.
     pub sentences: Vec<String>,
-    /// In reading order; those that the verdict rests on first.
+    /// Metrics in reading order; those that decide the verdict come first.
     pub metrics: Vec<MetricDifference>,
     /// The first tested metric by group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupDifference>,
     pub cases: CaseChanges,
-    /// What could have been found; absent when nothing could be tested.
+    /// Detectable drops; absent if nothing could be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<Detectable>,
-    /// What else differs between the two, in sentences.
+    /// Other differences between the two, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub settings: ComparisonSettings,
@@ -119,27 +117,27 @@ pub struct Comparison {
 #[serde(deny_unknown_fields)]
 pub struct MetricDifference {
     pub name: String,
-    /// Pairs that entered it, of `unit`.
+    /// Number of pairs in the metric, in `unit`.
     pub n: usize,
     /// `case` or `eval`.
     pub unit: String,
-    /// `null` when undefined.
+    /// Value of the reference; `null` if undefined.
     pub reference: Option<f64>,
     pub candidate: Option<f64>,
     /// `candidate` minus `reference`.
     pub difference: Option<f64>,
     /// Lower and upper end of the interval of the difference.
     pub ci: Option<[f64; 2]>,
-    /// How the interval was made: `tango`, `bootstrap`, `cluster_bootstrap` or `none`.
+    /// Method of the interval: `tango`, `bootstrap`, `cluster_bootstrap` or `none`.
     pub method: String,
-    /// Whether more of it is better; `null` where nobody said.
+    /// Whether higher values are better; `null` if unknown.
     pub higher_is_better: Option<bool>,
     pub test: Option<DifferenceTest>,
-    /// The difference if everything without a grade had gone against, or for, the candidate; `null`
-    /// where that has no bound.
+    /// The difference if all ungraded samples had ended against the candidate (`best`: in favour of
+    /// it); `null` if that has no bound.
     pub worst: Option<f64>,
     pub best: Option<f64>,
-    /// Why there is no difference.
+    /// Reason why there is no difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undefined: Option<String>,
 }
@@ -152,13 +150,13 @@ pub struct DifferenceTest {
     pub method: String,
     /// One-sided: the chance of a difference at least as bad for the candidate, if there is none.
     pub p_worse: f64,
-    /// One-sided, the other way.
+    /// One-sided, in the other direction.
     pub p_better: f64,
-    /// Holm's adjustment of both, over all tests that the verdict rests on, or over all groups;
-    /// `null` for what informs only.
+    /// Holm's adjustment of both, over all tests that decide the verdict, or over all groups;
+    /// `null` for tests that do not affect the verdict.
     pub p_worse_adjusted: Option<f64>,
     pub p_better_adjusted: Option<f64>,
-    /// True when the verdict rests on it.
+    /// True if the test decides the verdict.
     pub decides: bool,
 }
 
@@ -168,22 +166,22 @@ pub struct DifferenceTest {
 pub struct GroupDifference {
     pub by: Grouping,
     pub group: String,
-    /// What the test of this group alone says, adjusted.
+    /// The verdict of the test of this group alone, adjusted.
     pub verdict: ComparisonVerdict,
     pub metric: MetricDifference,
     pub broken: usize,
     pub fixed: usize,
 }
 
-/// What became of the cases.
+/// Changes of the cases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseChanges {
-    /// Cases whose outcome is known on both sides.
+    /// Number of cases whose outcome is known on both sides.
     pub compared: usize,
     pub still_passing: usize,
-    /// Cases of critical evals, by either side's word: how many the reference has, and how many of
-    /// them are among `compared`.
+    /// Number of cases of evals that are critical on either side: in the reference, and
+    /// (`compared_critical`) among `compared`.
     #[serde(default)]
     pub reference_critical: usize,
     #[serde(default)]
@@ -200,44 +198,42 @@ pub struct CaseChanges {
     pub new: FlipList,
     /// Cases of the reference that the candidate no longer has.
     pub gone: FlipList,
-    /// Cases of both whose data or grading changed and that are not compared: they are other tasks
-    /// than they were.
+    /// Cases of both sides that are not compared because their data or grading changed: they are
+    /// different tasks now.
     pub changed: FlipList,
-    /// Cases of both whose outcome is open on a side.
+    /// Cases of both sides whose outcome is unknown on a side.
     pub ungraded: FlipList,
-    /// Of these, cases that may have broken: the reference did not fail them, and the candidate did
-    /// not pass them.
+    /// Of these, cases that may be broken: they did not fail in the reference and did not pass in
+    /// the candidate.
     #[serde(default)]
     pub may_be_broken: usize,
     /// Of these, cases of critical evals.
     #[serde(default)]
     pub may_be_broken_critical: usize,
-    /// Cases of the reference that the candidate's filters or shards leave out, and the other way
-    /// round.
+    /// Number of cases of one side that the other side's filters or shards exclude.
     pub not_selected: usize,
-    /// Paired cases that were asked for with another input.
+    /// Number of paired cases with a different input.
     #[serde(default)]
     pub changed_input: usize,
-    /// Paired cases whose own target changed.
+    /// Number of paired cases whose own target changed.
     #[serde(default)]
     pub changed_target: usize,
-    /// Cases whose data or grading changed and that were paired nevertheless, since that was
-    /// allowed.
+    /// Number of cases that were paired although their data or grading changed (`allow_changed`).
     #[serde(default)]
     pub allowed: usize,
-    /// Compared cases with another number of graded samples than in the reference.
+    /// Number of compared cases with a different number of graded samples than in the reference.
     pub other_samples: usize,
-    /// Samples without a grade in cases of both sides.
+    /// Number of ungraded samples in cases of both sides, in the reference and in the candidate.
     pub ungraded_samples_reference: usize,
     pub ungraded_samples_candidate: usize,
 }
 
-/// How many cases, and the first of them.
+/// A number of cases, and the first of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlipList {
     pub count: usize,
-    /// All of them in `compare --format json`; in the report of a run at most 100.
+    /// The cases: all of them in `compare --format json`, at most 100 in the report of a run.
     pub cases: Vec<CaseFlip>,
 }
 
@@ -254,32 +250,32 @@ impl FlipList {
 pub struct CaseFlip {
     pub eval_id: String,
     pub case_id: String,
-    /// Of the eval.
+    /// Criticality of the eval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criticality: Option<Criticality>,
-    /// Samples whose first attempt passed, and those whose first attempt was graded; `null` where
-    /// the side lacks the case.
+    /// Number of samples whose first attempt passed, and of those whose first attempt was graded;
+    /// `null` if the side does not have the case.
     pub reference: Option<[u32; 2]>,
     pub candidate: Option<[u32; 2]>,
-    /// What is not the same on both sides.
+    /// Parts of the case that differ between the sides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<CasePart>,
 }
 
-/// What makes a case what it is.
+/// Part of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CasePart {
-    /// How the target is asked: the prompt, the messages, the input file.
+    /// The input of the target: the prompt, the messages, the input file.
     Input,
-    /// What the input is made of: the dataset's row, the input's context, a request or a free-form
+    /// The data in the input: the dataset's row, the input's context, a request or a free-form
     /// input.
     Data,
-    /// The expectation, the graders, the share of samples that must pass.
+    /// The expected output, the graders, the share of samples that must pass.
     Grading,
     /// The case's own target.
     Target,
-    /// The input or the grading: one of the sides does not record which.
+    /// The input or the grading: one of the sides does not record which of them.
     InputOrGrading,
 }
 
@@ -304,23 +300,23 @@ impl CasePart {
     }
 }
 
-/// What the comparison could have found.
+/// The drop that the comparison could have detected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Detectable {
-    /// The metric that it speaks of: the first that the verdict rests on.
+    /// The metric: the first one that decides the verdict.
     pub metric: String,
-    /// The smallest true drop that is found with the chance `power` of the settings, in the
-    /// metric's unit; `null` when none is.
+    /// The smallest true drop that is detected with the chance `power` of the settings, in the
+    /// metric's unit; `null` if there is none.
     pub drop: Option<f64>,
-    /// The drop that `cases` and `samples` are for: the required one, else the observed one, else
+    /// The drop for `cases` and `samples`: the required one, otherwise the observed one, otherwise
     /// half of `drop`.
     pub effect: Option<f64>,
-    /// Cases like these that would find it, with as many samples; `null` when more than 10 million,
-    /// or none would.
+    /// Number of similar cases, with as many samples, that would detect it; `null` if it is more
+    /// than 10 million or there is none.
     pub cases: Option<u64>,
-    /// Samples of each of the compared cases that would find it; `null` when no number would, or it
-    /// can't be known.
+    /// Number of samples per compared case that would detect it; `null` if there is none or it is
+    /// unknown.
     pub samples: Option<u32>,
 }
 

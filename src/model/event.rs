@@ -29,9 +29,8 @@ pub const JOURNAL_VERSION: u32 = 3;
 pub enum Event {
     /// The first event of a journal.
     RunStarted(Box<RunStarted>),
-    /// A further session of the same run (`--resume`). What it says of gate, k, formats and
-    /// environment takes the place of what was said before; the run's id and its first timestamp
-    /// stay. Its plan events follow.
+    /// A further session of the same run (`--resume`). Its gate, k, formats and environment replace
+    /// the earlier ones; the id and the first timestamp of the run stay. Its plan events follow.
     RunResumed(Box<RunStarted>),
     /// One per eval, in the plan's order, before the first sample.
     EvalPlanned(EvalPlanned),
@@ -40,7 +39,7 @@ pub enum Event {
     SampleFinished(Box<SampleFinished>),
     /// A sample that will not run in this session.
     SampleSkipped(SampleSkipped),
-    /// The last event of a session that ended by itself, also when it was cancelled.
+    /// The last event of a session that was not killed, also if it was cancelled.
     RunFinished(RunFinished),
 }
 
@@ -50,35 +49,35 @@ pub struct RunStarted {
     pub run: RunIdentity,
     pub config: RunConfig,
     pub suite_path: PathBuf,
-    /// A fingerprint (hex) of the suite's target: with another one a run can't be resumed.
+    /// Fingerprint (hex) of the suite's target: a run can't be resumed with a different one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_hash: String,
-    /// In a shard: a fingerprint (hex) of all cases of the suite, those of the other shards
-    /// included.
+    /// In a shard: fingerprint (hex) of all cases of the suite, including those of the other
+    /// shards.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub whole_hash: String,
     /// The recordings that outputs were taken from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<RecordingRead>,
-    /// True when the run was made to capture baselines: its outcomes are no history.
+    /// True if the run captured baselines: it is not part of the history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capture: bool,
-    /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from
+    /// The arguments of `run` as given, without the program and the verb; `--resume` starts from
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// Where relative paths of `arguments` start.
+    /// The folder to which paths in `arguments` are relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
 }
 
-/// The git revision whose accepted baselines were compared with, in place of those on disk.
+/// The git revision whose accepted baselines were used, instead of those on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Against {
-    /// As the command line named it.
+    /// The revision, as on the command line.
     pub rev: String,
-    /// The full hash that it stood for.
+    /// The full hash of the commit.
     pub commit: String,
 }
 
@@ -94,25 +93,24 @@ impl std::fmt::Display for Against {
     }
 }
 
-/// What a recording held when it was read.
+/// The content of a recording when it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RecordingRead {
-    /// Relative to the project's root when it lies below.
+    /// Path, relative to the project root if it is inside.
     pub path: PathBuf,
     pub bytes: u64,
     /// The first half of the SHA-256 (hex) of its content.
     pub sha256: String,
-    /// Records that could not be read and whose case is not known; absent when there is none.
+    /// Unreadable records whose case is unknown; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<LostRecords>,
 }
 
-/// Records of a recording that could not be read and don't say which case they belong to: the run
-/// may lack as many samples.
+/// Unreadable records of a recording whose case is unknown: the run may lack as many samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LostRecords {
-    /// Numbers (from 1) of the first lines, or elements of an array, at most 20.
+    /// Numbers (from 1) of the first lines or array elements, at most 20.
     pub first: Vec<u32>,
     pub count: usize,
 }
@@ -125,7 +123,7 @@ pub struct Shard {
     pub of: u32,
 }
 
-/// Where and against what a run took place.
+/// The environment and the target of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Environment {
     pub target: String,
@@ -134,7 +132,7 @@ pub struct Environment {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitState>,
-    /// Absent when no grader ran code.
+    /// The sandbox; absent if no grader ran code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxState>,
     pub os: String,
@@ -157,13 +155,13 @@ pub struct SandboxState {
     pub tier: String,
     /// False when code ran, or may have run, without isolation.
     pub enforced: bool,
-    /// What the tier does not give, in words.
+    /// What the tier does not provide, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The kernel's Landlock version, when the tier rests on it.
+    /// The kernel's Landlock version, if the tier uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,
-    /// What control groups bound, as `v1 memory, pids`; absent when memory is only watched.
+    /// Limits by control groups, such as `v1 memory, pids`; absent if memory is only monitored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
 }
@@ -187,40 +185,40 @@ pub struct CasePlanned {
     pub name: Option<String>,
     pub samples: u32,
     pub graders: Vec<GraderType>,
-    /// Over what the case gives the target.
+    /// Fingerprint (hex) of the input of the target.
     pub input_hash: String,
     pub grading_hash: String,
-    /// Over the data that the input is made of: the dataset's row, the input's context, a request
-    /// or a free-form input. Absent in journals of earlier versions.
+    /// Fingerprint (hex) of the data in the input: the dataset's row, the input's context, a
+    /// request or a free-form input. Absent in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_hash: Option<String>,
-    /// Over the case's own target, when it has one.
+    /// Fingerprint (hex) of the case's own target, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_hash: Option<String>,
-    /// The case's own tags, without those of its eval.
+    /// Tags of the case, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The case's place in the whole eval, from 0; only in shards, whose cases are not all of them.
+    /// Position of the case in the whole eval, from 0; only in shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u32>,
-    /// What the target is given; only where reports show details, of plans of at most 20,000
-    /// samples. A later session that plans the case again without it leaves what was said.
+    /// The input of the target; only if reports show details, and in plans of at most 20,000
+    /// samples. If a later session plans the case without it, the earlier one stays.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "detail"
     )]
     pub input: Option<Box<InputShown>>,
-    /// How the grades of the case become a verdict; absent when all of them must pass.
+    /// Combination of the grades of the case; absent if all of them must pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub combine: Option<Box<CombineRule>>,
 }
 
-/// How grades become a verdict.
+/// Combination of grades to a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CombineRule {
     pub how: Combine,
-    /// Of each grader whose grade counts, in the order written.
+    /// Weight of each grader whose grade counts, in the order of the file.
     pub weights: Vec<f64>,
 }
 
@@ -228,24 +226,25 @@ pub struct CombineRule {
 pub struct SampleFinished {
     pub eval: String,
     pub case: String,
-    /// From 0.
+    /// Number of the sample, from 0.
     pub sample: u32,
-    /// At least one; the last one is what counts for the case, the first one for pass@k and pass^k.
+    /// The attempts, at least one; the last one counts for the case, the first one for pass@k and
+    /// pass^k.
     pub attempts: Vec<Attempt>,
-    /// RFC 3339, UTC.
+    /// Time of the end (RFC 3339, UTC).
     #[serde(deserialize_with = "detail")]
     pub finished_at: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Attempt {
-    /// Absent when the target gave none.
+    /// The output; absent if the target returned none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
-    /// Where the output lies when it is too large for the journal; `output` is then absent.
+    /// The file of an output that is too large for the journal; `output` is then absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<Stored>,
-    /// What the graders saw, when extraction changed the output.
+    /// The graded text, if extraction changed the output.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -253,21 +252,21 @@ pub struct Attempt {
     )]
     pub extracted: Option<Value>,
     pub verdict: Verdict,
-    /// Wall time of the target's call, milliseconds; absent when there was none (recorded outputs).
+    /// Wall time of the target's call in milliseconds; absent if there was none (recorded outputs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// Wall time of the whole attempt, milliseconds.
+    /// Wall time of the whole attempt in milliseconds.
     pub duration_ms: f64,
-    /// Calls of the target that did not get through and were made again before this answer.
+    /// Number of failed calls of the target that were retried before this answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub infrastructure_retries: u32,
-    /// How a model was asked for the output; absent when no model was.
+    /// The model call for the output; absent if no model was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ModelCall>>,
-    /// True when the target gave no answer: what `output` holds it had said before it failed.
+    /// True if the target gave no answer: `output` is what it returned before it failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unanswered: bool,
-    /// True when a secret was cut out of the output, so that graders would not see what they saw.
+    /// True if a secret was redacted in the output, so it differs from the graded one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
 }
@@ -306,17 +305,16 @@ pub struct SampleSkipped {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunFinished {
-    /// RFC 3339, UTC.
+    /// Time of the end (RFC 3339, UTC).
     pub timestamp: String,
     pub duration_seconds: f64,
-    /// True when a person or a signal ended the run early.
+    /// True if a user or a signal ended the run early.
     pub interrupted: bool,
-    /// Earlier runs of the same suite and target, for reports that show them beside this one: what
-    /// the last session found counts.
+    /// Earlier runs of the same suite and target, for reports; those of the last session apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastRate>,
-    /// Programs in the sandbox that had nothing more to do and did not end within half a second, in
-    /// this session; `None`: no sandbox was opened. Each costs a worker that time; honest programs
+    /// Number of sandboxed programs in this session that were done but did not exit within half a
+    /// second; absent if no sandbox was opened. Each delays a worker by that time; regular programs
     /// cause none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expired_graces: Option<u64>,

@@ -11,23 +11,23 @@ use super::reading::detail;
 use crate::spec::words::{FinishReason, GraderType};
 use eval_models::Usage;
 
-/// What a target returned.
+/// The output of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Output {
     #[serde(deserialize_with = "detail")]
     pub value: OutputValue,
-    /// True when the target said more than is kept.
+    /// True if the output is truncated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The model that answered, when the target said.
+    /// The model that answered, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Why the model ended its answer, when it said.
+    /// Reason why the model ended its answer, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// What the model thought aloud before it answered; never graded.
+    /// The reasoning of the model before its answer; never graded.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -71,7 +71,7 @@ impl Default for OutputValue {
     }
 }
 
-/// An output that is too large for a line of the journal and lies in a file of its own beside it.
+/// An output that is too large for a line of the journal, stored in a separate file next to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stored {
     /// SHA-256 (hex) of the file's bytes, which is also its name.
@@ -106,7 +106,7 @@ pub enum StoredKind {
     Program,
 }
 
-/// A grader's answer.
+/// The result of a grader.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Grade {
     #[serde(rename = "type")]
@@ -114,22 +114,22 @@ pub struct Grade {
     /// The code grader's method; `model` or `human` for the others; `combined` for a list.
     #[serde(deserialize_with = "detail")]
     pub method: String,
-    /// The grader's name under `graders:`, when it has one.
+    /// The grader's name under `graders:`, if it has one.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "detail"
     )]
     pub grader: Option<String>,
-    /// Passed, failed, errored or pending.
+    /// Outcome: passed, failed, errored or pending.
     pub outcome: Outcome,
-    /// In [0, 1]; absent when errored or pending.
+    /// Score in [0, 1]; absent if errored or pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Present exactly when failed or errored.
+    /// Cause, if failed or errored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// One sentence for people; empty when passed and there is nothing to say.
+    /// Reason in one sentence; may be empty if passed.
     #[serde(
         default,
         skip_serializing_if = "String::is_empty",
@@ -157,27 +157,27 @@ pub struct Grade {
     /// Named numbers that the grader measured, such as `lint_pass` or `edit_rate`; finite.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, f64>,
-    /// Metrics that the grader was to measure and could not; they are unknown, not 0.
+    /// Metrics that the grader could not measure; they are unknown, not 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// True when the grade is only shown: it took no part in the verdict.
+    /// True if the grade is only shown and does not affect the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub informative: bool,
-    /// True when the grader is negated: outcome and score are the opposite of what it found.
+    /// True if the grader is negated: outcome and score are inverted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub negated: bool,
-    /// Who can have had a hand in the verdict; absent when no candidate's code ran for it.
+    /// Trust level of the verdict; absent if no candidate's code ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// True when a program ran out of time and was run once more, alone, before that was believed.
+    /// True if a program exceeded its time limit and was run again, alone, to confirm it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adjudicated: bool,
-    /// What judges said, of a grade by a model.
+    /// Data of the judges, for a grade by a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Box<Judged>>,
 }
 
-/// What a verdict over a candidate's code rests on, the most reliable first.
+/// Trust level of a verdict over a candidate's code, the most reliable first.
 #[derive(
     Debug,
     Clone,
@@ -193,15 +193,15 @@ pub struct Grade {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// What the candidate returned or printed was compared in the harness; expected values never
-    /// entered its process.
+    /// The harness compared what the candidate returned or printed; expected values never entered
+    /// its process.
     Harness,
     /// The tests ran in a judge process that never loads the candidate's code.
     Split,
-    /// The candidate's code shared an interpreter with its tests: a determined program could forge
-    /// the verdict.
+    /// The candidate's code shared an interpreter with its tests, and could have forged the
+    /// verdict.
     InProcess,
-    /// The code ran without isolation, whatever compared the results.
+    /// The code ran without isolation.
     Unsandboxed,
 }
 
@@ -343,11 +343,11 @@ impl Grade {
     }
 }
 
-/// The grades of one output and the verdict that follows from them.
+/// The grades of an output and their combined verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     pub outcome: Outcome,
-    /// In [0, 1]; absent when errored or pending.
+    /// Score in [0, 1]; absent if errored or pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -358,8 +358,8 @@ pub struct Verdict {
         deserialize_with = "detail"
     )]
     pub reason: String,
-    /// One per grader, in the order written; a grader that was not needed (the verdict was decided)
-    /// is absent.
+    /// One grade per grader, in the order of the file, without graders that were not needed for the
+    /// verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<Grade>,
 }

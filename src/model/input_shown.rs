@@ -9,7 +9,7 @@ pub const INPUT_BYTES: usize = 16 << 10;
 /// What a context may take of [`INPUT_BYTES`] when the two do not fit together.
 const CONTEXT_BYTES: usize = INPUT_BYTES / 4;
 
-/// What kind of input a target is given.
+/// Type of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputKind {
@@ -32,24 +32,23 @@ impl InputKind {
     }
 }
 
-/// The input of a case. A value or a context that is too large is the beginning of its text, or of
-/// its JSON.
+/// The input of a case. A value or a context that is too large is truncated to the beginning of its
+/// text or JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputShown {
     #[serde(rename = "type")]
     pub kind: InputKind,
-    /// A prompt's or a file's text, `{method, endpoint, headers, body}`, a list of messages, or any
-    /// data; `null` with `truncated` when there was no room for any of it.
+    /// Text of a prompt or a file, `{method, endpoint, headers, body}`, a list of messages, or any
+    /// data; `null` with `truncated` if there was no room for it.
     pub value: Value,
-    /// The file, relative to the project root, with `/` between folders; absolute when it lies
-    /// elsewhere.
+    /// The file, relative to the project root, with `/` between folders; absolute if it is outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What stands beside a prompt, a file or messages.
+    /// The context of a prompt, a file or messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// True when this is not all of it.
+    /// True if the input is truncated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }

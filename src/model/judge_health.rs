@@ -5,33 +5,33 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the judges of a run did. Counts the last attempt of each sample, as scores do.
+/// Health of the judges of a run. Counts the last attempt of each sample, as scores do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeHealth {
-    /// Samples that a judge was asked about.
+    /// Samples for which a judge was called.
     pub samples: u64,
-    /// Of these, samples of which some judge gave no verdict.
+    /// Of these, samples for which a judge gave no verdict.
     pub errored: u64,
-    /// Verdicts that are missing, by cause.
+    /// Missing verdicts, by cause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errored_by_cause: BTreeMap<String, u64>,
-    /// Samples that have no grade and that no judge was asked about, though their cases have one.
+    /// Samples without a grade for which no judge was called, although their cases have one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_judged: u64,
-    /// Verdicts that rest on at least two usable votes.
+    /// Verdicts with at least two usable votes.
     pub panels: u64,
     /// Of these, verdicts whose votes do not all agree on whether the output passes.
     pub disagreeing: u64,
-    /// Verdicts over an output (or what was shown with it) of which the middle was left out.
+    /// Verdicts over an output (or texts shown with it) that was truncated in the middle.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut: u64,
-    /// Verdicts over an output that looked as if it were to steer the judge, and was made harmless.
+    /// Verdicts over an output that could have steered the judge and was neutralised.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub neutralised: u64,
     /// All judges together.
     pub total: JudgeVotes,
-    /// By `provider:model`.
+    /// Votes by `provider:model`.
     pub by_model: BTreeMap<String, JudgeVotes>,
 }
 
@@ -48,21 +48,21 @@ pub struct JudgeVotes {
     pub errored: BTreeMap<String, u64>,
     /// Votes that got a reply.
     pub replied: u64,
-    /// Votes whose first reply could not be used, by what was wrong with it.
+    /// Votes whose first reply could not be used, by fault.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u64>,
-    /// Requests for repair.
+    /// Number of repair requests.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repairs: u64,
-    /// Pairs of usable votes of one model on one question, and those of them that agree on whether
-    /// the output passes.
+    /// Pairs of usable votes of one model on one request, and (`agreeing_pairs`) those that agree
+    /// on whether the output passes.
     pub pairs: u64,
     pub agreeing_pairs: u64,
-    /// Usable votes whose judge said of itself another verdict than its scores give.
+    /// Usable votes whose judge stated a different verdict than its scores give.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub said_otherwise: u64,
-    /// The share of the scale that every usable vote gave, where there are at least 10 of them on
-    /// several questions and all gave the same: such a judge may not tell good from bad.
+    /// The share of the scale that every usable vote gave, if at least 10 votes on several requests
+    /// all gave the same: such a judge may not distinguish good from bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant_score: Option<f64>,
 }

@@ -11,29 +11,30 @@ use super::outcome::{Cause, Outcome};
 use super::reading::detail;
 use eval_models::{FinishReason, ModelCall, Usage};
 
-/// A model-based grade in full.
+/// All data of a grade by a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
-    /// In the rubric's order; empty for a verdict over the whole, and when no vote could be used.
+    /// Criteria in the order of the rubric; empty for an overall verdict, and if no vote could be
+    /// used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<JudgedCriterion>,
-    /// What the output had to say and not to say.
+    /// Required and forbidden content of the output.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "detail"
     )]
     pub checks: Vec<JudgedCheck>,
-    /// The weighted score on the scale of the rubric (numeric scoring), or its share (otherwise);
+    /// The weighted score on the scale of the rubric (numeric scoring), or its share (otherwise),
     /// computed from the criteria.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// The rubric's scale, of numeric scoring.
+    /// The scale of the rubric, for numeric scoring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<[f64; 2]>,
     /// The share of the scale that passes.
     pub pass_threshold: f64,
-    /// Of the vote nearest to the verdict.
+    /// Justification of the vote nearest to the verdict.
     #[serde(
         default,
         skip_serializing_if = "String::is_empty",
@@ -46,36 +47,36 @@ pub struct Judged {
         deserialize_with = "detail"
     )]
     pub feedback: Vec<String>,
-    /// How several votes became one verdict, in words; empty when there is one.
+    /// Combination of several votes, in words; empty if there is one vote.
     #[serde(
         default,
         skip_serializing_if = "String::is_empty",
         deserialize_with = "detail"
     )]
     pub panel: String,
-    /// At least one: by model, then in order.
+    /// Votes, at least one, by model and then in order.
     pub votes: Vec<JudgeVote>,
-    /// What was to be told with the verdict: the output was cut, marks in it were made harmless.
+    /// Notices on the verdict: the output was truncated, marks in it were neutralised.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "detail"
     )]
     pub notices: Vec<String>,
-    /// True when the middle of a text was left out, because it was too long to be shown whole.
+    /// True if the middle of a text was omitted because the text was too long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// True when a text held what could have been taken for more than text, and was made harmless.
+    /// True if a text contained marks that could have steered the judge, and was neutralised.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub neutralised: bool,
-    /// The first turn, which all votes share.
+    /// The first request, which all votes share.
     pub asked: JudgeQuestion,
 }
 
-/// What a judge was asked.
+/// The request to a judge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeQuestion {
-    /// A fingerprint (hex) of the question: equal ones are the same question about the same output.
+    /// Fingerprint (hex) of the request; equal ones are the same request about the same output.
     pub id: String,
     #[serde(
         default,
@@ -91,26 +92,26 @@ pub struct JudgeQuestion {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedCriterion {
     pub name: String,
-    /// Its share of the score, in [0, 1].
+    /// Share of the score, in [0, 1].
     pub weight: f64,
-    /// On the criterion's scale: a number, a category, or true and false.
+    /// Score on the criterion's scale: a number, a category, or true or false.
     pub score: Value,
-    /// As a share of its scale, in [0, 1].
+    /// Score as a share of the scale, in [0, 1].
     pub share: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<[f64; 2]>,
-    /// The lowest and the highest score of the votes, where they differ.
+    /// The lowest and the highest score of the votes, if they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<[Value; 2]>,
 }
 
-/// One text that the output had to say, or not to say.
+/// A required or forbidden text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedCheck {
     pub text: String,
-    /// False: it must not be said.
+    /// True if the text is required, false if it is forbidden.
     pub wanted: bool,
-    /// True when the output is as it should be.
+    /// True if the requirement is met.
     pub met: bool,
 }
 
@@ -119,31 +120,31 @@ pub struct JudgedCheck {
 pub struct JudgeVote {
     /// `provider:model` as the suite names it.
     pub model: String,
-    /// From 0, of this model.
+    /// Number of the vote of this model, from 0.
     pub index: u32,
-    /// Passed, failed or errored.
+    /// Outcome: passed, failed or errored.
     pub outcome: Outcome,
-    /// Of an errored one.
+    /// Cause, if the vote is errored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Why it is errored.
+    /// Reason, if the vote is errored.
     #[serde(
         default,
         skip_serializing_if = "String::is_empty",
         deserialize_with = "detail"
     )]
     pub reason: String,
-    /// In [0, 1], computed from the criteria; absent when errored.
+    /// Score in [0, 1], computed from the criteria; absent if errored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// By criterion.
+    /// Scores by criterion.
     #[serde(
         default,
         skip_serializing_if = "BTreeMap::is_empty",
         deserialize_with = "detail"
     )]
     pub scores: BTreeMap<String, Value>,
-    /// What the judge itself said of the whole: kept, and not believed.
+    /// The judge's own overall verdict: recorded, but not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_passed: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,17 +155,17 @@ pub struct JudgeVote {
         deserialize_with = "detail"
     )]
     pub justification: String,
-    /// Criteria of its answer that the rubric does not have.
+    /// Criteria in the answer that are not in the rubric.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "detail"
     )]
     pub unknown: Vec<String>,
-    /// Every answer in order; empty when none came.
+    /// All answers in order; empty if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<JudgeReply>,
-    /// How the model was asked, one for each question that was put, whether or not an answer came.
+    /// Calls of the model, one per request, with or without an answer.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -173,48 +174,48 @@ pub struct JudgeVote {
     pub calls: Vec<JudgeCall>,
 }
 
-/// What a judge answered.
+/// An answer of a judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeReply {
     #[serde(deserialize_with = "detail")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// Why it can't be used; absent when it is the verdict.
+    /// Fault that makes it unusable; absent if it is the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ReplyFault>,
-    /// In a sentence.
+    /// Explanation of the fault.
     #[serde(
         default,
         skip_serializing_if = "String::is_empty",
         deserialize_with = "detail"
     )]
     pub why: String,
-    /// What was asked next; empty when nothing was.
+    /// The repair request that followed; empty if there was none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub repair: String,
 }
 
-/// One question to a judge's model.
+/// A request to a judge's model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeCall {
     pub call: ModelCall,
-    /// Of its answer; absent when there is none, or it does not tell.
+    /// Usage of the answer; absent if there is no answer or it reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// True when an answer came.
+    /// True if there was an answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// Wall time of its last try, milliseconds; absent when nothing was sent.
+    /// Wall time of the last try in milliseconds; absent if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
 }
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
-        /// Why a judge's answer can't be used.
+        /// Fault that makes a judge's answer unusable.
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
         )]
@@ -232,28 +233,28 @@ macro_rules! faults {
 }
 
 faults! {
-    /// There is no whole JSON object in it.
+    /// The answer contains no complete JSON object.
     NoJson = "no_json";
-    /// It ended at its limit of tokens before its JSON did.
+    /// The answer reached its token limit before its JSON ended.
     Cut = "cut";
-    /// The judge declined to answer.
+    /// The judge refused to answer.
     Refused = "refused";
-    /// A key stands there twice, so that two readers would read two verdicts.
+    /// A duplicate key makes the verdict ambiguous.
     DuplicateKey = "duplicate_key";
-    /// The word that only who was asked can know is missing or wrong: the verdict is a copy.
+    /// The token of the request is missing or wrong: the verdict may be a copy.
     WrongToken = "wrong_token";
-    /// The very same object stands in the output that is judged.
+    /// The same JSON object is in the judged output.
     Copied = "copied";
-    /// There are no scores, or one of a criterion is missing.
+    /// The scores, or the score of a criterion, are missing.
     MissingScore = "missing_score";
-    /// Two of its names mean the same criterion.
+    /// Two names in the answer refer to the same criterion.
     AmbiguousScore = "ambiguous_score";
-    /// A score is no number (or no category, or neither true nor false).
+    /// A score is not a number (or not a category, or neither true nor false).
     WrongType = "wrong_type";
-    /// A score is outside its scale, or no category of the rubric.
+    /// A score is outside its scale, or not a category of the rubric.
     OffScale = "off_scale";
-    /// It does not say of everything whether the output says it.
+    /// The answer does not cover all required and forbidden texts.
     MissingCheck = "missing_check";
-    /// It does not say whether the output passed, where that is the verdict.
+    /// The answer does not contain the overall verdict, which is required.
     MissingVerdict = "missing_verdict";
 }

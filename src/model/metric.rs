@@ -71,7 +71,10 @@ const LONGEST_NAME: usize = 64;
 /// What is wrong with a name that an author gives a metric; it completes "`name` ...".
 pub fn name_fault(name: &str) -> Option<String> {
     if !has_form_of_name(name) {
-        Some("is no metric's name: lower-case letters, digits and `_`, a letter first".to_owned())
+        Some(
+            "is not a metric name: use lower-case letters, digits and `_`, beginning with a letter"
+                .to_owned(),
+        )
     } else if name.len() > LONGEST_NAME {
         Some(format!("is longer than {LONGEST_NAME} characters"))
     } else if !matches!(name.parse(), Ok(Metric::Named(_))) {
@@ -234,11 +237,11 @@ impl FromStr for Metric {
     }
 }
 
-/// A metric that is the weighted mean of others, each brought to 0 (bad) to 1 (good).
+/// A metric that is the weighted mean of others, each scaled to 0 (bad) to 1 (good).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Composite {
     pub name: String,
-    /// At least one; one weight at least is above 0.
+    /// The parts, at least one; at least one weight is above 0.
     pub components: Vec<Component>,
 }
 
@@ -251,7 +254,7 @@ pub struct Component {
     pub weight: f64,
     /// True when lower values are better.
     pub invert: bool,
-    /// The values that count 0 and 1, the lower first; what lies beyond them counts as they do.
+    /// The values that score 0 and 1, the lower first; values outside score 0 or 1.
     pub range: [f64; 2],
 }
 
@@ -309,7 +312,7 @@ mod tests {
             assert_eq!(fault(good), "", "{good}");
         }
         for bad in ["", "F1", "1f", "_a", "a-b", "a b", "é"] {
-            assert!(fault(bad).starts_with("is no metric's name"), "{bad}");
+            assert!(fault(bad).starts_with("is not a metric name: use"), "{bad}");
         }
         for taken in [
             "pass_rate",

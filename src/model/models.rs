@@ -9,15 +9,14 @@ use super::event::{Attempt, SampleFinished};
 use super::judged::JudgeCall;
 use eval_models::{FinishReason, ModelSpending, Usage};
 
-/// How the models of a run were asked, and what that took. Counts every call of the run: also those
-/// of samples that a resumed session asked again, whose earlier answers no other figure counts any
-/// more.
+/// The model calls of a run and their costs. Counts every call of the run, also those of samples
+/// that a resumed session ran again, whose earlier answers no other figure counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelsUsed {
-    /// Those that were targets, by `provider:model`.
+    /// Calls of targets, by `provider:model`.
     pub by_model: BTreeMap<String, ModelUsed>,
-    /// Those that were judges, likewise; a model that was both is in both.
+    /// Calls of judges, by `provider:model`; a model that was both is in both.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub judges: BTreeMap<String, ModelUsed>,
     /// All of them together.
@@ -27,45 +26,44 @@ pub struct ModelsUsed {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelUsed {
-    /// Answers that could be used, by where they came from.
+    /// Usable answers, by source.
     pub answers: Answers,
-    /// Calls that ended without one.
+    /// Calls without a usable answer.
     pub unanswered: u64,
-    /// Requests that were sent.
+    /// Requests sent.
     pub requests: u64,
-    /// Requests beyond the first one of their call.
+    /// Requests after the first one of a call.
     pub retries: u64,
-    /// Requests without a usable answer, by what went wrong (`429`, `timeout`, ...).
+    /// Requests without a usable answer, by fault (`429`, `timeout`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u64>,
-    /// Milliseconds that calls waited for their turn because of rate limits; a sum over calls that
-    /// waited side by side.
+    /// Milliseconds that calls waited because of rate limits, summed over concurrent calls.
     pub throttled_ms: f64,
-    /// Milliseconds between tries; likewise a sum.
+    /// Milliseconds waited between tries, summed likewise.
     pub backoff_ms: f64,
-    /// Of the last try, without waiting: of targets that of each finished sample, of judges that of
-    /// each of their calls; `null` when none was sent.
+    /// Latency of the last try, without waiting: for targets of each finished sample, for judges of
+    /// each call; `null` if none was sent.
     pub latency_ms: Option<Latencies>,
-    /// Tokens of answers, wherever they came from.
+    /// Tokens of answers from any source.
     pub tokens_input: u64,
     pub tokens_output: u64,
-    /// Answers that don't tell their tokens, which are in no sum.
+    /// Answers that report no tokens; no sum includes them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untold: u64,
-    /// Dollars of answers, wherever they came from; `null` when no answer's cost is known.
+    /// US dollars of answers from any source; `null` if no cost is known.
     pub cost_usd: Option<f64>,
-    /// Answers whose cost is not known: they don't tell their tokens, or nobody says the price.
+    /// Answers of unknown cost: they report no tokens, or the model has no price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
-    /// What this run took of the network.
+    /// Usage of the network by this run.
     pub spent: SpentOn,
-    /// Answers that ended at their limit of tokens.
+    /// Answers that reached their token limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut: u64,
     /// Answers that the model refused to give.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused: u64,
-    /// RFC 3339, UTC: when the oldest answer was given that came from the cache or a recording.
+    /// Time of the oldest answer from the cache or a recording (RFC 3339, UTC).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_answer: Option<String>,
 }
@@ -94,28 +92,27 @@ pub struct Answers {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Latencies {
-    /// How many there are.
+    /// Number of values.
     pub n: usize,
     pub p50: f64,
     pub p95: f64,
     pub p99: f64,
 }
 
-/// Tokens and dollars of answers that came over the network and of tries whose answer could not be
-/// used.
+/// Tokens and US dollars of answers over the network and of tries with an unusable answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpentOn {
     pub tokens: u64,
-    /// Tokens among them of tries whose answer could not be used.
+    /// Of these, tokens of tries with an unusable answer.
     pub wasted_tokens: u64,
-    /// Tokens among them that are estimated by the length of texts, because the answer does not
-    /// tell; only under a budget.
+    /// Of these, tokens estimated by the length of texts because the answer reports none; only with
+    /// a budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
-    /// `null` when something was taken and no cost of it is known.
+    /// US dollars; `null` if there was usage of which no cost is known.
     pub usd: Option<f64>,
-    /// Calls that took something whose cost is not known.
+    /// Number of calls of unknown cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
 }

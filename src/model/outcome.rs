@@ -28,37 +28,38 @@ macro_rules! causes {
 }
 
 causes! {
-    /// The output was judged and is not what was expected.
+    /// The output was graded and is not the expected one.
     WrongAnswer = "wrong_answer" in Failed,
-    /// The candidate program raised.
+    /// The candidate program raised an exception.
     Exception = "exception" in Failed,
     /// The candidate program does not parse.
     SyntaxError = "syntax_error" in Failed,
-    /// The candidate program ran out of its time.
+    /// The candidate program exceeded its time limit.
     Timeout = "timeout" in Failed,
-    /// The candidate program ran out of its memory.
+    /// The candidate program exceeded its memory limit.
     MemoryLimit = "memory_limit" in Failed,
-    /// The candidate wrote more than it may.
+    /// The candidate exceeded its output limit.
     OutputLimit = "output_limit" in Failed,
-    /// The candidate program was ended by a signal, which the reason names.
+    /// The candidate program was killed by the signal that the reason names.
     Crashed = "crashed" in Failed,
-    /// The candidate tried what the sandbox forbids.
+    /// The candidate tried an operation that the sandbox forbids.
     SandboxViolation = "sandbox_violation" in Failed,
     /// The program ended before its tests did.
     Exited = "exited" in Failed,
     /// Evidence of tampering with the verdict channel.
     Forged = "forged" in Failed,
-    /// There was nothing to run in the output.
+    /// The output contains no code to run.
     NoCode = "no_code" in Failed,
-    /// The target declined to answer.
+    /// The target refused to answer.
     Refused = "refused" in Failed,
-    /// A score below, or a latency above, what was asked.
+    /// A score is below, or a latency above, its threshold.
     Threshold = "threshold" in Failed,
     TargetUnreachable = "target_unreachable" in Errored,
     /// A command target ended with a non-zero exit code.
     TargetFailed = "target_failed" in Errored,
     TargetTimeout = "target_timeout" in Errored,
-    /// No recorded output for this sample. (An output in which `extract` finds nothing has failed.)
+    /// There is no recorded output for this sample. (An output in which `extract` finds nothing has
+    /// failed.)
     MissingOutput = "missing_output" in Errored,
     JudgeUnreachable = "judge_unreachable" in Errored,
     JudgeUnparseable = "judge_unparseable" in Errored,
@@ -66,9 +67,9 @@ causes! {
     ExecutorMissing = "executor_missing" in Errored,
     SandboxUnavailable = "sandbox_unavailable" in Errored,
     NoBaseline = "no_baseline" in Errored,
-    /// A grader did not end within its time, so that nothing is known of the output.
+    /// A grader exceeded its time limit, so the output is not graded.
     GraderTimeout = "grader_timeout" in Errored,
-    /// A fault of the harness or of the eval's own tests, not of the output.
+    /// An error in the harness or in the eval's own tests, not in the output.
     Harness = "harness" in Errored,
     Budget = "budget" in Skipped,
     MaxFail = "max_fail" in Skipped,

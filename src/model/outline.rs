@@ -22,7 +22,7 @@ const BLOCK: usize = 1024;
 
 /// More cases, or longer ids, than can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("there are more cases, or longer ids and names, than an eval can hold")]
+#[error("the eval has too many cases, or their ids and names are too long")]
 pub struct TooMany;
 
 /// A case without its texts.
@@ -442,7 +442,7 @@ impl CaseOutlines {
             .to_owned();
         Err(CaseFault::Changed {
             file,
-            what: format!("{} now holds another case", case.origin),
+            what: format!("{} now contains a different case", case.origin),
         })
     }
 }

@@ -33,7 +33,7 @@ pub enum NoMetric {
     #[error(transparent)]
     Unknown(#[from] UnknownMetric),
     /// The metric is one, but what stands in brackets names no part of a run.
-    #[error("`{name}` names no part of a run: {why}")]
+    #[error("`{name}` selects no part of a run: {why}")]
     Part { name: String, why: String },
 }
 
@@ -49,7 +49,7 @@ impl PartSelector {
         }
         if value.contains(char::is_control) {
             return Err(format!(
-                "the value of `{kind}` holds a line break or another control character"
+                "the value of `{kind}` contains a line break or another control character"
             ));
         }
         let text = value.to_owned();
@@ -65,7 +65,7 @@ impl PartSelector {
             "tag" => Ok(PartSelector::Tag(text)),
             "eval" => Ok(PartSelector::Eval(text)),
             _ => Err(format!(
-                "parts are named by {}, not by `{kind}`",
+                "parts are selected by {}, not by `{kind}`",
                 PART_KINDS.map(|k| format!("`{k}`")).join(", ")
             )),
         }
@@ -150,7 +150,7 @@ impl FromStr for MetricName {
         };
         let read = match part.split_once('=') {
             Some((kind, value)) => PartSelector::new(kind, value),
-            None => Err("in brackets stands KIND=VALUE, such as `[tag=critical]`".to_owned()),
+            None => Err("write KIND=VALUE in the brackets, such as `[tag=critical]`".to_owned()),
         };
         match read {
             Ok(part) => Ok(MetricName {
@@ -189,27 +189,28 @@ mod tests {
             ("lint_pass[category= odd ]", "lint_pass[category= odd ]"),
             (
                 "pass_rate[tag=]",
-                "`pass_rate[tag=]` names no part of a run: `tag` has no value",
+                "`pass_rate[tag=]` selects no part of a run: `tag` has no value",
             ),
             (
                 "pass_rate[tag]",
-                "`pass_rate[tag]` names no part of a run: in brackets stands KIND=VALUE, such as `[tag=critical]`",
+                "`pass_rate[tag]` selects no part of a run: write KIND=VALUE in the brackets, such as \
+                     `[tag=critical]`",
             ),
             (
                 "pass_rate[tag=a",
-                "`pass_rate[tag=a` names no part of a run: the closing bracket is missing",
+                "`pass_rate[tag=a` selects no part of a run: the closing bracket is missing",
             ),
             (
                 "pass_rate[type=code]",
-                "`pass_rate[type=code]` names no part of a run: types are `capability` and `regression`, not `code`",
+                "`pass_rate[type=code]` selects no part of a run: types are `capability` and `regression`, not `code`",
             ),
             (
                 "pass_rate[label=a]",
-                "`pass_rate[label=a]` names no part of a run: parts are named by `type`, `category`, `tag`, `eval`, not by `label`",
+                "`pass_rate[label=a]` selects no part of a run: parts are selected by `type`, `category`, `tag`, `eval`, not by `label`",
             ),
             (
                 "pass_rate[tag=a\nb]",
-                "`pass_rate[tag=a\nb]` names no part of a run: the value of `tag` holds a line break or another control character",
+                "`pass_rate[tag=a\nb]` selects no part of a run: the value of `tag` contains a line break or another control character",
             ),
             ("Pass[tag=a]", "`Pass` is not a metric"),
             ("[tag=a]", "`` is not a metric"),

@@ -105,18 +105,17 @@ pub struct PhaseReportFile {
     pub phase_report: PhaseReport,
 }
 
-/// What a phase came to.
+/// The result of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseReport {
     pub metadata: PhaseMetadata,
     pub gate: PhaseGate,
-    /// Absent when there is no git and nobody asked for it.
+    /// Changes since the start of the phase; absent without git, unless `--base` is given.
     pub implementation: Option<Implementation>,
     pub steps: Vec<StepResult>,
     pub recommendations: Vec<String>,
-    /// What went wrong beside the gate, in sentences: an archive that failed, somebody who could
-    /// not be told.
+    /// Problems that do not affect the gate, in sentences: a failed archive, a failed notification.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -129,9 +128,9 @@ pub struct PhaseMetadata {
     pub description: Option<String>,
     /// The plan or trigger, relative to the project root.
     pub file: String,
-    /// The moment of a trigger.
+    /// The moment of the trigger.
     pub when: Option<String>,
-    /// When it began: RFC 3339, UTC.
+    /// Start of the phase (RFC 3339, UTC).
     pub timestamp: String,
     pub duration_seconds: f64,
     pub harness_version: String,
@@ -141,34 +140,34 @@ pub struct PhaseMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseGate {
-    /// Over the steps whose action is `block`: the worst of them, where `fail` comes before
-    /// `incomplete` before `pending`.
+    /// The worst decision of the steps whose action is `block`, in the order `fail`, `incomplete`,
+    /// `pending`.
     pub decision: Decision,
-    /// 0, 1, 2, 3, 4 or 130, as documented.
+    /// Exit code: 0, 1, 2, 3, 4 or 130.
     pub exit_code: u8,
-    /// Why it did not pass, in sentences; then what did not block.
+    /// Reasons why it did not pass, in sentences, followed by problems that did not block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
 }
 
-/// What changed in git since the phase began: commits, and what is not committed, files that git
-/// does not know included.
+/// Changes since the start of the phase: commits and uncommitted changes, including untracked
+/// files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Implementation {
-    /// The revision as it was asked for, `HEAD` when nobody asked.
+    /// The requested revision; `HEAD` by default.
     pub base: String,
-    /// The commit that was compared with: where this branch left the base.
+    /// The compared commit: the merge base of this branch and the revision.
     pub base_commit: String,
-    /// All files that differ.
+    /// Number of files that differ.
     pub files_modified: usize,
     pub lines_added: usize,
     pub lines_removed: usize,
     /// The files, by path, relative to the project root; at most 200.
     pub files: Vec<FileChange>,
-    /// Files that are not listed.
+    /// Number of files that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted_files: usize,
 }
@@ -178,7 +177,7 @@ pub struct Implementation {
 #[serde(deny_unknown_fields)]
 pub struct FileChange {
     pub path: String,
-    /// Lines; `null` for binary files.
+    /// Number of added lines; `null` for binary files.
     pub added: Option<usize>,
     pub removed: Option<usize>,
 }
@@ -191,14 +190,14 @@ pub struct StepResult {
     pub name: String,
     pub action: FailureAction,
     pub status: StepStatus,
-    /// Why it did not pass; empty when there is nothing to say.
+    /// Reason why it did not pass; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     pub duration_seconds: f64,
-    /// Of a command that ended by itself.
+    /// Exit code of the command, if it was not killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The end of what a command that did not pass wrote.
+    /// The end of the output of a command that did not pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output_tail: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,11 +239,11 @@ impl StepResult {
 pub enum StepStatus {
     Passed,
     Failed,
-    /// It could not be found out: no test ran, a command could not be started, samples errored.
+    /// The result is unknown: no test ran, a command could not be started, or samples errored.
     Incomplete,
     /// Human grades are missing.
     Pending,
-    /// It has nothing to run; others are to check it.
+    /// The step has no command; check it by other means.
     NotChecked,
     /// An earlier step ended the phase.
     NotReached,
@@ -272,27 +271,27 @@ impl StepStatus {
     }
 }
 
-/// What the tests of a step came to.
+/// The results of the tests of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestResults {
     pub total: usize,
     pub passed: usize,
-    /// Failures and errors.
+    /// Number of failures and errors.
     pub failed: usize,
     pub skipped: usize,
-    /// Where the numbers come from: `junit`, `cargo-nextest`, `cargo-test`, `pytest`, `go-test`,
+    /// Source of the numbers: `junit`, `cargo-nextest`, `cargo-test`, `pytest`, `go-test`,
     /// `vitest`, `jest`.
     pub source: String,
-    /// The JUnit files that were read, relative to the project root, ascending; at most 20.
+    /// The JUnit files, relative to the project root, sorted; at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// At most 50, in the order of the source.
+    /// Failed tests in the order of the source, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<TestFailure>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted_failures: usize,
-    /// What is to be known of the numbers, in sentences.
+    /// Notes on the numbers, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -301,11 +300,11 @@ pub struct TestResults {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestFailure {
-    /// Class, module or suite, when the source names one.
+    /// Class, module or suite, if the source names one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub suite: String,
     pub name: String,
-    /// One line, at most 500 characters.
+    /// Message in one line, at most 500 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
@@ -318,9 +317,9 @@ pub struct EvalStepResult {
     pub suite: String,
     /// The journal, relative to the project root.
     pub journal: String,
-    /// Canonical names of the metrics that were asked for.
+    /// Canonical names of the requested metrics.
     pub metrics: Vec<String>,
-    /// The run's summary; samples and inputs are left out of its cases, the journal has them.
+    /// The summary of the run, without samples and inputs, which are in the journal.
     pub eval_report: Summary,
 }
 

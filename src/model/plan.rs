@@ -150,30 +150,30 @@ pub struct ReportSettings {
     pub channels: Vec<NotifyChannel>,
 }
 
-/// Thresholds and what a regression may cost.
+/// Requirements of the gate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateSpec {
     pub thresholds: Vec<Threshold>,
-    /// Failed regression evals (not of criticality `critical`) that the gate forgives.
+    /// Number of regression evals that may fail without failing the gate (critical ones never may).
     pub max_regressions: Option<u32>,
-    /// Every eval must pass, beside every threshold that is met; without thresholds it must in any
-    /// case.
+    /// Every eval must pass, and every threshold must be met; without thresholds, every eval must
+    /// always pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_all_evals: bool,
 }
 
-/// One demand on a metric.
+/// A required value of a metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Threshold {
     /// A metric's canonical name, such as `pass_at_1`, `pass_rate` or `latency_p95_ms`.
     pub metric: String,
     pub bound: Bound,
     pub value: f64,
-    /// What is held against `value`.
+    /// The figure that is compared with `value`.
     pub on: Figure,
 }
 
-/// What a reader of a report is told of an eval; it is journalled whole.
+/// Data of an eval for reports, stored in the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EvalInfo {
     pub id: String,
@@ -190,9 +190,9 @@ pub struct EvalInfo {
     pub criticality: Option<Criticality>,
     /// Share of a case's samples that must pass, in (0, 1].
     pub pass_rate_threshold: f64,
-    /// Mean score of the cases at which the eval passes even though cases failed, in [0, 1].
+    /// Mean score of the cases from which the eval passes even if cases failed, in [0, 1].
     pub score_threshold: Option<f64>,
-    /// Where it is written; journals of earlier versions don't say.
+    /// File and line of its definition; absent in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Place>,
 }
@@ -214,9 +214,9 @@ impl EvalInfo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// Relative to the project root, with `/` between folders; absolute when it lies elsewhere.
+    /// Path, relative to the project root, with `/` between folders; absolute if it is outside.
     pub file: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: u32,
 }
 

@@ -11,26 +11,26 @@ use super::reading::detail;
 use super::run_scores::RunScores;
 use crate::spec::words::{FailOn, IntervalScope, ReportFormat};
 
-/// Which run it is: of what, when, where and by which program.
+/// Identity of a run: suite, time, environment and program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunIdentity {
     pub suite_name: String,
     pub suite_version: Option<String>,
     pub run_id: String,
-    /// RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     pub timestamp: String,
     pub harness_version: String,
     pub environment: Environment,
-    /// Filters in words, when the run was not the whole suite.
+    /// Filters in words, if the run covers only a part of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
-    /// Present when the run is one part of a suite.
+    /// The shard, if the run is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// The run whose stored outputs were graded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
-    /// The git revision whose baselines were compared with.
+    /// The git revision whose baselines were used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
 }
@@ -54,7 +54,7 @@ impl RunIdentity {
     }
 }
 
-/// How a run is counted, decided and reported: with an equal configuration, the same events give
+/// Configuration of counting, gate and reports: with an equal configuration, the same events give
 /// the same report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunConfig {
@@ -63,23 +63,23 @@ pub struct RunConfig {
     /// Metrics that the suite computes from others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub composites: Vec<Composite>,
-    /// Named metrics that are scores, in [0, 1]: where all are 0 or 1 they are proportions.
+    /// Named metrics that are scores in [0, 1]; if all values are 0 or 1, they are proportions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub score_metrics: Vec<String>,
     /// The k of pass@k and pass^k.
     pub ks: Vec<u32>,
-    /// What intervals speak about.
+    /// Scope of the intervals.
     #[serde(default, skip_serializing_if = "IntervalScope::is_default")]
     pub interval_scope: IntervalScope,
     pub seed: u64,
     pub formats: Vec<ReportFormat>,
     pub include_details: bool,
-    /// What reports compare the run with.
+    /// Comparison in reports.
     #[serde(default, skip_serializing_if = "ComparisonConfig::is_default")]
     pub comparison: ComparisonConfig,
 }
 
-/// What reports compare a run with, and what a difference costs.
+/// Comparison in reports, and its effect on the gate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonConfig {
     #[serde(
@@ -88,10 +88,10 @@ pub struct ComparisonConfig {
         deserialize_with = "detail"
     )]
     pub reference: Option<ComparisonReference>,
-    /// Which difference fails the gate; absent, the comparison informs.
+    /// Difference that fails the gate; absent if the comparison does not affect the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
-    /// True when cases whose data or grading changed are compared, too.
+    /// True if cases whose data or grading changed are also compared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_changed: bool,
 }
@@ -102,7 +102,7 @@ impl ComparisonConfig {
     }
 }
 
-/// What a run is compared with, as it was when the run began.
+/// The reference of a run, as of the start of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonReference {

@@ -37,34 +37,35 @@ pub struct Summary {
     /// The same metrics with their intervals and reasons, by name.
     pub estimates: BTreeMap<String, Estimate>,
     pub gate: Gate,
-    /// How models were asked and what that took; absent when none was.
+    /// Model calls and their costs; absent if no model was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<ModelsUsed>,
-    /// How well judges could be asked, read and believed; absent when none was to be asked.
+    /// Health of the judges; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeHealth>,
-    /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind
-    /// was asked for.
+    /// Comparison with an earlier run or accepted scores, paired by case; absent if none was
+    /// requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Box<Comparison>>,
     /// Earlier runs of the same suite and target, oldest first, at most 30; only of runs that write
     /// an HTML report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastRate>,
-    /// Which difference of `comparison` fails the gate; absent, it informs.
+    /// Difference of `comparison` that fails the gate; absent if the comparison does not affect the
+    /// gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
-    /// Why the figures may be wrong: lost records, and verdicts that contradict their grades. With
-    /// any of these the gate does not pass.
+    /// Reasons why the figures may be wrong: lost records, and verdicts that contradict their
+    /// grades. With any of these, the gate does not pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<RunWarning>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,
-    /// True when something is not listed; figures count everything, and the journal has it.
+    /// True if something is not listed. Figures count everything, and the journal contains it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// How much is not listed; absent when nothing is.
+    /// Number of items that are not listed; absent if all are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<Omitted>,
 }
@@ -74,77 +75,77 @@ pub struct Summary {
 #[serde(deny_unknown_fields)]
 pub struct RunWarning {
     pub kind: RunWarningKind,
-    /// How many records or samples it is about.
+    /// Number of affected records or samples.
     pub count: usize,
-    /// One sentence, which names the first ones.
+    /// One sentence that names the first of them.
     pub message: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunWarningKind {
-    /// A recording holds records that can't be read and name no case: samples may be missing.
+    /// A recording contains unreadable records whose case is unknown: samples may be missing.
     LostRecords,
     /// An outcome does not follow from its grades and its score.
     Contradiction,
 }
 
-/// What an earlier run came to.
+/// The result of an earlier run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PastRate {
     pub run_id: String,
-    /// RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     pub timestamp: String,
-    /// The commit that was checked out without changes.
+    /// The commit that was checked out, if there were no changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Absent when a part of it was graded again: nobody decided over what it then came to.
+    /// The decision; absent if a part of the run was graded again, which was not decided again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// Cases that passed, of those that passed or failed.
+    /// Number of cases that passed, of those that passed or failed.
     pub passed: usize,
     pub graded: usize,
 }
 
-/// What the lists of a summary leave out. Beyond 20,000 planned samples `evals[].cases` holds only
-/// cases that are not passed in all their samples, or flaky, at most 20,000 of them, and `failures`
-/// at most 1,000; details are kept of at most 20,000 samples and 128 MiB.
+/// Numbers of items that the lists of a summary omit. With more than 20,000 planned samples,
+/// `evals[].cases` contains only cases that are flaky or did not pass in all samples, at most
+/// 20,000, and `failures` at most 1,000 entries. Details are limited to 20,000 samples and 128 MiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Omitted {
-    /// Cases that no eval lists.
+    /// Cases that are not listed.
     pub cases: usize,
-    /// Finished samples that no case lists.
+    /// Finished samples that are not listed.
     pub samples: usize,
-    /// Of these, samples that did not pass: too many, or too large.
+    /// Of these, samples that did not pass.
     pub unpassed_samples: usize,
-    /// Entries of `failures`.
+    /// Omitted entries of `failures`.
     pub failures: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Metadata {
-    /// Of joined runs: when the first of them began.
+    /// The run; for joined runs, the timestamp is the start of the first one.
     #[serde(flatten)]
     pub run: RunIdentity,
-    /// Sum over the sessions of a resumed run; of joined shards the longest.
+    /// Duration: for resumed runs the sum of the sessions, for joined shards the longest.
     pub duration_seconds: f64,
-    /// What intervals speak about.
+    /// Scope of the intervals.
     #[serde(default)]
     pub interval_scope: IntervalScope,
-    /// True when the run was ended early.
+    /// True if the run was ended early.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The suite file as it was given on the command line.
+    /// The suite file, as on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_path: Option<String>,
-    /// Arguments beside the suite that a further run of the same cases needs (`--target`,
+    /// Arguments, apart from the suite, that another run of the same cases needs (`--target`,
     /// `--outputs`, ...).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rerun_arguments: Vec<String>,
-    /// The other runs that were joined to this one, each a shard of the same suite.
+    /// The other runs that were joined with this one, each a shard of the same suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
 }
@@ -182,7 +183,7 @@ pub struct Totals {
     pub samples: Counts,
     /// Samples that passed only on a later attempt.
     pub flaky: usize,
-    /// Calls of the target that did not get through and were made again.
+    /// Number of failed calls of the target that were retried.
     #[serde(default)]
     pub infrastructure_retries: usize,
     pub by_type: BTreeMap<EvalType, Counts>,
@@ -192,20 +193,19 @@ pub struct Totals {
     pub by_grader: BTreeMap<String, Counts>,
     /// Samples by cause.
     pub by_cause: BTreeMap<String, usize>,
-    /// By what the verdicts over candidates' code rest on; empty when no code ran.
+    /// Trust levels of verdicts on code; empty if no code ran.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_trust: BTreeMap<Trust, TrustCounts>,
-    /// Samples with a program that ran out of time and was run once more, alone, before that was
-    /// believed.
+    /// Samples with a program that exceeded its time limit and was run again, alone, to confirm it.
     #[serde(default, skip_serializing_if = "none")]
     pub adjudicated: usize,
-    /// Cases with several graded samples, when all of them (at least 5) have identical outputs and
-    /// verdicts in each; else absent.
+    /// Number of cases with several graded samples, if there are at least 5 and the samples of each
+    /// have identical outputs and verdicts; otherwise absent.
     #[serde(default, skip_serializing_if = "none")]
     pub repeated_cases: usize,
 }
 
-/// How much rests on a level of trust. A sample with grades of two levels counts in both.
+/// Numbers for one trust level. A sample with grades of two levels counts in both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrustCounts {
@@ -246,7 +246,7 @@ impl Counts {
     }
 }
 
-/// A metric with what is known of its accuracy.
+/// A metric with its accuracy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
@@ -258,15 +258,15 @@ pub struct Estimate {
     pub level: f64,
     /// `empirical_likelihood`, `normal`, or `none`.
     pub method: String,
-    /// Cases that entered the estimate.
+    /// Number of cases in the estimate.
     pub n_cases: usize,
     /// The value if every errored, skipped and pending sample had failed.
     pub worst: Option<f64>,
     /// The value if every errored, skipped and pending sample had passed.
     pub best: Option<f64>,
-    /// Why there is no value.
+    /// Reason why there is no value.
     pub undefined: Option<String>,
-    /// What a reader must know of the interval, such as why there is none.
+    /// Note on the interval, such as the reason why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -278,7 +278,7 @@ pub enum Decision {
     Fail,
     Incomplete,
     Pending,
-    /// Nothing was decided, because the run is one shard of a suite.
+    /// No decision, because the run is one shard of a suite.
     Undecided,
 }
 
@@ -298,10 +298,10 @@ impl Decision {
 #[serde(deny_unknown_fields)]
 pub struct Gate {
     pub decision: Decision,
-    /// 0, 1, 3, 4 or 130, as documented.
+    /// Exit code: 0, 1, 3, 4 or 130.
     pub exit_code: u8,
     pub thresholds: Vec<ThresholdResult>,
-    /// Why, in sentences; empty when the gate passed without remarks.
+    /// Reasons, in sentences; empty if the gate passed without remarks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
@@ -315,8 +315,7 @@ pub struct ThresholdResult {
     pub bound: Bound,
     pub threshold: f64,
     pub on: Figure,
-    /// `pass`, `fail`, or `incomplete` (the samples that are not graded could decide either way),
-    /// or `pending`.
+    /// `pass`, `fail`, `incomplete` (ungraded samples could change it) or `pending`.
     pub status: Decision,
 }
 
@@ -332,7 +331,7 @@ pub struct EvalResult {
     pub weight: f64,
     pub difficulty: Option<Difficulty>,
     pub criticality: Option<Criticality>,
-    /// Where it is written; absent for runs of earlier versions.
+    /// File and line of its definition; absent for runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Place>,
     pub outcome: Outcome,
@@ -350,17 +349,17 @@ pub struct CaseResult {
     pub outcome: Outcome,
     /// Mean score of the graded samples, in [0, 1].
     pub score: Option<f64>,
-    /// The commonest cause among samples with the case's outcome.
+    /// The most common cause of the samples with the case's outcome.
     pub cause: Option<Cause>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
-    /// Samples whose first attempt passed, over samples whose first attempt was graded.
+    /// Number of samples whose first attempt passed.
     pub first_passes: u32,
     pub first_graded: u32,
-    /// The case's own tags, without those of its eval.
+    /// Tags of the case, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What the target was given, as far as it was kept: 16 KiB a case, 32 MiB in all.
+    /// The input of the target, limited to 16 KiB per case and 32 MiB in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Box<InputShown>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -376,41 +375,42 @@ pub struct SampleResult {
     pub cause: Option<Cause>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Text or JSON as the target gave it.
+    /// The output of the target, a text or JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// True when the target said more than was kept of it.
+    /// True if the output is truncated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output_truncated: bool,
-    /// What the model thought aloud before it answered; never graded.
+    /// The reasoning of the model before its answer; never graded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts: Option<String>,
-    /// What was graded, when extraction changed it.
+    /// The graded text, if extraction changed the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<Grade>,
-    /// Numbers that graders measured, by name; of several grades with one name the first counts.
+    /// Numbers that graders measured, by name; of several grades with the same name, the first
+    /// counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, f64>,
-    /// How many attempts were made; more than 1 only with retries.
+    /// Number of attempts; more than 1 only with retries.
     pub attempts: usize,
     /// The attempts before the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierAttempt>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
-    /// Calls of the target that did not get through and were made again, over all attempts.
+    /// Number of failed calls of the target that were retried, over all attempts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub infrastructure_retries: u32,
     pub latency_ms: Option<f64>,
     pub duration_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Why the model ended the last answer, when it said.
+    /// Reason why the model ended the last answer, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishReason>,
-    /// How the model was asked for the last answer; absent when no model was.
+    /// The model call for the last answer; absent if no model was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ModelCall>>,
 }
@@ -429,7 +429,7 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// A sample's failure as people want to read it; errored ones are listed too.
+/// A failed or errored case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
@@ -443,7 +443,7 @@ pub struct Failure {
     pub actual: Option<Value>,
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub details: serde_json::Map<String, Value>,
-    /// Samples of the case that ended this way.
+    /// Number of samples of the case that ended this way.
     pub samples: usize,
 }
 

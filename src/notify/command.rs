@@ -33,9 +33,11 @@ pub async fn run(command: &NotifyCommand, message: &NotifyMessage) -> Result<(),
         TreeEnd::Exited(code) => format!("it exited with code {code}"),
         TreeEnd::Signaled(signal) => format!("it was ended by {}", signal_name(signal)),
         TreeEnd::TimedOut => {
-            format!("it did not end within {seconds} s, and was ended with all that it started")
+            format!(
+                "it did not end within {seconds} s; it and all processes that it started were stopped"
+            )
         }
-        TreeEnd::Stopped(why) => format!("it was ended: {why}"),
+        TreeEnd::Stopped(why) => format!("it was stopped: {why}"),
     };
     let said = printable(&output.stderr_tail);
     // A warning gets into the report of a phase.

@@ -31,13 +31,13 @@ pub fn of(hook: &Webhook, message: &NotifyMessage) -> (Vec<u8>, Vec<String>) {
         Ok(body) if body.len() <= LARGEST => (body, Vec::new()),
         Ok(_) => {
             let fault = format!(
-                "its `body` came to more than {} KiB; the usual one was sent",
+                "its `body` exceeds {} KiB; the default body was sent",
                 LARGEST >> 10
             );
             (usual(), vec![fault])
         }
         Err(error) => {
-            let fault = format!("its `body` cannot be filled ({error}); the usual one was sent");
+            let fault = format!("its `body` cannot be filled ({error}); the default body was sent");
             (usual(), vec![fault])
         }
     }

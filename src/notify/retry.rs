@@ -46,7 +46,7 @@ pub fn next(tried: &TryResult, tries: u32, retries: u32) -> RetryStep {
     if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
         let (asked, most) = (asked.as_secs(), LONGEST_WAIT.as_secs());
         return RetryStep::GiveUp(format!(
-            "{why}, and asks to wait {asked} s; it is waited for at most {most} s"
+            "{why} and requests a wait of {asked} s, but the longest wait is {most} s"
         ));
     }
     if tries > retries {
@@ -134,16 +134,16 @@ mod tests {
         429, second: After(1s)
         429 with Retry-After: After(7s)
         429 with Retry-After 0: After(500ms)
-        429 with a long one: GiveUp("the server answers 429, and asks to wait 3600 s; it is waited for at most 30 s")
+        429 with a long one: GiveUp("the server answers 429 and requests a wait of 3600 s, but the longest wait is 30 s")
         503 with the longest: After(30s)
         500, third: After(2s)
         500, last: GiveUp("the server answers 500 (tried 4 times)")
         refused: After(500ms)
-        unknown host: GiveUp("the host name of h:1 cannot be resolved; is it spelled right, and is there a network? (tried 4 times)")
+        unknown host: GiveUp("the host name of h:1 cannot be resolved; check its spelling and the network (tried 4 times)")
         reset: After(500ms)
         no connection in time: After(500ms)
         no answer in time: GiveUp("h:1 did not answer within 10 s")
-        no TLS: GiveUp("this machine has no certificates of authorities to know h:1 by; install them (the package is often called `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE")
+        no TLS: GiveUp("this machine has no CA certificates to verify h:1 with; install them (often the package `ca-certificates`), or set `ca_file` or SSL_CERT_FILE to a file of certificates")
         "#);
     }
 

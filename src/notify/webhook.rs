@@ -20,7 +20,7 @@ pub async fn send(
     let address = given(&hook.url)?;
     let url = net::read_url(address).map_err(|_| match &hook.url {
         SecretValue::Value(_) => {
-            "its address is not one: it begins with `http://` or `https://` and a host".to_owned()
+            "its address is not valid: write `http://` or `https://` and a host".to_owned()
         }
         SecretValue::Unset(name) => unset(name),
     })?;

@@ -21,7 +21,7 @@ pub enum ArchiveError {
     #[error("cannot archive to {}: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },
     /// It would lead to where nobody asked for.
-    #[error("cannot archive to {}: it is a link or a file, and not a folder of the results", .path.display())]
+    #[error("cannot archive to {}: it is a link or a file, not a folder", .path.display())]
     NotAFolder { path: PathBuf },
 }
 

@@ -30,10 +30,10 @@ const LOOKED_AT: usize = 8000;
 /// Why nobody can tell what changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangesError {
-    #[error("cannot tell what changed since `{base}`: {error}")]
+    #[error("cannot determine what changed since `{base}`: {error}")]
     Base { base: String, error: GitError },
     #[error(
-        "cannot tell what changed since `{base}`: it has no commit in common with HEAD in this shallow clone"
+        "cannot determine what changed since `{base}`: it has no commit in common with HEAD in this shallow clone"
     )]
     Shallow { base: String },
 }

@@ -126,12 +126,12 @@ impl TestEvidence {
             if reported.is_failing() && !tally.is_failing() {
                 let sentences = failing(&reported).join(", ");
                 tally.broken.push(format!(
-                    "{source} says: {sentences}; the JUnit files tell of no failure"
+                    "{source} reports: {sentences}; the JUnit files report no failure"
                 ));
             } else if reported.ran() != tally.ran() && !reported.of_packages {
                 let (reported, read) = (plural(reported.ran(), "test"), tally.ran());
                 tally.notes.push(format!(
-                    "{source} says that {reported} ran, the JUnit files {read}"
+                    "{source} reports that {reported} ran, the JUnit files contain {read}"
                 ));
             }
             tally.doubts.extend(reported.doubts);

@@ -32,11 +32,11 @@ impl FinishedCommand {
                 Some(format!("it was ended by {}", signal_name(signal)))
             }
             WatchedEnd::TimedOut => Some(format!(
-                "did not end within {} s; it was ended with all it had started",
+                "did not end within {} s; it was stopped with all processes it had started",
                 timeout.as_secs_f64()
             )),
             WatchedEnd::Cancelled => {
-                Some("interrupted; it was ended with all it had started".to_owned())
+                Some("interrupted; it was stopped with all processes it had started".to_owned())
             }
         }
     }

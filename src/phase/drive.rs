@@ -166,8 +166,7 @@ fn unfinished(phase: &Phase, metadata: PhaseMetadata) -> PhaseReport {
         decision: Decision::Incomplete,
         exit_code: ExitCode::Incomplete.code(),
         reasons: vec![
-            "the phase has not come to its end: it is being worked off, or it was killed"
-                .to_owned(),
+            "the phase has not finished: it is still running, or it was killed".to_owned(),
         ],
         interrupted: false,
     };

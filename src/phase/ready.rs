@@ -61,7 +61,7 @@ impl NotReady {
             NotReady::Run(error) => error.hint(),
             NotReady::Base { error, .. } => error.hint(),
             NotReady::Report(_) | NotReady::Results { .. } => {
-                Some("nothing ran; make the folder writable, or name another place".to_owned())
+                Some("nothing ran; make the folder writable, or use a different one".to_owned())
             }
         }
     }

@@ -35,16 +35,16 @@ pub(super) fn redefined(shown: &str, before: &Plan, now: &Plan) -> Option<String
     }
     let mut said = Vec::new();
     if gone > 0 {
-        said.push(format!("{} gone", plural(gone, "case")));
+        said.push(format!("{} removed", plural(gone, "case")));
     }
     if other > 0 {
         said.push(format!("{} changed", plural(other, "case")));
     }
     if before.gate != now.gate {
-        said.push("other thresholds".to_owned());
+        said.push("different thresholds".to_owned());
     }
     let said = said.join(", ");
     (!said.is_empty()).then(|| {
-        format!("`{shown}` changed while the phase ran, and was judged as it is now: {said}")
+        format!("`{shown}` changed while the phase ran; its new version was judged: {said}")
     })
 }

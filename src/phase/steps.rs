@@ -103,7 +103,7 @@ fn loaded_again(request: &LoadRequest) -> Result<PreparedRun, String> {
         });
         let problems = plural(errors.max(1), "problem");
         return Err(format!(
-            "the suite changed since the phase began, and has {problems} now{first}"
+            "the suite changed since the phase began, and now has {problems}{first}"
         ));
     };
     run::prepare(plan).map_err(|error| error.to_string())

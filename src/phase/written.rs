@@ -20,7 +20,7 @@ pub struct ReportFiles {
 
 /// A report that can't be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the report of the phase to {}: {}", .path.display(), cause(.error))]
+#[error("cannot write the phase report to {}: {}", .path.display(), cause(.error))]
 pub struct ReportWriteError {
     pub path: PathBuf,
     pub error: ReportError,
@@ -105,7 +105,7 @@ impl ReportFiles {
     pub fn try_comment(&self, comment: &Path) -> Result<(), ReportWriteError> {
         let full = std::path::absolute(comment).unwrap_or_else(|_| comment.to_owned());
         if self.all().contains(&&full) {
-            let error = io::Error::other("the report lies there");
+            let error = io::Error::other("this is the path of the report itself");
             return Err(ReportWriteError {
                 path: comment.to_owned(),
                 error: error.into(),
@@ -154,7 +154,7 @@ fn try_file(path: &Path, begins: &str) -> Result<(), ReportWriteError> {
             return Ok(());
         }
         Err(io::Error::other(
-            "a file that is no earlier report lies there, and would be lost",
+            "the file there is not an earlier report, and would be overwritten",
         ))
     });
     tried.map_err(|error| ReportWriteError {
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(said().is_none(), fine, "{text}");
             assert_eq!(std::fs::read_to_string(path).expect("there"), text);
         }
-        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the report of the phase to /r/x.html: a file that is no earlier report lies there, and would be lost");
+        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the phase report to /r/x.html: the file there is not an earlier report, and would be overwritten");
         let comment = folder.path().join("c.md");
         assert!(files.try_comment(&comment).is_ok() && files.try_comment(&files.markdown).is_err());
         std::fs::write(&comment, "<!-- eval-harness: p -->\n## ...").expect("a file");

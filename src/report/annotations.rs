@@ -268,7 +268,7 @@ pub fn as_commands(annotations: &[Annotation]) -> String {
         let more = all.len().saturating_sub(shown);
         if more > 0 {
             let title = format!("{} more", text::group_digits(more));
-            let message = "The report lists them all; GitHub shows ten annotations of a level.";
+            let message = "GitHub shows ten annotations per level; the report lists them all.";
             command(
                 word,
                 &Annotation::new(level, None, &title, message),

@@ -19,7 +19,7 @@ pub const LARGEST: usize = 60_000;
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let marker = marker("eval-harness", &summary.metadata.suite_name);
     let page = run::page(summary, &PageView::comment(), &[]);
-    write(&marker, &page, "The report has all.", out)
+    write(&marker, &page, "The report contains everything.", out)
 }
 
 /// Writes a page below the hidden line that names it. `rest` says where the whole is.

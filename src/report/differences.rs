@@ -181,7 +181,7 @@ fn row(
     let mut note = match () {
         () if is(DifferenceKind::Missing) => "missing".to_owned(),
         () if is(DifferenceKind::Unexpected) => "not expected".to_owned(),
-        () if is(DifferenceKind::Order) => "another order".to_owned(),
+        () if is(DifferenceKind::Order) => "different order".to_owned(),
         () => String::new(),
     };
     let path = match folded {

@@ -218,8 +218,8 @@ fn check_words(check: &JudgedCheck) -> String {
     match (check.wanted, check.met) {
         (true, true) => format!("says: {text}"),
         (true, false) => format!("does not say: {text}"),
-        (false, true) => format!("rightly does not say: {text}"),
-        (false, false) => format!("says what it must not: {text}"),
+        (false, true) => format!("does not say, as required: {text}"),
+        (false, false) => format!("says, but must not: {text}"),
     }
 }
 
@@ -242,17 +242,14 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
         .filter(|reply| !reply.repair.is_empty())
         .count();
     if repairs > 0 {
-        words.push(format!(
-            "after {}",
-            text::plural(repairs, "request") + " for repair"
-        ));
+        words.push(format!("after {}", text::plural(repairs, "repair request")));
     }
     let said = vote
         .said_passed
         .filter(|said| vote.outcome.is_graded() && *said != (vote.outcome == Outcome::Passed));
     if let Some(said) = said {
         let said = if said { "passed" } else { "failed" };
-        words.push(format!("said {said} of itself, which does not count"));
+        words.push(format!("its stated verdict ({said}) does not count"));
     }
     if !vote.unknown.is_empty() {
         let names: Vec<String> = vote
@@ -267,7 +264,7 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
             ""
         };
         words.push(format!(
-            "scored what the rubric does not have: {}{more}",
+            "scored criteria that are not in the rubric: {}{more}",
             names.join(", ")
         ));
     }

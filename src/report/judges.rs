@@ -31,9 +31,9 @@ pub fn of_all(health: &JudgeHealth) -> JudgeOverview {
     ));
     if health.panels > 0 {
         let words = match health.disagreeing {
-            0 => format!("{} of several votes: all agree", number(health.panels)),
+            0 => format!("{} with several votes: all agree", number(health.panels)),
             n => format!(
-                "{} of several votes: in {} ({}) votes differ on whether it passes",
+                "{} with several votes: in {} ({}) the votes disagree on whether it passes",
                 number(health.panels),
                 number(n),
                 share(n, health.panels)
@@ -54,12 +54,12 @@ pub fn of_all(health: &JudgeHealth) -> JudgeOverview {
     if health.neutralised > 0 {
         let verdicts = plural(health.neutralised, "verdict");
         told.remarks.push(format!(
-            "{verdicts} on texts with marks or hidden characters, which were made harmless"
+            "{verdicts} on texts with prompt markers or hidden characters, which were made harmless"
         ));
     }
     if health.cut > 0 {
         told.remarks.push(format!(
-            "{} on texts of which the middle was left out",
+            "{} on texts that were truncated in the middle",
             plural(health.cut, "verdict")
         ));
     }
@@ -93,7 +93,7 @@ pub fn of_judge(votes: &JudgeVotes) -> JudgeOverview {
         );
         let repairs = match votes.repairs {
             0 => String::new(),
-            n => format!("; {} for repair", plural(n, "request")),
+            n => format!("; {}", plural(n, "repair request")),
         };
         told.lines.push(("replies", format!("{faults}{repairs}")));
     }
@@ -109,14 +109,14 @@ pub fn of_judge(votes: &JudgeVotes) -> JudgeOverview {
     if votes.said_otherwise > 0 {
         let n = votes.said_otherwise;
         told.remarks.push(format!(
-            "{} said of {} another verdict than the scores give; the scores count",
+            "{} stated a verdict that differs from the result of {} scores; the scores count",
             plural(n, "vote"),
-            if n == 1 { "itself" } else { "themselves" }
+            if n == 1 { "its" } else { "their" }
         ));
     }
     if let Some(score) = votes.constant_score {
         told.remarks.push(format!(
-            "all {} usable votes gave the same share of the scale ({}): check that it can tell good from bad",
+            "all {} usable votes gave the same score ({}): check that the judge can distinguish good outputs from bad ones",
             number(votes.passed + votes.failed),
             figures::rate(score)
         ));

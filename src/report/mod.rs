@@ -53,7 +53,7 @@ pub enum ReportError {
     #[error("cannot write the report as JUnit XML: {0}")]
     Junit(#[from] quick_junit::SerializeError),
     #[error(
-        "a report in this format is one of a single run; terminal, markdown, json and html show several"
+        "a report in this format shows a single run; for several runs use terminal, markdown, json or html"
     )]
     OfOneRun,
 }

@@ -78,7 +78,7 @@ fn latency(used: &ModelUsed) -> String {
 
 fn answers(used: &ModelUsed) -> String {
     let from = [
-        (used.answers.network, "asked now"),
+        (used.answers.network, "from the API"),
         (used.answers.cache, "from the cache"),
         (used.answers.recording, "from recordings"),
     ];
@@ -139,7 +139,7 @@ fn retries(used: &ModelUsed) -> String {
 fn waited(used: &ModelUsed) -> String {
     let waited: Vec<String> = [
         (used.throttled_ms, "for rate limits"),
-        (used.backoff_ms, "between tries"),
+        (used.backoff_ms, "between retries"),
     ]
     .into_iter()
     .filter(|(ms, _)| *ms > 0.0)
@@ -157,7 +157,7 @@ fn tokens(used: &ModelUsed) -> String {
         return String::new();
     }
     if used.untold == used.all_answers() {
-        return "unknown: the answers don't tell".to_owned();
+        return "unknown: the answers do not report them".to_owned();
     }
     let usage = format!(
         "{} in, {} out",
@@ -177,13 +177,13 @@ fn cost(used: &ModelUsed) -> String {
         Some(usd) if used.unpriced == 0 => figures::cost(usd),
         Some(usd) => {
             format!(
-                "at least {} ({} of unknown cost)",
+                "at least {} ({} with unknown cost)",
                 figures::cost(usd),
                 plural(used.unpriced, "answer")
             )
         }
         None if used.untold == used.all_answers() => {
-            "unknown: the answers don't tell their tokens".to_owned()
+            "unknown: the answers do not report their tokens".to_owned()
         }
         None => "unknown price".to_owned(),
     }
@@ -223,7 +223,7 @@ fn remarks(used: &ModelUsed) -> Vec<String> {
     }
     if used.cut > 0 {
         all.push(format!(
-            "{} cut at the limit of tokens",
+            "{} truncated at the token limit",
             plural(used.cut, "answer")
         ));
     }
@@ -237,15 +237,15 @@ fn remarks(used: &ModelUsed) -> Vec<String> {
 pub fn kept(summary: &Summary) -> Option<String> {
     let total = &summary.models.as_ref()?.total;
     let of = |n: u64| match total.all_answers() {
-        all if n == all => format!("All {} of models came", plural(all, "answer")),
-        all => format!("{} of {} of models came", number(n), plural(all, "answer")),
+        all if n == all => format!("All {} came", plural(all, "model answer")),
+        all => format!("{} of {} came", number(n), plural(all, "model answer")),
     };
     let (cache, recording) = (total.answers.cache, total.answers.recording);
     let words = match (cache, recording) {
         (0, 0) => return None,
         (n, 0) => format!("{} from the cache", of(n)),
         (0, n) => format!("{} from recordings", of(n)),
-        (n, m) => format!("{} from the cache and from recordings", of(n + m)),
+        (n, m) => format!("{} from the cache or from recordings", of(n + m)),
     };
     Some(match total.oldest_answer.as_deref() {
         Some(at) => format!("{words} (oldest {})", day(at)),

@@ -45,13 +45,13 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
         all.push(PageNotice {
             command: commands::resume(summary),
             ..PageNotice::loud(
-                "INTERRUPTED: the run was ended early; what it left out is skipped, not failed",
+                "INTERRUPTED: the run ended early; samples that did not run are skipped, not failed",
             )
         });
     }
     if let Some(Shard { index, of }) = metadata.shard {
         all.push(PageNotice::quiet(format!(
-            "Shard {index} of {of}: no gate was decided; join the shards with eval-harness report --run RUN --run RUN"
+            "Shard {index} of {of}: the gate was not decided; join the shards with eval-harness report --run RUN --run RUN"
         )));
     }
     if !metadata.joined.is_empty() {
@@ -62,7 +62,7 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
     }
     if let Some(run) = &metadata.regrade_of {
         all.push(PageNotice::quiet(format!(
-            "Stored outputs of {run}, graded again; no target was asked"
+            "Regraded the stored outputs of {run}; the target was not called"
         )));
     }
     all.extend(models::kept(summary).map(PageNotice::quiet));
@@ -94,11 +94,11 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
 fn repeated(summary: &Summary) -> Option<PageNotice> {
     let cases = Some(summary.summary.repeated_cases).filter(|cases| *cases > 0)?;
     let headline = format!(
-        "Samples repeat: all {} cases with several samples have identical outputs in each; pass@k and pass^k then equal pass@1",
+        "Samples repeat: in all {} cases with several samples, the outputs are identical; pass@k and pass^k then equal pass@1",
         text::group_digits(cases)
     );
-    let why = "A model at temperature 0, a program without chance and copied lines of a recording repeat themselves; \
-               where more samples are to show something, they must be able to differ";
+    let why = "A model at temperature 0, a program without randomness, and a recording with copied lines give identical \
+               samples; more samples add information only if they can differ";
     Some(PageNotice {
         notes: vec![why.to_owned()],
         ..PageNotice::quiet(headline)
@@ -113,7 +113,7 @@ pub fn unlisted_failures(summary: &Summary) -> usize {
 /// What the lists leave out; the figures count it all.
 fn omitted(summary: &Summary) -> String {
     let Some(omitted) = summary.omitted else {
-        return "Only samples that did not pass are listed; the journal has all".to_owned();
+        return "Only samples that did not pass are listed; the journal has all samples".to_owned();
     };
     let mut parts = Vec::new();
     for (n, noun) in [
@@ -128,12 +128,12 @@ fn omitted(summary: &Summary) -> String {
     let unpassed = match omitted.unpassed_samples {
         0 => String::new(),
         n => format!(
-            " ({} that did not pass among them)",
+            " (including {} that did not pass)",
             text::plural(n, "sample")
         ),
     };
     format!(
-        "Figures count everything; the lists leave out {}{unpassed}, which the journal has",
+        "Figures count everything; the lists omit {}{unpassed}; the journal has them",
         parts.join(", ")
     )
 }
@@ -153,13 +153,13 @@ pub fn retries(summary: &Summary) -> Vec<String> {
     if totals.infrastructure_retries > 0 {
         let calls = text::plural(totals.infrastructure_retries, "call");
         all.push(format!(
-            "{calls} of the target did not get through and were made again"
+            "{calls} to the target did not get through and had to be retried"
         ));
     }
     if totals.adjudicated > 0 {
         let samples = text::plural(totals.adjudicated, "sample");
         all.push(format!(
-            "{samples} ran out of time and had one more try alone before that counted"
+            "{samples} timed out and had to be run again, alone, to confirm the timeout"
         ));
     }
     all

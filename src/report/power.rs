@@ -39,7 +39,7 @@ fn page(report: &PowerReport) -> Page {
     let samples = plural(report.samples as usize, "sample");
     let facts = [
         format!("{cases} in {evals}"),
-        format!("{samples} planned of each"),
+        format!("{samples} planned per case"),
     ];
     let filters = report.filters.iter().map(|filter| outside(filter));
     page.line(facts.map(own).into_iter().chain(filters));
@@ -70,11 +70,12 @@ fn basis(report: &PowerReport) -> String {
     let rate = figures::percent(basis.rate);
     match (&basis.run, basis.measured) {
         (Some(run), true) => format!(
-            "as run {} measured it: {rate} of its samples passed",
+            "as measured by run {}: {rate} of its samples passed",
             one_line(run)
         ),
         (Some(run), false) => format!(
-            "{rate} of samples pass, as in run {}; how much samples of one case differ is assumed, since it has one of each",
+            "{rate} of samples pass, as in run {}; how much samples of one case differ is assumed, since the run has one \
+             sample per case",
             one_line(run)
         ),
         (None, _) => format!("if {rate} of samples pass (--rate, or --run to measure it)"),
@@ -144,8 +145,11 @@ fn answer(page: &mut Page, report: &PowerReport) {
         met => met,
     };
     let smallest = match plan.detectable {
-        Some(drop) => format!("the smallest that is found with {sure} is {}", points(drop)),
-        None => format!("no drop, however large, is found with {sure}"),
+        Some(drop) => format!(
+            "the smallest drop that would be found with a chance of {sure} is {}",
+            points(drop)
+        ),
+        None => format!("no drop, however large, would be found with a chance of {sure}"),
     };
     let found =
         format!("a true drop of {effect} would be found with a chance of {met}; {smallest}");

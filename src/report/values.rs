@@ -333,7 +333,7 @@ fn diff(old: &str, new: &str, limits: EvidenceLimits) -> (Vec<DiffLine>, usize) 
 }
 
 fn gap(lines: usize) -> DiffLine {
-    let text = format!("{} alike", text::plural(lines, "line"));
+    let text = text::plural(lines, "equal line");
     DiffLine {
         kind: LineKind::Gap,
         text,
@@ -468,11 +468,11 @@ mod tests {
         other[900] = "x".into();
         assert_eq!(
             show(json!(many.join("\n")), json!(other.join("\n"))),
-            "@899 lines alike\n 899\n-900\n+x\n 901 +0"
+            "@899 equal lines\n 899\n-900\n+x\n 901 +0"
         );
         let document = |b: char| json!({"a": [1, 2, 3], "b": b.to_string().repeat(60)});
         let expected = format!(
-            "@5 lines alike\n   ],\n-  \"b\": \"{}\"\n+  \"b\": \"{}\"\n }} +0",
+            "@5 equal lines\n   ],\n-  \"b\": \"{}\"\n+  \"b\": \"{}\"\n }} +0",
             "x".repeat(60),
             "y".repeat(60)
         );

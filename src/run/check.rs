@@ -68,7 +68,7 @@ pub(super) fn check(
     if found.grading.count > 0 || grade_again {
         let command = format!("`eval-harness regrade --run {run}`");
         refused.hint = Some(format!(
-            "grade what is there with {command}, or take the change back"
+            "grade the stored outputs with {command}, or revert the change"
         ));
     }
     if refused.reasons.is_empty() {
@@ -84,7 +84,7 @@ fn run_reasons(now: &RunStarted, earlier: &EarlierRun) -> Vec<String> {
     let mut reasons = Vec::new();
     if let Some(other) = &first.run.regrade_of {
         reasons.push(format!(
-            "it graded the outputs of {other} again; start `regrade --run {other}` again"
+            "it regraded the outputs of {other}; run `regrade --run {other}` again"
         ));
     }
     if was.run.shard != now.run.shard {
@@ -93,7 +93,7 @@ fn run_reasons(now: &RunStarted, earlier: &EarlierRun) -> Vec<String> {
             None => "the whole suite".to_owned(),
         };
         reasons.push(format!(
-            "it is a run of {}, and now {} is asked for",
+            "it is a run of {}, but {} is requested now",
             name(was.run.shard),
             name(now.run.shard)
         ));
@@ -104,7 +104,7 @@ fn run_reasons(now: &RunStarted, earlier: &EarlierRun) -> Vec<String> {
             None => "those on disk".to_owned(),
         };
         reasons.push(format!(
-            "the baselines to compare with were {} and are {}",
+            "the baselines were {}, but are {} now",
             name(was),
             name(now)
         ));
@@ -118,9 +118,9 @@ fn run_reasons(now: &RunStarted, earlier: &EarlierRun) -> Vec<String> {
         };
         let (then, now) = (name(was), name(now));
         reasons.push(if then == now {
-            format!("the target changed: the settings of {now} are not what they were")
+            format!("the target changed: the settings of {now} differ now")
         } else {
-            format!("the target changed: it was {then} and is {now}")
+            format!("the target changed: it was {then}, but is {now} now")
         });
     }
     reasons
@@ -139,7 +139,7 @@ fn weaker_sandbox(demand: &SandboxDemand, earlier: &EarlierRun) -> Option<String
         "without isolation".to_owned()
     };
     Some(format!(
-        "its programs ran {how}, and the suite now demands `minimum: {}`",
+        "its programs ran {how}, but the suite now requires `minimum: {}`",
         minimum.name()
     ))
 }
@@ -224,14 +224,17 @@ fn compare_case(
 impl CaseMismatches {
     fn reasons(&self, run: &str, earlier: &EarlierRun, prepared: &PreparedRun) -> Vec<String> {
         let (then, now) = self.samples;
+        let was = if self.fewer.count == 1 { "was" } else { "were" };
         [
             self.input.say(|cases| format!("the input of {cases} changed")),
             self.target.say(|cases| format!("the target of {cases} changed")),
             self.grading.say(|cases| format!("the grader of {cases} changed")),
             self.fewer.say(|cases| {
-                format!("{cases} was planned with {then} samples, and only {now} are asked for now; more can be added, none taken away")
+                format!("{cases} {was} planned with {then} samples, but only {now} are requested now; samples can be \
+                     added, not removed")
             }),
-            self.gone(earlier, prepared).map(|gone| format!("the suite (or what is selected of it) no longer has {gone} of {run}")),
+            self.gone(earlier, prepared).map(|gone| format!("the suite (or the selection) no longer has {gone} of \
+                 {run}")),
         ]
         .into_iter()
         .flatten()

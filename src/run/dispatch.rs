@@ -243,7 +243,7 @@ fn take(
     match joined {
         Ok((_, results)) => batch.into_iter().zip(results).collect(),
         Err(error) => {
-            let reason = format!("a fault of eval-harness itself: {error}");
+            let reason = format!("internal error in eval-harness: {error}");
             batch
                 .into_iter()
                 .map(|work| (work, vec![fault(reason.clone())]))

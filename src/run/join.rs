@@ -98,7 +98,7 @@ pub fn run_scores(
                 fold_part(&mut fold, events, &mut evals)?;
                 if !whole {
                     unplanned.push(format!(
-                        "shard {} ({}) broke off before its first sample: its cases are unknown",
+                        "shard {} ({}) was interrupted before its first sample, so its cases are unknown",
                         part.shard.index, part.session.run.run_id
                     ));
                 }
@@ -106,7 +106,7 @@ pub fn run_scores(
             if !unplanned.is_empty() {
                 return Err(refuse(
                     unplanned,
-                    "leave it out, or let it go on: `run --resume`",
+                    "omit it, or continue it with `run --resume`",
                 ));
             }
         }
@@ -139,9 +139,9 @@ pub fn any_shard(journals: &[PathBuf]) -> Result<bool, RunError> {
     Ok(false)
 }
 
-const EVERY_SHARD: &str = "name every shard of one suite once: `report --run A --run B ...`";
+const EVERY_SHARD: &str = "pass every shard of one suite once: `report --run A --run B ...`";
 const ANY_SHARDS: &str =
-    "`A+B` joins shards of one suite; runs that are none are compared one by one";
+    "`A+B` joins shards of one suite; pass runs that are not shards separately";
 
 fn refuse(reasons: Vec<String>, hint: &str) -> RunError {
     let hint = Some(hint.to_owned());
@@ -167,7 +167,7 @@ fn check(
                 shard,
                 session,
             }),
-            None => reasons.push(format!("run {} is no shard", session.run.run_id)),
+            None => reasons.push(format!("run {} is not a shard", session.run.run_id)),
         }
     }
     parts.sort_by_key(|part| part.shard.index);
@@ -181,7 +181,7 @@ fn check(
             {
                 let (a_id, b_id) = (&a.session.run.run_id, &b.session.run.run_id);
                 reasons.push(format!(
-                    "shard {} is there twice: {a_id} and {b_id}",
+                    "shard {} is given twice: {a_id} and {b_id}",
                     a.shard.index
                 ));
             }
@@ -231,14 +231,14 @@ fn differences(first: &JoinedShard, part: &JoinedShard, whole: bool, reasons: &m
             "composite metrics",
         ),
         (x.seed == y.seed, "seed"),
-        (x.interval_scope == y.interval_scope, "scope of intervals"),
+        (x.interval_scope == y.interval_scope, "interval scope"),
         (
             compared(a) == compared(b),
             "reference, since they are compared with different scores",
         ),
         (
             x.comparison.fail_on == y.comparison.fail_on,
-            "word after --fail-on",
+            "value of --fail-on",
         ),
         (
             x.comparison.allow_changed == y.comparison.allow_changed,
@@ -323,7 +323,7 @@ fn evals(parts: &[JoinedShard]) -> Result<Vec<EvalPlanned>, RunError> {
         order.merge(own).map_err(|eval| {
             refuse(
                 vec![format!(
-                    "what eval {eval} says of itself differs between the shards"
+                    "the definition of eval {eval} differs between the shards"
                 )],
                 EVERY_SHARD,
             )

@@ -52,15 +52,15 @@ pub struct PowerRequest<'a> {
 /// Why nothing can be said.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PowerError {
-    #[error("nothing is selected, so that there is nothing to compare")]
+    #[error("nothing is selected, so there is nothing to compare")]
     NoCase,
-    #[error("run {run} is one of suite `{other}`, not of `{own}`")]
+    #[error("run {run} belongs to suite `{other}`, not `{own}`")]
     OtherSuite {
         run: String,
         own: String,
         other: String,
     },
-    #[error("run {run} has a graded sample of none of the selected cases")]
+    #[error("run {run} has no graded samples of the selected cases")]
     NothingMeasured { run: String },
 }
 
@@ -436,22 +436,25 @@ fn sentences(
             })
         };
         said.push(format!(
-            "Assumed: most cases nearly always or nearly never pass, so that half of what makes outcomes differ is luck. Were all cases \
-             equally hard, the smallest drop that is found would be {}, not {}; --run measures it in a run of several samples a case.",
+            "Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is \
+                 chance. If all cases were equally hard, the smallest detectable drop would be {}, not {}. Use \
+                 --run to measure it in a run with several samples per case.",
             points(detectable(&alike), " points"),
             points(assumed, ""),
         ));
     }
     said.push(
-        "The figures are of pass@1, simulated with the test that `compare` uses, for a drop by the same share of every case's chance. One \
-         that only some cases have may take more cases."
+        "The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in \
+             every case's pass probability. A drop in only some cases may need more cases."
             .to_owned(),
     );
     if size.whole_evals {
-        said.push("Evals like these are tested, as if their cases had nothing in common: take the figures as a lower bound.".to_owned());
+        said.push("The test is about evals like these, but the figures treat their cases as independent: take them \
+             as a lower bound.".to_owned());
     }
     said.push(
-        "Several metrics, groups or candidates at once share the 5 % of false alarms, and each then needs more.".to_owned(),
+        "Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each \
+             needs more data.".to_owned(),
     );
     said
 }

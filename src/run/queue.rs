@@ -496,7 +496,7 @@ mod tests {
                     .map_err(|fault| fault.to_string())
             })
             .collect();
-        let gone = "rows changed while the run was going on: gone".to_owned();
+        let gone = "rows changed during the run: gone".to_owned();
         assert_eq!(cases, [Ok("0".into()), Ok("1".into()), Err(gone)]);
     }
 

@@ -42,7 +42,8 @@ pub(super) fn changed(
     let sentence = |was: &RecordingRead| {
         let path = was.path.display();
         format!(
-            "the recorded outputs changed: {path} is not what it was, and finished samples came from it (it may grow at its end)"
+            "the recorded outputs changed: {path} differs, but finished samples came from it (lines may only be \
+                 added at its end)"
         )
     };
     then.iter().filter(differs).map(sentence).collect()

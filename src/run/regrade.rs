@@ -54,7 +54,8 @@ const BATCH: usize = 32;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Why an output that is not what the target gave has no new grade.
-const REDACTED: &str = "a secret was cut out of the output when it was stored, so that it can't be graded again; run it again";
+const REDACTED: &str =
+    "a secret was redacted in the stored output, so it can't be graded again; run it again";
 
 /// Grades every stored output of a run with the plan's graders. Judges are asked, the target is
 /// not.
@@ -211,16 +212,14 @@ fn select(
         );
     }
     let mut reasons = Vec::new();
-    reasons.extend(
-        changed.say(|cases| {
-            format!("the input of {cases} changed, so its output answers another one")
-        }),
-    );
+    reasons.extend(changed.say(|cases| {
+        format!("the input of {cases} changed, so its output belongs to a different input")
+    }));
     // What the filters leave out is left out on purpose.
     if said.filters.is_empty() && !gone.is_empty() {
         reasons.push(format!("the suite no longer has {}", listed(gone)));
     } else if selected.cases.iter().all(Vec::is_empty) {
-        reasons.push("it has none of the cases that are selected".to_owned());
+        reasons.push("it has none of the selected cases".to_owned());
     }
     if reasons.is_empty() {
         return Ok(selected);

@@ -53,7 +53,7 @@ impl SampleContext {
 }
 
 /// What takes the place of a sentence that may show a part of a secret.
-const LEFT_OUT: &str = "left out, because the output or the expectation holds a secret";
+const LEFT_OUT: &str = "omitted, because the output or the expectation contains a secret";
 
 /// An attempt that this program's own surroundings prevented.
 pub(super) fn fault(reason: impl Into<String>) -> Attempt {

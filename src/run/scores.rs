@@ -47,11 +47,11 @@ fn reasons(report: &UngatedSummary, record: &RunScores) -> Vec<String> {
     let run = &report.started.run;
     let mut reasons = Vec::new();
     if report.started.capture {
-        reasons.push("it was made to capture baselines of outputs".to_owned());
+        reasons.push("it only captured baselines of outputs".to_owned());
     }
     if !run.filters.is_empty() {
         reasons.push(format!(
-            "it had only a part of the suite ({})",
+            "it ran only a part of the suite ({})",
             run.filters.join(", ")
         ));
     }
@@ -59,7 +59,7 @@ fn reasons(report: &UngatedSummary, record: &RunScores) -> Vec<String> {
         reasons.push(format!("it is shard {} of {}", shard.index, shard.of));
     }
     if report.interrupted {
-        reasons.push("it was ended early, or its journal breaks off".to_owned());
+        reasons.push("it was stopped early, or its journal is incomplete".to_owned());
     }
     let tallies = &report.tallies;
     for (count, what) in [

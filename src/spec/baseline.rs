@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::NameOr;
 use super::grader::present;
 
-/// The version of the format of baseline files; a reader refuses a higher one.
+/// The format version of baseline files; readers refuse higher versions.
 pub const BASELINE_VERSION: u32 = 1;
 
 /// One known-good output: `baselines/<eval id>.yaml` once accepted, `<eval id>.pending.yaml`
@@ -22,25 +22,27 @@ pub struct BaselineFile {
     /// The regression eval whose output this is.
     #[schemars(length(min = 1))]
     pub eval_id: String,
-    /// Version or commit at which it was captured, as people name it.
+    /// The version or commit of the captured program, such as the output of `git describe`.
     pub baseline_version: Option<String>,
-    /// RFC 3339, UTC.
+    /// Time of the capture (RFC 3339, UTC).
     pub captured_at: Option<String>,
-    /// The suite's name. Files of other suites in the same folder are left alone.
+    /// The name of the suite. Files of other suites in the same folder are ignored.
     pub suite: Option<String>,
-    /// What gave the output.
+    /// The target that produced the output.
     pub target: Option<BaselineTarget>,
-    /// The commit that was checked out.
+    /// The commit that was checked out at the capture.
     pub commit: Option<String>,
-    /// True when the checkout held changes that no commit has.
+    /// True if tracked files had uncommitted changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dirty: bool,
+    /// The eval-harness version that captured it.
     pub harness_version: Option<String>,
+    /// The environment of the capture, such as the operating system and the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, Value>,
-    /// Over what the target was given (hex): with another input the baseline is stale.
+    /// Hash (hex) of the target's input; if the input changes, the baseline is stale.
     pub input_hash: Option<String>,
-    /// Only in pending files: the fingerprint (hex) of the accepted output that was there at
+    /// Pending files only: fingerprint (hex) of the output that was accepted at the time of the
     /// capture, or `none`.
     pub replaces: Option<String>,
     /// The known-good output. Texts such as `{{any_uuid}}` are matchers.
@@ -50,56 +52,57 @@ pub struct BaselineFile {
         skip_serializing_if = "Option::is_none"
     )]
     pub output: Option<Value>,
-    /// In place of `output`: the file beside this one that holds it, when it is large.
+    /// Instead of `output`: the file in the same folder that stores a large output.
     pub output_file: Option<OutputFile>,
 }
 
+/// The target that produced a baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineTarget {
-    /// The name under `targets:`; absent for an eval's own execution.
+    /// The target's name under `targets:`; absent if the eval has its own `execution`.
     pub name: Option<String>,
-    /// The word after `type:`, such as `http`.
+    /// The target's type, such as `http`.
     #[serde(rename = "type")]
     pub kind: String,
 }
 
-/// A large output beside its baseline file.
+/// A large output, stored in a file next to the baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutputFile {
-    /// A file name in the same folder; a JSON document.
+    /// Name of a JSON file in the same folder.
     pub name: String,
-    /// The fingerprint (hex) of the value that it holds.
+    /// Fingerprint (hex) of the value in the file.
     pub fingerprint: String,
 }
 
-/// `baselines:` of a suite: the folder, or the folder and more.
+/// `baselines:` of a suite: the folder, or an object with the folder and other settings.
 pub type SuiteBaselines = NameOr<BaselinesSpec>;
 
-/// Where baselines are kept and how outputs become baselines.
+/// The folder of the baselines, and rules for their capture.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselinesSpec {
     /// The folder, relative to this file. Default `baselines/` in the project root.
     pub path: Option<String>,
-    /// What `baseline capture` replaces in texts of outputs, each rule in its turn.
+    /// Replacements that `baseline capture` makes in the texts of outputs, in this order.
     #[serde(default)]
     pub redact: Vec<RedactSpec>,
-    /// Outputs of more bytes go into a file beside. Default 65536.
+    /// Outputs of more bytes are stored in a separate file. Default 65536.
     #[schemars(range(min = 256, max = 1073741824))]
     pub inline_bytes: Option<u64>,
-    /// HTTP response headers that are kept besides those that the accepted baseline names. Default
+    /// HTTP response headers to keep, in addition to those in the accepted baseline. Default
     /// `[content-type]`.
     pub keep_headers: Option<Vec<String>>,
 }
 
-/// Texts that differ from call to call.
+/// A replacement for texts that differ from call to call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedactSpec {
-    /// A regular expression. Where it matches a whole text the placeholder takes its place; where
-    /// it matches a part, the baseline matches that part by this expression.
+    /// A regular expression. If it matches a whole text, the placeholder replaces the text; if it
+    /// matches a part, the baseline matches that part by this expression.
     #[schemars(length(min = 1))]
     pub pattern: String,
     /// A matcher, such as `{{any_uuid}}`. Default `{{any_string}}`.

@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use super::words::CacheMode;
 
-/// Where answers of models are kept, and when they count.
+/// The use and the folder of the cache for model answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSpec {
-    /// Default `use`. `--cache` wins over it.
+    /// Use of the cache. Default `use`; `--cache` overrides it.
     pub mode: Option<CacheMode>,
-    /// The folder of the cache, relative to this file. Default: a folder of the user that all
-    /// projects share.
+    /// The cache folder, relative to this file. Default: a folder of the user, shared by all
+    /// projects.
     #[schemars(length(min = 1))]
     pub dir: Option<String>,
 }
 
-/// The mode alone, or all of it.
+/// The mode only, or the mode and the folder.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SuiteCache {
     Mode(CacheMode),

@@ -11,15 +11,15 @@ use super::words::TestsTrust;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "format", rename_all = "snake_case")]
 pub enum DatasetSpec {
-    /// One JSON object a line.
+    /// JSON lines: one JSON object per line.
     Jsonl(RowsDataset),
     /// A JSON array of objects.
     Json(RowsDataset),
     /// Comma-separated values with a header line; every field is a text.
     Csv(RowsDataset),
-    /// HumanEval's layout.
+    /// The format of HumanEval.
     Humaneval(BenchmarkDataset),
-    /// MBPP's layout: JSON lines, or the sanitized array.
+    /// The format of MBPP: JSON lines, or the sanitized array.
     Mbpp(BenchmarkDataset),
 }
 
@@ -30,13 +30,13 @@ tagged!(DatasetSpec by "format" {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowsDataset {
-    /// Relative to this file.
+    /// The data file, relative to this file.
     pub path: String,
-    /// A case as under `test_cases:`, whose texts are templates over `row.*`. A text that is
-    /// nothing but one `{{ row.x }}` becomes the row's value as it is: a number, a list, an object.
+    /// A case as in `test_cases:`; its texts are templates over `row.*`. A text that consists of a
+    /// single `{{ row.x }}` becomes the row's value unchanged: a number, a list, an object.
     #[schemars(with = "serde_json::Map<String, Value>", extend("x-template-of" = "CaseSpec"))]
     pub case: Value,
-    /// Only the first rows.
+    /// Read at most this many rows.
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
 }
@@ -44,27 +44,28 @@ pub struct RowsDataset {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BenchmarkDataset {
-    /// Relative to this file.
+    /// The data file, relative to this file.
     pub path: String,
-    /// The prompt for models, a template over `row.*`.
+    /// The prompt for models: a template over `row.*`.
     pub prompt: Option<String>,
-    /// Only the first records.
+    /// Read at most this many records.
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
-    /// Seconds for each program. Default 10.
+    /// Time limit in seconds for each program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Limits each program to so many times what the record's own solution (`canonical_solution`,
-    /// `code`) takes here, alone: at least 0.5 s, at most `timeout_seconds`. Such a record must
-    /// have one, and it must pass.
+    /// Time limit of each program, as a multiple of the time that the record's own solution
+    /// (`canonical_solution`, `code`) takes alone on this machine: at least 0.5 s, at most
+    /// `timeout_seconds`. Every record must then have a solution that passes.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
+    /// Memory limit in megabytes for each program. Default: `sandbox.memory_mb` of the suite.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
-    /// Megabytes that what one call returns may take. Default 128.
+    /// Limit in megabytes for the return value of one call. Default 128.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
-    /// `in_process` runs the tests in the interpreter of the code, which could then forge the
+    /// `in_process` runs the tests in the same interpreter as the code, which can then forge the
     /// verdict.
     pub trust: Option<TestsTrust>,
 }

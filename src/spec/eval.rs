@@ -11,83 +11,94 @@ use super::input::InputRef;
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::{Criticality, Difficulty, EvalType};
 
-/// One capability with one case: an entry of a list, or what stands under `capability_eval:`.
+/// One capability with one case: an entry of a list, or the value of `capability_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilityDefinition {
-    /// Unique in the suite; any text.
+    /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
     pub id: String,
+    /// Name for reports.
     pub name: Option<String>,
-    /// What this eval tests.
+    /// Description of what the eval tests.
     pub description: Option<String>,
-    /// Grouping for reports and `--category`.
+    /// Category for reports and `--category`.
     pub category: Option<String>,
+    /// The input of the target.
     pub input: InputRef,
+    /// The expected output.
     #[schemars(extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
+    /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
-    /// Several graders, with `combine`.
+    /// Several graders; `combine` sets how their verdicts are combined.
     #[serde(default)]
     pub graders: Vec<GraderRef>,
+    /// Combination of several verdicts. Default `all`.
     pub combine: Option<CombineSpec>,
-    /// Steps before grading.
+    /// Steps that extract the graded text from the output.
     #[serde(default)]
     pub extract: OneOrMany<ExtractSpec>,
-    /// A slower answer fails.
+    /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,
+    /// Tags, difficulty, weight and other metadata.
     #[serde(default)]
     pub metadata: DefinitionMetadata,
 }
 
-/// What is known of a definition besides its case.
+/// Metadata of a definition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DefinitionMetadata {
+    /// Difficulty, for filters and groups.
     pub difficulty: Option<Difficulty>,
+    /// Tags, for filters and groups.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Importance in `weighted_score`. Default 1.
+    /// Weight in `weighted_score`. Default 1.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// How bad a failed regression is.
+    /// Severity of a failed regression.
     pub criticality: Option<Criticality>,
+    /// The author; ignored.
     pub author: Option<String>,
+    /// Date of creation; ignored.
     pub created: Option<String>,
-    /// Another place for `config.timeout_seconds`.
+    /// Same as `config.timeout_seconds`.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Another place for `config.retries`.
+    /// Same as `config.retries`.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// Kept by other tools; not used.
+    /// Written by other tools; ignored.
     pub last_passed: Option<String>,
-    /// Kept by other tools; not used.
+    /// Written by other tools; ignored.
     pub failure_count: Option<u64>,
 }
 
-/// How an eval is run and when it passes.
+/// Settings for running an eval, and its pass criteria.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalConfig {
-    /// Seconds for one call of the target. Default 60.
+    /// Time limit in seconds for one call of the target. Default 60.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Further attempts after a failed grade.
+    /// Number of further attempts after a failed grade.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// `false`: samples run one after the other.
+    /// `false` runs samples one after the other.
     pub parallel: Option<bool>,
-    /// Independent samples of each case.
+    /// Number of independent samples per case.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
     /// Share of a case's samples that must pass. Default 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pass_rate_threshold: Option<f64>,
-    /// Mean score of the cases at which the eval passes even though cases failed.
+    /// Mean score of the cases from which the eval passes even if cases failed.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub score_threshold: Option<f64>,
 }
@@ -96,54 +107,71 @@ pub struct EvalConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalFile {
+    /// Version of the format; ignored.
     pub schema_version: Option<String>,
+    /// The type of the eval.
     pub eval_type: Option<EvalType>,
+    /// Id, name, tags and other metadata of the eval.
     pub metadata: EvalMetadata,
+    /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,
-    /// The grader of cases that have none.
+    /// The grader for cases that have none.
     pub grader: Option<GraderRef>,
+    /// Several graders, for cases that have none.
     #[serde(default)]
     pub graders: Vec<GraderRef>,
+    /// Combination of several verdicts. Default `all`.
     pub combine: Option<CombineSpec>,
-    /// Steps before grading, for cases that have none.
+    /// Steps that extract the graded text from the output, for cases that have none.
     #[serde(default)]
     pub extract: OneOrMany<ExtractSpec>,
+    /// Maximum latency in milliseconds, for cases that have none; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// The cases.
     #[serde(default)]
     pub test_cases: Vec<CaseSpec>,
     /// Cases from a data file.
     pub dataset: Option<DatasetSpec>,
 }
 
+/// Id, name, tags and other metadata of an eval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalMetadata {
-    /// Unique in the suite; any text.
+    /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
     pub id: String,
+    /// Name for reports.
     pub name: Option<String>,
+    /// Description of what the eval tests.
     pub description: Option<String>,
+    /// Category for reports and `--category`.
     pub category: Option<String>,
+    /// Difficulty of the cases, for filters and groups.
     pub difficulty: Option<Difficulty>,
+    /// Tags, for filters and groups.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Importance in `weighted_score`. Default 1.
+    /// Weight in `weighted_score`. Default 1.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
+    /// Severity of a failed regression.
     pub criticality: Option<Criticality>,
+    /// The author; ignored.
     pub author: Option<String>,
+    /// Date of creation; ignored.
     pub created: Option<String>,
-    /// Another place for `config.timeout_seconds`.
+    /// Same as `config.timeout_seconds`.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Another place for `config.retries`.
+    /// Same as `config.retries`.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// Kept by other tools; not used.
+    /// Written by other tools; ignored.
     pub last_passed: Option<String>,
-    /// Kept by other tools; not used.
+    /// Written by other tools; ignored.
     pub failure_count: Option<u64>,
 }
 
@@ -151,29 +179,43 @@ pub struct EvalMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseSpec {
-    /// Unique in its eval; any text.
+    /// Id of the case, unique in its eval; any text.
     #[schemars(length(min = 1))]
     pub id: String,
+    /// Name for reports.
     pub name: Option<String>,
+    /// Description of what the case tests.
     pub description: Option<String>,
+    /// The input of the target.
     pub input: InputRef,
+    /// The expected output.
     #[schemars(extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
+    /// The grader, or the name of one. Default: the eval's.
     pub grader: Option<GraderRef>,
+    /// Several graders; `combine` sets how their verdicts are combined.
     #[serde(default)]
     pub graders: Vec<GraderRef>,
+    /// Combination of several verdicts. Default `all`.
     pub combine: Option<CombineSpec>,
+    /// Steps that extract the graded text from the output.
     #[serde(default)]
     pub extract: OneOrMany<ExtractSpec>,
+    /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// Time limit in seconds for one call of the target. Default: the eval's.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
+    /// Number of further attempts after a failed grade. Default: the eval's.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
+    /// Number of independent samples. Default: the eval's.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
+    /// Difficulty. Default: the eval's.
     pub difficulty: Option<Difficulty>,
+    /// Tags, in addition to the eval's.
     #[serde(default)]
     pub tags: Vec<String>,
 }

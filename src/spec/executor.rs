@@ -1,4 +1,4 @@
-//! `executors:` of a suite: languages that the program does not know by itself.
+//! `executors:` of a suite: languages that are not built in.
 
 use std::collections::BTreeMap;
 
@@ -7,43 +7,45 @@ use serde::{Deserialize, Serialize};
 
 use super::RefOr;
 
-/// How programs of a language are compiled and run.
+/// Commands and limits to compile and run programs of a language.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutorSpec {
-    /// The name of the file that the program is written to, such as `main.c`.
+    /// Name of the file that the program is written to, such as `main.c`.
     #[schemars(length(min = 1, max = 255))]
     pub file: String,
-    /// Program and arguments that compile it; none when the language needs no such step.
+    /// Program and arguments that compile the file; omit it if the language needs no such step.
     #[serde(default)]
     pub compile: Vec<String>,
-    /// Program and arguments that run it, such as `[./prog]`. Arguments of a test case follow.
+    /// Program and arguments that run the program, such as `[./prog]`. Arguments of a test case are
+    /// appended.
     #[schemars(length(min = 1))]
     pub run: Vec<String>,
-    /// Languages of code fences that hold such programs. Default: the executor's name.
+    /// Languages of the code fences that contain such programs. Default: the executor's name.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Seconds for the compiler. Default 30.
+    /// Time limit in seconds for the compiler. Default 30.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub compile_timeout_seconds: Option<f64>,
-    /// Seconds for a program, where the grader does not say. Default 10.
+    /// Time limit in seconds for a program, unless the grader sets it. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Memory of a program, where the grader does not say; the compiler gets 1024, or this if it is
-    /// more. Default 256.
+    /// Memory limit in megabytes for a program, unless the grader sets it. Default 256. The limit
+    /// of the compiler is 1024, or this if it is higher.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
-    /// Environment variables of the compiler and the program.
+    /// Environment variables for the compiler and the program.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Folders outside of `/usr` that the compiler or the program need to read, such as `/opt/go`.
-    /// They are visible in the sandbox, read-only.
+    /// Folders outside `/usr` that the compiler or the program reads, such as `/opt/go`. The
+    /// sandbox shows them read-only.
     #[serde(default)]
     pub readable: Vec<String>,
-    /// A program that must compile and end with exit code 0 where the language is whole: when it
-    /// does not, failures of programs are errors. Known languages have one; an empty text is none.
+    /// A program that compiles and ends with exit code 0 if the language is installed correctly. If
+    /// it fails, failed programs count as errors. Known languages have one; an empty text disables
+    /// it.
     pub probe: Option<String>,
-    /// How to get the language where it is missing, such as `apt install gcc`.
+    /// Installation hint if the language is missing, such as `apt install gcc`.
     pub hint: Option<String>,
 }
 
@@ -51,7 +53,7 @@ pub struct ExecutorSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutorsFile {
-    /// Languages by the name that graders write after `executor:`.
+    /// Languages, by the name that graders use in `executor:`.
     pub executors: BTreeMap<String, ExecutorSpec>,
 }
 

@@ -9,28 +9,28 @@ use serde_json::{Value, json};
 use super::grader::{ContainsSpec, FunctionCaseSpec, ToleranceSpec};
 use super::{NameOr, tagged};
 
-/// An expectation; a bare text is an exact one.
+/// An expected output; a plain text is an `exact` one.
 pub type ExpectedRef = NameOr<ExpectedSpec>;
 
-/// What a good output is.
+/// The expected output.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExpectedSpec {
-    /// This value.
+    /// The output equals this value.
     Exact(ExactExpected),
-    /// A text that holds these texts and none of those.
+    /// The output contains the required texts and none of the forbidden ones.
     Contains(ContainsExpected),
-    /// A text that matches a regular expression.
+    /// The output matches a regular expression.
     Pattern(PatternExpected),
-    /// What a judge compares with.
+    /// A reference that a judge compares the output with.
     Semantic(SemanticExpected),
-    /// Code whose function gives these results.
+    /// The output is code whose function returns these results.
     Functional(FunctionalExpected),
-    /// A number, with tolerance.
+    /// The output is this number, within a tolerance.
     Numeric(NumericExpected),
-    /// A JSON value, or one that fits a JSON Schema.
+    /// The output is this JSON value, or matches a JSON Schema.
     Json(JsonExpected),
-    /// A JSON structure with matchers.
+    /// The output has this JSON structure, which may contain matchers.
     Structural(StructuralExpected),
 }
 
@@ -42,8 +42,9 @@ tagged!(ExpectedSpec by "type" {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExactExpected {
+    /// The expected value.
     pub value: Value,
-    /// Other values that are as good.
+    /// Other accepted values.
     #[serde(default)]
     pub alternatives: Vec<Value>,
 }
@@ -51,8 +52,9 @@ pub struct ExactExpected {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContainsExpected {
+    /// The required text, a list of them, or required and forbidden texts.
     pub value: ContainsValue,
-    /// Other texts (or lists of texts) that are as good.
+    /// Other accepted texts (or lists of texts).
     #[serde(default)]
     pub alternatives: Vec<ContainsValue>,
 }
@@ -105,6 +107,7 @@ impl JsonSchema for ContainsValue {
 pub struct PatternExpected {
     /// A regular expression, with Python's semantics.
     pub value: String,
+    /// Other accepted patterns.
     #[serde(default)]
     pub alternatives: Vec<String>,
 }
@@ -112,11 +115,11 @@ pub struct PatternExpected {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SemanticExpected {
-    /// A reference, which the output says in whatever words; or `must_include` and
-    /// `must_not_include`, texts of which each must (or must not) be said.
+    /// A reference whose meaning the output must have, in any words; or `must_include` and
+    /// `must_not_include`: texts whose meaning it must (or must not) contain.
     #[schemars(schema_with = "semantic_value")]
     pub value: Value,
-    /// Other references that are as good.
+    /// Other accepted references.
     #[serde(default)]
     pub alternatives: Vec<Value>,
 }
@@ -136,13 +139,17 @@ fn semantic_value(_: &mut SchemaGenerator) -> Schema {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionalExpected {
+    /// The function and its test cases.
     pub value: FunctionalValue,
 }
 
+/// A function and its test cases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionalValue {
+    /// The function to call.
     pub function_name: Option<String>,
+    /// Calls and their expected results.
     #[schemars(length(min = 1))]
     pub test_cases: Vec<FunctionCaseSpec>,
 }
@@ -150,29 +157,35 @@ pub struct FunctionalValue {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumericExpected {
-    /// A number, or a text that holds one.
+    /// A number, or a text that contains one.
     pub value: Option<Value>,
+    /// Other accepted numbers.
     #[serde(default)]
     pub alternatives: Vec<Value>,
+    /// Allowed deviation from the number.
     pub tolerance: Option<ToleranceSpec>,
+    /// Lowest accepted number.
     pub min: Option<f64>,
+    /// Highest accepted number.
     pub max: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonExpected {
+    /// The expected JSON value.
     #[serde(default, deserialize_with = "super::grader::present")]
     pub value: Option<Value>,
+    /// Other accepted JSON values.
     #[serde(default)]
     pub alternatives: Vec<Value>,
-    /// A JSON Schema.
+    /// A JSON Schema that the output must match.
     pub schema: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StructuralExpected {
-    /// Texts such as `{{any_uuid}}` are matchers.
+    /// The expected structure. Texts such as `{{any_uuid}}` are matchers.
     pub value: Value,
 }

@@ -11,16 +11,16 @@ use super::words::GraderType;
 use super::{NameOr, RefOr, tagged};
 pub use crate::graders::{CodeConfig, ContainsSpec, FunctionCaseSpec, RegexFlag, StructuralSpec};
 
-/// What judges an output.
+/// A grader of outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant)] // read once, one at a time
 pub enum GraderSpec {
-    /// Decides by code.
+    /// Code decides.
     Code(CodeGraderSpec),
     /// A model decides, by a rubric.
     Model(ModelGraderSpec),
-    /// People decide; the case is pending until they did.
+    /// People decide; the case is pending until they have graded it.
     Human(HumanGraderSpec),
 }
 
@@ -40,25 +40,25 @@ impl GraderSpec {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-optional" = ["config"]))]
 pub struct CodeGraderSpec {
-    /// Method and settings; a method that is not written is inferred from `expected.type` and the
+    /// Method and settings. If `method` is missing, it is inferred from `expected.type` and the
     /// settings.
     pub config: CodeConfig,
-    /// Turns the verdict round: what would pass fails, and the reverse.
+    /// Inverts the verdict: a wrong answer passes, and a correct one fails.
     #[serde(default)]
     pub negate: bool,
     /// Weight under `combine: weighted`.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Records the grader's score under this name, as a metric that thresholds and composites may
-    /// use; for `similarity`, the name of its number.
+    /// Name of a metric that records the grader's score, for thresholds and composite metrics; with
+    /// `similarity`, the name of its number.
     #[schemars(length(min = 1, max = 64))]
     pub metric: Option<String>,
-    /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
+    /// `true`: the verdict is shown but does not affect the outcome. Default false.
     #[serde(default)]
     pub informative: bool,
 }
 
-/// How far a number may be off; a bare number is an absolute tolerance.
+/// Allowed deviation of a number; a plain number is an absolute tolerance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ToleranceSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,24 +75,30 @@ pub struct ToleranceSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GradersFile {
+    /// Graders, by the name to use in `grader:` and `graders:`.
     #[serde(default)]
     pub graders: BTreeMap<String, GraderSpec>,
-    /// By `code`, `model` or `human`: the grader that `--grader-type` uses for cases that have none
-    /// of that type.
+    /// Default graders by type: the grader that `--grader-type` uses for cases without a grader of
+    /// that type.
     #[serde(default)]
     pub defaults: GraderDefaults,
+    /// Rubrics for judges and people, by the name to use in `rubric:`.
     #[serde(default)]
     pub rubrics: BTreeMap<String, String>,
-    /// Prompts of judges, by the names that `prompt:` may say.
+    /// Prompts for judges, by the name to use in `prompt:`.
     #[serde(default)]
     pub prompts: BTreeMap<String, String>,
 }
 
+/// Names of the default graders, by type.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraderDefaults {
+    /// Name of the default code grader.
     pub code: Option<String>,
+    /// Name of the default model grader.
     pub model: Option<String>,
+    /// Name of the default human grader.
     pub human: Option<String>,
 }
 

@@ -55,7 +55,7 @@ impl JsonSchema for ToleranceSpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let bounds = generator.subschema_for::<Bounds>();
         json_schema!({
-            "description": "How far a number may be off; a bare number is an absolute tolerance.",
+            "description": "Allowed deviation of a number; a plain number is an absolute tolerance.",
             "if": { "type": "number" },
             "then": { "minimum": 0 },
             "else": bounds
@@ -114,15 +114,16 @@ impl JsonSchema for CombineSpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let word = generator.subschema_for::<CombineWord>();
         json_schema!({
-            "description": "`all` (default), `any`, `weighted`, `{at_least: n}` or `{weighted: {pass_threshold: x}}`.",
+            "description": "Combination of several verdicts: `all` (default), `any`, `weighted`, `{at_least: n}` or `{weighted: {pass_threshold: x}}`.",
             "if": { "type": "string" },
             "then": word,
             "else": {
                 "type": "object",
                 "properties": {
-                    "at_least": { "type": "integer", "minimum": 1, "description": "This many graders must pass." },
+                    "at_least": { "type": "integer", "minimum": 1, "description": "Number of graders that must pass." },
                     "weighted": {
                         "type": "object",
+                        "description": "`pass_threshold`: the weighted mean of the scores that passes.",
                         "properties": { "pass_threshold": { "type": "number", "minimum": 0, "maximum": 1 } },
                         "required": ["pass_threshold"],
                         "additionalProperties": false
@@ -169,7 +170,7 @@ impl JsonSchema for ExtractSpec {
         let regex = generator.subschema_for::<ExtractRegex>();
         let mode = generator.subschema_for::<super::words::JsonMode>();
         json_schema!({
-            "description": "`trim`, `code`, `json`, or an object with one key.",
+            "description": "A step that extracts the graded text from the output: `trim`, `code`, `json`, or an object with one key.",
             "if": { "type": "string" },
             "then": word,
             "else": {
@@ -178,8 +179,8 @@ impl JsonSchema for ExtractSpec {
                     "code": code,
                     "json": mode,
                     "regex": regex,
-                    "json_path": { "type": "string", "description": "RFC 9535, such as `$.items[0].name`." },
-                    "after_last": { "type": "string", "minLength": 1 }
+                    "json_path": { "type": "string", "description": "JSONPath (RFC 9535) into the output's JSON, such as `$.items[0].name`." },
+                    "after_last": { "type": "string", "description": "The text after the last occurrence of this marker.", "minLength": 1 }
                 },
                 "minProperties": 1,
                 "maxProperties": 1,

@@ -1,4 +1,4 @@
-//! What a target is given.
+//! Inputs of targets.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::words::Message;
 use super::{NameOr, tagged};
 
-/// An input; a bare text is a prompt.
+/// An input; a plain text is a prompt.
 pub type InputRef = NameOr<InputSpec>;
 
-/// What the target is given.
+/// The input of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum InputSpec {
-    /// A text.
+    /// A prompt.
     Prompt(PromptInput),
     /// A file whose content is the input.
     File(FileInput),
@@ -31,43 +31,49 @@ tagged!(InputSpec by "type" { Prompt = "prompt", File = "file", ApiCall = "api_c
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptInput {
-    /// A template over `vars.*`, `context.*` and `env.*`.
+    /// The prompt: a template over `vars.*`, `context.*` and `env.*`.
     pub content: String,
-    /// Further facts, for the prompt's template and for the target.
+    /// Further data for the prompt's template and for the target.
     pub context: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileInput {
-    /// A path relative to this file.
+    /// The file, relative to this file.
     #[schemars(length(min = 1))]
     pub content: String,
+    /// Further data for the target.
     pub context: Option<Value>,
 }
 
+/// An HTTP request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApiCallInput {
-    /// Default GET.
+    /// HTTP method. Default GET.
     pub method: Option<String>,
+    /// The endpoint: a path below the target's `base_url`.
     #[schemars(extend("x-aliases" = ["path"]))]
     pub endpoint: String,
-    /// Each value a template.
+    /// HTTP headers; each value is a template.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Added to the endpoint's query: a text, a number, true or false, or a list of these.
+    /// Query parameters to add to the endpoint: texts, numbers, booleans, or lists of these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, Value>,
-    /// Sent as JSON; a text as it is, unless the content type is JSON.
+    /// Request body, sent as JSON. A text is sent unchanged, unless the content type is JSON.
     pub body: Option<Value>,
+    /// Further data for the target.
     pub context: Option<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessagesInput {
+    /// The messages of the conversation, in order.
     #[schemars(length(min = 1), extend("x-aliases" = ["content"]))]
     pub messages: Vec<Message>,
+    /// Further data for the target.
     pub context: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! Graders that are no code: models and people.
+//! Graders that do not use code: models and people.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,108 +14,115 @@ use super::words::PanelRule;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelGraderSpec {
+    /// The judge model and its task.
     pub config: ModelGraderConfig,
+    /// Inverts the verdict: a wrong answer passes, and a correct one fails.
     #[serde(default)]
     pub negate: bool,
+    /// Weight under `combine: weighted`.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Records the grader's score under this name, as a metric that thresholds and composites may
-    /// use.
+    /// Name of a metric that records the grader's score, for thresholds and composite metrics.
     #[schemars(length(min = 1, max = 64))]
     pub metric: Option<String>,
-    /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
+    /// `true`: the verdict is shown but does not affect the outcome. Default false.
     #[serde(default)]
     pub informative: bool,
 }
 
-/// How a model judges, and which one. What is said of the model holds for each of `models`.
+/// The judge model and its task. Settings of the model apply to each of `models`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelGraderConfig {
-    /// `PROVIDER:MODEL`, as a target's.
+    /// The model: `PROVIDER:MODEL`, as for a target.
     #[schemars(length(min = 1))]
     pub model: Option<String>,
-    /// Several judges: each gives `votes` votes.
+    /// Several judges; each of them votes `votes` times.
     #[serde(default)]
     pub models: Vec<JudgeModel>,
-    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`,
-    /// `/messages`) begins.
+    /// Base URL, instead of the provider's, without the API's own path (`/chat/completions`,
+    /// `/messages`).
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a custom
+    /// The environment variable that contains the API key. Without it, no key is sent to a custom
     /// `base_url`.
     pub api_key_env: Option<String>,
-    /// Comes before the task of every judge.
+    /// Text before the task of every judge.
     pub system: Option<String>,
+    /// Sampling temperature.
     #[schemars(range(min = 0.0))]
     pub temperature: Option<f64>,
+    /// Nucleus sampling: share of the probability mass.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub top_p: Option<f64>,
-    /// Of one answer.
+    /// Maximum number of tokens of one answer.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// For APIs that know one.
+    /// Sampling seed, for APIs that support one.
     pub seed: Option<i64>,
-    /// Further fields of the request, sent as they are.
+    /// Additional fields of the request, sent unchanged.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
-    /// Sent with every request.
+    /// HTTP headers to send with every request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// What it costs, in place of what `prices:` says.
+    /// Price of the model, instead of the one in `prices:`.
     pub price: Option<PriceSpec>,
-    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is
-    /// written, else 32.
+    /// Number of calls at once. Default: the provider's, otherwise `config.max_workers` if it is
+    /// set, otherwise 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
+    /// Limit of requests per minute.
     #[schemars(range(min = 1))]
     pub requests_per_minute: Option<u64>,
-    /// Input and output together.
+    /// Limit of input and output tokens per minute.
     #[schemars(range(min = 1))]
     pub tokens_per_minute: Option<u64>,
-    /// Seconds for one try of one call. Default 60.
+    /// Time limit in seconds for one try of a call. Default 60.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Further tries of a call that got no usable answer. Default 4.
+    /// Number of further tries of a call without a usable answer. Default 4.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no
-    /// network.
+    /// A folder of recorded exchanges, relative to this file, from which all answers are taken,
+    /// without a key or network.
     pub replay: Option<String>,
-    /// How a custom JSON API is called and read, in place of OpenAI's way.
+    /// Requests to a custom JSON API and their answers, instead of OpenAI's format.
     pub request: Option<RequestSpec>,
-    /// `false` does not send the provider the schema of the answer. Default true: it is sent where
-    /// the API takes one, and left out where the API refuses it.
+    /// `false` omits the schema of the answer from requests. Default true: it is sent if the API
+    /// supports one, and omitted if the API rejects it.
     pub structured: Option<bool>,
-    /// What is judged, or the name of a rubric. Criteria such as `1. **Clarity** (weight: 0.4)` in
-    /// it are read and scored one by one.
+    /// The rubric: what to judge, or the name of a rubric. Criteria in it, such as
+    /// `1. **Clarity** (weight: 0.4)`, are scored one by one.
     pub rubric: Option<String>,
-    /// What is judged, thing by thing; a rubric beside it is their introduction.
+    /// Criteria to score one by one; a `rubric` introduces them.
     #[serde(default)]
     pub criteria: Vec<CriterionSpec>,
-    /// The prompt, or the name of one, with `{{ input }}`, `{{ output }}`, `{{ expected }}` and
-    /// `{{ rubric }}` (or `{input}` and so on).
+    /// The prompt, or the name of one; it may contain `{{ input }}`, `{{ output }}`,
+    /// `{{ expected }}` and `{{ rubric }}` (or `{input}` and so on).
     pub prompt: Option<String>,
+    /// The scale of the scores.
     pub scoring: Option<ScoringSpec>,
-    /// Share of the scale at which the grade passes, in (0, 1]. Default 0.7.
+    /// Share of the scale from which the grade passes, in (0, 1]. Default 0.7.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pass_threshold: Option<f64>,
-    /// Independent votes of each model. Default 1.
+    /// Number of independent votes per model. Default 1.
     #[schemars(range(min = 1, max = 101))]
     pub votes: Option<u32>,
-    /// How several votes become one verdict. Default: `median` of numbers, else `majority`.
+    /// Combination of several votes. Default: `median` of numbers, otherwise `majority`.
     pub panel: Option<PanelRule>,
-    /// Outputs with the scores that they deserve.
+    /// Example outputs with their correct scores.
     #[serde(default)]
     pub examples: Vec<JudgeExampleSpec>,
-    /// Requests for repair after an answer that can't be used. Default 2.
+    /// Number of repair requests after an unusable answer. Default 2.
     #[schemars(range(max = 2))]
     pub repairs: Option<u32>,
-    /// Characters of an output (an input, a reference) that the judge is shown. Default 50,000.
+    /// Number of characters of an output (an input, a reference) that the judge sees. Default
+    /// 50,000.
     #[schemars(range(min = 100, max = 10000000))]
     pub max_chars: Option<usize>,
 }
 
-/// A model among several: its name, or more of it.
+/// One of several models: its name, or the name with settings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JudgeModel {
     Name(String),
@@ -150,7 +157,7 @@ impl JsonSchema for JudgeModel {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let own = generator.subschema_for::<JudgeModelSpec>();
         json_schema!({
-            "description": "A model's name, or the model with its own settings.",
+            "description": "The name of a model, or the model with its own settings.",
             "if": { "type": "object" },
             "then": own,
             "else": { "type": "string", "minLength": 1 }
@@ -158,38 +165,47 @@ impl JsonSchema for JudgeModel {
     }
 }
 
-/// A model among several with its own settings; what it leaves out is as beside `models`.
+/// One of several models with its own settings; settings that it omits are those next to `models`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeModelSpec {
-    /// `PROVIDER:MODEL`, as a target's.
+    /// The model: `PROVIDER:MODEL`, as for a target.
     #[schemars(length(min = 1))]
     pub model: String,
+    /// Base URL, instead of the provider's.
     pub base_url: Option<String>,
+    /// The environment variable that contains the API key.
     pub api_key_env: Option<String>,
+    /// Sampling temperature.
     #[schemars(range(min = 0.0))]
     pub temperature: Option<f64>,
+    /// Maximum number of tokens of one answer.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
+    /// Additional fields of the request, sent unchanged.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
+    /// Price of the model, instead of the one in `prices:`.
     pub price: Option<PriceSpec>,
+    /// A folder of recorded exchanges, relative to this file, from which all answers are taken.
     pub replay: Option<String>,
 }
 
-/// One thing that is scored.
+/// A criterion to score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CriterionSpec {
+    /// Name of the criterion.
     #[schemars(length(min = 1, max = 80))]
     pub name: String,
+    /// Description for the judge.
     pub description: Option<String>,
-    /// Its part of the score, in proportion to the others'. Default: all alike.
+    /// Weight in the score, relative to the other criteria. Default: equal weights.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Lowest and highest score, in place of `scoring.range`.
+    /// Lowest and highest score, instead of `scoring.range`.
     pub scale: Option<[f64; 2]>,
-    /// What points of the scale (or categories) mean.
+    /// Meaning of the points of the scale (or of categories).
     #[serde(default)]
     pub levels: BTreeMap<String, String>,
 }
@@ -198,22 +214,27 @@ pub struct CriterionSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoringSpec {
+    /// The type of the scale.
     #[serde(rename = "type")]
     pub kind: ScoringKind,
     /// Lowest and highest score of a numeric scale. Default [1, 5].
     pub range: Option<[f64; 2]>,
-    /// Of a categorical scale: `{name, score, description}`, with scores in [0, 1].
+    /// Categories of a categorical scale: `{name, score, description}`, with scores in [0, 1].
     #[serde(default)]
     pub categories: Vec<CategorySpec>,
 }
 
+/// A category of a categorical scale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CategorySpec {
+    /// Name of the category.
     #[schemars(length(min = 1, max = 80))]
     pub name: String,
+    /// Score of the category.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub score: f64,
+    /// Description for the judge.
     pub description: Option<String>,
 }
 
@@ -225,48 +246,61 @@ pub enum ScoringKind {
     Boolean,
 }
 
+/// An example for the judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeExampleSpec {
+    /// The input of the example.
     pub input: Option<Value>,
+    /// The output to score.
     pub output: Value,
+    /// The expected output of the example.
     pub expected: Option<Value>,
-    /// As the judge should score it: on the scale, a category, or true and false; or an object of
-    /// them by criterion.
+    /// The correct score: a number on the scale, a category, or true or false; or an object of
+    /// these by criterion.
     pub score: Value,
+    /// The reason for the score.
     pub justification: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HumanGraderSpec {
+    /// Settings for grading by people.
     #[serde(default)]
     pub config: HumanGraderConfig,
+    /// Inverts the verdict: a wrong answer passes, and a correct one fails.
     #[serde(default)]
     pub negate: bool,
+    /// Weight under `combine: weighted`.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Records the grader's score under this name, as a metric that thresholds and composites may
-    /// use.
+    /// Name of a metric that records the grader's score, for thresholds and composite metrics.
     #[schemars(length(min = 1, max = 64))]
     pub metric: Option<String>,
-    /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
+    /// `true`: the verdict is shown but does not affect the outcome. Default false.
     #[serde(default)]
     pub informative: bool,
 }
 
+/// Settings for grading by people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HumanGraderConfig {
+    /// The interface for grading.
     pub interface: Option<HumanInterface>,
+    /// The number of people who grade, and their agreement.
     pub evaluators: Option<Evaluators>,
+    /// The scale for ratings.
     pub rating_scale: Option<RatingScale>,
-    /// Instructions, or the name of a rubric.
+    /// Instructions for the people who grade, or the name of a rubric.
     pub rubric: Option<String>,
+    /// Time limit in minutes for one rating.
     #[schemars(range(min = 0.001))]
     pub time_limit_minutes: Option<f64>,
     /// Hide metadata from the people who grade.
     pub blind_evaluation: Option<bool>,
+    /// Share of the scale from which the grade passes.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pass_threshold: Option<f64>,
 }
@@ -279,34 +313,47 @@ pub enum HumanInterface {
     Api,
 }
 
+/// The number of people who grade, and their agreement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluators {
+    /// Lowest number of people per output.
     #[schemars(range(min = 1))]
     pub min_required: Option<u32>,
+    /// Highest number of people per output.
     #[schemars(range(min = 1))]
     pub max_allowed: Option<u32>,
+    /// Lowest agreement between them.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub agreement_threshold: Option<f64>,
 }
 
+/// The scale for ratings by people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatingScale {
+    /// The type of the scale.
     #[serde(rename = "type")]
     pub kind: RatingKind,
+    /// Description for the people who grade.
     pub description: Option<String>,
+    /// Lowest and highest rating.
     pub range: Option<[i64; 2]>,
-    /// Words for points of the scale.
+    /// Labels for points of the scale.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// Criteria to rate.
     #[serde(default)]
     pub criteria: Vec<String>,
+    /// Options to choose from.
     #[serde(default)]
     pub options: Vec<RatingOption>,
+    /// Whether ranked items may be equal.
     pub tie_allowed: Option<bool>,
+    /// Lowest number of items to rank.
     #[schemars(range(min = 1))]
     pub min_items: Option<u32>,
+    /// Highest number of items to rank.
     #[schemars(range(min = 1))]
     pub max_items: Option<u32>,
 }
@@ -319,10 +366,14 @@ pub enum RatingKind {
     Ranking,
 }
 
+/// An option of the rating scale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatingOption {
+    /// The value of the option.
     pub value: Value,
+    /// The text of the option.
     pub label: String,
+    /// Description for the people who grade.
     pub description: Option<String>,
 }

@@ -1,10 +1,10 @@
 //! What people write: the source of every JSON Schema under `schemas/`.
 //!
-//! The types here say shapes, not semantics: a file that fits them may still be refused by a lint
-//! of `load`. Rules for these types, because numbers keep their digits (see `serde_json`'s
+//! The types here define shapes, not semantics: a lint of `load` may still refuse a file that fits
+//! them. Rules for these types, because numbers keep their digits (see `serde_json`'s
 //! `arbitrary_precision`): no untagged, internally tagged or flattened deserialisation by derive;
-//! [`tagged!`] writes the dispatch by hand. Other spellings of a key are told to the loader by
-//! `x-aliases` and never reach serde.
+//! [`tagged!`] writes the dispatch by hand. The loader reads other spellings of a key from
+//! `x-aliases`; they never reach serde.
 
 pub mod words;
 

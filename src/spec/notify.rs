@@ -1,4 +1,4 @@
-//! `notify:` of a suite: who gets a message about a gate.
+//! `notify:` of a suite: the channels that receive a message about a gate.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::tagged;
 
-/// A channel. It is used by runs with `reporting.notify_on_failure: true` and by phases with
-/// `notification: true`. What goes wrong with it is a warning and changes no gate.
+/// A notification channel. Runs with `reporting.notify_on_failure: true` and phases with
+/// `notification: true` use it. If sending fails, a warning is shown; the gate does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ChannelSpec {
-    /// A POST to an address, such as an incoming webhook of Slack.
+    /// A POST request to a URL, such as an incoming webhook of Slack.
     Webhook(WebhookSpec),
     /// A program that reads the message as JSON on stdin.
     Command(NotifyCommandSpec),
@@ -24,85 +24,86 @@ tagged!(ChannelSpec by "type" { Webhook = "webhook", Command = "command" });
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookSpec {
-    /// How warnings call it. Default: its type and its place in the list.
+    /// Its name in warnings. Default: its type and its position in the list.
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
-    /// The environment variable that holds the address. What it holds is shown nowhere.
+    /// The environment variable that contains the URL. Its value is never shown.
     #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub url_env: Option<String>,
-    /// The address, when it is no secret.
+    /// The URL, if it is not a secret.
     pub url: Option<String>,
-    /// When it is sent.
+    /// Which results are sent. Default `failure`.
     #[serde(default)]
     pub on: NotifyOn,
-    /// What is sent where `body` does not say, and how texts are escaped.
+    /// Format of the message, unless `body` is set, and escaping of texts.
     #[serde(default)]
     pub format: NotifyFormat,
-    /// What is sent in place of the format's own. Its texts are templates over `suite`, `phase`,
+    /// Message to send instead of the format's own. Its texts are templates over `suite`, `phase`,
     /// `decision`, `exit_code`, `reasons`, `failures`, `more_failures`, `metrics`, `run_id` and
-    /// `report`; one that is nothing but `{{ name }}` becomes the value itself.
+    /// `report`; a text that consists of a single `{{ name }}` becomes the value unchanged.
     #[serde(
         default,
         deserialize_with = "super::grader::present",
         skip_serializing_if = "Option::is_none"
     )]
     pub body: Option<Value>,
-    /// Further headers, as they are.
+    /// Additional HTTP headers, sent unchanged.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Further headers, each with the environment variable that holds its value.
+    /// Additional HTTP headers, each with the environment variable that contains its value.
     #[serde(default)]
     pub headers_env: BTreeMap<String, String>,
-    /// Seconds for one try, from the connection to the answer. Default 10.
+    /// Time limit in seconds for one try, from the connection to the answer. Default 10.
     #[schemars(range(min = 0.001, max = 300.0))]
     pub timeout_seconds: Option<f64>,
-    /// Seconds until there is a connection. Default 10.
+    /// Time limit in seconds for the connection. Default 10.
     #[schemars(range(min = 0.001, max = 300.0))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Further tries when there is no connection, or the answer is 429 or 5xx. Default 3.
+    /// Number of further tries if the connection fails or the answer is 429 or 5xx. Default 3.
     #[schemars(range(max = 10))]
     pub retries: Option<u32>,
-    /// A file of certificates in PEM that are trusted besides the system's, relative to this file.
+    /// A PEM file of certificates to trust in addition to the system's, relative to this file.
     pub ca_file: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyCommandSpec {
-    /// How warnings call it. Default: its type and its place in the list.
+    /// Its name in warnings. Default: its type and its position in the list.
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
-    /// Program and arguments; no shell reads them. It runs in the suite's folder with the
-    /// environment of `eval-harness`.
+    /// Program and arguments, run without a shell, in the suite's folder and with the environment
+    /// of `eval-harness`.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
-    /// When it is sent.
+    /// Which results are sent. Default `failure`.
     #[serde(default)]
     pub on: NotifyOn,
-    /// Seconds that it may take; then it is ended with all that it started. Default 30.
+    /// Time limit in seconds; then the command and all processes that it started are stopped.
+    /// Default 30.
     #[schemars(range(min = 0.001, max = 3600.0))]
     pub timeout_seconds: Option<f64>,
 }
 
-/// When a channel gets a message.
+/// Results that a channel receives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyOn {
-    /// Of everything that is not a pass.
+    /// All results except a pass.
     #[default]
     Failure,
-    /// Of passes, too.
+    /// All results, also a pass.
     Always,
 }
 
-/// What a webhook is sent.
+/// Format of a webhook's message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyFormat {
-    /// `{"text": ...}` in Slack's markup, which Mattermost, Rocket.Chat and Discord (`/slack`)
-    /// read, too.
+    /// `{"text": ...}` in Slack's markup, which Mattermost, Rocket.Chat and Discord (`/slack`) also
+    /// accept.
     #[default]
     Slack,
-    /// The message's fields, as they are.
+    /// The fields of the message as JSON.
     Json,
 }

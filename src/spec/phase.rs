@@ -14,8 +14,9 @@ use super::thresholds::Thresholds;
 #[serde(deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1))]
 pub struct PhaseFile {
+    /// The phase.
     pub phase: Option<PhaseSpec>,
-    /// Several phases; `--phase-id` says which is meant.
+    /// Several phases; select one with `--phase-id`.
     #[serde(default)]
     pub phases: Vec<PhaseSpec>,
 }
@@ -24,44 +25,51 @@ pub struct PhaseFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSpec {
-    /// What `{phase_id}` and `--phase-id` mean. Default: the name in lower case, with `-` for what
-    /// is no letter or digit.
+    /// Id for `{phase_id}` and `--phase-id`. Default: the name in lower case, with `-` for all
+    /// characters except letters and digits.
     pub id: Option<String>,
+    /// Name for reports.
     #[schemars(length(min = 1))]
     pub name: String,
+    /// Description for reports.
     pub description: Option<String>,
+    /// The steps, in order.
     #[schemars(length(min = 1))]
     pub steps: Vec<StepSpec>,
-    /// The git revision that the phase began at, for the summary of the implementation. `--base`
-    /// comes before it.
+    /// The git revision at which the phase began, for the summary of the implementation. `--base`
+    /// overrides it.
     pub base: Option<String>,
-    /// Where the phase report goes, relative to this file; `{phase_id}` is filled in. The JSON
-    /// report lies beside it. Default: `phases/phase-{phase_id}.md` in the results folder.
+    /// Path of the phase report, relative to this file; `{phase_id}` is replaced. The JSON report
+    /// is written next to it. Default: `phases/phase-{phase_id}.md` in the results folder.
     pub report_path: Option<String>,
-    /// Tell the channels of `notify:` when the phase does not pass. Default false.
+    /// Notify the channels of `notify:` if the phase does not pass. Default false.
     pub notification: Option<bool>,
     /// Copy the results of a phase that passed to `archive/<phase id>/` in the results folder.
     /// Default false.
     pub archive_results: Option<bool>,
 }
 
+/// A step of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
+    /// The type of the step.
     #[serde(rename = "type")]
     pub kind: StepType,
-    /// How reports call it. Default: its description, else its type.
+    /// Name for reports. Default: the description, otherwise the type.
     pub name: Option<String>,
+    /// Description for reports.
     pub description: Option<String>,
-    /// Program and arguments of a step that is not an eval; no shell reads them. A step without it
-    /// is reported as not checked.
+    /// Program and arguments of a step that is not an eval, run without a shell. A step without a
+    /// command is reported as not checked.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
-    /// The folder that the command runs in, relative to this file. Default: this file's folder.
+    /// Working folder of the command, relative to this file. Default: the folder of this file.
     pub dir: Option<String>,
-    /// Seconds that the command may take. Default 3600.
+    /// Time limit in seconds for the command. Default 3600.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
+    /// Settings of the step.
     pub config: Option<StepConfig>,
 }
 
@@ -70,7 +78,7 @@ pub struct StepSpec {
 pub enum StepType {
     /// Writes the code.
     Implement,
-    /// Runs tests, whose results are read.
+    /// Runs tests and reads their results.
     Test,
     /// Reviews the code.
     #[schemars(extend("x-tag-aliases" = ["review", "code_review"]))]
@@ -93,35 +101,38 @@ impl StepType {
     }
 }
 
+/// Settings of a step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepConfig {
-    /// A step that does not pass ends the phase. Default true.
+    /// Whether the phase ends if this step does not pass. Default true.
     pub blocking: Option<bool>,
-    /// Of a test step: globs of the JUnit files that its command writes, relative to the folder
-    /// that it runs in.
+    /// Test steps: globs of the JUnit files that the command writes, relative to its working
+    /// folder.
     #[serde(default)]
     pub junit: OneOrMany<String>,
-    /// Of an eval step: the suite, relative to this file.
+    /// Eval steps: the suite, relative to this file.
     pub suite: Option<String>,
-    /// The least share of evals that pass, as the threshold `pass_rate`.
+    /// Required share of passed evals, as the threshold `pass_rate`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub required_pass_rate: Option<f64>,
     /// Metrics to report, such as `pass@1`.
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// Demands beside those of the suite; they come before the suite's on the same metric.
+    /// Thresholds in addition to those of the suite; they override the suite's threshold on the
+    /// same metric.
     #[serde(default)]
     pub thresholds: Thresholds,
-    /// A set of thresholds in place of the suite's own.
+    /// The set of thresholds to use instead of the suite's own.
     pub preset: Option<String>,
+    /// Selection of the evals and cases to run.
     pub filters: Option<FilterSpec>,
     /// The target to use, by its name under `targets:` of the suite.
     pub target: Option<String>,
-    /// Samples of each case.
+    /// Number of samples per case.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
-    /// Variables of the suite.
+    /// Values for variables of the suite.
     #[serde(default)]
     pub vars: BTreeMap<String, Value>,
 }
@@ -130,45 +141,53 @@ pub struct StepConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerFile {
+    /// The suite to run, when to run it, and what to do afterwards.
     pub eval_trigger: TriggerSpec,
 }
 
+/// The suite to run, when to run it, and what to do afterwards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerSpec {
-    /// The moment, such as `after_tests_pass`; `--when` of another moment does nothing.
+    /// The moment to run the suite, such as `after_tests_pass`. With a different moment in
+    /// `--when`, nothing runs.
     #[schemars(length(min = 1))]
     pub when: String,
-    /// Relative to this file.
+    /// The suite, relative to this file.
     pub suite: String,
+    /// Selection of the evals and cases to run.
     pub filters: Option<FilterSpec>,
-    /// Demands beside those of the suite; they come before the suite's on the same metric.
+    /// Thresholds in addition to those of the suite; they override the suite's threshold on the
+    /// same metric.
     #[serde(default)]
     pub thresholds: Thresholds,
-    /// A set of thresholds in place of the suite's own.
+    /// The set of thresholds to use instead of the suite's own.
     pub preset: Option<String>,
     /// Metrics to report, such as `pass@1`.
     #[serde(default)]
     pub metrics: Vec<String>,
     /// The target to use, by its name under `targets:` of the suite.
     pub target: Option<String>,
-    /// Samples of each case.
+    /// Number of samples per case.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
-    /// Variables of the suite.
+    /// Values for variables of the suite.
     #[serde(default)]
     pub vars: BTreeMap<String, Value>,
+    /// Actions if the gate does not pass.
     pub on_failure: Option<OnFailure>,
+    /// Actions if the gate passes.
     pub on_success: Option<OnSuccess>,
 }
 
-/// Which evals and cases: of one kind any, of different kinds all must fit.
+/// Selection of evals and cases: of each key, any value must match; all keys must match.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilterSpec {
-    /// `capability`, `regression`, or categories of the authors'.
+    /// Categories: `capability`, `regression`, or custom ones.
     #[serde(default)]
     pub categories: Vec<String>,
+    /// Tags of evals or cases.
     #[serde(default)]
     pub tags: Vec<String>,
     /// Eval ids; `*` and `?` are wildcards.
@@ -177,24 +196,26 @@ pub struct FilterSpec {
     /// Case ids; `*` and `?` are wildcards.
     #[serde(default)]
     pub cases: Vec<String>,
+    /// Difficulty levels.
     #[serde(default)]
     pub difficulty: Vec<super::words::Difficulty>,
+    /// Criticality levels.
     #[serde(default)]
     pub criticality: Vec<super::words::Criticality>,
 }
 
-/// When the gate does not pass.
+/// Actions if the gate does not pass.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnFailure {
-    /// Default `block`.
+    /// Effect on the exit code. Default `block`.
     #[serde(default)]
     pub action: FailureAction,
-    /// Tell the channels of `notify:`. Default false.
+    /// Notify the channels of `notify:`. Default false.
     pub notification: Option<bool>,
-    /// Where the phase report goes, of gates that passed, too, relative to this file; `{phase_id}`
-    /// is filled in. The JSON report lies beside it. Default: `phases/phase-{phase_id}.md` in the
-    /// results folder.
+    /// Path of the phase report, also for gates that pass, relative to this file; `{phase_id}` is
+    /// replaced. The JSON report is written next to it. Default: `phases/phase-{phase_id}.md` in
+    /// the results folder.
     pub report_path: Option<String>,
 }
 
@@ -210,10 +231,11 @@ pub enum FailureAction {
     Continue,
 }
 
-/// When the gate passes.
+/// Actions if the gate passes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnSuccess {
+    /// The action.
     #[serde(default)]
     pub action: SuccessAction,
     /// Copy the results to `archive/<phase id>/` in the results folder. Default false.

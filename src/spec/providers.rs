@@ -1,4 +1,4 @@
-//! `providers:` of a suite: where models are, and how fast and how patiently they are asked.
+//! `providers:` of a suite: model APIs, with their rate limits, time limits and retries.
 
 use std::collections::BTreeMap;
 
@@ -6,90 +6,90 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The language that an API speaks.
+/// The format of an API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApiWord {
-    /// Chat completions, as OpenAI and every compatible server have them.
+    /// Chat completions, as in the API of OpenAI and compatible servers.
     Openai,
-    /// Messages, as Anthropic has them.
+    /// Messages, as in the API of Anthropic.
     Anthropic,
-    /// Any JSON API, described under `request`.
+    /// Any JSON API, described in `request`.
     Http,
 }
 
-/// A place where models are asked. `model: "NAME:MODEL"` of a target uses it; what the target says
-/// itself wins.
+/// A model API, used by `model: "NAME:MODEL"` of a target or judge, whose own settings override it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderSpec {
-    /// Default: `anthropic` for a provider of that name, `http` where `request` is written, else
-    /// `openai`.
+    /// Format of the API. Default: `anthropic` for a provider of that name, `http` if `request` is
+    /// set, otherwise `openai`.
     pub api: Option<ApiWord>,
-    /// Ends where the API's own path (`/chat/completions`, `/messages`) begins. `openai` and
-    /// `anthropic` have one.
+    /// Base URL, without the API's own path (`/chat/completions`, `/messages`). `openai` and
+    /// `anthropic` have a default.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a custom
+    /// The environment variable that contains the API key. Without it, no key is sent to a custom
     /// `base_url`.
     pub api_key_env: Option<String>,
-    /// Sent with every request.
+    /// HTTP headers to send with every request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Calls in flight at once, of all models of the provider together. Default:
-    /// `config.max_workers` where that is written, else 32.
+    /// Number of calls at once, for all models of the provider together. Default:
+    /// `config.max_workers` if it is set, otherwise 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
-    /// Of all models of the provider together.
+    /// Limit of requests per minute, for all models of the provider together.
     #[schemars(range(min = 1))]
     pub requests_per_minute: Option<u64>,
-    /// Input and output together, of all models of the provider.
+    /// Limit of input and output tokens per minute, for all models of the provider together.
     #[schemars(range(min = 1))]
     pub tokens_per_minute: Option<u64>,
-    /// Seconds for one try, from the connection to the last byte. Default: the eval's time limit.
+    /// Time limit in seconds for one try, from the connection to the last byte. Default: the eval's
+    /// time limit.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Seconds until there is a connection. Default 10.
+    /// Time limit in seconds for the connection. Default 10.
     #[schemars(range(min = 0.001, max = 3600.0))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Seconds until the answer begins. Default: as long as the whole try.
+    /// Time limit in seconds until the answer begins. Default: `timeout_seconds`.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub first_byte_timeout_seconds: Option<f64>,
-    /// Further tries of a call that got no usable answer. Default 4.
+    /// Number of further tries of a call without a usable answer. Default 4.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// A file of certificates in PEM that are trusted besides the system's, relative to this file.
+    /// A PEM file of certificates to trust in addition to the system's, relative to this file.
     pub ca_file: Option<String>,
-    /// `true` takes any certificate, and with it anybody for the server. Default false.
+    /// `true` accepts any certificate, so the identity of the server is not checked. Default false.
     pub insecure: Option<bool>,
-    /// Bytes of an answer that are read; a longer one is an error. Default 16 MiB.
+    /// Maximum size of an answer in bytes; a larger one is an error. Default 16 MiB.
     #[schemars(range(min = 1, max = 1073741824))]
     pub max_answer_bytes: Option<u64>,
-    /// How an API of kind `http` is asked and read.
+    /// Requests to an API with `api: http`, and their answers.
     pub request: Option<RequestSpec>,
 }
 
-/// How a custom JSON API is called and read. Texts of `body` and `path` may hold
+/// Requests to a custom JSON API, and their answers. Texts of `body` and `path` may contain
 /// `{{ prompt }}`, `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`,
-/// `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}` and `{{ json_schema }}`; one that
-/// is nothing else becomes the value itself.
+/// `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}` and `{{ json_schema }}`; a text
+/// that consists of a single one becomes the value unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSpec {
-    /// Default POST.
+    /// HTTP method. Default POST.
     pub method: Option<String>,
-    /// Put below `base_url`. Default: nothing is.
+    /// Path below `base_url`. Default: empty.
     pub path: Option<String>,
-    /// What is sent, as JSON.
+    /// Body of the request, sent as JSON.
     pub body: Value,
     /// JSONPath (RFC 9535) of the answer's text.
     #[schemars(length(min = 1))]
     pub answer: String,
-    /// JSONPath of the tokens of the question.
+    /// JSONPath of the number of input tokens.
     pub input_tokens: Option<String>,
-    /// JSONPath of the tokens of the answer.
+    /// JSONPath of the number of output tokens.
     pub output_tokens: Option<String>,
-    /// JSONPath of what an error says; an answer that has it is an error, whatever its status.
+    /// JSONPath of the error message; an answer that has one is an error, regardless of its status.
     pub error: Option<String>,
-    /// JSONPath of why the model ended: `stop`, `length`, `refused`, ...
+    /// JSONPath of the reason why the model stopped: `stop`, `length`, `refused`, ...
     pub finish: Option<String>,
 }

@@ -7,18 +7,24 @@ use serde_json::Value;
 /// One line of a recording: `case` and `output`, or `task_id` and `completion` (or `solution`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedLine {
+    /// Id of the case.
     pub case: Option<String>,
+    /// Id of the eval; required if several evals have a case with this id.
     pub eval: Option<String>,
-    /// From 0; without it, samples count in order of appearance.
+    /// Number of the sample, from 0. Default: the order in the file.
     pub sample: Option<u32>,
+    /// The output.
     pub output: Option<Value>,
-    /// A benchmark's task: a text or a number.
+    /// The task of a benchmark, instead of `case`: a text or a number.
     pub task_id: Option<Value>,
+    /// The output of a benchmark's task: a completion of the prompt.
     pub completion: Option<String>,
-    /// A whole program.
+    /// The output of a benchmark's task: a whole program.
     pub solution: Option<String>,
+    /// The model that produced the output.
     pub model: Option<String>,
+    /// Usage of the call: `input_tokens`, `output_tokens` and `cost_usd`.
     pub usage: Option<Value>,
-    /// The target said more than is kept here.
+    /// `true` if the recorded output is shorter than the target's.
     pub truncated: Option<bool>,
 }

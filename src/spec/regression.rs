@@ -1,4 +1,4 @@
-//! Regressions: a known-good output, how to get the present one, and how the two are compared.
+//! Regressions: a known-good output, how to produce the current one, and how the two are compared.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,33 +14,45 @@ use super::words::EvalType;
 use super::{OneOrMany, TargetSpec};
 use eval_match::SimilarityMetric;
 
-/// One regression with one case: an entry of a list, or what stands under `regression_eval:`.
+/// One regression with one case: an entry of a list, or the value of `regression_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegressionDefinition {
-    /// Unique in the suite; any text.
+    /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
     pub id: String,
+    /// Name for reports.
     pub name: Option<String>,
-    /// What behaviour this protects.
+    /// Description of the behaviour that the eval protects.
     pub description: Option<String>,
+    /// Category for reports and `--category`.
     pub category: Option<String>,
-    /// Version or commit at which the baseline was captured.
+    /// The version or commit of the captured program.
     pub baseline_version: Option<String>,
+    /// The known-good output, if it is not in a baseline file.
     pub baseline: Option<BaselineSpec>,
+    /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
     pub current: CurrentSpec,
+    /// Comparison of the current output with the baseline.
     pub comparison: Option<ComparisonSpec>,
+    /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
+    /// Several graders; `combine` sets how their verdicts are combined.
     #[serde(default)]
     pub graders: Vec<GraderRef>,
+    /// Combination of several verdicts. Default `all`.
     pub combine: Option<CombineSpec>,
+    /// Steps that extract the graded text from the output.
     #[serde(default)]
     pub extract: OneOrMany<ExtractSpec>,
+    /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,
+    /// Tags, criticality, weight and other metadata.
     #[serde(default)]
     pub metadata: DefinitionMetadata,
 }
@@ -49,22 +61,35 @@ pub struct RegressionDefinition {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegressionDocument {
+    /// Version of the format; ignored.
     pub schema_version: Option<String>,
+    /// The type of the eval.
     pub eval_type: Option<EvalType>,
+    /// Id, name, tags and other metadata of the eval.
     pub metadata: EvalMetadata,
+    /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,
+    /// The version or commit of the captured program.
     pub baseline_version: Option<String>,
+    /// The known-good output, if it is not in a baseline file.
     pub baseline: Option<BaselineSpec>,
+    /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
     pub current: CurrentSpec,
+    /// Comparison of the current output with the baseline.
     pub comparison: Option<ComparisonSpec>,
+    /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
+    /// Several graders; `combine` sets how their verdicts are combined.
     #[serde(default)]
     pub graders: Vec<GraderRef>,
+    /// Combination of several verdicts. Default `all`.
     pub combine: Option<CombineSpec>,
+    /// Steps that extract the graded text from the output.
     #[serde(default)]
     pub extract: OneOrMany<ExtractSpec>,
+    /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
 }
@@ -73,7 +98,7 @@ pub struct RegressionDocument {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
-    /// Texts such as `{{any_uuid}}` are matchers.
+    /// The known-good output. Texts such as `{{any_uuid}}` are matchers.
     #[serde(
         default,
         deserialize_with = "present",
@@ -81,21 +106,23 @@ pub struct BaselineSpec {
     )]
     #[schemars(extend("x-aliases" = ["response"]))]
     pub output: Option<Value>,
-    /// RFC 3339.
+    /// Time of the capture (RFC 3339).
     pub captured_at: Option<String>,
-    /// Another place for `baseline_version`.
+    /// Same as `baseline_version`.
     pub version: Option<String>,
+    /// The environment of the capture.
     pub environment: Option<BTreeMap<String, Value>>,
 }
 
-/// How the present output is got.
+/// The input, and the target that produces the current output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CurrentSpec {
-    /// A typed input, an HTTP request (`method`, `endpoint`), a text, or any data.
+    /// The input: a typed input, an HTTP request (`method`, `endpoint`), a text, or any data.
     pub input: RegressionInput,
-    /// What produces the output, in place of the suite's target.
+    /// The target that produces the output, instead of the suite's target.
     pub execution: Option<TargetSpec>,
+    /// Comparison of the current output with the baseline.
     pub comparison: Option<ComparisonSpec>,
 }
 
@@ -126,23 +153,25 @@ impl JsonSchema for RegressionInput {
     }
 }
 
-/// How the present output is compared with the baseline.
+/// Comparison of the current output with the baseline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonSpec {
+    /// The type of comparison.
     #[serde(rename = "type")]
     pub kind: ComparisonType,
+    /// Allowed deviation from the baseline.
     pub tolerance: Option<ComparisonTolerance>,
-    /// Paths that are left out; they may be absent.
+    /// Paths to ignore; they may be absent.
     #[serde(default)]
     pub ignore_fields: Vec<String>,
-    /// Paths that must exist and may hold anything.
+    /// Paths that must exist, with any value.
     #[serde(default)]
     pub ignore_values: Vec<String>,
     /// Paths that must exist.
     #[serde(default)]
     pub require_keys: Vec<String>,
-    /// Another place for the same settings.
+    /// Same settings as here and in `tolerance`.
     pub options: Option<ComparisonOptions>,
 }
 
@@ -151,37 +180,44 @@ pub struct ComparisonSpec {
 pub enum ComparisonType {
     /// Equal texts, or equal values.
     Exact,
-    /// Texts are alike enough, by a measure of likeness; the rest is equal. A model as `grader`
-    /// judges instead.
+    /// Texts are similar enough, by a similarity metric; other values are equal. With a model as
+    /// `grader`, the model judges instead.
     Semantic,
-    /// Numbers within tolerances; the rest is left out.
+    /// Numbers are within tolerances; other values are ignored.
     Numeric,
     /// Same structure, with matchers and ignored paths.
     #[default]
     Structural,
 }
 
+/// Options of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonOptions {
+    /// Paths to ignore; they may be absent.
     #[serde(default)]
     pub ignore_fields: Vec<String>,
+    /// Paths that must exist, with any value.
     #[serde(default)]
     pub ignore_values: Vec<String>,
+    /// Paths that must exist.
     #[serde(default)]
     pub require_keys: Vec<String>,
+    /// Ignore fields that the baseline does not have.
     pub allow_additional_fields: Option<bool>,
+    /// Accept arrays in any order.
     pub allow_field_reordering: Option<bool>,
+    /// `true` forbids additional fields and reordered arrays.
     pub strict: Option<bool>,
 }
 
-/// Allowed deviation from the baseline: two switches, how likeness is measured, and tolerances of
+/// Allowed deviation from the baseline: two switches, the similarity metric, and tolerances of
 /// numbers by path.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparisonTolerance {
     pub allow_additional_fields: Option<bool>,
     pub allow_field_reordering: Option<bool>,
-    /// For `semantic`; the least likeness stands in `by_path`, under `similarity` or `threshold`.
+    /// For `semantic`; the required similarity is in `by_path`, under `similarity` or `threshold`.
     pub metric: Option<SimilarityMetric>,
     pub by_path: BTreeMap<String, ToleranceSpec>,
 }
@@ -245,13 +281,13 @@ impl JsonSchema for ComparisonTolerance {
         json_schema!({
             "type": "object",
             "properties": {
-                (ADDITIONAL): { "type": "boolean", "description": "Fields that the baseline lacks are no difference. Default true." },
-                (REORDERING): { "type": "boolean", "description": "Arrays may come in any order. Default false." },
+                (ADDITIONAL): { "type": "boolean", "description": "Ignore fields that the baseline does not have. Default true." },
+                (REORDERING): { "type": "boolean", "description": "Accept arrays in any order. Default false." },
                 (METRIC): { "if": { "type": "string" }, "then": metric, "else": number,
-                    "description": "For `semantic`: how likeness is measured. Default token_f1. The least likeness is `similarity`, default 0.8." }
+                    "description": "For `semantic`: the similarity metric. Default token_f1. `similarity` is the required similarity, default 0.8." }
             },
             "additionalProperties": by_path,
-            "description": "Two switches, how likeness is measured, and tolerances of numbers by path."
+            "description": "Allowed deviation from the baseline: two switches, the similarity metric, and tolerances of numbers by path."
         })
     }
 }

@@ -1,39 +1,39 @@
-//! What a suite demands of the sandbox.
+//! Requirements of a suite for the sandbox.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the sandbox must give, and what programs in it may use and see.
+/// Required isolation of the sandbox, and limits and files of the programs in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxSpec {
-    /// The weakest isolation that is accepted: where a machine gives less, nothing runs (exit code
-    /// 2), also with `--allow-unsandboxed`. Default `landlock`, with which `--allow-unsandboxed`
-    /// may do without.
+    /// Weakest accepted isolation. If the machine supports only weaker isolation, nothing runs
+    /// (exit code 2), even with `--allow-unsandboxed`. Without this setting, `landlock` is required
+    /// unless `--allow-unsandboxed` is given.
     pub minimum: Option<MinimumTier>,
-    /// The weakest ground that a verdict over code may rest on: a test that needs a weaker one is
-    /// errored and never passes. Default `in_process`.
+    /// Weakest accepted trust level of verdicts on code: a test with a weaker one is errored and
+    /// never passes. Default `in_process`.
     pub trust: Option<MinimumTrust>,
-    /// The Python that runs code: a path relative to this file (of a virtualenv, say), or a name in
-    /// PATH. Default `python3`.
+    /// The Python interpreter that runs code: a path relative to this file (such as that of a
+    /// virtualenv), or a name in PATH. Default `python3`.
     pub python: Option<String>,
-    /// Further folders that programs may read, relative to this file; outside the project only what
-    /// `allow_paths` names.
+    /// Additional folders that programs may read, relative to this file; outside the project, only
+    /// those in `allow_paths`.
     #[serde(default)]
     pub readable: Vec<String>,
-    /// Megabytes of memory for each program whose grader does not say. Default 256.
+    /// Memory limit in megabytes for each program, unless the grader sets it. Default 256.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
-    /// Seconds for each program whose grader does not say. Default 10.
+    /// Time limit in seconds for each program, unless the grader sets it. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Megabytes that what one call returns may take, where the grader does not say. Default 16 for
-    /// `function_output`, 128 for tests.
+    /// Limit in megabytes for the return value of one call, unless the grader sets it. Default 16
+    /// for `function_output`, 128 for tests.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
 }
 
-/// Ways of isolating programs, strongest first.
+/// Isolation of programs, strongest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -41,16 +41,16 @@ pub struct SandboxSpec {
 pub enum MinimumTier {
     /// User namespaces.
     Userns,
-    /// Namespaces made by root.
+    /// Namespaces created by root.
     Rootns,
-    /// Landlock and seccomp on the file system as it is.
+    /// Landlock and seccomp on the real file system.
     Landlock,
-    /// No isolation; it still takes `--allow-unsandboxed`.
+    /// No isolation; it still requires `--allow-unsandboxed`.
     None,
 }
 
 impl MinimumTier {
-    /// The word after `minimum:`.
+    /// The value of `minimum:`.
     pub fn name(self) -> &'static str {
         match self {
             MinimumTier::Userns => "userns",
@@ -61,7 +61,7 @@ impl MinimumTier {
     }
 }
 
-/// What verdicts may rest on, the most reliable first.
+/// Trust levels of verdicts on code, the most reliable first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -71,12 +71,12 @@ pub enum MinimumTrust {
     Harness,
     /// Tests run in a process that never loads the code.
     Split,
-    /// Tests may share an interpreter with the code, which could forge the verdict.
+    /// Tests may share an interpreter with the code, which can then forge the verdict.
     InProcess,
 }
 
 impl MinimumTrust {
-    /// The word after `trust:`.
+    /// The value of `trust:`.
     pub fn name(self) -> &'static str {
         match self {
             MinimumTrust::Harness => "harness",

@@ -1,4 +1,4 @@
-//! Score baselines: what a whole run came to, accepted and kept in git.
+//! Score baselines: the results of a whole run, accepted and kept in git.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -11,146 +11,162 @@ use serde_json::Value;
 
 use super::words::{Criticality, Difficulty, EvalType, Outcome};
 
-/// The version of the format of score baselines; a reader refuses a higher one.
+/// The format version of score baselines; readers refuse higher versions.
 pub const SCORES_VERSION: u32 = 1;
 
-/// What the cases and metrics of a suite came to against one target:
+/// Results of the cases and metrics of a suite for one target:
 /// `baselines/scores/<suite>.<target>.json` once accepted, `<suite>.<target>.pending.json` before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreBaselineFile {
     /// The version of this format: 1.
     pub format_version: u32,
-    /// The suite's name.
+    /// The name of the suite.
     pub suite: String,
+    /// The suite's `version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_version: Option<String>,
+    /// The target of the run.
     pub target: ScoredTarget,
-    /// When the run began. RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     pub captured_at: String,
-    /// The run that this was taken from.
+    /// The captured run.
     pub run_id: String,
-    /// The commit that was checked out.
+    /// The commit that was checked out during the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// True when the checkout held changes that no commit has.
+    /// True if tracked files had uncommitted changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dirty: bool,
+    /// The eval-harness version of the run.
     pub harness_version: String,
+    /// The environment of the run, such as the operating system and the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, Value>,
-    /// The k of pass@k and pass^k that were reported.
+    /// The reported k of pass@k and pass^k.
     pub ks: Vec<u32>,
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// Only in pending files: the fingerprint (hex) of the accepted file that was there at capture,
-    /// or `none`.
+    /// Pending files only: fingerprint (hex) of the file that was accepted at the time of the
+    /// capture, or `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// By name, those that have a value.
+    /// Metrics that have a value, by name.
     #[serde(deserialize_with = "once")]
     pub metrics: BTreeMap<String, ScoredMetric>,
-    /// By id. All of them passed or failed, and so did their cases.
+    /// Evals by id. All evals and cases passed or failed.
     #[serde(with = "by_id")]
     #[schemars(with = "BTreeMap<String, EvalRecord>")]
     pub evals: Vec<EvalRecord>,
 }
 
+/// The target of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoredTarget {
-    /// The name under `targets:`, or the kind of a lone `target:`.
+    /// The target's name under `targets:`, or the type of a single `target:`.
     pub name: String,
-    /// The word after `type:`, such as `model`.
+    /// The target's type, such as `model`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A fingerprint (hex) of its settings; absent for recorded outputs, and in files of earlier
-    /// versions.
+    /// Fingerprint (hex) of the target's settings; absent for recorded outputs and in files of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
 
+/// The value of a metric in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoredMetric {
+    /// The value.
     pub value: f64,
     /// Lower and upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci: Option<[f64; 2]>,
-    /// Cases (of latencies and costs: samples) that entered it.
+    /// Number of cases (for latencies and costs: samples) in the metric.
     pub n_cases: usize,
 }
 
-/// How an eval of a run ended.
+/// The result of an eval in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalRecord {
     #[serde(skip)]
     pub id: String,
+    /// Outcome of the eval.
     pub outcome: Outcome,
-    /// Mean score of its graded cases, in [0, 1].
+    /// Mean score of the graded cases, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// How much it counts in weighted metrics; absent in files that do not say it.
+    /// Weight in weighted metrics; absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// The score at which the eval passes though cases failed, if there is one.
+    /// Mean score from which the eval passes even if cases failed, if it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_threshold: Option<f64>,
-    /// What comparisons group by; absent in files that do not say it, as all of these.
+    /// Type, for groups in comparisons; like the other groups, absent in files of earlier versions.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<EvalType>,
+    /// Category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
+    /// Tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Difficulty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difficulty: Option<Difficulty>,
+    /// Criticality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criticality: Option<Criticality>,
-    /// By id.
+    /// Cases by id.
     #[serde(with = "by_id")]
     #[schemars(with = "BTreeMap<String, CaseRecord>")]
     pub cases: Vec<CaseRecord>,
 }
 
-/// How a case of a run ended: of `n` samples whose first attempt was graded, `c` passed at it.
+/// The result of a case in a run: of `n` samples whose first attempt was graded, `c` passed at the
+/// first attempt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseRecord {
     #[serde(skip)]
     pub id: String,
+    /// Number of samples whose first attempt was graded.
     pub n: u32,
+    /// Number of samples that passed at the first attempt.
     pub c: u32,
-    /// Absent when no sample of it was planned.
+    /// Outcome of the case; absent if no sample was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// Mean score of its graded samples, in [0, 1].
+    /// Mean score of the graded samples, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass:
-    /// outcomes of one case are compared only when it is the same. Absent in files that do not say
-    /// it.
+    /// Short fingerprint (hex) of the input, the grading and the share of samples that must pass:
+    /// outcomes of a case are compared only if it is equal. Absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The same part by part; absent in files of earlier versions.
+    /// Fingerprints of the parts of the case; absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<CaseContent>,
-    /// Its planned samples, when some of them have a first attempt without a grade; see
-    /// [`CaseRecord::planned`].
+    /// Number of planned samples, if the first attempt of some has no grade; otherwise `n` is the
+    /// number.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
-    /// The case's own tags, without those of its eval.
+    /// Tags of the case, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Samples that have no grade in the end.
+    /// Number of samples without a grade after the last attempt.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ungraded: u32,
-    /// Means over the samples that tell: milliseconds, tokens in and out together, US dollars.
+    /// Mean latency in milliseconds, over the samples that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
+    /// Mean number of input and output tokens, over the samples that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
+    /// Mean cost in US dollars, over the samples that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Means of the numbers that graders measured, by name.
@@ -159,7 +175,7 @@ pub struct CaseRecord {
 }
 
 impl CaseRecord {
-    /// Its planned samples.
+    /// Number of planned samples.
     pub fn planned(&self) -> u32 {
         self.samples.max(self.n)
     }
@@ -169,24 +185,25 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// What a case is, part by part: what is asked may change from run to run, the task may not.
+/// Fingerprints of the parts of a case. The input may change from run to run; the task may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseContent {
-    /// Over everything that the target is given.
+    /// Fingerprint of the whole input of the target.
     pub input: ShortPrint,
-    /// Over the data that the input is made of: the dataset's row, the input's context, a request
-    /// or a free-form input.
+    /// Fingerprint of the data in the input: the dataset's row, the input's context, a request or a
+    /// free-form input.
     pub data: ShortPrint,
-    /// Over the grading, with the expectation, and the share of samples that must pass.
+    /// Fingerprint of the grading, with the expected output and the share of samples that must
+    /// pass.
     pub grading: ShortPrint,
-    /// Over the case's own target; absent when the suite's is called.
+    /// Fingerprint of the case's own target; absent if the suite's target is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<ShortPrint>,
 }
 
 impl CaseContent {
-    /// True when outcomes of both are outcomes of the same task, however it was asked for.
+    /// True if outcomes of both are outcomes of the same task, also with different inputs.
     pub fn is_task_of(&self, other: &CaseContent) -> bool {
         (self.data, self.grading) == (other.data, other.grading)
     }
@@ -264,8 +281,8 @@ fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(entries(from)?.into_iter().collect())
 }
 
-/// The entries of an object in which no key stands twice: a merge that kept the lines of both sides
-/// must not be read as one of them.
+/// The entries of an object without duplicate keys: a merge that kept the lines of both sides must
+/// not be read as one of them.
 fn entries<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Vec<(String, T)>, D::Error> {
@@ -282,9 +299,7 @@ fn entries<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
             let (mut entries, mut keys) = (Vec::new(), HashSet::new());
             while let Some((key, value)) = map.next_entry::<String, T>()? {
                 if !keys.insert(key.clone()) {
-                    return Err(A::Error::custom(format!(
-                        "the key `{key}` stands here twice"
-                    )));
+                    return Err(A::Error::custom(format!("duplicate key `{key}`")));
                 }
                 entries.push((key, value));
             }

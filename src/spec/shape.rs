@@ -1,4 +1,4 @@
-//! The shapes that an eval file may have, and how they are told apart.
+//! The shapes that an eval file may have, and how they are distinguished.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use super::OneOrMany;
 use super::eval::{CapabilityDefinition, EvalFile};
 use super::regression::{RegressionDefinition, RegressionDocument};
 
-/// An entry of a list of definitions: a regression when it has a `baseline` or a `current`, else a
-/// capability.
+/// An entry of a list of definitions: a regression if it has a `baseline` or a `current`, otherwise
+/// a capability.
 struct EvalDefinition;
 
 impl JsonSchema for EvalDefinition {
@@ -33,8 +33,8 @@ impl JsonSchema for EvalDefinition {
     }
 }
 
-/// An eval file, or an inline eval of a suite, in any of the shapes that it may have. Its parts are
-/// read once they are brought to one shape, see `load::evals`.
+/// An eval file, or an inline eval of a suite, in any of its shapes. Its parts are read after
+/// conversion to one shape, see `load::evals`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalShape(pub Value);
 

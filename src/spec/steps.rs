@@ -1,4 +1,4 @@
-//! What stands before and after graders: extraction, and how verdicts combine.
+//! Steps before and after graders: extraction, and the combination of verdicts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::grader::RegexFlag;
 use super::words::{JsonMode, Which};
 
-/// How several verdicts become one.
+/// Combination of several verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CombineSpec {
     Word(CombineWord),
@@ -22,7 +22,7 @@ pub enum CombineWord {
     Weighted,
 }
 
-/// One step from the target's output to what is graded: a word (`trim`, `json`, `code`) or an
+/// A step that extracts the graded text from the output: a word (`trim`, `json`, `code`) or an
 /// object with one key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExtractSpec {
@@ -33,11 +33,11 @@ pub enum ExtractSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtractWord {
-    /// White space at both ends.
+    /// Removes whitespace at both ends.
     Trim,
-    /// The last fenced code block.
+    /// Extracts the last fenced code block.
     Code,
-    /// The output's JSON: whole, fenced or embedded.
+    /// Extracts the output's JSON: whole, fenced or embedded.
     Json,
 }
 
@@ -48,28 +48,35 @@ pub enum ExtractStep {
     Code(ExtractCode),
     Json(JsonMode),
     Regex(ExtractRegex),
-    /// A JSON path (RFC 9535) into the output's JSON.
+    /// A JSONPath (RFC 9535) into the output's JSON.
     JsonPath(String),
     /// The text after the last occurrence of this marker.
     AfterLast(String),
 }
 
+/// Extraction of a fenced code block.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtractCode {
+    /// Language of the code fence. Default: any.
     pub language: Option<String>,
+    /// The block to extract if there are several.
     #[serde(default)]
     pub which: Which,
 }
 
+/// Extraction by a regular expression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtractRegex {
+    /// The pattern to search for.
     pub pattern: String,
+    /// Flags of the pattern.
     #[serde(default)]
     pub flags: Vec<RegexFlag>,
-    /// A group's name or number; default the first group, or the whole match when there is none.
+    /// Name or number of the group. Default: the first group, or the whole match if there is none.
     pub group: Option<String>,
+    /// The match to extract if there are several.
     #[serde(default)]
     pub which: Which,
 }

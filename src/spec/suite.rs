@@ -20,6 +20,7 @@ use super::{ChannelSpec, OneOrMany, ProviderSpec, RefOr, SkillSpec, SuiteCache, 
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteFile {
+    /// The suite.
     pub eval_suite: SuiteSpec,
 }
 
@@ -27,10 +28,14 @@ pub struct SuiteFile {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteSpec {
+    /// Name of the suite.
     #[schemars(length(min = 1))]
     pub name: String,
+    /// Version of the suite, for reports.
     pub version: Option<String>,
+    /// Description for reports.
     pub description: Option<String>,
+    /// Settings for running the suite.
     #[serde(default)]
     pub config: SuiteConfig,
     /// References (`$ref: path`, a glob, or `path#eval-id`) and evals written inline.
@@ -38,18 +43,17 @@ pub struct SuiteSpec {
     pub evals: Vec<RefOr<EvalShape>>,
     /// The system under test.
     pub target: Option<TargetSpec>,
-    /// Named targets, chosen with `--target`; without a choice the first by name `default`, or the
-    /// only one.
+    /// Named targets, selected with `--target`. Default: the target named `default`, or the only
+    /// one.
     #[serde(default)]
     pub targets: BTreeMap<String, TargetSpec>,
-    /// Where models are asked, by the name that stands before the colon of `model: "NAME:MODEL"`.
-    /// `openai` and `anthropic` are there without it.
+    /// Model APIs, by the name before the colon in `model: "NAME:MODEL"`. `openai` and `anthropic`
+    /// are built in.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderSpec>,
-    /// How skills are run: what `execution: {type: skill}` of an eval leaves out is taken from
-    /// here.
+    /// How skills are run: defaults for `execution: {type: skill}` of evals.
     pub skill: Option<SkillSpec>,
-    /// Variables of templates.
+    /// Variables for templates.
     #[serde(default)]
     pub vars: BTreeMap<String, Value>,
     /// Environment variables that templates may read as `env.NAME`.
@@ -57,44 +61,45 @@ pub struct SuiteSpec {
     pub env: Vec<String>,
     /// Named graders, defaults and rubrics.
     pub graders: Option<SuiteGraders>,
-    /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file
-    /// of them.
+    /// Languages that graders may use in `executor:` in addition to the built-in ones; `$ref` to a
+    /// file of them.
     pub executors: Option<SuiteExecutors>,
-    /// What models cost, by `provider:model`; `$ref` to a file of prices. Default: `prices.yaml` in
-    /// the folder `config/` beside this file, or beside this file.
+    /// Prices of models, by `provider:model`; `$ref` to a file of prices. Default:
+    /// `config/prices.yaml` or `prices.yaml` next to this file.
     pub prices: Option<SuitePrices>,
-    /// What the sandbox that runs code must give.
+    /// Requirements for the sandbox that runs code.
     pub sandbox: Option<SandboxSpec>,
-    /// Demands on metrics; `$ref` to a file of presets and thresholds.
+    /// Required values of metrics; `$ref` to a file of presets and thresholds.
     pub thresholds: Option<RefOr<Thresholds>>,
-    /// Presets that `--preset` knows besides the built-in ones.
+    /// Presets for `--preset`, in addition to the built-in ones.
     #[serde(default)]
     pub presets: BTreeMap<String, Thresholds>,
-    /// The set of thresholds that holds unless `--preset` says another.
+    /// The set of thresholds to use; `--preset` overrides it.
     pub preset: Option<String>,
-    /// Metrics that are computed from others, by name.
+    /// Metrics computed from other metrics, by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, MetricSpec>,
-    /// Failed regression evals that the gate forgives (never critical ones).
+    /// Number of regression evals that may fail without failing the gate (critical ones never may).
     pub max_regressions: Option<u32>,
-    /// The folder of baselines, relative to this file, or the folder and more. Default `baselines/`
-    /// in the project root.
+    /// The folder of the baselines, relative to this file, or an object with the folder and other
+    /// settings. Default `baselines/` in the project root.
     pub baselines: Option<SuiteBaselines>,
-    /// Folders outside the project that `$ref` and file inputs may reach.
+    /// Folders outside the project that `$ref` and file inputs may read.
     #[serde(default)]
     pub allow_paths: Vec<String>,
-    /// Who gets a message about a gate: webhooks and commands.
+    /// Channels that receive a message about a gate: webhooks and commands.
     #[serde(default)]
     pub notify: Vec<ChannelSpec>,
+    /// Reports and notifications.
     #[serde(default)]
     pub reporting: ReportingSpec,
 }
 
-/// A metric of the suite's own.
+/// A metric computed from other metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetricSpec {
-    /// The weighted mean of these, each brought to 0 (bad) to 1 (good).
+    /// Parts of the metric: it is their weighted mean, each scaled to 0 (bad) to 1 (good).
     #[schemars(length(min = 1, max = 64))]
     pub composite: Vec<ComponentSpec>,
 }
@@ -105,71 +110,74 @@ pub struct MetricSpec {
 pub struct ComponentSpec {
     /// A built-in metric, or one that a grader measures.
     pub metric: String,
-    /// Its share of the whole, relative to the other weights. Default 1.
+    /// Weight of the part, relative to the other parts. Default 1.
     #[schemars(range(min = 0.0, max = 1000000.0))]
     pub weight: Option<f64>,
-    /// `true` for what is better when it is lower: 1 - its value in the range. Default false.
+    /// `true` for metrics of which lower values are better: the part is 1 minus the scaled value.
+    /// Default false.
     #[serde(default)]
     pub invert: bool,
-    /// The values that count 0 and 1; beyond them nothing is gained or lost. Default `[0, 1]`;
-    /// metrics that are no shares need one.
+    /// The values that score 0 and 1; values outside score 0 or 1. Default `[0, 1]`; required for
+    /// metrics that are not shares.
     pub range: Option<[f64; 2]>,
 }
 
+/// Settings for running a suite.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteConfig {
-    /// `false`: samples run one after the other. Default true.
+    /// `false` runs samples one after the other. Default true.
     pub parallel_execution: Option<bool>,
-    /// Samples in flight at once. Default: the number of cores.
+    /// Number of samples to run at once. Default: the number of cores.
     #[schemars(range(min = 1, max = 4096))]
     pub max_workers: Option<usize>,
-    /// Seconds for the whole run.
+    /// Time limit in seconds for the whole run.
     #[schemars(range(min = 0.001, max = 31536000.0))]
     pub timeout_global: Option<f64>,
-    /// Seconds for one grader that looks at an output, and for `extract`; beyond them the sample is
-    /// errored. Default 10.
+    /// Time limit in seconds for one grader that runs no program, and for `extract`; a sample that
+    /// exceeds it is errored. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub grade_timeout_seconds: Option<f64>,
-    /// Try failed samples again. Default false.
+    /// Retry failed samples. Default false.
     pub retry_failed: Option<bool>,
-    /// How often. Default 1 when `retry_failed` is true.
+    /// Number of retries. Default 1 if `retry_failed` is true.
     #[schemars(range(max = 100))]
     pub retry_count: Option<u32>,
-    /// Independent samples of each case.
+    /// Number of independent samples per case.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
     /// The k of pass@k and pass^k to report.
     #[serde(default)]
     pub k: OneOrMany<u32>,
-    /// What intervals speak about: `these_cases` (more samples of the same cases), `similar_cases`
-    /// (cases like these in these evals, the default) or `similar_evals` (evals like these; at
+    /// Scope of the intervals: `these_cases` (more samples of the same cases), `similar_cases`
+    /// (similar cases in these evals, the default) or `similar_evals` (similar evals; requires at
     /// least 5).
     pub intervals: Option<IntervalScope>,
     /// Seed of the resampling. Default 0.
     pub seed: Option<u64>,
-    /// Seconds for one call of the target, where the eval does not say. Default 60.
+    /// Time limit in seconds for one call of the target, unless the eval sets it. Default 60.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Whether answers of models are kept and used again: `use` (the default), `refresh`, `off` or
-    /// `only`; or the mode and the folder.
+    /// Cache for model answers: `use` (the default), `refresh`, `off` or `only`; or the mode and
+    /// the folder.
     pub cache: Option<SuiteCache>,
-    /// What the run may spend on models; beyond it nothing more is asked, and what is left is
-    /// skipped.
+    /// Spending limit for models; when it is reached, no model is called, and the remaining samples
+    /// are skipped.
     pub budget: Option<BudgetSpec>,
 }
 
+/// Reports and notifications.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportingSpec {
-    /// Default `json` and `markdown`.
+    /// Formats of the reports. Default `json` and `markdown`.
     pub format: Option<OneOrMany<ReportFormat>>,
-    /// Relative to this file. Default `results/` in the project root.
+    /// The results folder, relative to this file. Default `results/` in the project root.
     pub output_dir: Option<String>,
-    /// `false` leaves inputs, outputs, grades and samples out of the JSON and the HTML report.
-    /// Default true.
+    /// `false` omits inputs, outputs, grades and samples from the JSON and HTML reports. Default
+    /// true.
     pub include_details: Option<bool>,
-    /// Tell the channels of `notify:` of a run whose gate does not pass (those with `on: always` of
-    /// every run), and ring the terminal's bell.
+    /// Notify the channels of `notify:` of runs whose gate does not pass (with `on: always`, of
+    /// every run), and ring the terminal's bell. Default false.
     pub notify_on_failure: Option<bool>,
 }

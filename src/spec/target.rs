@@ -16,11 +16,11 @@ use super::{OneOrMany, tagged};
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TargetSpec {
-    /// Outputs recorded earlier, one JSON object a line.
+    /// Outputs recorded earlier, as JSON lines.
     Recorded(RecordedSpec),
     /// A program that reads the prompt on stdin and answers on stdout.
     Command(CommandSpec),
-    /// Answers with the prompt itself: for trying graders.
+    /// Answers with the prompt itself, to try graders.
     Echo(EchoSpec),
     /// A model behind an API.
     Model(ModelSpec),
@@ -39,34 +39,34 @@ tagged!(TargetSpec by "type" {
 pub struct RecordedSpec {
     /// A file of JSON lines, relative to this file.
     pub path: String,
-    /// `separate` takes off the reasoning with which a text opens. Default `keep`.
+    /// `separate` removes the reasoning at the beginning of a text from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
-    /// Program and arguments, each a template; `{{ input_file }}` is the path of an `input.json`
+    /// Program and arguments; each is a template. `{{ input_file }}` is the path of an `input.json`
     /// with the whole input.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
-    /// Seconds for one call.
+    /// Time limit in seconds for one call.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Environment variables that the program sees besides PATH.
+    /// Environment variables to pass to the program, in addition to PATH.
     #[serde(default)]
     pub env: Vec<String>,
-    /// What a non-zero exit code means.
+    /// Meaning of a non-zero exit code.
     #[serde(default)]
     pub on_error: OnError,
-    /// How stdout is read.
+    /// Format of stdout.
     #[serde(default)]
     pub output: OutputFormat,
-    /// `true` runs it inside the sandbox: it sees this file's folder read-only, a private `/tmp`,
-    /// and no network. Default false.
+    /// `true` runs the program in the sandbox: it sees this file's folder read-only, a private
+    /// `/tmp`, and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
-    /// `separate` takes off the reasoning with which stdout opens. Default `keep`.
+    /// `separate` removes the reasoning at the beginning of stdout from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
 }
 
@@ -74,124 +74,129 @@ pub struct CommandSpec {
 #[serde(deny_unknown_fields)]
 pub struct EchoSpec {}
 
-/// A model behind an API. As an eval's `execution` it may leave `model` out, and is then the
-/// suite's model target with what is written here on top.
+/// A model behind an API. As an eval's `execution` it may omit `model`; it is then the suite's
+/// model target with these settings on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
-    /// `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`: a provider of the suite's `providers:`, or
-    /// `openai`, `anthropic`. Names that begin with `claude-`, `gpt-`, `chatgpt-` or `o1` find
-    /// theirs; with a `base_url` any name is asked as OpenAI's are.
+    /// `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`. The provider is one of the suite's
+    /// `providers:`, `openai` or `anthropic`. It may be omitted if the name begins with `claude-`,
+    /// `gpt-`, `chatgpt-` or `o1`, and with a `base_url`, which is then called as OpenAI's API.
     #[schemars(length(min = 1))]
     pub model: Option<String>,
-    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`,
-    /// `/messages`) begins.
+    /// Base URL, instead of the provider's, without the API's own path (`/chat/completions`,
+    /// `/messages`).
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a custom
+    /// The environment variable that contains the API key. Without it, no key is sent to a custom
     /// `base_url`.
     pub api_key_env: Option<String>,
     /// The system prompt.
     pub system: Option<String>,
+    /// Sampling temperature.
     #[schemars(range(min = 0.0))]
     pub temperature: Option<f64>,
+    /// Nucleus sampling: share of the probability mass.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub top_p: Option<f64>,
-    /// Of one answer. An answer that is cut there is graded as it is.
+    /// Maximum number of tokens of one answer. A truncated answer is graded unchanged.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
     /// Texts at which the model stops.
     #[serde(default)]
     pub stop: OneOrMany<String>,
-    /// For APIs that know one.
+    /// Sampling seed, for APIs that support one.
     pub seed: Option<i64>,
-    /// A JSON Schema that the answer must fit, for APIs that take one.
+    /// A JSON Schema that the answer must match, for APIs that support one.
     pub json_schema: Option<Map<String, Value>>,
-    /// What it costs, in place of what `prices:` says.
+    /// Price of the model, instead of the one in `prices:`.
     pub price: Option<PriceSpec>,
-    /// Further fields of the request, sent as they are.
+    /// Additional fields of the request, sent unchanged.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
-    /// `false` keeps the context of inputs from the model. Default true: it is shown before the
-    /// prompt, unless the prompt was made of it.
+    /// `false` hides the context of inputs from the model. Default true: the context is sent before
+    /// the prompt, unless the prompt is a template that uses it.
     pub show_context: Option<bool>,
-    /// `keep` leaves the reasoning with which an answer opens in it. Default `separate`: it is
-    /// shown beside the output, and not graded.
+    /// `keep` leaves the reasoning at the beginning of an answer in the output. Default `separate`:
+    /// it is shown next to the output, and not graded.
     pub thoughts: Option<ThoughtsMode>,
-    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is
-    /// written, else 32.
+    /// Number of calls at once. Default: the provider's, otherwise `config.max_workers` if it is
+    /// set, otherwise 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
+    /// Limit of requests per minute.
     #[schemars(range(min = 1))]
     pub requests_per_minute: Option<u64>,
-    /// Input and output together.
+    /// Limit of input and output tokens per minute.
     #[schemars(range(min = 1))]
     pub tokens_per_minute: Option<u64>,
-    /// Seconds for one try, from the connection to the last byte. Default: the eval's time limit.
+    /// Time limit in seconds for one try, from the connection to the last byte. Default: the eval's
+    /// time limit.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Seconds until there is a connection. Default 10.
+    /// Time limit in seconds for the connection. Default 10.
     #[schemars(range(min = 0.001, max = 3600.0))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Seconds until the answer begins. Default: as long as the whole try.
+    /// Time limit in seconds until the answer begins. Default: `timeout_seconds`.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub first_byte_timeout_seconds: Option<f64>,
-    /// Further tries of a call that got no usable answer. Default 4.
+    /// Number of further tries of a call without a usable answer. Default 4.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// Sent with every request.
+    /// HTTP headers to send with every request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// A file of certificates in PEM that are trusted besides the system's, relative to this file.
+    /// A PEM file of certificates to trust in addition to the system's, relative to this file.
     pub ca_file: Option<String>,
-    /// `true` takes any certificate, and with it anybody for the server. Default false.
+    /// `true` accepts any certificate, so the identity of the server is not checked. Default false.
     pub insecure: Option<bool>,
-    /// Bytes of an answer that are read; a longer one is an error. Default 16 MiB.
+    /// Maximum size of an answer in bytes; a larger one is an error. Default 16 MiB.
     #[schemars(range(min = 1, max = 1073741824))]
     pub max_answer_bytes: Option<u64>,
-    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no
-    /// network.
+    /// A folder of recorded exchanges, relative to this file, from which all answers are taken,
+    /// without a key or network.
     pub replay: Option<String>,
-    /// How a custom JSON API is called and read, in place of OpenAI's way.
+    /// Requests to a custom JSON API and their answers, instead of OpenAI's format.
     pub request: Option<RequestSpec>,
 }
 
-/// An HTTP service. As an eval's `execution` it may leave `base_url` out, and is then the suite's
-/// HTTP target with what is written here on top.
+/// An HTTP service. As an eval's `execution` it may omit `base_url`; it is then the suite's HTTP
+/// target with these settings on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpSpec {
-    /// `http://` or `https://`, a host, and a path that endpoints are put below.
+    /// Base URL: `http://` or `https://`, a host, and a path to which endpoints are appended.
     pub base_url: Option<String>,
-    /// Sent with every request, unless the request has its own of that name; each a template.
+    /// HTTP headers to send with every request, unless the request has a header of that name; each
+    /// value is a template.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Seconds for one call, redirects and the whole answer included.
+    /// Time limit in seconds for one call, including redirects and the whole answer.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Seconds until there is a connection. Default 10.
+    /// Time limit in seconds for the connection. Default 10.
     #[schemars(range(min = 0.001, max = 3600.0))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Further tries of a call that did not get through. Default 2.
+    /// Number of further tries if the connection fails. Default 2.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// Redirects that are followed; with 0 a redirect is the answer. Default 10.
+    /// Maximum number of redirects to follow; with 0, a redirect is the answer. Default 10.
     #[schemars(range(max = 100))]
     pub redirects: Option<u32>,
-    /// A file of certificates in PEM that are trusted besides the system's, relative to this file.
+    /// A PEM file of certificates to trust in addition to the system's, relative to this file.
     pub ca_file: Option<String>,
-    /// `true` takes any certificate, and with it anybody for the server. Default false.
+    /// `true` accepts any certificate, so the identity of the server is not checked. Default false.
     pub insecure: Option<bool>,
-    /// Bytes of an answer's body that are kept; a longer body fails with `output_limit`. Default 16
-    /// MiB.
+    /// Maximum size of an answer's body in bytes; a larger body fails with `output_limit`. Default
+    /// 16 MiB.
     #[schemars(range(min = 1, max = 1073741824))]
     pub max_body_bytes: Option<u64>,
-    /// Of requests made from inputs that are no API calls: the method. Default POST.
+    /// HTTP method for inputs that are not API calls. Default POST.
     pub method: Option<String>,
-    /// Of requests made from inputs that are no API calls: where they go. May hold `{{ prompt }}`.
+    /// Endpoint for inputs that are not API calls; it may contain `{{ prompt }}`.
     pub endpoint: Option<String>,
-    /// Of requests made from inputs that are no API calls: what is sent. Its texts may hold
-    /// `{{ prompt }}`, `{{ messages }}`, `{{ context }}` and `{{ input }}`; one that is nothing
-    /// else becomes the value itself. Default `{{ input }}`.
+    /// Request body for inputs that are not API calls. Its texts may contain `{{ prompt }}`,
+    /// `{{ messages }}`, `{{ context }}` and `{{ input }}`; a text that consists of a single one
+    /// becomes the value unchanged. Default `{{ input }}`.
     #[serde(
         default,
         deserialize_with = "super::grader::present",
@@ -200,28 +205,30 @@ pub struct HttpSpec {
     pub body: Option<Value>,
 }
 
-/// A skill of a coding agent. What an eval's `execution` leaves out is taken from the suite's
-/// `skill:`, or from its target when that is a skill; parameters are joined, the eval's own win.
+/// A skill of a coding agent. Defaults for an eval's `execution` are in the suite's `skill:`, or in
+/// its target if that is a skill; parameters are merged, and the eval's override the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillSpec {
+    /// Name of the skill, for the command.
     pub skill_name: Option<String>,
-    /// The agent's command line, each part a template over `skill_name`, `parameters`, `input`,
-    /// `prompt` and `input_file`.
+    /// The command line of the agent; each part is a template over `skill_name`, `parameters`,
+    /// `input`, `prompt` and `input_file`.
     #[serde(default)]
     pub command: Vec<String>,
+    /// Parameters of the skill, for the command.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
-    /// Seconds for one call.
+    /// Time limit in seconds for one call.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Environment variables that the agent sees besides PATH.
+    /// Environment variables to pass to the agent, in addition to PATH.
     #[serde(default)]
     pub env: Vec<String>,
-    /// What a non-zero exit code means.
+    /// Meaning of a non-zero exit code.
     pub on_error: Option<OnError>,
-    /// How stdout is read.
+    /// Format of stdout.
     pub output: Option<OutputFormat>,
-    /// `separate` takes off the reasoning with which stdout opens. Default `keep`.
+    /// `separate` removes the reasoning at the beginning of stdout from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
 }

@@ -1,4 +1,4 @@
-//! `thresholds:` and the file that holds presets of them.
+//! `thresholds:` and the file that contains presets of them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,13 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::words::{Figure, GateRequirement};
 
-/// Demands by metric name: `pass_at_1: 0.9`, or an object with `min`, `max` and what they are held
-/// against.
+/// Required values by metric name: `pass_at_1: 0.9`, or an object with `min`, `max` and the bound
+/// to compare.
 ///
-/// Metric names take `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`.
+/// Metric names may be written `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`.
 /// `pass_rate[tag=critical]` is a metric of a part of the run. Two keys are not metrics: `require`
-/// says what the gate requires of evals, and `max_regressions` how many failed regressions it
-/// forgives.
+/// sets what the gate requires of evals, and `max_regressions` how many regressions may fail.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Thresholds {
     pub require: Option<GateRequirement>,
@@ -65,74 +64,80 @@ impl JsonSchema for Thresholds {
         let mut require = generator.subschema_for::<GateRequirement>();
         require.insert(
             "description".to_owned(),
-            json!("What the gate requires of evals: `all_evals` that every eval passes, beside the thresholds; `thresholds` (the default) that the thresholds are met and no regression fails."),
+            json!("Requirement of the gate for evals. `all_evals`: every eval passes, and the thresholds are met. `thresholds` (the default): the thresholds are met, and no regression fails."),
         );
         let mut demand = generator.subschema_for::<ThresholdSpec>();
         demand.insert(
             "description".to_owned(),
-            json!("A demand on the metric of that name, such as `pass@1`; for `max_regressions` how many failed regressions the gate forgives."),
+            json!("Threshold for the metric of that name, such as `pass@1`; for `max_regressions`, the number of regressions that may fail."),
         );
         json_schema!({
             "type": "object",
             "properties": { (REQUIRE): require },
             "additionalProperties": demand,
-            "description": "Demands by metric name, and what the gate requires of evals."
+            "description": "Required values by metric name, and the requirement of the gate for evals."
         })
     }
 }
 
-/// One demand. A bare number is a minimum (for latencies, costs and counts of what went wrong: a
-/// maximum).
+/// A threshold. A plain number is a minimum (for latencies, costs and failure counts: a maximum).
 #[derive(Debug, Clone, PartialEq)]
 pub enum ThresholdSpec {
     Number(f64),
     Bounds(ThresholdBounds),
 }
 
+/// Bounds of a metric, for the whole run and for parts of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdBounds {
+    /// Lowest accepted value.
     pub min: Option<f64>,
+    /// Highest accepted value.
     pub max: Option<f64>,
-    /// What is held against it: the value itself (`point`, the default), or an end of its 95 %
-    /// interval. With `lower` a minimum holds even if this run was lucky.
+    /// The figure to compare with `min` and `max`: the value itself (`point`, the default), or an
+    /// end of its 95 % interval. With `lower`, a minimum is met only if the whole interval is above
+    /// it.
     pub bound: Option<IntervalBound>,
     /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
     pub on: Option<Figure>,
-    /// The same metric of the capability or of the regression evals alone.
+    /// Thresholds for the same metric of only the capability or regression evals.
     #[serde(default)]
     pub by_type: BTreeMap<String, PartThreshold>,
-    /// The same metric of the evals of a category alone.
+    /// Thresholds for the same metric of only the evals of a category.
     #[serde(default)]
     pub by_category: BTreeMap<String, PartThreshold>,
-    /// The same metric of the cases with a tag, their own or their eval's.
+    /// Thresholds for the same metric of only the cases with a tag, their own or their eval's.
     #[serde(default)]
     pub by_tag: BTreeMap<String, PartThreshold>,
-    /// The same metric of the evals whose id fits a glob.
+    /// Thresholds for the same metric of only the evals whose id matches a glob.
     #[serde(default)]
     pub by_eval: BTreeMap<String, PartThreshold>,
 }
 
-/// A demand on a part of the run: like the whole one, whose `bound` it takes over unless it says
-/// its own.
+/// A threshold for a part of the run: like the one for the whole run, whose `bound` applies unless
+/// it is set here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartThreshold {
     Number(f64),
     Bounds(PartBounds),
 }
 
+/// Bounds of a metric, for a part of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartBounds {
+    /// Lowest accepted value.
     pub min: Option<f64>,
+    /// Highest accepted value.
     pub max: Option<f64>,
-    /// Default: as for the whole run.
+    /// The figure to compare with `min` and `max`. Default: as for the whole run.
     pub bound: Option<IntervalBound>,
     /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
     pub on: Option<Figure>,
 }
 
-/// What of an estimate is held against a threshold.
+/// The figure of an estimate that is compared with a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalBound {
@@ -184,7 +189,7 @@ impl JsonSchema for ThresholdSpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let bounds = generator.subschema_for::<ThresholdBounds>();
         json_schema!({
-            "description": "A number (a minimum; for latencies, costs and failures a maximum) or an object with bounds.",
+            "description": "A number (a minimum; for latencies, costs and failures a maximum), or an object with bounds.",
             "if": { "type": "number" },
             "else": bounds
         })
@@ -221,7 +226,7 @@ impl JsonSchema for PartThreshold {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let bounds = generator.subschema_for::<PartBounds>();
         json_schema!({
-            "description": "A number, as of a whole threshold, or an object with bounds.",
+            "description": "A number, as in a threshold for the whole run, or an object with bounds.",
             "if": { "type": "number" },
             "else": bounds
         })
@@ -238,10 +243,10 @@ fn finite(n: &serde_json::Number) -> Result<f64, &'static str> {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdsFile {
-    /// Named sets, chosen with `--preset`.
+    /// Named sets, selected with `--preset`.
     #[serde(default)]
     pub presets: BTreeMap<String, Thresholds>,
-    /// The set that holds when no preset is chosen.
+    /// The set to use if no preset is selected.
     #[serde(default)]
     pub thresholds: Thresholds,
 }

@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::Value;
 
-/// A text that refers to something defined elsewhere, or the thing itself.
+/// A name of something defined elsewhere, or the definition itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NameOr<T> {
     Name(String),
@@ -97,7 +97,7 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 }
 
-/// `{$ref: path}`, or the thing itself.
+/// `{$ref: path}`, or the value itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RefOr<T> {
     Ref(String),

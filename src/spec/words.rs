@@ -15,15 +15,15 @@ pub enum ReportFormat {
     Markdown,
     Html,
     Junit,
-    /// Markdown for a comment on a pull request: short, at most 60,000 bytes.
+    /// Markdown for a pull request comment, at most 60,000 bytes.
     Comment,
 }
 
-/// What becomes of the reasoning with which an answer opens (`<think>...</think>`).
+/// Handling of the reasoning at the beginning of an answer (`<think>...</think>`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThoughtsMode {
-    /// It is shown beside the output, and not graded.
+    /// It is shown next to the output, and not graded.
     Separate,
     /// It is part of the output, and graded.
     Keep,
@@ -36,13 +36,13 @@ pub enum Bound {
     Max,
 }
 
-/// The figure of an estimate that a threshold looks at.
+/// The figure of an estimate that is compared with a threshold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     #[default]
     Value,
-    /// The lower end of the 95 % interval: the claim holds even if this run was lucky.
+    /// The lower end of the 95 % interval.
     CiLower,
     CiUpper,
 }
@@ -97,7 +97,7 @@ impl Criticality {
     }
 }
 
-/// What intervals and tests generalize to: the random part of a figure.
+/// Scope of intervals and tests: the random part of a figure.
 #[derive(
     Debug,
     Clone,
@@ -114,25 +114,25 @@ impl Criticality {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalScope {
-    /// More samples of these very cases: only samples are random.
+    /// More samples of the same cases: only samples are random.
     TheseCases,
-    /// Cases like these in these evals: cases and samples are random, evals are strata.
+    /// Similar cases in these evals: cases and samples are random, evals are strata.
     #[default]
     SimilarCases,
-    /// Evals like these: evals, their cases and samples are random, evals are clusters.
+    /// Similar evals: evals, their cases and samples are random, evals are clusters.
     SimilarEvals,
 }
 
 impl IntervalScope {
-    /// Evals below which nothing is said of evals like these.
+    /// Lowest number of evals for intervals over similar evals.
     pub const FEWEST_EVALS: u64 = 5;
 
-    /// True when so many evals have no interval.
+    /// True if this number of evals has no interval.
     pub fn has_too_few(self, evals: u64) -> bool {
         self == IntervalScope::SimilarEvals && evals < IntervalScope::FEWEST_EVALS
     }
 
-    /// What is random, as it completes "intervals are for ...".
+    /// The random part, as it completes "intervals are for ...".
     pub fn about(self) -> &'static str {
         match self {
             IntervalScope::TheseCases => "more samples of these cases",
@@ -157,17 +157,17 @@ pub enum Difficulty {
     Hard,
 }
 
-/// Which difference to a reference fails a gate.
+/// Difference from a reference that fails a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailOn {
     /// A regression beyond what chance explains.
     Significant,
-    /// Any case that passed and fails now.
+    /// Any case that passed and now fails.
     Any,
-    /// A case of a critical eval that passed and fails now.
+    /// A case of a critical eval that passed and now fails.
     Critical,
-    /// None: the comparison informs.
+    /// None: the comparison does not affect the gate.
     Never,
 }
 
@@ -182,7 +182,7 @@ impl FailOn {
     }
 }
 
-/// What cases are grouped by in a comparison.
+/// Groups of cases in a comparison.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -207,9 +207,12 @@ impl Grouping {
     }
 }
 
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
+    /// The role, such as `system`, `user` or `assistant`.
     pub role: String,
+    /// The text of the message.
     pub content: String,
 }
 
@@ -233,7 +236,7 @@ impl GraderType {
     }
 }
 
-/// Which kind of tests a `code_execution` grader has; it must agree with what is given.
+/// Kind of tests of a `code_execution` grader; it must match the tests that are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestsWord {
@@ -241,44 +244,43 @@ pub enum TestsWord {
     Test,
     /// `asserts:`.
     Asserts,
-    /// `stdio:`: whole programs, by what they read and print.
+    /// `stdio:`: whole programs, tested by their input and output.
     Stdin,
-    /// `rows:` or `reference:`: SQL, by the rows that it gives.
+    /// `rows:` or `reference:`: SQL, tested by its result rows.
     Rows,
 }
 
-/// How the stdout of a program is compared with the expected one.
+/// Comparison of a program's stdout with the expected one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StdoutComparison {
-    /// As one text, without white space at its ends; CR LF is LF.
+    /// As one text, without whitespace at its ends; CR LF equals LF.
     #[default]
     Text,
-    /// Line by line, without white space at the ends of lines; empty lines at the end do not count.
+    /// Line by line, without whitespace at the ends of lines; empty lines at the end are ignored.
     Lines,
-    /// By what white space separates: numbers by value and within `tolerance`, everything else
-    /// exactly.
+    /// By tokens between whitespace: numbers by value and within `tolerance`, other tokens exactly.
     Tokens,
-    /// Not at all: only the exit code counts, which a program may choose without doing its task.
-    /// Such a grade says `trust: in_process`.
+    /// Only by exit code, which a program can choose without doing its task. Such a grade has
+    /// `trust: in_process`.
     ExitCode,
 }
 
-/// The ground that a grader or a dataset asks for.
+/// The trust level that a grader or a dataset accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestsTrust {
-    /// The tests share the interpreter of the code, which could forge the verdict.
+    /// The tests share the interpreter of the code, which can then forge the verdict.
     InProcess,
 }
 
-/// What a gate that has thresholds requires of evals.
+/// Requirement of a gate with thresholds for evals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateRequirement {
-    /// Every eval passes, beside every threshold that is met.
+    /// Every eval passes, and every threshold is met.
     AllEvals,
-    /// Thresholds decide, and regressions that failed (the default).
+    /// Every threshold is met, and no regression fails (the default).
     Thresholds,
 }
 
@@ -309,27 +311,27 @@ pub enum JsonMode {
     Embedded,
 }
 
-/// How several votes of judges become one verdict.
+/// Combination of several votes of judges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PanelRule {
-    /// Each criterion counts with the median of its scores, of two middle ones the worse.
+    /// Each criterion has the median of its scores; of two middle ones, the lower.
     #[default]
     Median,
-    /// Each criterion counts with the mean of its scores.
+    /// Each criterion has the mean of its scores.
     Mean,
     /// More than half of the votes must pass.
     Majority,
 }
 
-/// What a non-zero exit code of a command target means.
+/// Meaning of a non-zero exit code of a command target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
     /// The sample is errored: `target_failed`.
     #[default]
     Error,
-    /// The sample failed: the program's crash is its answer.
+    /// The sample failed: the crash counts as the answer.
     Fail,
 }
 
@@ -341,10 +343,10 @@ pub enum OutputFormat {
     Json,
 }
 
-/// How a sample, a case or an eval ended.
+/// Outcome of a sample, a case or an eval.
 ///
-/// `Failed` means that an output was judged and is wrong; `Errored` that nothing could be found
-/// out. The two are never mixed: an errored sample counts neither as a pass nor as a failure.
+/// `Failed` means that an output was graded and is wrong; `Errored` that it could not be graded. An
+/// errored sample counts neither as a pass nor as a failure.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -377,7 +379,7 @@ impl Outcome {
         }
     }
 
-    /// Passed or failed: somebody looked at an output and decided.
+    /// Passed or failed: an output was graded.
     pub fn is_graded(self) -> bool {
         matches!(self, Outcome::Passed | Outcome::Failed)
     }

@@ -256,8 +256,8 @@ fn what_else_differs_is_said() {
     insta::assert_snapshot!(summary.comparison.unwrap().notes.join("\n"), @r"
     the suite had version 1.0 and has version 2.0
     k was 1 and is 1, 2, 3
-    it was eval-harness 0.0.9 and is 0.1.0
-    the accepted scores do not tell what every case was: one that changed since counts as it is
+    the eval-harness version was 0.0.9 and is 0.1.0
+    the accepted scores do not record the definition of every case: cases that changed since are compared anyway
     ");
 }
 

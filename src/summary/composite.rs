@@ -41,7 +41,7 @@ fn composite_estimate(composite: &Composite, metrics: &BTreeMap<String, Estimate
             ..blank()
         }
     } else {
-        undefined_because("its weights have no sum above 0".to_owned())
+        undefined_because("the sum of its weights is not above 0".to_owned())
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
         let weightless = composite(&[part("pass_at_1", 0.0, false, [0.0, 1.0])]);
         assert_eq!(
             composite_estimate(&weightless, &run).undefined.unwrap(),
-            "its weights have no sum above 0"
+            "the sum of its weights is not above 0"
         );
     }
 

@@ -308,7 +308,7 @@ fn output_json(output: &Output) -> Value {
 
 fn beginning(stored: &Stored) -> String {
     format!(
-        "{}\n[... {} bytes in all, kept beside the journal]",
+        "{}\n[... {} bytes in total, stored next to the journal]",
         stored.head, stored.bytes
     )
 }

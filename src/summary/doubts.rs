@@ -105,12 +105,12 @@ impl RunDoubts {
                 String::new()
             };
             let rest = if lost.count == 1 {
-                "does not say which case it belongs"
+                "its case is unknown"
             } else {
-                "do not say which case they belong"
+                "their cases are unknown"
             };
             let message = format!(
-                "{} in {} can't be read and {rest} to (number {}{more}): samples may be missing",
+                "{} in {} can't be read, and {rest} (number {}{more}): samples may be missing",
                 plural(lost.count, "record"),
                 sanitize(&path.display().to_string()),
                 named.join(", ")
@@ -154,7 +154,7 @@ impl RunDoubts {
             String::new()
         };
         let message = format!(
-            "{} recorded as passed, and the record contradicts itself: {}{more}",
+            "{} recorded as passed, but the record contradicts itself: {}{more}",
             plural(count, "sample") + if count == 1 { " is" } else { " are" },
             named.join("; ")
         );

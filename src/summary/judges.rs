@@ -463,9 +463,9 @@ impl JudgeCounts {
 /// Why a figure has nothing to divide by.
 fn nothing(metric: &Metric) -> &'static str {
     match metric {
-        Metric::JudgeErroredRate => "no judge was asked",
-        Metric::JudgeParseFailureRate | Metric::JudgeRepairRate => "no judge gave a reply",
-        Metric::JudgeDisagreementRate => "no verdict rests on two votes or more",
+        Metric::JudgeErroredRate => "no judge was called",
+        Metric::JudgeParseFailureRate | Metric::JudgeRepairRate => "no judge replied",
+        Metric::JudgeDisagreementRate => "no verdict is based on two or more votes",
         _ => "no judge was asked the same question twice",
     }
 }

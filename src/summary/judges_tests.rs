@@ -334,7 +334,7 @@ fn the_same_question_of_another_sample_is_a_repetition() {
     let why = |name: &str| alone.estimates[name].undefined.clone().unwrap();
     assert_eq!(
         why("judge_disagreement_rate"),
-        "no verdict rests on two votes or more"
+        "no verdict is based on two or more votes"
     );
     assert_eq!(
         why("judge_consistency"),

@@ -111,12 +111,12 @@ impl MeasuredTotals {
             }
             told => observed(Ok(sum), told),
         };
-        let tokens = |sum: f64| total(sum, self.told_usage, self.whole_usage, "tell no usage");
+        let tokens = |sum: f64| total(sum, self.told_usage, self.whole_usage, "report no usage");
         let cost = total(
             self.cost_usd,
             self.told_cost,
             self.whole_cost,
-            "are of unknown cost",
+            "have an unknown cost",
         );
         // What was answered earlier might be as slow as can be if it were asked now.
         let latency = |value: Result<f64, UndefinedReason>| match (self.latencies, self.kept) {

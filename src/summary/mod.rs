@@ -75,9 +75,9 @@ pub const LISTED_FAILURES: usize = 1_000;
 pub enum SummaryError {
     #[error("the journal has no `run_started` event")]
     NotStarted,
-    #[error("the journal speaks of eval `{0}`, which was never planned")]
+    #[error("the journal refers to eval `{0}`, which is not in the plan")]
     UnknownEval(String),
-    #[error("the journal speaks of case `{case}` of eval `{eval}`, which was never planned")]
+    #[error("the journal refers to case `{case}` of eval `{eval}`, which is not in the plan")]
     UnknownCase { eval: String, case: String },
     #[error(
         "the journal has sample {sample} of case `{case}` of eval `{eval}`, but {planned} were planned"

@@ -1,6 +1,6 @@
 //! The mean over cases of a value in [0, 1], with the interval that the run's scope asks for.
 //!
-//! The scope decides what is random (docs/statistics.md, "What an interval speaks about"): samples
+//! The scope decides what is random (docs/statistics.md, "The scope of an interval"): samples
 //! within each case, cases within each eval, or evals. Here the values become the strata and units
 //! of [`likelihood`], which has the method. Nothing but the plan decides how cases are arranged,
 //! never the values, so that intervals stay monotone.
@@ -480,7 +480,7 @@ impl IntervalDesign {
 pub(crate) fn too_few_evals(evals: u64) -> String {
     let are = if evals == 1 { " is" } else { "s are" };
     format!(
-        "no interval: {evals} eval{are} too few to speak about evals like these (at least {} are needed)",
+        "no interval: {evals} eval{are} too few to generalize to evals like these (at least {} are needed)",
         IntervalScope::FEWEST_EVALS
     )
 }

@@ -160,8 +160,8 @@ impl PartCounts<'_> {
                 .remove(&metric.to_string())
                 .unwrap_or_else(|| {
                     undefined_because(match self.counted {
-                        Some(_) => "nothing of this part was measured".to_owned(),
-                        None => format!("no case of this run is of `{}`", self.part),
+                        Some(_) => "no value was measured for this part".to_owned(),
+                        None => format!("no case of this run belongs to `{}`", self.part),
                     })
                 });
             if let Some(share) = tally.shares.remove(&metric.to_string()) {

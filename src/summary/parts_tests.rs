@@ -132,9 +132,9 @@ proptest! {
                 let found = of_part(&all, &name).unwrap();
                 prop_assert_eq!(summary_value(&all, &name), found.value);
                 match of_part(&alone, metric) {
-                    _ if empty => prop_assert_eq!(found.undefined.unwrap(), format!("no case of this run is of `{part}`")),
+                    _ if empty => prop_assert_eq!(found.undefined.unwrap(), format!("no case of this run belongs to `{part}`")),
                     Some(expected) => prop_assert_eq!(found, expected, "{}", name),
-                    None => prop_assert_eq!(found.undefined.unwrap(), "nothing of this part was measured"),
+                    None => prop_assert_eq!(found.undefined.unwrap(), "no value was measured for this part"),
                 }
             }
         }

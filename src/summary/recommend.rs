@@ -24,7 +24,7 @@ use words::{FailurePlaces, reason, samples, title};
 pub const MOST_RECOMMENDATIONS: usize = 7;
 
 /// How the advice begins that is about too little data: it presses less than anything else.
-pub const LITTLE_DATA: &str = "Don't read small differences into these figures";
+pub const LITTLE_DATA: &str = "Do not rely on small differences between these figures";
 
 /// Failed evals that are told one by one; more are told in one sentence.
 const SINGLES: usize = 3;
@@ -186,7 +186,7 @@ fn critical<'a>(
         .filter(|eval| eval.outcome == Outcome::Failed && is_critical(eval));
     let evals: Vec<&EvalResult> = evals.collect();
     told.extend(evals.iter().map(|eval| eval.id.as_str()));
-    let which = "a critical regression, which no threshold forgives";
+    let which = "a critical regression, which fails the gate whatever the thresholds are";
     match evals.as_slice() {
         evals if evals.len() <= SINGLES => evals
             .iter()
@@ -194,7 +194,7 @@ fn critical<'a>(
                 let why = index.why(eval);
                 advice(
                     AdviceRank::Critical,
-                    format!("Fix {} before all else, {which}{why}", title(eval)),
+                    format!("Fix {} first, {which}{why}", title(eval)),
                 )
             })
             .collect(),
@@ -207,7 +207,7 @@ fn critical<'a>(
             vec![advice(
                 AdviceRank::Critical,
                 format!(
-                    "Fix the critical regressions before all else, which no threshold forgives: {names}"
+                    "Fix the critical regressions first, which fail the gate whatever the thresholds are: {names}"
                 ),
             )]
         }
@@ -255,12 +255,12 @@ fn pending(known: &RunFindings<'_>) -> Option<Advice> {
     let places = FailurePlaces::of_cases(known, |case| case.outcome == Outcome::Pending);
     let verb = if waiting == 1 { "waits" } else { "wait" };
     let then = match known.gate.decision {
-        Decision::Pending => "have them graded, which the gate waits for",
+        Decision::Pending => "have them graded; the gate is pending until then",
         _ => "have them graded",
     };
     (waiting > 0).then(|| {
         let text = format!(
-            "{}{} {verb} for a person's grade: {then}",
+            "{}{} {verb} for a human grade: {then}",
             samples(waiting),
             places.of()
         );
@@ -273,7 +273,8 @@ fn flaky(known: &RunFindings<'_>) -> Option<Advice> {
     let places = FailurePlaces::of_cases(known, |case| case.flaky);
     (n > 0).then(|| {
         let text = format!(
-            "{}{} passed on a later attempt only: look at what varies before you raise retries; pass@k and pass^k count first attempts",
+            "{}{} passed on a later attempt only: find out what varies before you raise retries; pass@k and pass^k count \
+             first attempts",
             samples(n),
             places.of()
         );

@@ -223,10 +223,10 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
     let why = |tallies: &GateTallies, metric: &str| {
         tallies.worst.metrics[metric].undefined.clone().unwrap()
     };
-    assert_eq!(why(&tallies, "tokens"), "1 of 2 samples tell no usage");
+    assert_eq!(why(&tallies, "tokens"), "1 of 2 samples report no usage");
     assert_eq!(
         why(&tallies, "cost_usd"),
-        "1 of 2 samples are of unknown cost"
+        "1 of 2 samples have an unknown cost"
     );
     assert_eq!(tallies.worst.metrics["pass_at_1"].value, Some(1.0));
 
@@ -253,7 +253,7 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
         );
         assert_eq!(
             why(&tallies, "cost_usd"),
-            "1 of 1 samples are of unknown cost",
+            "1 of 1 samples have an unknown cost",
             "{second:?}"
         );
         assert_eq!(tallies.worst.metrics["tokens"].value, tokens, "{second:?}");
@@ -433,7 +433,7 @@ fn k_above_the_samples_of_any_case_is_undefined() {
     assert_eq!(summary.metrics["pass_at_3"], None);
     assert_eq!(summary.metrics["pass_hat_3"], None);
     let reason = summary.estimates["pass_at_3"].undefined.as_deref();
-    assert_eq!(reason, Some("needs 3 samples a case, has 2"));
+    assert_eq!(reason, Some("needs 3 samples per case, but found 2"));
     assert_eq!(summary.metrics["pass_at_1"], Some(1.0));
 }
 

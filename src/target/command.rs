@@ -136,7 +136,7 @@ fn judge_ending(
         TreeEnd::Exited(0) => return read_output(target, name, &ended),
         TreeEnd::TimedOut => {
             let reason = format!(
-                "{name} did not end within {limit_seconds} s; it was ended with all it had started"
+                "{name} did not end within {limit_seconds} s; it and all processes that it started were stopped"
             );
             return Err(with_partial(
                 TargetFailure::new(Cause::TargetTimeout, reason).retryable(),
@@ -148,12 +148,12 @@ fn judge_ending(
     let (mut reason, crashed) = match ended.end {
         TreeEnd::Signaled(signal) => (format!("{name} was ended by {}", signal_name(signal)), true),
         TreeEnd::Exited(code) => (format!("{name} exited with code {code}"), false),
-        TreeEnd::Stopped(why) => (format!("{name} was ended: {why}"), true),
+        TreeEnd::Stopped(why) => (format!("{name} was stopped: {why}"), true),
         TreeEnd::TimedOut => (String::new(), false),
     };
     let stderr = process_tree::printable(&ended.stderr_tail);
     if stderr.is_empty() {
-        reason.push_str(", and said nothing on stderr");
+        reason.push_str(", and printed nothing to stderr");
     } else {
         let _ = write!(reason, ": {stderr}");
     }

@@ -108,8 +108,7 @@ async fn call_of(target: &HttpTarget, input: &CaseInput) -> Result<HttpRequest, 
         body,
     }) = &target.call
     else {
-        let why =
-            "the target is an HTTP service and says no `endpoint` for inputs that are no API calls";
+        let why = "the target is an HTTP service, but has no `endpoint` for inputs that are not API calls";
         return Err(TargetFailure::new(Cause::Harness, why));
     };
     let rendered = RenderedInput::of(input).await?;
@@ -246,7 +245,7 @@ fn failure(error: NetError, method: &str) -> TargetFailure {
         NetError::NoAnswer { .. } if repeatable => (Cause::TargetUnreachable, true),
         NetError::NoAnswer { .. } => {
             reason.push_str(&format!(
-                "; a {method} that may have been carried out is not sent again"
+                "; the {method} request may have been processed, so it is not retried"
             ));
             (Cause::TargetFailed, false)
         }

@@ -200,7 +200,7 @@ pub(super) fn parse_record<'a, V: Deserialize<'a>>(
         .map_err(|error| {
             let mut message = without_position(&error);
             if error.is_eof() && text.trim() == "{" {
-                message.push_str("; each line must hold one whole JSON object");
+                message.push_str("; each line must contain one complete JSON object");
             }
             LineFault {
                 column: Some(error.column().max(1)),
@@ -236,12 +236,12 @@ fn case_of(case: Option<Value>, task: Option<Value>) -> Result<String, String> {
     let task = task.map(|value| read(value, "task_id")).transpose()?;
     match (case, task) {
         (Some(case), Some(task)) if case != task => Err(format!(
-            "`case` says {} and `task_id` says {}",
+            "`case` is {}, but `task_id` is {}",
             shown(&case),
             shown(&task)
         )),
         (Some(id), _) | (None, Some(id)) => Ok(id),
-        (None, None) => Err("names no case: `case` (or `task_id`) is missing".to_owned()),
+        (None, None) => Err("has no case: `case` (or `task_id`) is missing".to_owned()),
     }
 }
 
@@ -287,7 +287,7 @@ fn sample_of(value: Value) -> Result<u32, String> {
 fn usage_of(value: Value) -> Result<Usage, String> {
     serde_json::from_value(value).map_err(|error| {
         format!(
-            "`usage` must hold input_tokens, output_tokens, cost_usd: {}",
+            "`usage` must contain input_tokens, output_tokens, cost_usd: {}",
             sanitize(&error.to_string())
         )
     })

@@ -76,7 +76,7 @@ impl TargetFailure {
 /// A plan's targets can't be opened; nothing has run (exit code 2).
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    #[error("the suite names no target; add `target:` to it, or give --target or --outputs")]
+    #[error("the suite has no target; add `target:`, or pass --target or --outputs")]
     NoTarget,
     #[error("cannot read the recorded outputs {}: {source}", path.display())]
     Unreadable {
@@ -85,7 +85,7 @@ pub enum TargetError {
     },
     #[error("{0}")]
     Recording(#[from] RecordingProblems),
-    #[error("a recording can be asked for up to 2,147,483,648 cases")]
+    #[error("a recording supports up to 2,147,483,648 cases")]
     TooManyCases,
     #[error(transparent)]
     Kept(#[from] KeptError),
@@ -304,7 +304,7 @@ impl RunTargets {
         };
         let asked = match self.target_of(case) {
             None => {
-                let why = "the suite names no target";
+                let why = "the suite has no target";
                 let result = Err(TargetFailure::new(Cause::TargetUnreachable, why));
                 Ok(uncalled(result, Some(started.elapsed())))
             }

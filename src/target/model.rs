@@ -140,7 +140,7 @@ fn output(
                 ),
                 FinishReason::Length => (
                     Cause::TargetFailed,
-                    "the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low)",
+                    "the answer reached its token limit before its first word (`max_tokens` may be too low)",
                 ),
                 _ => (Cause::TargetFailed, "the model answered with an empty text"),
             };

@@ -209,7 +209,7 @@ impl Recording {
         let too_large = |what: &str, remedy: &str| {
             let mebibytes = largest_whole >> 20;
             whole_file(format!(
-                "{what} is read whole and may hold up to {mebibytes} MiB: {remedy}"
+                "{what} is read into memory and may have up to {mebibytes} MiB: {remedy}"
             ))
         };
         let file = open_stream(path).map_err(unreadable)?;
@@ -234,7 +234,7 @@ impl Recording {
                 let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                     return Err(too_large(
                         "a JSON array",
-                        "write one JSON object a line instead",
+                        "write one JSON object per line instead",
                     ));
                 };
                 content = Some((bytes.len() as u64, Fingerprint::of_bytes(&bytes)));
@@ -252,8 +252,8 @@ impl Recording {
             // A pipe can't be read a second time.
             let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                 return Err(too_large(
-                    "what is not a regular file",
-                    "write it to a file first",
+                    "a special file (such as a pipe)",
+                    "write it to a regular file first",
                 ));
             };
             let content = (bytes.len() as u64, Fingerprint::of_bytes(&bytes));
@@ -298,14 +298,14 @@ impl Recording {
             .map_or(Err(0), |slot| self.records.index.find(slot, sample));
         let entry = found.map_err(|held| {
             let missing = match held {
-                0 => format!("{name} holds no output of this case"),
+                0 => format!("{name} has no output for this case"),
                 held => format!(
-                    "{name} holds {held} of this case's samples, and not sample {sample} (counted from 0)"
+                    "{name} has {held} of this case's samples, but not sample {sample} (counted from 0)"
                 ),
             };
             match self.lost_words() {
                 None => missing,
-                Some(lost) => format!("{missing}; {lost} cannot be read and may be the one"),
+                Some(lost) => format!("{missing}; {lost} cannot be read and may contain it"),
             }
         })?;
         self.record(entry, eval, case, sample)

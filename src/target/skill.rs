@@ -16,8 +16,8 @@ use super::{TargetAnswer, TargetFailure};
 /// Runs the skill once.
 pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Result<TargetAnswer, TargetFailure> {
     let missing = match target {
-        _ if target.skill_name.is_none() => "nothing says which skill is to be run",
-        _ if target.command.argv.is_empty() => "nothing says how skills are run",
+        _ if target.skill_name.is_none() => "no skill is set",
+        _ if target.command.argv.is_empty() => "the command that runs skills is not set",
         _ => return command::ask(&target.command, Some(target), case, None).await,
     };
     Err(TargetFailure::new(Cause::Harness, missing))
@@ -70,12 +70,12 @@ impl SkillTarget {
             };
             *word = environment.render_str(word, &context).map_err(|error| {
                 let why = format!(
-                    "the word `{word}` of the command can't be filled with this input: {error}"
+                    "the argument `{word}` of the command can't be filled with this input: {error}"
                 );
                 TargetFailure::new(Cause::Harness, why)
             })?;
             if word.contains('\0') {
-                let why = "the input holds a NUL character, which no argument of a command can";
+                let why = "the input contains a NUL character, which is not allowed in a command argument";
                 return Err(TargetFailure::new(Cause::Harness, why));
             }
         }

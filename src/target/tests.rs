@@ -195,13 +195,13 @@ async fn recorded_outputs_come_back_as_they_were_written() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     a 0 Text("one")
     a 1 Json(Object {"n": Number(1.0)})
-    a 2 missing_output: samples.jsonl holds 2 of this case's samples, and not sample 2 (counted from 0)
+    a 2 missing_output: samples.jsonl has 2 of this case's samples, but not sample 2 (counted from 0)
     11 0 Text("    return 1\n")
     H/0 0 Program("def f(): pass")
-    b 0 missing_output: samples.jsonl holds 1 of this case's samples, and not sample 0 (counted from 0)
+    b 0 missing_output: samples.jsonl has 1 of this case's samples, but not sample 0 (counted from 0)
     b 1 Text("r")
     c 0 missing_output: samples.jsonl:7 records no output (null)
-    d 0 missing_output: samples.jsonl holds no output of this case
+    d 0 missing_output: samples.jsonl has no output for this case
     "#);
     let a = targets.ask("e", &case("a", prompt("p")), 0, 0).await;
     assert_eq!(a.latency, None);
@@ -296,7 +296,7 @@ fn every_fault_of_a_recording_is_told_with_its_place() {
     insta::assert_snapshot!(told, @r##"
     samples.jsonl:1:25: not JSON: expected value
     samples.jsonl:1:30: not JSON: trailing characters
-    samples.jsonl:1:1: not JSON: EOF while parsing an object; each line must hold one whole JSON object
+    samples.jsonl:1:1: not JSON: EOF while parsing an object; each line must contain one complete JSON object
     samples.jsonl:2:6: invalid type: string "case", expected a JSON object
     samples.jsonl:3:8: invalid type: string "output", expected a JSON object
     samples.jsonl:1:2: not JSON: expected ident
@@ -304,10 +304,10 @@ fn every_fault_of_a_recording_is_told_with_its_place() {
     samples.jsonl:1:2: invalid type: integer `1`, expected a JSON object
     samples.jsonl:1:1: invalid type: sequence, expected a JSON object
     samples.jsonl: record 1: has no output: `output`, `completion` or `solution` is missing
-    samples.jsonl:1: names no case: `case` (or `task_id`) is missing
-    samples.jsonl:1: names no case: `case` (or `task_id`) is missing
+    samples.jsonl:1: has no case: `case` (or `task_id`) is missing
+    samples.jsonl:1: has no case: `case` (or `task_id`) is missing
     samples.jsonl:1: `case` must be a text or a number
-    samples.jsonl:1: `case` says `a` and `task_id` says `b`
+    samples.jsonl:1: `case` is `a`, but `task_id` is `b`
     samples.jsonl:1: has no output: `output`, `completion` or `solution` is missing
     samples.jsonl:1:20: duplicate field `case`
     samples.jsonl:1: has both `output` and `completion`
@@ -316,13 +316,13 @@ fn every_fault_of_a_recording_is_told_with_its_place() {
     samples.jsonl:1: `sample` must be an index from 0 to 999999, not -1
     samples.jsonl:1: `sample` must be an index from 0 to 999999, not 1000000
     samples.jsonl:1: `sample` must be an index from 0 to 999999, not "0"
-    samples.jsonl:1: `usage` must hold input_tokens, output_tokens, cost_usd: invalid number
+    samples.jsonl:1: `usage` must contain input_tokens, output_tokens, cost_usd: invalid number
     samples.jsonl:1: `model` must be a text
     samples.jsonl:1: `eval` must be a text
     samples.jsonl:3: sample 0 of case `a` was already recorded at line 1
-    samples.jsonl:2: line 1 of case `a` says its `sample` and this one does not: give all of them an index or none
-    samples.jsonl:2: line 1 of case `a` has no `sample` and this one has: give all of them an index or none
-    samples.jsonl:1: case `twice` is in the evals `e1` and `e2`: say which with `eval`
+    samples.jsonl:2: line 1 of case `a` has a `sample`, but this one does not: give all of them an index, or none
+    samples.jsonl:2: line 1 of case `a` has no `sample`, but this one does: give all of them an index, or none
+    samples.jsonl:1: case `twice` is in the evals `e1` and `e2`: select one with `eval`
     samples.jsonl:1:148: not JSON: recursion limit exceeded
     samples.jsonl:2:3: the file is not UTF-8 here
     "##);
@@ -333,7 +333,7 @@ fn many_faults_are_listed_up_to_a_limit() {
     let files = Recordings::new();
     let told = files.open("{}\n".repeat(25), &[("e", &["a"])]).unwrap_err();
     assert_eq!(told.lines().count(), 21);
-    assert!(told.starts_with("samples.jsonl:1: names no case"), "{told}");
+    assert!(told.starts_with("samples.jsonl:1: has no case: `case` (or `task_id`) is missing"), "{told}");
     assert!(
         told.ends_with(
             "
@@ -354,7 +354,7 @@ fn unknown_cases_are_one_warning() {
         .open(content, &[("e", &["case-one", "case-two"])])
         .unwrap();
     insta::assert_snapshot!(targets.warnings().join("\n"), @r##"
-    samples.jsonl: 4 records are of no case of this suite: `case-tow` (line 2, did you mean `case-two`?), `zzz` (line 3), `yyy` (line 4) and 1 more
+    samples.jsonl: 4 records are for no case of this suite: `case-tow` (line 2, did you mean `case-two`?), `zzz` (line 3), `yyy` (line 4) and 1 more
     "##);
 }
 
@@ -381,7 +381,7 @@ fn what_a_line_means_does_not_depend_on_what_was_selected() {
     let whole: &[(&str, &[&str])] = &[("e", &["a", "b"]), ("f", &["a", "c"])];
     let line = "{\"case\":\"a\",\"output\":\"x\"}\n{\"case\":\"c\",\"output\":\"x\"}\n";
     let several =
-        "samples.jsonl:1: case `a` is in the evals `e` and `f`: say which with `eval`".to_owned();
+        "samples.jsonl:1: case `a` is in the evals `e` and `f`: select one with `eval`".to_owned();
     assert_eq!(told(line, whole, &[]), Err(several.clone()));
     assert_eq!(told(line, &[("e", &["a"])], whole), Err(several.clone()));
     assert_eq!(
@@ -398,7 +398,7 @@ fn a_suite_without_a_target_and_a_file_that_is_not_there_are_errors() {
         RunTargets::open(&plan(None, &[("e", &["a"])]))
             .unwrap_err()
             .to_string(),
-        "the suite names no target; add `target:` to it, or give --target or --outputs"
+        "the suite has no target; add `target:`, or pass --target or --outputs"
     );
     let gone = Target::Recorded {
         path: "/no/such/file.jsonl".into(),
@@ -593,11 +593,11 @@ async fn every_ending_of_a_command_has_its_cause() {
         }
     }
     insta::assert_snapshot!(told, @r##"
-    target_failed (retryable): sh exited with code 3, and said nothing on stderr
+    target_failed (retryable): sh exited with code 3, and printed nothing to stderr
     target_failed (retryable, partial output): sh exited with code 1: bad thing
-    target_failed (retryable): sh was ended by SIGKILL, and said nothing on stderr
+    target_failed (retryable): sh was ended by SIGKILL, and printed nothing to stderr
     exception (final): sh exited with code 1: trace
-    crashed (final): sh was ended by SIGSEGV, and said nothing on stderr
+    crashed (final): sh was ended by SIGSEGV, and printed nothing to stderr
     ok Text("")
     target_failed (final, partial output): the output of sh is not UTF-8 (byte 1)
     ok Json(Object {"a": Number(1)})
@@ -605,7 +605,7 @@ async fn every_ending_of_a_command_has_its_cause() {
     target_failed (final): the output of sh is not JSON: EOF while parsing a value at line 1 column 0
     target_unreachable (final): `./no-such-target` does not exist (looked for /./no-such-target)
     target_unreachable (final): `no-such-target` was not found in PATH; for a file of the suite write `./no-such-target`
-    target_timeout (retryable, partial output): sh did not end within 0.3 s; it was ended with all it had started
+    target_timeout (retryable, partial output): sh did not end within 0.3 s; it and all processes that it started were stopped
     "##);
 }
 

@@ -19,12 +19,12 @@ pub(super) fn answer_of(text: &str) -> Result<(&str, Option<String>), &'static s
     let thoughts = Some(thoughts).filter(|thoughts| !thoughts.is_empty());
     match answer {
         None => Err(
-            "the output ends while the model still reasons (its reasoning has no closing tag): raise the model's limit of tokens \
-             (`max_tokens`), or set `thoughts: keep` to grade the reasoning",
+            "the output ends during the reasoning (which has no closing tag): raise the model's token limit \
+                 (`max_tokens`), or set `thoughts: keep` to grade the reasoning",
         ),
         Some(answer) if answer.trim().is_empty() => Err(
-            "the model reasoned and gave no answer: raise the model's limit of tokens (`max_tokens`), or set `thoughts: keep` to grade \
-             the reasoning",
+            "the model reasoned but gave no answer: raise its token limit (`max_tokens`), or set `thoughts: keep` \
+                 to grade the reasoning",
         ),
         Some(answer) => Ok((answer, thoughts)),
     }
@@ -132,11 +132,11 @@ mod tests {
         for (text, begin) in [
             (
                 "<think>Rome",
-                "the output ends while the model still reasons",
+                "the output ends during the reasoning (which has no closing tag): raise",
             ),
             (
                 "<think>Rome</think>\n",
-                "the model reasoned and gave no answer: raise the model's limit of tokens",
+                "the model reasoned but gave no answer: raise its token limit",
             ),
         ] {
             let failure = apart(Output::text(text)).unwrap_err();

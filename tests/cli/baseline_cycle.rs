@@ -254,7 +254,7 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     insta::assert_snapshot!(rejected.stdout, @"
     rejected  reg-users
 
-    1 pending baseline rejected; what is accepted has not changed
+    1 pending baseline rejected; accepted baselines are unchanged
     ");
     baseline(&project, &["accept", "reg-n*"]).expect(0);
     let again = run(1);
@@ -326,7 +326,7 @@ fn nothing_is_written_in_ci() {
             let mut command = project.command(&[&["baseline"], args].concat());
             let call = Call::of(command.env("CI", value).output().unwrap()).expect(2);
             assert!(
-                call.stderr.contains("which is not done in CI"),
+                call.stderr.contains("which is not allowed in CI"),
                 "{}",
                 call.stderr
             );
@@ -514,16 +514,16 @@ fn what_is_not_there_is_told() {
         scrubbed(&format!("{}{}", call.stdout, call.stderr))
     };
     insta::assert_snapshot!(told(&["accept"], 2), @"
-    error: `baseline accept` needs eval ids, or --all
+    error: `baseline accept` needs eval ids or --all
     hint: `eval-harness baseline diff` shows what is pending
     ");
     insta::assert_snapshot!(told(&["accept", "--all"], 0), @"nothing is pending");
     insta::assert_snapshot!(told(&["reject", "reg-users"], 2), @"
-    error: nothing is pending for `reg-users`
-    hint: nothing at all is pending: `eval-harness baseline capture` captures
+    error: no pending baseline matches `reg-users`
+    hint: there are no pending baselines: `eval-harness baseline capture` captures them
     ");
     insta::assert_snapshot!(told(&["capture", "reg-user"], 2), @"
-    error[EH0421]: `--eval reg-user` fits nothing in this suite
+    error[EH0421]: `--eval reg-user` matches nothing in this suite
      |
      = help: did you mean `reg-users`?
 
@@ -531,20 +531,20 @@ fn what_is_not_there_is_told() {
     error: 1 problem in the suite; nothing ran
     ");
     insta::assert_snapshot!(told(&["capture", "--category", "capability"], 2), @"
-    error[EH0421]: no case fits the filters: category capability
+    error[EH0421]: no case matches the filters: category capability
      |
-     = help: filters of different kinds must all fit; `list` shows what there is
+     = help: filters of different kinds must all match; `eval-harness list` shows what exists
 
     1 error
     error: 1 problem in the suite; nothing ran
     ");
     insta::assert_snapshot!(told(&["diff", "x*"], 2), @"
-    error: nothing is pending for `x*`
-    hint: nothing at all is pending: `eval-harness baseline capture` captures
+    error: no pending baseline matches `x*`
+    hint: there are no pending baselines: `eval-harness baseline capture` captures them
     ");
     baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
     insta::assert_snapshot!(told(&["accept", "reg-user"], 2), @"
-    error: nothing is pending for `reg-user`
+    error: no pending baseline matches `reg-user`
     hint: did you mean reg-users?
     ");
     insta::assert_snapshot!(told(&["accept", "["], 2), @"error: `[` is not a glob: unclosed character class; missing ']'");
@@ -591,7 +591,7 @@ fn an_answer_that_does_not_come_costs_only_its_own_baseline() {
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
     new        reg-users  baselines/reg-users.pending.yaml
-    refused    reg-notes: missing_output: outputs.jsonl holds no output of this case
+    refused    reg-notes: missing_output: outputs.jsonl has no output for this case
     unchanged  reg-total
 
     RUN of 3 regressions: 1 new, 1 unchanged, 1 refused
@@ -632,7 +632,7 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
     refused    reg-a: the new baseline would not match its own output: meta is missing (expected a required key)
-    refused    reg-b: `comparison: numeric` finds no number in the baseline where it looks
+    refused    reg-b: `comparison: numeric` compares numbers, but the baseline has none to compare
     refused    reg-c: v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept the text
 
     RUN of 3 regressions: 3 refused
@@ -663,7 +663,7 @@ fn samples_that_differ_among_themselves_are_warned_of() {
         ],
     )
     .expect(0);
-    insta::assert_snapshot!(captured.stderr.lines().next().unwrap(), @"warning: `reg-users`: its samples differ among themselves: users[0].role; the first one is captured. Name what varies in `ignore_fields` or `ignore_values`, or write a matcher such as {{any_string}} there, or it will fail by chance");
+    insta::assert_snapshot!(captured.stderr.lines().next().unwrap(), @"warning: `reg-users`: its samples differ in users[0].role; the first one is captured. List what varies in `ignore_fields` or `ignore_values`, or write a matcher such as {{any_string}} there; otherwise the eval will fail by chance");
 }
 
 #[test]
@@ -833,7 +833,7 @@ fn pending_and_accepted_at_odds_need_force() {
     assert!(
         refused
             .stderr
-            .contains("captured against another accepted output"),
+            .contains("changed after the pending baseline was captured"),
         "{}",
         refused.stderr
     );
@@ -1109,13 +1109,13 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     );
     assert!(
         told.stderr
-            .contains("`reg-gone` is orphaned, but another suite has its part in it"),
+            .contains("`reg-gone` is orphaned, but it also contains data of another suite"),
         "{}",
         told.stderr
     );
     let said = baseline(&project, &["list"]).expect(2);
     assert!(
-        said.stderr.contains("holds another output"),
+        said.stderr.contains("does not match the fingerprint"),
         "{}",
         said.stderr
     );
@@ -1152,7 +1152,7 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     assert!(
         refused
             .stdout
-            .contains("what is pending is of suite `other`"),
+            .contains("the pending baseline belongs to suite `other`"),
         "{}",
         refused.stdout
     );
@@ -1216,7 +1216,7 @@ fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
     let late = capture(&["--var", "role=guest"]).expect(3);
     assert!(
         late.stdout
-            .contains("what is accepted has changed while it was captured"),
+            .contains("the accepted baseline changed during the capture"),
         "{}",
         late.stdout
     );
@@ -1242,7 +1242,7 @@ fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
     assert!(
         stranger
             .stderr
-            .contains("is a run of suite `shop`, not of `desk`"),
+            .contains("is a run of suite `shop`, not `desk`"),
         "{}",
         stranger.stderr
     );

@@ -111,7 +111,7 @@ fn what_is_accepted_survives_writers_that_are_killed() {
         if let Some(error) = finished {
             let hint = error.hint().unwrap_or_default();
             assert!(
-                hint.starts_with("an accept that was cut off"),
+                hint.starts_with("if an accept was interrupted"),
                 "{error}: {hint}"
             );
             assert!(matches!(pending, Ok(Some(_))), "what finishes it is there");
@@ -289,9 +289,9 @@ fn a_full_or_read_only_disk_changes_nothing_that_was_accepted() {
     cannot write DIR/e.pending.yaml: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     cannot write DIR/e.output.json: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     1 Some(Number(3))
-    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
-    cannot write DIR/e.output.json: Read-only file system (os error 30) | is the folder yours to write in?
-    cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
+    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | check that you may write to the folder
+    cannot write DIR/e.output.json: Read-only file system (os error 30) | check that you may write to the folder
+    cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | check that you may write to the folder
     1 Some(Number(3))
     "#);
 }
@@ -439,8 +439,9 @@ fn baselines_of_a_revision_are_compared_with() {
 
     let call = against("v9", 2);
     assert!(
-        flat(&call.stderr)
-            .contains("cannot read the baselines of `v9`: `v9` is no revision of this repository"),
+        flat(&call.stderr).contains(
+            "cannot read the baselines of `v9`: `v9` is not a revision of this repository"
+        ),
         "{}",
         call.stderr
     );
@@ -480,7 +481,7 @@ fn a_run_goes_on_only_against_the_same_baselines() {
         .replace(&second[..12], "SECOND");
     assert!(
         told.contains(
-            "the baselines to compare with were those of main (FIRST) and are those of main (SECOND)"
+            "the baselines were those of main (FIRST), but are those of main (SECOND) now"
         ),
         "{told}"
     );
@@ -525,7 +526,7 @@ fn files_of_the_folder_are_checked() {
     project.write("kept/e.yaml", &kept("other", "1"));
     let call = told(project.call(&["validate", "kept"]).expect(2));
     assert!(
-        call.contains("this file is not read: the baseline of `other` lies in `other.yaml`"),
+        call.contains("this file is not read: the baseline of `other` must be named `other.yaml`"),
         "{call}"
     );
 }
@@ -555,10 +556,10 @@ fn the_settings_of_baselines_are_judged_where_they_stand() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     4:46 bad-regex unclosed group
-    4:62 suspicious-value this pattern matches nothing at all, too, so it would be everywhere
+    4:62 suspicious-value this pattern also matches the empty text, so it would match everywhere
     4:95 bad-matcher unknown matcher any_uid; did you mean any_uuid?
-    4:137 bad-matcher `now` is no matcher such as `{{any_uuid}}`
-    4:159 bad-format `a b` is no name of an HTTP header
+    4:137 bad-matcher `now` is not a matcher such as `{{any_uuid}}`
+    4:159 bad-format `a b` is not a valid HTTP header name
     "#);
 }
 

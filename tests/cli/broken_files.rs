@@ -371,65 +371,65 @@ fn suites_that_cannot_run_are_refused() {
     ## no target
     suite.yaml:2:3 no-target: the suite has no target | add `target:`, or run with `--outputs FILE`
     ## two targets
-    suite.yaml:2:3 no-target: the suite has several targets and none is called `default` | choose one with `--target`: x, y
+    suite.yaml:2:3 no-target: the suite has several targets, and none has the name `default` | select one with `--target`: x, y
     ## wrong target
     - unknown-target: `--target`: the suite has no target `ecko` | did you mean `echo`?
     ## missing file
-    suite.yaml:5:13 missing-ref: there is no file `aa.yaml` | did you mean `a.yaml`?
+    suite.yaml:5:13 missing-ref: the file `aa.yaml` does not exist | did you mean `a.yaml`?
     ## circular
-    suite.yaml:5:13 circular-ref: `suite.yaml` leads back to the file that it stands in
+    suite.yaml:5:13 circular-ref: `suite.yaml` refers back to the file that contains it
     ## escaping
-    suite.yaml:5:13 escaping-ref: `../../etc/passwd` leads out of the project | list the folder under `allow_paths:` in the suite if that is meant
+    suite.yaml:5:13 escaping-ref: `../../etc/passwd` is outside the project | if that is intended, list the folder under `allow_paths:` in the suite
     ## folder
     suite.yaml:5:13 bad-path: `.` is a folder, not a file | name the files in it: `./*.yaml`
     ## empty glob
-    suite.yaml:5:13 empty-glob: `evals/*.yaml` matches no file | paths are relative to the file that names them; `**` crosses folders
+    suite.yaml:5:13 empty-glob: `evals/*.yaml` matches no file | paths are relative to the file that contains them; `**` crosses folders
     ## bad glob
     suite.yaml:5:13 bad-glob: `x[.yaml` is not a glob: unclosed character class; missing ']'
     ## fragment
     suite.yaml:5:13 bad-fragment: the file has no eval `b` | the file's evals are a
     ## twice
-    suite.yaml:6:13 duplicate-id: the eval `a` is brought in twice | take it out of one of the references
+    suite.yaml:6:13 duplicate-id: the eval `a` is referenced twice | remove it from one of the references
     ## same id
     suite.yaml:6:12 duplicate-id: two evals have the id `a` | the first one is at a.yaml:1:7
     ## broken file and broken suite
-    suite.yaml:4:3 unknown-key: the key `evls` is not known here | known here: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, and 12 more
-    suite.yaml:7:13 missing-ref: there is no file `nope.yaml` | paths are relative to the file that names them
-    broken.yaml:2:3 unknown-key: the key `inptu` is not known here | did you mean `input`?
+    suite.yaml:4:3 unknown-key: unknown key `evls` | valid keys: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, and 12 more
+    suite.yaml:7:13 missing-ref: the file `nope.yaml` does not exist | paths are relative to the file that contains them
+    broken.yaml:2:3 unknown-key: unknown key `inptu` | did you mean `input`?
     ## no evals
     suite.yaml:4:3 wrong-length: `evals` must not be empty
     ## k above samples
-    suite.yaml:4:27 k-above-samples: pass@3 needs 3 samples of every case, but `a` has 2 | raise `samples` to 3, or lower `k`
-    suite.yaml:5:16 k-above-samples: `pass_at_3` needs at least 3 samples of every case, but `a` has 2 | raise `samples` to 3, or leave it out: it then follows from the thresholds
+    suite.yaml:4:27 k-above-samples: pass@3 needs 3 samples per case, but `a` has 2 | raise `samples` to 3, or lower `k`
+    suite.yaml:5:16 k-above-samples: `pass_at_3` needs at least 3 samples per case, but `a` has 2 | raise `samples` to 3, or remove it: the thresholds then determine it
     ## unknown metric
     suite.yaml:4:16 unknown-metric: `pass_rte` is not a metric | did you mean `pass_rate`?
     ## percent
-    suite.yaml:4:27 out-of-range: a threshold on `pass_rate` is between 0 and 1, not 90 | 0.9 for 90 %
+    suite.yaml:4:27 out-of-range: a threshold on `pass_rate` must be between 0 and 1, not 90 | write 0.9 for 90 %
     ## no regressions
     suite.yaml:4:16 unknown-metric: this suite cannot produce `regression_pass_rate`: it has no regression eval
     ## unknown preset
-    suite.yaml:4:11 unknown-preset: no preset is named `produktion` | did you mean `production`?
+    suite.yaml:4:11 unknown-preset: unknown preset `produktion` | did you mean `production`?
     ## threshold option
     - unknown-metric: `--threshold pass_at_1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
     - unknown-metric: `--threshold score=x`: `x` is not a number
     - unknown-metric: `--threshold`: `pas_rate` is not a metric | did you mean `pass_rate`?
     ## undefined variable
-    suite.yaml:6:30 undefined-variable: nothing defines `modle` | did you mean `model`?
-    suite.yaml:6:42 undefined-variable: nothing defines `vars.nope` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
+    suite.yaml:6:30 undefined-variable: `modle` is not defined | did you mean `model`?
+    suite.yaml:6:42 undefined-variable: `vars.nope` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
     ## secret
     suite.yaml:5:30 secret-not-listed: `env.HOME` is read, but the suite does not list `HOME` under `env:` | add `env: [HOME]` to the suite
     ## nothing selected
-    - empty-cases: `--tag fsat` fits nothing in this suite | did you mean `fast`?
+    - empty-cases: `--tag fsat` matches nothing in this suite | did you mean `fast`?
     ## no default grader
-    a.yaml:1:7 unknown-grader: `--grader-type model`: this case has no model grader, and the suite no default for it | name one under `graders: {defaults: {model: NAME}}`
+    a.yaml:1:7 unknown-grader: `--grader-type model`: this case has no model grader, and the suite has no default for it | set one under `graders: {defaults: {model: NAME}}`
     ## program
     suite.yaml:3:36 bad-command: the program `./solve.sh` cannot be found | a path with a slash is relative to the suite's folder
     ## recording
-    suite.yaml:3:34 missing-ref: there is no file `nope.jsonl` of recorded outputs | the path is relative to the file that names it
+    suite.yaml:3:34 missing-ref: the file `nope.jsonl` of recorded outputs does not exist | the path is relative to the file that contains it
     ## unknown default
-    suite.yaml:4:30 unknown-grader: no grader is named `nope`
+    suite.yaml:4:30 unknown-grader: unknown grader `nope`
     ## unsandboxed
-    suite.yaml:7:91 unavailable-here: `sandbox: false` runs the output's code with your own rights | `run` needs `--allow-unsandboxed` for that
+    suite.yaml:7:91 unavailable-here: `sandbox: false` runs the output's code with your permissions | to allow this, pass `--allow-unsandboxed` to `run`
     "#);
 }
 

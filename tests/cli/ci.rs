@@ -248,7 +248,7 @@ fn a_summary_stays_below_what_github_takes() {
     let summary = read(&files.summary);
     assert!(summary.len() <= 1 << 20, "{}", summary.len());
     assert!(
-        summary.contains("**Cut here: ") && summary.contains("The whole report is `results/"),
+        summary.contains("**Truncated here: ") && summary.contains("The complete report is `results/"),
         "{}",
         &summary[(1 << 20) - 1_500..]
     );
@@ -257,7 +257,7 @@ fn a_summary_stays_below_what_github_takes() {
     let call = run(&project, &[], &files).expect(1);
     assert!(
         call.stderr
-            .contains("earlier commands of this step have used the 1 MiB that GitHub takes"),
+            .contains("earlier commands of this step used up the 1 MiB that GitHub accepts"),
         "{}",
         call.stderr
     );
@@ -284,7 +284,7 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     <!-- eval-harness: support%3A%20%40all -->
     ## ❌ FAIL: support: @<!-- -->all
 
-    - pass_rate is 0.5, at least 0.9 was asked: 1 of 2 evals passed; 1 more would have met it
+    - pass_rate is 0.5, but at least 0.9 is required: 1 of 2 evals passed; 1 more would have met it
 
     | Threshold | Value | 95 % CI | Needs | Status |
     | --- | ---: | --- | --- | --- |

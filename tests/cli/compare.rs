@@ -400,7 +400,7 @@ fn accepted_scores_and_revisions_are_sides_like_runs() {
     let both = desk.compare(&["main", &bad]).expect(0);
     assert!(
         both.stderr
-            .contains("`main` is a file here and a revision, too"),
+            .contains("`main` is both a file and a revision: the file is read"),
         "{}",
         both.stderr
     );
@@ -420,7 +420,7 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
     let desk = Desk::new(1, 3);
     let none = desk.compare(&["previous"]).expect(2);
     assert!(
-        none.stderr.contains("there is no run below"),
+        none.stderr.contains("there are no runs in"),
         "{}",
         none.stderr
     );
@@ -434,51 +434,51 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
             .replace(&run[..run.len() - 1], "RU")
     };
     insta::assert_snapshot!(shown(&["maim"]), @r"
-    error: nothing to compare with is called `maim`:
+    error: `maim` can't be found:
       - no file has this name
-      - no run below ROOT/results has this id (the latest: RUN)
-      - no git revision can be looked up: ROOT is in no git repository
-    hint: a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision
+      - no run in ROOT/results has this id (the latest: RUN)
+      - git revisions can't be read: ROOT is not in a git repository
+    hint: write `latest`, `previous`, `accepted`, a run id, a path, or a git revision
     ");
     insta::assert_snapshot!(shown(&[&run[..run.len() - 1]]), @r"
-    error: nothing to compare with is called `RU`:
+    error: `RU` can't be found:
       - no file has this name
-      - no run below ROOT/results has this id (the latest: RUN)
-      - no git revision can be looked up: ROOT is in no git repository
+      - no run in ROOT/results has this id (the latest: RUN)
+      - git revisions can't be read: ROOT is not in a git repository
     hint: did you mean `RUN`?
     ");
     insta::assert_snapshot!(shown(&["prevous"]), @r"
-    error: nothing to compare with is called `prevous`:
+    error: `prevous` can't be found:
       - no file has this name
-      - no run below ROOT/results has this id (the latest: RUN)
-      - no git revision can be looked up: ROOT is in no git repository
+      - no run in ROOT/results has this id (the latest: RUN)
+      - git revisions can't be read: ROOT is not in a git repository
     hint: did you mean `previous`?
     ");
     insta::assert_snapshot!(shown(&["previous"]), @r"
-    error: there is no run of suite `Desk` against target `recorded` before RUN below ROOT/results
-    hint: runs with other filters, shards and captures are none; name a run by its id or its journal's path (`eval-harness history --all-suites` lists the runs)
+    error: there is no run of suite `Desk` against target `recorded` before RUN in ROOT/results
+    hint: runs with different filters, shards and captures are ignored; pass a run id or the path of a journal (`eval-harness history --all-suites` lists the runs)
     ");
     insta::assert_snapshot!(shown(&["latest", "previous"]), @r"
-    error: `previous` is the run before the candidate: it can only be the reference
-    hint: name the candidate by its id; `eval-harness history` lists runs
+    error: `previous` is the run before the candidate, so it can only be the reference
+    hint: pass the candidate's run id; `eval-harness history` lists runs
     ");
     insta::assert_snapshot!(shown(&[&format!("{run}+other")]), @r"
-    error: nothing to compare with is called `other`:
+    error: `other` can't be found:
       - no file has this name
-      - no run below ROOT/results has this id (the latest: RUN)
-    hint: a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision
+      - no run in ROOT/results has this id (the latest: RUN)
+    hint: write `latest`, `previous`, `accepted`, a run id, a path, or a git revision
     ");
     insta::assert_snapshot!(shown(&["eval-suite.yaml"]), @r"
     error: eval-suite.yaml is neither a journal nor a score baseline
-    hint: a journal is what a run leaves in its results (`run-....journal.jsonl`), a score baseline what `baseline accept --scores` writes
+    hint: a run writes its journal to the results folder (`run-....journal.jsonl`); `baseline accept --scores` writes a score baseline
     ");
     insta::assert_snapshot!(shown(&["results"]), @r"
     error: results is a folder
-    hint: name a journal in it (`run-....journal.jsonl`), or a score baseline
+    hint: pass a journal in it (`run-....journal.jsonl`), or a score baseline
     ");
     insta::assert_snapshot!(shown(&["accepted"]), @r"
     error: suite `Desk` has no accepted scores against target `recorded`: there is no baselines/scores/Desk.recorded.json
-    hint: `eval-harness baseline capture --scores --run RUN` takes those of a finished run, and `eval-harness baseline accept --scores` accepts them
+    hint: `eval-harness baseline capture --scores --run RUN` captures those of a finished run, and `eval-harness baseline accept --scores` accepts them
     ");
     assert!(shown(&["-x"]).contains("unexpected argument '-x'"));
     let report = desk.project.result(".json");

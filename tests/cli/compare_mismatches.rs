@@ -104,7 +104,8 @@ fn a_changed_expectation_leaves_a_case_unpaired_unless_allowed() {
     let c = desk.run(1, first(12, 6), &[]);
     let call = desk.compare(&[&a, &c]);
     assert_eq!(call.code, Some(3), "{}", call.stderr);
-    let words = "every case of both changed in data or grading; `--allow-changed` compares them";
+    let words =
+        "every case on both sides changed in data or grading; `--allow-changed` compares them";
     assert!(one_line(&call.stdout).contains(words), "{}", call.stdout);
 }
 
@@ -334,7 +335,7 @@ fn accepted_scores_are_compared_over_a_changed_prompt() {
             .call(&["run", "--outputs", "outputs.jsonl", "--allow-changed"])
             .expect(2)
             .stderr
-            .contains("`--allow-changed` says which cases")
+            .contains("`--allow-changed` needs a comparison")
     );
 }
 
@@ -352,13 +353,13 @@ fn no_case_in_common_is_incomplete_and_shown() {
             call.stderr
         );
         assert!(
-            call.stderr.contains("hint: cases are the same when"),
+            call.stderr.contains("hint: cases are matched by eval id"),
             "{}",
             call.stderr
         );
         assert!(
             call.stdout
-                .contains("no case is the same on both sides, so that no regression"),
+                .contains("no case is the same on both sides, so a regression can't"),
             "{}",
             call.stdout
         );
@@ -448,17 +449,16 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
         assert_eq!(side["source"]["journals"].as_array().unwrap().len(), 2);
     }
     let call = desk.compare(&[&whole, &format!("{whole}+{one}")]).expect(2);
-    assert!(call.stderr.contains("is no shard"), "{}", call.stderr);
+    assert!(call.stderr.contains("is not a shard"), "{}", call.stderr);
     let call = desk.compare(&[&whole, &format!("{one}+{one}")]).expect(2);
     assert!(
-        call.stderr.contains("shard 1 is there twice"),
+        call.stderr.contains("shard 1 is given twice"),
         "{}",
         call.stderr
     );
     let call = desk.compare(&[&whole, &format!("{one}+eval-1")]).expect(2);
     assert!(
-        call.stderr
-            .contains("nothing to compare with is called `eval-1`"),
+        call.stderr.contains("`eval-1` can't be found"),
         "{}",
         call.stderr
     );
@@ -500,7 +500,7 @@ fn a_shard_that_broke_off_in_its_plan_is_joined_with_none() {
             "{lines}: {}",
             call.stdout
         );
-        let words = format!("shard 2 ({two}) broke off before its first sample");
+        let words = format!("shard 2 ({two}) was interrupted before its first sample");
         assert_eq!(
             call.stderr.contains(&words),
             !whole_plan,
@@ -566,7 +566,7 @@ fn a_journal_that_breaks_off_counts_with_what_it_has() {
         std::fs::write(desk.project.path().join(&file), bytes).unwrap();
         let call = desk.compare(&[&whole, &file]).expect(2);
         assert!(
-            call.stderr.contains("holds no run"),
+            call.stderr.contains("contains no run"),
             "{name}: {}",
             call.stderr
         );
@@ -637,7 +637,7 @@ fn a_run_beside_itself_is_refused_and_one_without_grades_is_open() {
         call.stderr
     );
     assert!(
-        call.stderr.contains("does not differ from itself"),
+        call.stderr.contains("hint: compare two different runs"),
         "{}",
         call.stderr
     );
@@ -677,7 +677,8 @@ fn a_pipe_and_a_suite_that_is_not_there_are_refused() {
     for word in ["pipe", "/dev/null"] {
         let call = desk.compare(&[word]).expect(2);
         assert!(
-            call.stderr.contains("is no file that can be read twice"),
+            call.stderr
+                .contains("is not a regular file, so it can't be read twice"),
             "{}",
             call.stderr
         );

@@ -191,7 +191,7 @@ fn a_gate_on_critical_cases_is_open_when_none_of_them_could_be_compared() {
     });
     run(&desk, 40, &critical, 3);
     assert!(
-        gate(&desk).ends_with("none of the 20 cases of critical evals in the reference was compared, so that none is known to be well"),
+        gate(&desk).ends_with("none of the 20 cases of critical evals in the reference was compared, so any of them may be worse now"),
         "{}",
         gate(&desk)
     );
@@ -239,10 +239,7 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
             .expect(2);
         assert!(call.stderr.contains(words), "{words}: {}", call.stderr);
     };
-    wrong(
-        &["--compare-to", "eval-1"],
-        "nothing to compare with is called `eval-1`",
-    );
+    wrong(&["--compare-to", "eval-1"], "`eval-1` can't be found");
     wrong(&["--fail-on", "any"], "the run is compared with nothing");
     wrong(
         &["--compare-to", &good, "--baseline"],
@@ -256,7 +253,7 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
     desk.write_suite("Other", |_, _| "ok".to_owned());
     wrong(
         &["--compare-to", &good],
-        "holds the scores of suite `Desk`, not of `Other`",
+        "contains the scores of suite `Desk`, not `Other`",
     );
     wrong(
         &["--compare-to", "previous"],
@@ -269,7 +266,7 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
         .write("e0.yaml", &text.replace("id: c", "id: d"));
     wrong(
         &["--compare-to", &good, "--eval", "e0"],
-        "has none of the cases that would run",
+        "has none of the selected cases",
     );
     assert_eq!(journals(), before, "nothing ran");
 }
@@ -330,7 +327,7 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
     let call = resume(&["--compare-to", &good], 1);
     assert!(
         call.stderr.contains(&format!(
-            "the run was compared with previous ({low}); from now on it is compared with {good}; fails on any"
+            "the run was compared with previous ({low}); now it is compared with {good}; fails on any"
         )),
         "{}",
         call.stderr
@@ -348,7 +345,7 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
     resume(&["--fail-on", "never"], 0);
     let itself = resume(&["--compare-to", &bad], 2);
     assert!(
-        itself.stderr.contains("is the run itself that goes on"),
+        itself.stderr.contains("is the run that is being resumed"),
         "{}",
         itself.stderr
     );
@@ -457,7 +454,7 @@ fn shards_decide_nothing_and_joined_they_do() {
         .call(&["report", "--run", &one, "--run", &word])
         .expect(2);
     assert!(
-        call.stderr.contains("differ in their word after --fail-on"),
+        call.stderr.contains("differ in their value of --fail-on"),
         "{}",
         call.stderr
     );

@@ -177,7 +177,7 @@ fn the_next_version_of_the_example_is_a_regression() {
     let page = expect(1, dir.path(), &["compare", "previous"]);
     assert!(
         page.contains("REGRESSION")
-            && page.contains("GATE FAIL (--fail-on significant: a regression fails it)"),
+            && page.contains("GATE FAIL (--fail-on significant: a regression fails the gate)"),
         "{page}"
     );
 }

@@ -149,8 +149,8 @@ fn completions_are_text_and_what_is_none_is_refused_by_name() {
         .call(&["export", "--format", "completions", "--output", "c.jsonl"])
         .expect(2);
     insta::assert_snapshot!(call.stderr, @r"
-    error: the output of case `a` (eval `cap-values`, sample 1) is JSON, which a completion can't hold
-    hint: --format outputs writes every output; --eval and --case choose those that are text
+    error: the output of case `a` (eval `cap-values`, sample 1) is JSON, but a completion must be text
+    hint: use `--format outputs`, or select outputs that are text with --eval and --case
     ");
     let left: Vec<_> = std::fs::read_dir(project.path())
         .unwrap()
@@ -208,11 +208,11 @@ fn filters_choose_and_choosing_nothing_is_exit_2() {
         .replace(&run, "RUN")
         .replace(&results.display().to_string(), "RESULTS");
     insta::assert_snapshot!(refused, @r"
-    error: no finished sample of RUN fits
-    error: none of the 8 samples that fit ended as asked by --outcome
+    error: no finished sample of RUN matches
+    error: none of the 8 matching samples has an outcome that --outcome selects
     error: `--case [a` is not a glob: unclosed character class; missing ']'
     error: invalid value 'good' for '--outcome <OUTCOME>': unknown variant `good`, expected one of `passed`, `failed`, `errored`, `skipped`, `pending`
-    error: no run `eval-20200101-000000` below RESULTS
+    error: no run `eval-20200101-000000` in RESULTS
     ");
 }
 
@@ -246,7 +246,7 @@ fn what_a_target_said_before_it_failed_is_no_output() {
     "#);
     assert_eq!(
         call.stderr,
-        "left out 2 samples without an output that could be judged\n"
+        "skipped 2 samples without an output to judge\n"
     );
 }
 

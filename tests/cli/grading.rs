@@ -195,7 +195,7 @@ async fn a_check_is_run_against_completions() {
     failed 0.00 exited the program ended with exit code 0 before its tests did
     failed 0.00 exited the program ended with exit code 0 before its tests did
     failed 0.00 exited the program ended with exit code 0 before its tests did
-    failed 0.00 wrong_answer the code returned a Liar object, which proves nothing
+    failed 0.00 wrong_answer the code returned a Liar object, whose comparisons prove nothing
     "##);
 }
 

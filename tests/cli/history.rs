@@ -91,7 +91,7 @@ fn the_history_of_a_suite_follows_its_runs() {
     let call = project.call(&["history", "--eval", "cap-echo"]).expect(0);
     assert!(
         call.stderr
-            .contains("has no end: it was cut off or still goes on"),
+            .contains("did not finish: it was interrupted or is still running"),
         "{}",
         call.stderr
     );
@@ -150,20 +150,20 @@ fn what_is_asked_for_and_what_is_left_out() {
         .call(&["history", "--eval", "reg-*", "--eval", "no-such-*"])
         .expect(2);
     assert!(
-        call.stderr.contains("no eval fits `--eval no-such-*`"),
+        call.stderr.contains("no eval matches `--eval no-such-*`"),
         "{}",
         call.stderr
     );
     let call = project.call(&["history", "--since", "yesterday"]).expect(2);
     assert!(
-        call.stderr.contains("write a day such as 2026-03-01"),
+        call.stderr.contains("write a date such as 2026-03-01"),
         "{}",
         call.stderr
     );
     let call = project.call(&["history", "--target", "staging"]).expect(0);
     assert!(
         call.stdout
-            .contains("left out: 2 runs against other targets (command)"),
+            .contains("not shown: 2 runs against other targets (command)"),
         "{}",
         call.stdout
     );

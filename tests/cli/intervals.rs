@@ -81,7 +81,7 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     ] {
         let call = refused.project.call(args).expect(2);
         let said = words(&call.stderr.replace('│', " "));
-        let refused = "`pass_at_1` has no interval: 4 evals are too few to speak about evals like these; it takes at least 5";
+        let refused = "`pass_at_1` has no interval: 4 evals are too few to speak about evals like these; at least 5 are needed";
         assert!(said.contains(refused), "{args:?}: {said}");
     }
     let without = desk(4, 5, scope);
@@ -94,12 +94,12 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     );
     assert_eq!(
         estimate["note"],
-        "no interval: 4 evals are too few to speak about evals like these (at least 5 are needed)"
+        "no interval: 4 evals are too few to generalize to evals like these (at least 5 are needed)"
     );
     let page = without.project.call(&["report"]).expect(1).stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        page.contains("No interval: 4 evals are too few to speak about evals like these"),
+        page.contains("No interval: 4 evals are too few to generalize to evals like these"),
         "{page}"
     );
     let enough = desk(5, 5, &format!("{scope}{gate}"));
@@ -149,7 +149,7 @@ fn what_is_lacking_is_the_same_before_and_after_a_run() {
             1,
             50,
             "  config: {intervals: these_cases}\n  thresholds: {pass@1: {min: 0.97, bound: lower}}\n",
-            "50 samples are planned: even if all pass the interval ends at 0.933; it takes 115 samples",
+            "50 samples are planned: even if all pass, the interval ends at 0.933; it takes 115 samples",
             "about 2.3 times as many samples of each case",
         ),
         // Samples too few to show how pass@3 of a case varies.
@@ -158,7 +158,7 @@ fn what_is_lacking_is_the_same_before_and_after_a_run() {
             20,
             5,
             "  config: {intervals: these_cases, k: [1, 3]}\n  thresholds: {pass@3: {min: 0.9, bound: lower}}\n",
-            "20 cases are planned: even if all pass the interval ends at 0.842; it takes 33 cases",
+            "20 cases are planned: even if all pass, the interval ends at 0.842; it takes 33 cases",
             "13 more cases",
         ),
     ] {

@@ -252,6 +252,6 @@ fn a_number_whose_interval_is_too_wide_names_the_cases_that_it_lacks() {
     let project = Project::with(&[("suite.yaml", &suite), ("outputs.jsonl", &outputs)]);
     let gate = project.call(&RUN).expect(1).stdout;
     let words = gate.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lacks = "the value itself, 115, meets it; only data is lacking: about 44 more cases like these would have met it";
+    let lacks = "the value itself, 115, meets it, but there is too little data: about 44 more cases like these would have met it";
     assert!(words.contains(lacks), "{words}");
 }

@@ -149,7 +149,7 @@ fn who_asks_to_wait_too_long_is_not_waited_for() {
     let server = Server::start(|_| Reply::status(429).with("retry-after", "86400"));
     let (warned, calls) = told_by(&server, HOOK);
     assert_eq!(calls, 1);
-    insta::assert_snapshot!(warned, @"warning: notify: webhook 1: the server answers 429, and asks to wait 86400 s; it is waited for at most 30 s");
+    insta::assert_snapshot!(warned, @"warning: notify: webhook 1: the server answers 429 and requests a wait of 86400 s, but the longest wait is 30 s");
 }
 
 #[test]
@@ -222,13 +222,13 @@ fn no_tls_no_host_no_variable() {
         &[("HOOK", &url)],
     )
     .expect(1);
-    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?");
+    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`");
     assert!(!call.stderr.contains("hook-secret"));
     for (hook, expected) in [
         ("", "the environment variable HOOK is not set"),
         (
             "not an address: secret",
-            "its address is not one: it begins with `http://` or `https://` and a host",
+            "its address is not valid: write `http://` or `https://` and a host",
         ),
     ] {
         let call = run(&project("bye", HOOK), &[("HOOK", hook)]).expect(1);
@@ -268,7 +268,7 @@ fn commands_that_fail_or_hang_are_ended_with_all_that_they_started() {
     let call = run(&project, &[]).expect(1);
     insta::assert_snapshot!(warned(&call), @"
     warning: notify: broken: it exited with code 3: no such room
-    warning: notify: endless: it did not end within 0.5 s, and was ended with all that it started
+    warning: notify: endless: it did not end within 0.5 s; it and all processes that it started were stopped
     ");
     let pid = std::fs::read_to_string(project.path().join("pid")).expect("it started");
     let proc = format!("/proc/{}", pid.trim());
@@ -314,18 +314,18 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
         .collect();
     insta::assert_snapshot!(heads.join("\n"), @"
     error[EH0427]: the webhook has no address
-      = help: add `url_env:` with the name of an environment variable that holds it
-    error[EH0208]: `url` and `url_env` both give an address
+      = help: add `url_env:` with the name of an environment variable that contains it
+    error[EH0208]: use `url` or `url_env`, not both
       = help: keep one
     error[EH0427]: this is not an HTTP address
-      = help: it begins with `http://` or `https://` and a host
-    error[EH0427]: `url` is no template
-      = help: an address that differs from place to place belongs into an environment variable: `url_env: NAME`
+      = help: an HTTP address begins with `http://` or `https://` and a host
+    error[EH0427]: `url` can't be a template
+      = help: put an address that varies into an environment variable, and set `url_env: NAME`
     error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
-    error[EH0404]: a message has no `reason`
+    error[EH0404]: `reason` is not available in a message
        = help: did you mean `reasons`? it has suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report
     error[EH0403]: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block
-       = help: write `{% raw %}...{% endraw %}` around braces that are no template
+       = help: write `{% raw %}...{% endraw %}` around braces that are not a template
     error[EH0415]: the program `no-such-program-anywhere` cannot be found
        = help: install it, or give its path
     8 errors
@@ -333,8 +333,9 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     ");
     let call = run(&project("bye", "    - {type: pigeon}"), &[]).expect(2);
     assert!(
-        call.stderr
-            .contains("`pigeon` is not a value of `type`: it takes `webhook`, `command`"),
+        call.stderr.contains(
+            "`pigeon` is not a valid value of `type`: expected one of `webhook`, `command`"
+        ),
         "{}",
         call.stderr
     );
@@ -363,14 +364,14 @@ fn a_flag_without_channels_and_channels_without_a_flag_are_warned_of() {
     };
     let told = with("  reporting: {notify_on_failure: true}");
     assert!(
-        told.contains(
-            "`notify_on_failure` has no channel to tell: only the terminal's bell will ring"
-        ),
+        told.contains("`notify_on_failure` has no channel: only the terminal bell will ring"),
         "{told}"
     );
     let told = with("  notify: [{type: webhook, url_env: HOOK}]");
     assert!(
-        told.contains("no run will tell these channels: `reporting.notify_on_failure` is not set"),
+        told.contains(
+            "no run will notify these channels: `reporting.notify_on_failure` is not set"
+        ),
         "{told}"
     );
     let told =

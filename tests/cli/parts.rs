@@ -116,9 +116,9 @@ fn reports_name_the_part_and_what_is_lacking() {
     assert_eq!(
         reasons,
         [
-            "case_pass_rate[eval=cap-m*] is 0.3333, at least 0.5 was asked: 1 of 3 cases passed; 1 more would have met it",
-            "pass_rate[tag=critical] is 0.5, at least 1 was asked: 1 of 2 evals passed; 1 more would have met it",
-            "pass_at_1[category=math] is 0.5, at least 0.6 was asked: 2 of 4 first attempts passed; 1 more would have met it",
+            "case_pass_rate[eval=cap-m*] is 0.3333, but at least 0.5 is required: 1 of 3 cases passed; 1 more would have met it",
+            "pass_rate[tag=critical] is 0.5, but at least 1 is required: 1 of 2 evals passed; 1 more would have met it",
+            "pass_at_1[category=math] is 0.5, but at least 0.6 is required: 2 of 4 first attempts passed; 1 more would have met it",
         ]
     );
     let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
@@ -163,11 +163,11 @@ fn what_no_part_has_is_exit_2_and_nothing_runs() {
     let project = project(["y", "y", "y", "y", "y"]);
     for (threshold, said) in [
         ("pass_rate[tag=critcal]=1", "did you mean `critical`?"),
-        ("pass_rate[eval=x*]=1", "has an id that fits `x*`"),
-        ("pass_rate[type=regression]=1", "is of type `regression`"),
+        ("pass_rate[eval=x*]=1", "has an id that matches `x*`"),
+        ("pass_rate[type=regression]=1", "has the type `regression`"),
         (
             "capability_pass_rate[type=capability]=1",
-            "one type already",
+            "already limited to evals of one type",
         ),
         (
             "pass_hat_2[tag=critical]=1",
@@ -219,7 +219,7 @@ fn resumed_regraded_repeated_and_joined_runs_have_parts() {
         .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
         .expect(1);
     assert!(
-        !words(&call.stderr).contains("is of nothing"),
+        !words(&call.stderr).contains("covers nothing"),
         "{}",
         call.stderr
     );
@@ -234,7 +234,7 @@ fn resumed_regraded_repeated_and_joined_runs_have_parts() {
     let call = project.call(&[&["run", "--suite", "suite.yaml"], more.as_slice()].concat());
     let warned = words(&call.stderr);
     assert!(
-        warned.contains("no eval that is selected has an id that fits `cap-auth`"),
+        warned.contains("no eval that is selected has an id that matches `cap-auth`"),
         "{warned}"
     );
     assert_ne!(

@@ -198,7 +198,8 @@ fn nothing_runs_when_anything_is_wrong() {
     let project = project(&[("plan.yaml", &plan)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
-        call.stderr.contains("there is no file `./evals/none.yaml`"),
+        call.stderr
+            .contains("the file `./evals/none.yaml` does not exist"),
         "{}",
         call.stderr
     );
@@ -369,7 +370,7 @@ fn a_trigger_of_another_moment_does_nothing() {
     assert_eq!(call.stdout, "");
     assert_eq!(
         call.stderr,
-        "nothing to do: the trigger waits for `after_tests_pass`, and it is `before_merge`\n"
+        "nothing to do: the trigger applies to `after_tests_pass`, but the moment is `before_merge`\n"
     );
     assert!(!project.path().join("results").exists());
     let call = at("after_test_pass").expect(2);
@@ -384,7 +385,7 @@ fn a_trigger_of_another_moment_does_nothing() {
         .call(&["phase", "--trigger", "trigger.yaml"])
         .expect(2);
     assert!(
-        call.stderr.contains("give it with `--phase-id ID`"),
+        call.stderr.contains("pass `--phase-id ID`"),
         "{}",
         call.stderr
     );
@@ -469,7 +470,7 @@ fn a_base_must_be_there_when_somebody_asks_for_one() {
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert_eq!(
         call.stderr,
-        "error: the changes since `mian` are unknown: `mian` is no revision of this repository\nhint: did you mean `main`?\n"
+        "error: the changes since `mian` are unknown: `mian` is not a revision of this repository\nhint: did you mean `main`?\n"
     );
     assert!(!project.path().join("results").exists());
     project
@@ -527,8 +528,7 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     let project = project(&[("plan.yaml", &plan)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
-        call.stderr
-            .contains("`../phase.md` leads out of the project"),
+        call.stderr.contains("`../phase.md` is outside the project"),
         "{}",
         call.stderr
     );
@@ -537,8 +537,7 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     project.write("plan.yaml", &plan);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
-        call.stderr
-            .contains("cannot write the report of the phase to "),
+        call.stderr.contains("cannot write the phase report to "),
         "{}",
         call.stderr
     );
@@ -666,7 +665,7 @@ fn a_suite_that_a_command_breaks_is_wrong_and_the_report_is_written() {
     );
     let reason = report["steps"][2]["reason"].as_str().expect("a reason");
     assert!(
-        reason.starts_with("the suite changed since the phase began, and has "),
+        reason.starts_with("the suite changed since the phase began, and now has "),
         "{reason}"
     );
 }
@@ -692,7 +691,7 @@ fn a_suite_that_a_command_eases_is_told() {
         ("tests.sh", &script),
     ]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
-    let note = "`./evals/auth-capability.yaml` changed while the phase ran, and was judged as it is now: 1 case gone";
+    let note = "`./evals/auth-capability.yaml` changed while the phase ran; its new version was judged: 1 case removed";
     assert!(call.stderr.contains(note), "{}", call.stderr);
     assert_eq!(json(&project, REPORT)["notes"][0], note);
     // What only grew is nobody's loss.
@@ -706,7 +705,7 @@ fn a_suite_that_a_command_eases_is_told() {
         format!("cat >> evals/auth-capability.yaml <<'END'\n    - {{id{expected}END\n{TESTS_PASS}");
     let project = self::project(&[("tests.sh", &grown)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]);
-    assert!(!call.stderr.contains("changed while"), "{}", call.stderr);
+    assert!(!call.stderr.contains("changed during"), "{}", call.stderr);
     let report = json(&project, REPORT);
     assert_eq!(
         report["steps"][2]["eval"]["eval_report"]["summary"]["total_evals"],
@@ -790,8 +789,7 @@ fn a_report_that_can_no_longer_be_written_is_no_pass_anywhere() {
         .env("GITHUB_OUTPUT", "said.txt");
     let call = Call::of(command.output().expect("the program starts")).expect(3);
     assert!(
-        call.stderr
-            .contains("cannot write the report of the phase to "),
+        call.stderr.contains("cannot write the phase report to "),
         "{}",
         call.stderr
     );
@@ -1022,7 +1020,7 @@ fn a_pass_of_yesterday_does_not_speak_for_a_phase_that_was_killed() {
     assert_eq!(statuses(&report), ["not_reached"; 4]);
     let page = std::fs::read_to_string(project.path().join(REPORT)).expect("a report");
     assert!(
-        page.contains("has not come to its end") && !page.contains("PASS"),
+        page.contains("has not finished") && !page.contains("PASS"),
         "{page}"
     );
 }
@@ -1075,7 +1073,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ❌ **FAIL**: Implement user authentication (`implement-user-authentication`)
 
-    - Run capability evals failed: pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it
+    - Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
 
     ### Implementation Summary
 
@@ -1099,7 +1097,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
     - [ ] Release (check): not reached: the phase ended before it
       - Reason: Run capability evals did not pass
 
@@ -1126,7 +1124,7 @@ fn every_report_of_the_seeds_scenario() {
     ### Recommendations
 
     1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
-    2. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    2. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     "#);
     assert_snapshot!(steady(&project, &shown.stdout), @r#"
     Phase: Implement user authentication (implement-user-authentication)
@@ -1153,11 +1151,11 @@ fn every_report_of_the_seeds_scenario() {
     Recommendations
       1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
          expected "expires after 30 min", got "persists indefinitely"
-      2. Don't read small differences into these figures: with 9 samples graded the
+      2. Do not rely on small differences between these figures: with 9 samples graded the
          intervals are wide
 
-    GATE FAIL: Run capability evals failed: pass_rate is 0.6667, at least 0.9 was
-      asked: 2 of 3 evals passed; 1 more would have met it
+    GATE FAIL: Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is
+      required: 2 of 3 evals passed; 1 more would have met it
     reports  results/[day]/[run].json
              results/[day]/[run].md
              results/phases/phase-implement-user-authentication.md
@@ -1178,7 +1176,7 @@ fn every_report_of_the_seeds_scenario() {
         "decision": "fail",
         "exit_code": 1,
         "reasons": [
-          "Run capability evals failed: pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it"
+          "Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it"
         ]
       },
       "implementation": {
@@ -1211,7 +1209,7 @@ fn every_report_of_the_seeds_scenario() {
       },
       "recommendations": [
         "Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected \"expires after 30 min\", got \"persists indefinitely\"",
-        "Don't read small differences into these figures: with 9 samples graded the intervals are wide"
+        "Do not rely on small differences between these figures: with 9 samples graded the intervals are wide"
       ],
       "steps": [
         {
@@ -1249,7 +1247,7 @@ fn every_report_of_the_seeds_scenario() {
             "suite": "./evals/auth-capability.yaml"
           },
           "name": "Run capability evals",
-          "reason": "pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it",
+          "reason": "pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it",
           "status": "failed",
           "type": "eval"
         },
@@ -1275,7 +1273,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ✅ **PASS**: Implement user authentication (`implement-user-authentication`)
 
-    - Run capability evals failed (this does not block): pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it
+    - Run capability evals failed (this does not block): pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
 
     ### Implementation Summary
 
@@ -1301,7 +1299,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
     - [x] Release (check): passed
 
     ### Eval Results
@@ -1327,7 +1325,7 @@ fn every_report_of_the_seeds_scenario() {
     ### Recommendations
 
     1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
-    2. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    2. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     "#);
 
     project.write("plan.yaml", PLAN);
@@ -1363,7 +1361,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
     - [x] Release (check): passed
 
     ### Eval Results
@@ -1386,7 +1384,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Recommendations
 
-    1. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    1. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     ");
     assert_snapshot!(steady(&project, &shown.stdout), @"
     Phase: Implement user authentication (implement-user-authentication)
@@ -1405,7 +1403,7 @@ fn every_report_of_the_seeds_scenario() {
       Intervals are for cases like these, in these evals.
 
     Recommendations
-      1. Don't read small differences into these figures: with 9 samples graded the
+      1. Do not rely on small differences between these figures: with 9 samples graded the
          intervals are wide
 
     GATE PASS

@@ -17,26 +17,19 @@ fn a_page_for_people_who_are_no_statisticians() {
     let call = desk.project.call(&["power"]).expect(0);
     insta::assert_snapshot!(call.stdout, @"
     Desk: what a comparison of two of its runs could find
-      100 cases in 4 evals · 1 sample planned of each
+      100 cases in 4 evals · 1 sample planned per case
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-      ! a true drop of 5 points would be found with a chance of 31 %; the smallest
-        that is found with 80 % is 12.2 points
+      ! a true drop of 5 points would be found with a chance of 31 %; the smallest drop that would be found with a chance of 80 % is 12.2 points
       to find 5 points with a chance of 80 %: about 500 cases like these, or 5
       samples of each of these cases
 
       Samples  Found with 80 %  Chance for 5 points  Cases for 5 points
             1      12.2 points                 31 %                 500
 
-      Assumed: most cases nearly always or nearly never pass, so that half of what
-      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 15.5 points, not 12.2; --run measures it in a run of
-      several samples a case.
-      The figures are of pass@1, simulated with the test that `compare` uses, for a
-      drop by the same share of every case's chance. One that only some cases have
-      may take more cases.
-      Several metrics, groups or candidates at once share the 5 % of false alarms,
-      and each then needs more.
+      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 15.5 points, not 12.2. Use --run to measure it in a run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
     ");
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let enough = desk
@@ -55,25 +48,18 @@ fn a_page_for_people_who_are_no_statisticians() {
         .expect(0);
     insta::assert_snapshot!(enough.stdout, @"
     Desk: what a comparison of two of its runs could find
-      25 cases in 1 eval · 1 sample planned of each · eval e0
+      25 cases in 1 eval · 1 sample planned per case · eval e0
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest
-        that is found with 80 % is 29.7 points
+      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest drop that would be found with a chance of 80 % is 29.7 points
 
       Samples  Found with 80 %  Chance for 30 points  Cases for 30 points
             1      29.7 points                  81 %                   25
             5      10.9 points             over 99 %                    6
 
-      Assumed: most cases nearly always or nearly never pass, so that half of what
-      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 33.8 points, not 29.7; --run measures it in a run of
-      several samples a case.
-      The figures are of pass@1, simulated with the test that `compare` uses, for a
-      drop by the same share of every case's chance. One that only some cases have
-      may take more cases.
-      Several metrics, groups or candidates at once share the 5 % of false alarms,
-      and each then needs more.
+      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 33.8 points, not 29.7. Use --run to measure it in a run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
     ");
 }
 
@@ -139,11 +125,11 @@ fn a_run_measures_what_else_is_assumed() {
     let page = desk.project.call(&["power", "--run", &id]).expect(0).stdout;
     assert!(
         page.contains(&format!(
-            "as run {id} measured it: 75.0 % of its samples passed"
+            "as measured by run {id}: 75.0 % of its samples passed"
         )),
         "{page}"
     );
-    assert!(!page.contains("Assumed"), "{page}");
+    assert!(!page.contains("Assumption:"), "{page}");
     // A run of one sample a case can't tell how samples differ.
     desk.run(
         1,
@@ -156,7 +142,7 @@ fn a_run_measures_what_else_is_assumed() {
         .expect(0)
         .stdout;
     assert!(
-        page.contains("Assumed") && page.contains("75.0 % of samples pass, as in run"),
+        page.contains("Assumption:") && page.contains("75.0 % of samples pass, as in run"),
         "{page}"
     );
 }
@@ -172,11 +158,10 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
     assert!(!call.stderr.contains("ends at"), "{}", call.stderr);
     insta::assert_snapshot!(call.stdout, @"
     Desk: what a comparison of two of its runs could find
-      60 cases in 1 eval · 1 sample planned of each
+      60 cases in 1 eval · 1 sample planned per case
       if 95.0 % of samples pass (--rate, or --run to measure it)
 
-      ! a true drop of 5 points would be found with a chance of 29 %; the smallest
-        that is found with 80 % is 12.6 points
+      ! a true drop of 5 points would be found with a chance of 29 %; the smallest drop that would be found with a chance of 80 % is 12.6 points
       to find 5 points with a chance of 80 %: about 220 cases like these, or 4
       samples of each of these cases
 
@@ -189,15 +174,9 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       lower end of pass@1 at least 0.900, over 60: met with a chance of 19 % if the
       true rate is 0.950; 254 would make it 80 %
 
-      Assumed: most cases nearly always or nearly never pass, so that half of what
-      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 14.6 points, not 12.6; --run measures it in a run of
-      several samples a case.
-      The figures are of pass@1, simulated with the test that `compare` uses, for a
-      drop by the same share of every case's chance. One that only some cases have
-      may take more cases.
-      Several metrics, groups or candidates at once share the 5 % of false alarms,
-      and each then needs more.
+      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 14.6 points, not 12.6. Use --run to measure it in a run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
     ");
 }
 
@@ -211,7 +190,7 @@ fn a_threshold_out_of_reach_is_warned_of_before_anything_runs() {
     desk.record("none.jsonl", 1, |_, _, _| Way::Pass);
     for args in [&["validate"][..], &["run", "--dry-run"]] {
         let call = desk.project.call(args).expect(0);
-        let words = "even if all pass the interval ends at 0.842; it takes 33 cases";
+        let words = "even if all pass, the interval ends at 0.842; it takes 33 cases";
         assert!(call.stderr.contains(words), "{args:?}: {}", call.stderr);
     }
 }
@@ -254,10 +233,7 @@ fn json_fits_its_schema() {
 fn wrong_words_are_answered() {
     let desk = Desk::new(1, 5);
     for (args, words) in [
-        (
-            &["--run", "eval-1"][..],
-            "nothing to compare with is called `eval-1`",
-        ),
+        (&["--run", "eval-1"][..], "`eval-1` can't be found"),
         (&["--effect", "0"], "write a share above 0 and below 1"),
         (&["--power", "0.3"], "write a chance from 0.5 to below 1"),
         (&["--rate", "1"], "write a share above 0 and below 1"),
@@ -267,11 +243,11 @@ fn wrong_words_are_answered() {
         (&["--suite", "no.yaml"], "no.yaml"),
         (
             &["--run", "previous"],
-            "`previous` needs a candidate beside it",
+            "`previous` depends on a candidate, but this command has none",
         ),
         (
             &["--run", "eval-1"],
-            "a run is `latest`, a run id, or the path of a journal",
+            "pass a run: `latest`, a run id, or the path of a journal",
         ),
     ] {
         let call = desk.project.call(&[&["power"], args].concat()).expect(2);
@@ -282,8 +258,7 @@ fn wrong_words_are_answered() {
     desk.write_suite("Other", |_, _| "ok".to_owned());
     let call = desk.project.call(&["power", "--run", "latest"]).expect(2);
     assert!(
-        call.stderr
-            .contains("is one of suite `Desk`, not of `Other`"),
+        call.stderr.contains("belongs to suite `Desk`, not `Other`"),
         "{}",
         call.stderr
     );

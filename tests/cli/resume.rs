@@ -209,7 +209,7 @@ fn a_torn_tail_of_any_length_is_cut_and_the_run_goes_on() {
     }
     std::fs::write(&journal, &bytes[..first_line - 1]).unwrap();
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
-    assert!(call.stderr.contains("holds no run"), "{}", call.stderr);
+    assert!(call.stderr.contains("contains no run"), "{}", call.stderr);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn more_samples_are_added_and_fewer_are_refused() {
         .expect(2);
     assert!(
         call.stderr
-            .contains("6 cases (first: first/a) was planned with 3 samples, and only 2"),
+            .contains("6 cases (first: first/a) were planned with 3 samples, but only 2"),
         "{}",
         call.stderr
     );
@@ -313,12 +313,12 @@ fn changes_that_belie_what_is_finished_are_refused_in_words() {
         "suite.yaml",
         &SUITE.replace("[sh, solve.sh]", "[sh, solve.sh, fast]"),
     );
-    refused("the target changed: the settings of `command` (command) are not what they were");
+    refused("the target changed: the settings of `command` (command) differ now");
     project.write(
         "suite.yaml",
         &SUITE.replace("{type: command, command: [sh, solve.sh]}", "{type: echo}"),
     );
-    refused("the target changed: it was `command` (command) and is `echo` (echo)");
+    refused("the target changed: it was `command` (command), but is `echo` (echo) now");
     project.write("suite.yaml", &SUITE.replace(", {$ref: more.yaml}", ""));
     refused("no longer has eval second of eval-");
     assert_eq!(calls(&project), asked);
@@ -509,7 +509,7 @@ fn outputs_are_graded_again_without_asking_the_target() {
     project.call(&["regrade"]).expect(1);
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
     assert!(
-        call.stderr.contains("it graded the outputs of"),
+        call.stderr.contains("it regraded the outputs of"),
         "{}",
         call.stderr
     );
@@ -636,7 +636,7 @@ eval_suite:
             .unwrap()
             .to_owned();
         assert!(
-            reason.starts_with("a secret was cut out of the output"),
+            reason.starts_with("a secret was redacted in the stored output"),
             "{reason}"
         );
     }
@@ -701,7 +701,7 @@ eval_suite:
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
     assert!(
         call.stderr
-            .contains("the recorded outputs changed: outputs.jsonl is not"),
+            .contains("the recorded outputs changed: outputs.jsonl differs"),
         "{}",
         call.stderr
     );
@@ -1041,10 +1041,10 @@ fn joined_shards_are_the_whole_run() {
     );
     refused(
         &[&shards[0], &shards[1], &shards[2], &shards[1]],
-        "shard 2 is there twice",
+        "shard 2 is given twice",
     );
     let one = &journals(&project)[0];
-    refused(&[one, &shards[0]], "is no shard");
+    refused(&[one, &shards[0]], "is not a shard");
     let mut joined = normal(report_of(&project, &[&shards[2], &shards[0], &shards[1]]));
     joined["metadata"].as_object_mut().unwrap().remove("joined");
     assert_eq!(joined, whole);
@@ -1082,7 +1082,7 @@ fn joined_shards_are_the_whole_run() {
         .expect(2);
     assert!(
         call.stderr
-            .contains("it is a run of shard 2/3, and now shard 1/3 is asked for"),
+            .contains("it is a run of shard 2/3, but shard 1/3 is requested now"),
         "{}",
         call.stderr
     );

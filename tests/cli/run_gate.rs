@@ -100,7 +100,7 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
         )
     };
     let trap = Project::with(&[("suite.yaml", &suite(""))]);
-    let warning = "the gate can pass though all 2 capability evals fail";
+    let warning = "the gate can pass although all 2 capability evals fail";
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
     for (args, code) in [(&["validate", "suite.yaml"][..], 0), (&run, 0)] {
         let call = trap.call(args).expect(code);
@@ -120,7 +120,7 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
     );
     let shown = required.call(&run).expect(1).stdout;
     assert!(
-        shown.contains("all evals") && shown.contains("`require: all_evals` holds"),
+        shown.contains("all evals") && shown.contains("failed, but `require: all_evals` is set"),
         "{shown}"
     );
     let row = &required.report()["gate"]["thresholds"][1];
@@ -145,7 +145,7 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
         .call(&["report", "--run", "latest"])
         .expect(1)
         .stdout;
-    assert!(again.contains("`require: all_evals` holds"), "{again}");
+    assert!(again.contains("failed, but `require: all_evals` is set"), "{again}");
     trap.call(&[&run[..], &["--threshold", "require=all_evals"]].concat())
         .expect(1);
 }
@@ -230,7 +230,7 @@ fn samples_that_repeat_have_a_notice_in_every_report() {
     };
     let project = Project::with(&[("suite.yaml", &suite), ("o.jsonl", &lines(false))]);
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
-    let notice = "Samples repeat: all 5 cases with several samples have identical outputs in each";
+    let notice = "Samples repeat: in all 5 cases with several samples, the outputs are identical";
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = project.call(&run).expect(0).stdout;
     assert!(one_line(&shown).contains(notice), "{shown}");
@@ -553,7 +553,7 @@ fn reports_that_cannot_be_written_leave_a_failed_gate_failed() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert!(
-            stderr.contains("cannot write") && stderr.contains("the journal is whole"),
+            stderr.contains("cannot write") && stderr.contains("the journal is complete"),
             "{stderr}"
         );
     }
@@ -765,8 +765,8 @@ fn filters_limit_what_a_run_needs() {
     let call = project.call(&["run", "--tag", "slow"]).expect(2);
     for words in [
         "the environment variable `JUDGE_URL` is not set",
-        "nothing defines `vars.place`",
-        "nothing defines `vars.api`",
+        "`vars.place` is not defined",
+        "`vars.api` is not defined",
         "the environment variable `TOKEN` is not set",
         "served.yaml",
         "`NO_SUCH_KEY`",
@@ -792,7 +792,7 @@ fn filters_limit_what_a_run_needs() {
             .call(&["run", "--eval", "judged"])
             .expect(2)
             .stderr
-            .contains("the key `inptu` is not known here")
+            .contains("unknown key `inptu`")
     );
 }
 

@@ -95,7 +95,7 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
         "2 cases compared: 1 broken, 1 still passing",
         "not compared: 1 new",
         "✗ two                              1/1 → 0/1",
-        "It informs: the gate does not look",
+        "For information only: the gate ignores it",
     ] {
         assert!(page.contains(words), "{words}:\n{page}");
     }
@@ -163,7 +163,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
         .expect(1);
     for words in [
         "1 case compared: 1 still passing",
-        "1 changed (other data or grading)",
+        "1 changed (different data or grading)",
     ] {
         assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
     }
@@ -213,7 +213,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     let run = project
         .call(&["run", "--progress", "none", "--baseline=other.json"])
         .expect(1);
-    let words = "the reference asked target staging, and the candidate command";
+    let words = "the reference called target staging, and the candidate command";
     assert!(run.stdout.contains(words), "{}", run.stdout);
 }
 
@@ -231,7 +231,7 @@ fn scores_in_a_file_of_ones_own_and_files_that_are_wrong() {
     for (wrong, words) in [
         (
             text.replacen("  \"ks\"", "<<<<<<< HEAD\n  \"ks\"", 1),
-            "a merge that is not finished left its marks here",
+            "this file contains the conflict markers of an unfinished merge",
         ),
         (
             text.replace("\"format_version\": 1", "\"format_version\": 2"),
@@ -239,7 +239,7 @@ fn scores_in_a_file_of_ones_own_and_files_that_are_wrong() {
         ),
         (
             text.replace("\"suite\": \"Desk\"", "\"suite\": \"Shop\""),
-            "holds the scores of suite `Shop`",
+            "contains the scores of suite `Shop`",
         ),
         (
             text.replace("\"n\": 1", "\"n\": \"1\""),
@@ -285,7 +285,7 @@ fn only_a_whole_run_with_every_sample_graded_makes_a_baseline() {
     project.write("answer.sh", "exit 3\n");
     said.push(refused(&[], 3));
     insta::assert_snapshot!(said.join("\n"), @r"
-    it had only a part of the suite (eval one)
+    it ran only a part of the suite (eval one)
     it is shard 1 of 2
     2 samples errored
     ");
@@ -359,7 +359,7 @@ fn scores_at_a_revision() {
     assert!(
         error
             .to_string()
-            .contains("`no-such-branch` is no revision of this repository"),
+            .contains("`no-such-branch` is not a revision of this repository"),
         "{error}"
     );
 }
@@ -376,7 +376,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
         .expect(0);
     let refused = call(&["capture", "--scores"], 2).stderr;
     assert!(
-        refused.contains("it had only a part of the suite (eval one)"),
+        refused.contains("it ran only a part of the suite (eval one)"),
         "{refused}"
     );
 
@@ -389,7 +389,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
     assert!(
         call(&["diff", "--scores"], 0)
             .stdout
-            .contains("nothing was accepted yet")
+            .contains("no scores are accepted yet")
     );
     let mut in_ci = project.command(&["baseline", "accept", "--scores"]);
     assert_eq!(

@@ -38,7 +38,7 @@ fn shown(loaded: &LoadedPlan) -> String {
 fn the_suite_of_the_seeds_becomes_a_plan() {
     let loaded = load(&request());
     insta::assert_snapshot!(shown(&loaded), @r#"
-    warning[EH0423]: `notify_on_failure` has no channel to tell: only the terminal's bell will ring
+    warning[EH0423]: `notify_on_failure` has no channel: only the terminal bell will ring
       --> evals/eval-suite.yaml:29:5
        |
     28 |     include_details: true
@@ -47,7 +47,7 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
        |
        = help: add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`
 
-    warning[EH0415]: nothing says how skills are run
+    warning[EH0415]: no command for skills is set
       --> evals/regression/regressions.yaml:76:7
        |
     75 |     execution:
@@ -200,10 +200,10 @@ fn two_kinds_of_seed_blocks_rightly_do_not_load() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     regex.yaml:8:23 bad-capture-group the pattern has no group `function_name`
-    structure.yaml:5:11 unknown-value `string` is not a value of `type`: it takes `prompt`, `file`, `api_call`, `messages`
-    structure.yaml:8:11 unknown-value `string` is not a value of `type`: it takes `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`
-    structure.yaml:11:11 unknown-value `string` is not a value of `type`: it takes `code`, `model`, `human`
-    structure.yaml:14:17 unknown-value `string` is not a value of `difficulty`: it takes `easy`, `medium`, `hard`
+    structure.yaml:5:11 unknown-value `string` is not a valid value of `type`: expected one of `prompt`, `file`, `api_call`, `messages`
+    structure.yaml:8:11 unknown-value `string` is not a valid value of `type`: expected one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`
+    structure.yaml:11:11 unknown-value `string` is not a valid value of `type`: expected one of `code`, `model`, `human`
+    structure.yaml:14:17 unknown-value `string` is not a valid value of `difficulty`: expected one of `easy`, `medium`, `hard`
     structure.yaml:15:11 wrong-type `tags`: expected a list of texts, found the text `list`
     structure.yaml:16:13 wrong-type `weight`: expected a number, found the text `number`
     "#);

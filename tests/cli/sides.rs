@@ -87,8 +87,7 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
       weighted score        1.000           0.500
                             [0.210, 1.000]  [0.028, 0.972]
       failed samples        0               1
-      In brackets: intervals at 95 % of each target alone; no difference is tested
-      here.
+      In brackets: the 95 % interval of each target. Differences between targets are not tested here.
 
     Evals that differ  good   bad
       words            ✓ 2/2  ✗ 1/2
@@ -233,5 +232,5 @@ fn other_verbs_take_one_target() {
         "bad",
     ]);
     assert_eq!(call.code, Some(2));
-    assert!(call.stderr.contains("name one"), "{}", call.stderr);
+    assert!(call.stderr.contains("only `run` accepts several targets; pass one"), "{}", call.stderr);
 }

@@ -294,7 +294,7 @@ fn comparisons_and_several_targets_have_pages_too() {
         ])
         .expect(2);
     assert!(
-        call.stderr.contains("one of a single run"),
+        call.stderr.contains("shows a single run"),
         "{}",
         call.stderr
     );

@@ -363,7 +363,7 @@ fn without_scripts_the_decision_is_told_all_the_same() {
     let body = text(&seen[0], 0);
     assert!(body.contains("Harbor release desk: FAIL (eval-"), "{body}");
     assert!(
-        body.contains("pass_at_1 is 0.7333, at least 0.8 was asked"),
+        body.contains("pass_at_1 is 0.7333, but at least 0.8 is required"),
         "{body}"
     );
     assert!(body.contains("JavaScript"), "{body}");
@@ -521,7 +521,7 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     nav Cases40
     # Cases
     table Outcome | Case | Cause and reason | Score | Samples | Latency | Tokens (27 rows)
-    ## Run those that did not pass again
+    ## Run again: cases that did not pass
     ---
     nav Overview
     nav Cases40
@@ -535,13 +535,13 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     ## Sample 0
     ### Output
     ### Grades
-    ### How it went
+    ### Details
     ## Sample 1
     ## Sample 2
     ## Run again
-    ### This case again
-    ### Its eval again
-    ### All that did not pass again
+    ### This case
+    ### Its eval
+    ### All cases that did not pass
     ");
 }
 

@@ -51,7 +51,7 @@ fn a_damaged_cache_is_set_aside_and_the_run_goes_on() {
     let call = crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!(
         call.stderr
-            .matches("was damaged (file is not a database): it is now")
+            .matches("was damaged (file is not a database): it was renamed to")
             .count(),
         1,
         "{}",
@@ -76,7 +76,7 @@ fn without_a_sound_cache_only_runs_nothing() {
     let project = Asking::default().project(&server);
     let call = crate::model_runs::call(&project, &with(&["--cache", "only"])).expect(2);
     assert!(
-        call.stderr.contains("nothing was kept there yet"),
+        call.stderr.contains("no answers are stored there yet"),
         "{}",
         call.stderr
     );
@@ -86,7 +86,7 @@ fn without_a_sound_cache_only_runs_nothing() {
     crate::model_runs::call(&project, &with(&["--cache", "only"])).expect(2);
     let call = crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!(
-        call.stderr.matches("this run has no cache").count(),
+        call.stderr.matches("this run uses no cache").count(),
         1,
         "{}",
         call.stderr
@@ -204,7 +204,7 @@ fn recordings_are_written_without_secrets_and_found_again() {
     .expect("written");
     let call = crate::model_runs::call(&project, &with(&["--replay", "rec"]));
     assert!(
-        call.stderr.contains("its request was changed by hand"),
+        call.stderr.contains("its `key` does not match its request, so the file was edited"),
         "{}",
         call.stderr
     );

@@ -182,7 +182,7 @@ fn what_judges_did_can_be_demanded() {
     assert!(missed.contains("judge_repair_rate is 0.5"), "{missed}");
     let errored = gate(&["good", "lost"], json!({"judge_errored_rate": 0.4}), 1);
     assert!(
-        errored.contains("judge_errored_rate is 0.5, at most 0.4 was asked"),
+        errored.contains("judge_errored_rate is 0.5, but at most 0.4 is required"),
         "{errored}"
     );
     // Votes that were lost might have differed.
@@ -225,7 +225,7 @@ fn what_no_judge_can_do_can_not_be_demanded() {
         json!({"judge_errored_rate": {"max": 0.1, "bound": "upper"}}),
     );
     assert!(
-        told.contains("has no interval for `bound` to look at"),
+        told.contains("has no interval, so `bound` is not allowed"),
         "{told}"
     );
     suite["eval_suite"]["evals"][0]["grader"] =

@@ -676,8 +676,8 @@ fn unusable_answer_of_a_judge_is_asked_for_again() {
     let project = Judging::new(2, &server).project();
     crate::model_runs::call(&project, &RUN).expect(3);
     assert_eq!(server.asked(), 6, "two requests for repair each");
-    let reason = "the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair; \
-                  it is not cached: `run --resume` or another run asks the judge again";
+    let reason = "the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 repair \
+                  requests; it is not cached: `run --resume` or another run calls the judge again";
     assert_eq!(
         Journal::latest(&project).count(|sample| sample.reason.contains(reason)),
         2

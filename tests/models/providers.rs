@@ -328,26 +328,26 @@ fn answers_that_are_none_are_labelled() {
     );
     insta::assert_snapshot!(said, @r#"
     no answer: reset (again): 127.0.0.1:PORT closed the connection without an answer
-    no HTTP: unreadable (again): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
-    cut: reset (again): 127.0.0.1:PORT cut its answer off after 20 bytes of the body
-    broken chunk: unreadable (again): what 127.0.0.1:PORT answers is not HTTP: Invalid chunk size line: missing size digit
-    cut in a chunk: reset (again): 127.0.0.1:PORT cut its answer off after 5 bytes of the body
-    no last chunk: reset (again): 127.0.0.1:PORT cut its answer off after 136 bytes of the body
-    no gzip: unreadable (again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: Invalid gzip header
-    cut gzip: unreadable (again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
-    broken gzip: unreadable (again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
-    gzip bomb: too_large: 127.0.0.1:PORT answers with more than the 1048576 bytes that are read
-    words: unreadable (again): 127.0.0.1:PORT answered with no JSON
+    no HTTP: unreadable (again): the response of 127.0.0.1:PORT is not HTTP: invalid HTTP version parsed
+    cut: reset (again): 127.0.0.1:PORT closed the connection after 20 bytes of the body
+    broken chunk: unreadable (again): the response of 127.0.0.1:PORT is not HTTP: Invalid chunk size line: missing size digit
+    cut in a chunk: reset (again): 127.0.0.1:PORT closed the connection after 5 bytes of the body
+    no last chunk: reset (again): 127.0.0.1:PORT closed the connection after 136 bytes of the body
+    no gzip: unreadable (again): the compressed response of 127.0.0.1:PORT cannot be decompressed: Invalid gzip header
+    cut gzip: unreadable (again): the compressed response of 127.0.0.1:PORT cannot be decompressed: unexpected end of file
+    broken gzip: unreadable (again): the compressed response of 127.0.0.1:PORT cannot be decompressed: unexpected end of file
+    gzip bomb: too_large: the answer of 127.0.0.1:PORT exceeds the limit of 1048576 bytes
+    words: unreadable (again): 127.0.0.1:PORT answered with text that is not JSON
     HTML: unreadable (again): 127.0.0.1:PORT answered with an HTML page titled `Sign in`
-    cut JSON: unreadable (again): 127.0.0.1:PORT answered with JSON that breaks off after 127 bytes
-    other JSON: unreadable (again): 127.0.0.1:PORT answered with JSON that is no answer: it has no `choices`
+    cut JSON: unreadable (again): 127.0.0.1:PORT answered with JSON that ends early, after 127 bytes
+    other JSON: unreadable (again): 127.0.0.1:PORT answered with JSON that is not an answer: it has no `choices`
     no body: empty (again): 127.0.0.1:PORT answered without a body
-    error body: error_body (again): 127.0.0.1:PORT answered with an error though its status says that all is well: CUDA out of memory
+    error body: error_body (again): 127.0.0.1:PORT answered with an error, although the HTTP status is a success: CUDA out of memory
     empty: empty (again): 127.0.0.1:PORT answered with an empty text
     refused: Refused "I can't help with that."
     refused without a word: Refused ""
     length: Length "The capital of Fr"
-    length without a word: cut: 127.0.0.1:PORT cut the answer at its limit of tokens before it said anything; raise `max_tokens`
+    length without a word: cut: 127.0.0.1:PORT reached the token limit before the answer had any text; raise `max_tokens`
     HTML of a gateway: 5xx (again): 127.0.0.1:PORT answered 502: an HTML page titled `502 Bad Gateway`
     bad key: unauthorized: 127.0.0.1:PORT answered 401: Incorrect API key provided: Bearer [redacted]
     cut error: 503 (again): 127.0.0.1:PORT answered 503: {"err
@@ -396,7 +396,7 @@ fn waiting_has_an_end_for_the_head_and_for_the_whole() {
     insta::assert_snapshot!(said, @r#"
     timeout (again): 127.0.0.1:PORT did not answer within 0.3 s
     timeout (again): 127.0.0.1:PORT did not answer within 0.2 s
-    timeout (again): 127.0.0.1:PORT did not end its answer (9 bytes of the body came) within 0.4 s
+    timeout (again): 127.0.0.1:PORT did not complete its answer (9 bytes of the body were received) within 0.4 s
     timeout
     "#);
 }
@@ -417,7 +417,7 @@ fn an_endless_answer_is_left_at_its_bound() {
     });
     let own = endpoint(&server.url());
     let said = told(&own, &ask(&own));
-    insta::assert_snapshot!(said, @"too_large: 127.0.0.1:PORT answers with more than the 1048576 bytes that are read");
+    insta::assert_snapshot!(said, @"too_large: the answer of 127.0.0.1:PORT exceeds the limit of 1048576 bytes");
     // What the machine's own buffers took is all that came besides.
     assert!(written.load(Ordering::SeqCst) < 100 << 20);
 }
@@ -457,12 +457,12 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     see(spoiled);
     assert!(plain.received().is_empty());
     insta::assert_snapshot!(said, @r#"
-    unreachable (again): 127.0.0.1:PORT refuses the connection: nothing listens there
-    unreachable (again): the host name of no-such-host.invalid:PORT cannot be resolved; is it spelled right, and is there a network?
-    tls: no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
-    tls: no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?
+    unreachable (again): 127.0.0.1:PORT refuses the connection: no server listens on this port
+    unreachable (again): the host name of no-such-host.invalid:PORT cannot be resolved; check its spelling and the network
+    tls: no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that this machine does not trust; set `ca_file` to the authority's certificate
+    tls: no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`
     unauthorized: the key of mine:small is not set: the variable MY_KEY
-    settings: the value of the header `X-A` holds a line break or another control character
+    settings: the value of the header `X-A` contains a line break or another control character
     "#);
 }
 
@@ -533,9 +533,9 @@ fn an_answer_to_what_a_redirect_made_of_the_question_is_none() {
         said.push_str(&format!("{}\n", told(&own, &ask(&own))));
     }
     insta::assert_snapshot!(said, @r#"
-    unknown_model: 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
-    unknown_model: 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
-    unknown_model: 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    unknown_model: 127.0.0.1:PORT redirects POST to GET, which drops the request body; set `base_url` to the final address
+    unknown_model: 127.0.0.1:PORT redirects POST to GET, which drops the request body; set `base_url` to the final address
+    unknown_model: 127.0.0.1:PORT redirects POST to GET, which drops the request body; set `base_url` to the final address
     "#);
 }
 
@@ -819,8 +819,8 @@ fn proxies_and_authorities_of_the_environment_count() {
     http_proxy: Stop "Paris"
     HTTPS_PROXY: Stop "Paris"
     https_proxy: Stop "Paris"
-    unknown authority: tls: no TLS connection to models.invalid:443: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
-    NO_PROXY: unreachable (again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
-    no_proxy: unreachable (again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
+    unknown authority: tls: no TLS connection to models.invalid:443: its certificate is signed by an authority that this machine does not trust; set `ca_file` to the authority's certificate
+    NO_PROXY: unreachable (again): the host name of models.invalid:80 cannot be resolved; check its spelling and the network
+    no_proxy: unreachable (again): the host name of models.invalid:80 cannot be resolved; check its spelling and the network
     "#);
 }

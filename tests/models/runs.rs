@@ -71,7 +71,7 @@ fn same_400_for_every_question_stops_the_asking() {
         server.asked()
     );
     let journal = Journal::latest(&project);
-    let reason = "not asked, because 10 calls in a row ended so: ";
+    let reason = "not called, because 10 calls in a row failed like this: ";
     assert_eq!(
         journal
             .count(|sample| sample.reason.starts_with(reason)
@@ -654,7 +654,7 @@ fn reasoning_without_an_answer_is_errored_and_paid_for_once() {
         Act::Body(200, body.to_string())
     };
     let scripts = [
-        (unclosed, "the output ends while the model still reasons"),
+        (unclosed, "the output ends during the reasoning"),
         (
             apart,
             "answered with reasoning (9 output tokens) and no text; raise `max_tokens`",

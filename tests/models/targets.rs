@@ -191,9 +191,9 @@ fn how_an_answer_ends_is_part_of_what_it_is_worth() {
     );
     call(&project, &RUN).expect(1);
     insta::assert_snapshot!(outcomes(&project.report(), &server), @r#"
-    cut failed wrong_answer the answer was cut at its limit of tokens: missing "right".
+    cut failed wrong_answer the answer was truncated at the token limit: missing "right".
     cut but right passed - .
-    cut at once errored target_failed HOST cut the answer at its limit of tokens before it said anything; raise `max_tokens`.
+    cut at once errored target_failed HOST reached the token limit before the answer had any text; raise `max_tokens`.
     declined failed refused the model declined to answer: missing "right".
     declined rightly passed - .
     declined silently failed refused the model declined to answer, and gave no text.
@@ -205,7 +205,7 @@ fn how_an_answer_ends_is_part_of_what_it_is_worth() {
     call(&negative, &RUN).expect(3);
     insta::assert_snapshot!(outcomes(&negative.report(), &server), @r"
     empty errored target_failed HOST answered with an empty text.
-    cut errored target_failed HOST cut the answer at its limit of tokens before it said anything; raise `max_tokens`.
+    cut errored target_failed HOST reached the token limit before the answer had any text; raise `max_tokens`.
     ");
 }
 

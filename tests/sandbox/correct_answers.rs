@@ -102,7 +102,8 @@ fn large_return_passes_and_the_limit_is_named() {
     assert_eq!(exit, Some(1));
     assert_eq!(
         said,
-        "failed output_limit pile(1000000): what the code returned takes more than 4 MB as text or 64 MB as values; if a right answer does, raise `max_return_mb`"
+        "failed output_limit pile(1000000): the returned value takes more than 4 MB as text or 64 MB as values; if a correct \
+         answer does, raise `max_return_mb`"
     );
     let (_, said) = graded(
         &called(json!({})),
@@ -145,8 +146,8 @@ fn tests_that_share_more_than_data_are_errored_unless_one_process_is_set() {
             said
         });
     insta::assert_snapshot!(shown.join("\n"), @r"
-    errored harness the tests replace parts of modules (`patch`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
-    errored harness the tests make or change files (`open`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
+    errored harness the tests replace parts of modules (`patch`), but the code runs in a separate process, so a correct answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
+    errored harness the tests make or change files (`open`), but the code runs in a separate process, so a correct answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
     ");
 }
 
@@ -222,7 +223,7 @@ fn tests_in_one_process_keep_their_defences() {
     // What is replaced while the tests run makes them worthless, and is never a pass.
     let answer = "def total(path):\n    import unittest\n    unittest.TestCase.assertEqual = lambda *a: None\n";
     let said = wins(unit, answer, "errored ");
-    insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which they use");
+    insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which the tests use");
     let back = "def total(p):\n    import unittest\n    T = unittest.TestCase\n    real = T.assertEqual\n    def fake(*a): T.assertEqual = real\n    \
                 T.assertEqual = fake\n";
     wins(unit, back, "errored ");
@@ -308,7 +309,7 @@ fn one_process_contradicts_a_suite_that_demands_more() {
         &json!({}),
     );
     assert!(
-        said.contains("`trust: in_process` counts only with `test` and `asserts` in Python"),
+        said.contains("`trust: in_process` applies only to `test` and `asserts` in Python"),
         "{said}"
     );
 }
@@ -368,7 +369,7 @@ fn exit_code_alone_decides_where_stdout_is_ignored() {
     assert_eq!(graded(&grader, "print(input())", &json!({})).0, Some(1));
     let said = refused(&json!({"stdio": [{"input": "1"}]}), &json!({}));
     assert!(
-        said.contains("this run does not say what the program must print"),
+        said.contains("this run does not set what the program must print"),
         "{said}"
     );
     let said = refused(
@@ -434,8 +435,9 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
     assert_eq!(exit, Some(3));
     assert_eq!(
         said,
-        "errored executor_missing `fake` can't be used here, a program that does nothing fails: the code does not compile: \
-         error: could not exec the linker `cc`; apt install gcc; `probe` of the executor `fake` sets another program"
+        "errored executor_missing `fake` can't be used here, since a program that does nothing fails: the code does not \
+         compile: error: could not exec the linker `cc`; apt install gcc; to use a different program, set `probe` of the \
+         executor `fake`"
     );
     // A compiler that works fails a program for its text alone.
     let picky = "grep -q 'int main' main.c || { echo 'main.c:1: error: no main' >&2; exit 1; }; cp main.c prog; chmod +x prog";
@@ -489,7 +491,7 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
     ]);
     let said = call.stdout + &call.stderr;
     assert!(
-        said.contains("the executor `fake` has a compiler and no probe"),
+        said.contains("the executor `fake` has a compiler but no probe"),
         "{said}"
     );
 }

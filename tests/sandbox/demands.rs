@@ -149,7 +149,7 @@ fn a_test_that_needs_less_than_is_demanded_never_passes() {
     assert_eq!(told[2].0, "shared errored harness -");
     let reason = &told[2].1;
     assert!(
-        reason.contains("demands `trust: split`") && reason.contains("trust: in_process"),
+        reason.contains("requires `trust: split`") && reason.contains("trust: in_process"),
         "{reason}"
     );
 
@@ -196,13 +196,13 @@ fn too_weak_a_machine_runs_nothing_whatever_the_command_line_says() {
         let call = forbidden(&project, args).expect(2);
         assert!(
             call.stderr
-                .contains("the suite demands `minimum: userns` of the sandbox"),
+                .contains("the suite requires `minimum: userns` for the sandbox"),
             "{}",
             call.stderr
         );
         assert!(
             call.stderr
-                .contains("demand less under `sandbox:` in the suite"),
+                .contains("require less under `sandbox:` in the suite"),
             "{}",
             call.stderr
         );
@@ -247,7 +247,7 @@ fn what_ran_in_a_weaker_sandbox_never_counts_as_more() {
             .expect(2);
         assert!(
             call.stderr.contains("its programs ran ")
-                && call.stderr.contains("now demands `minimum: userns`")
+                && call.stderr.contains("now requires `minimum: userns`")
         );
         assert!(
             call.stderr.contains("eval-harness regrade --run"),
@@ -321,9 +321,9 @@ fn demands_are_checked_with_their_place() {
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     for told in [
         "the Python `bin/py` cannot be found",
-        "`../outside` leads out of the project",
+        "`../outside` is outside the project",
         "`outputs.jsonl` is a file, not a folder",
-        "`/proc` leads out of the project",
+        "`/proc` is outside the project",
     ] {
         assert!(call.stderr.contains(told), "{told}\n{}", call.stderr);
     }
@@ -336,7 +336,8 @@ fn demands_are_checked_with_their_place() {
         .call(&["run", "--suite", "suite.yaml", "--allow-unsandboxed"])
         .expect(2);
     assert!(
-        call.stderr.contains("contradicts what the suite demands"),
+        call.stderr
+            .contains("contradicts the requirements that the suite sets"),
         "{}",
         call.stderr
     );
@@ -393,7 +394,7 @@ fn another_python_and_further_folders_are_seen_inside() {
     );
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     assert!(
-        call.stderr.contains("the suite demands the Python ") && call.stderr.contains("no good"),
+        call.stderr.contains("the suite requires the Python ") && call.stderr.contains("no good"),
         "{}",
         call.stderr
     );
@@ -556,7 +557,7 @@ fn a_program_that_can_not_be_seen_inside_says_so() {
     assert!(
         told[0]
             .1
-            .contains("bin/judge, which can't be seen inside the sandbox"),
+            .contains("bin/judge, which is not visible inside the sandbox"),
         "{}",
         told[0].1
     );

@@ -49,7 +49,7 @@ fn hangs(id: &'static str, case: Value, output: impl Into<Value>) -> Hostile {
 }
 
 fn gives_up(id: &'static str, case: Value, output: impl Into<Value>) -> Hostile {
-    let reason = "the search for JSON in the output was given up after reading ";
+    let reason = "the search for JSON in the output was aborted after reading ";
     Hostile {
         id,
         case,
@@ -289,7 +289,7 @@ fn a_search_for_json_that_is_given_up_is_not_no_json() {
 fn repeated_keys_never_pass_for_one_of_them() {
     let one = || json_equal(json!({"a": 1}), None);
     let twice = r#"{"a": 2, "a": 1}"#;
-    let why = "the key `a` is there twice";
+    let why = "duplicate key `a`";
     let structural = json!({"expected": {"type": "structural", "value": {"a": "{{any_number}}"}}});
     let schema = graded(json!({"method": "json", "schema": {"required": ["a"]}}));
     let path =
@@ -407,7 +407,7 @@ fn wide_values_are_judged_by_their_width() {
             "```python\nfrom decimal import Decimal\nfrom fractions import Fraction\ndef f(x):\n    return {value}\n```"
         )
     };
-    let wide = "the parts of a range are wider than 20000 bits";
+    let wide = "the bounds of a range have more than 20000 bits";
     let cases = [
         fails(
             "range",
@@ -479,7 +479,7 @@ fn wide_values_are_judged_by_their_width() {
             "pattern",
             calls(json!(LOOK_AHEAD), "regex"),
             returns("'x' * 200000"),
-            "the pattern needs backtracking, which searches texts of up to 16384 bytes here",
+            "the pattern needs backtracking, so it can only search texts of up to 16384 bytes here",
         ),
         passes(
             "honest range",

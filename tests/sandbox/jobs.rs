@@ -115,7 +115,7 @@ async fn what_cannot_start_says_why() {
         "/no/such/program could not be started in the sandbox: No such file or directory (os error 2)"
     );
     let empty = sandbox.run_program(argv(&[])).await.unwrap_err();
-    assert_eq!(empty.to_string(), "no program is named");
+    assert_eq!(empty.to_string(), "the command is empty");
     let mut outside = argv(&["true"]);
     outside.files = vec![("../x".into(), Vec::new())];
     assert!(matches!(
@@ -554,11 +554,11 @@ async fn a_program_that_does_not_load_fails_every_call() {
         ("import os; os._exit(0)", "Exited { code: Some(0) }"),
         (
             "raise KeyError(1)",
-            "LoadRaised(Raised { type_name: \"KeyError\"",
+            "LoadRaised(RaisedException { type_name: \"KeyError\"",
         ),
         (
             "import no_such_module",
-            "LoadRaised(Raised { type_name: \"ModuleNotFoundError\"",
+            "LoadRaised(RaisedException { type_name: \"ModuleNotFoundError\"",
         ),
         ("x = bytearray(10 ** 9)", "Ended(MemoryLimit)"),
         ("import os; os.abort()", "Ended(Signaled(6))"),
@@ -845,40 +845,43 @@ async fn the_mode_follows_from_the_tests_alone() {
     let in_process = [
         (
             "root = Node(1)\nroot.left = Node(2)\nassert height(root) == 2",
-            "looks at the attribute left of what the candidate returned",
+            "a test reads the attribute left of a value that the candidate returned",
         ),
         (
             "assert chain([Pair(1, 2)], 1) == 1",
-            "hands chain what Pair of the candidate made",
+            "a test passes to chain an object that Pair of the candidate made",
         ),
         (
             "assert Solution().run(3) == 3",
-            "looks at the attribute run of what the candidate returned",
+            "a test reads the attribute run of a value that the candidate returned",
         ),
-        ("assert f(3)(4) == 7", "calls what the candidate returned"),
+        (
+            "assert f(3)(4) == 7",
+            "a test calls a value that the candidate returned",
+        ),
         (
             "assert f(lambda x: x) == 3",
-            "hands f a function of its own",
+            "a test passes to f a function of its own",
         ),
         (
             "def own(x): return x\nassert f(own) == 3",
-            "hands f the object own of its own",
+            "a test passes to f its own object own",
         ),
         (
             "assert isinstance(f(1), Thing)",
-            "needs Thing of the candidate as a class",
+            "a test uses Thing of the candidate as a class",
         ),
         (
             "assert LIMIT == 3",
-            "uses LIMIT of the candidate other than by calling it",
+            "a test uses LIMIT of the candidate without calling it",
         ),
         (
             "try:\n  f(1)\nexcept Bad: pass",
-            "uses Bad of the candidate other than by calling it",
+            "a test uses Bad of the candidate without calling it",
         ),
         (
             "x = f(1)\ny = x\nassert y.size == 3",
-            "looks at the attribute size of what the candidate returned",
+            "a test reads the attribute size of a value that the candidate returned",
         ),
     ];
     for (tests, why) in in_process {
@@ -930,7 +933,10 @@ async fn tests_with_the_candidates_classes_run_in_its_interpreter_and_say_so() {
     let report = verdict(&sandbox, asserts(code, &["assert f(P(3)) == 3"])).await;
     assert_eq!(report.verdict, TestVerdict::Passed);
     assert_eq!(report.mode, TestMode::InProcess);
-    assert_eq!(report.mode_reason, "hands f what P of the candidate made");
+    assert_eq!(
+        report.mode_reason,
+        "a test passes to f an object that P of the candidate made"
+    );
     let report = verdict(&sandbox, asserts(code, &["pass", "assert f(P(3)) == 4"])).await;
     assert_eq!(show(&report.verdict), "test 1:1 assert f(P(3)) == 4 []");
     for (more, want) in [
@@ -1011,7 +1017,7 @@ async fn asked_for_apart_a_test_that_cannot_be_says_so() {
     let mut job = asserts("def f(g): return g(1)", &["assert f(lambda x: x) == 1"]);
     job.mode = Some(TestMode::Split);
     let report = verdict(&sandbox, job).await;
-    let why = "the tests hand the candidate a function".to_owned();
+    let why = "the tests pass the candidate a function".to_owned();
     assert_eq!(report.verdict, TestVerdict::NeedsInProcess { why });
 }
 

@@ -442,8 +442,8 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     failed exception f(1) raised RangeError: Maximum call stack size exceeded, expected 3
     failed exited f(1): the program ended with exit code 0 before its tests did
     failed exited the program ended with exit code 0 before its tests did
-    failed forged f(1): the program tampered with the verdict: an answer without a question
-    failed forged f(1): the program tampered with the verdict: an answer without a question
+    failed forged f(1): the program tampered with the verdict: an answer without a call
+    failed forged f(1): the program tampered with the verdict: an answer without a call
     failed exited f(1): the program ended with exit code 0 before its tests did
     failed exited f(1): the program ended with exit code 1 before its tests did
     failed crashed f(1): the program was ended by SIGSEGV
@@ -568,7 +568,7 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
     failed exited the program ended with exit code 0 before its tests did
     failed exited the program ended with exit code 0 before its tests did
     failed syntax_error the code does not parse: Unexpected end of input (line 1)
-    failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
+    failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel
     passed -
     failed wrong_answer line 2 of the tests does not hold: assert.equal(await candidate(1, 2), 3); (1 == 3)
     passed -
@@ -684,7 +684,7 @@ async fn tests_in_bash_run_after_the_script() {
     failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then' | failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then'
     failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 46: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 51: add: command not found)
     passed - | passed -
-    failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts | failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
+    failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel | failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel
     passed - | passed -
     "###);
 }
@@ -847,9 +847,9 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
     );
     lines.push(told(&graders, &nested, "const a = {}").await);
     insta::assert_snapshot!(lines.join("\n"), @r"
-    errored harness the tests prove nothing: the code replaces `Array.prototype.every`, which they may rest on
-    errored harness the tests prove nothing: the code replaces `Math`, which they may rest on
-    errored harness the tests prove nothing: the code replaces `Math`, which they may rest on
+    errored harness the tests prove nothing: the code replaces `Array.prototype.every`, which the tests may use
+    errored harness the tests prove nothing: the code replaces `Math`, which the tests may use
+    errored harness the tests prove nothing: the code replaces `Math`, which the tests may use
     passed -
     passed -
     passed -
@@ -1025,15 +1025,15 @@ async fn sql_is_graded_by_its_rows() {
     lines.push(told(&graders, &broken, "SELECT 1").await);
     insta::assert_snapshot!(lines.join("\n"), @r###"
     passed -
-    failed wrong_answer the row ('x', 30.5) is missing, ('x', 20.5) is there instead
+    failed wrong_answer the row ('x', 30.5) is missing, found ('x', 20.5) instead
     failed wrong_answer expected 2 columns, got 1
     failed syntax_error the SQL does not parse: near "SELEC": syntax error
     failed exception the SQL failed: no such column: wages
     failed timeout the program did not end within 2 s
-    failed sandbox_violation the SQL tried what is forbidden: not authorized
+    failed sandbox_violation the SQL tried a forbidden operation: not authorized
     failed exception the SQL failed: not authorized to use function: load_extension
-    failed wrong_answer no statement of the SQL gives rows
-    failed wrong_answer no statement of the SQL gives rows
+    failed wrong_answer no statement of the SQL returns rows
+    failed wrong_answer no statement of the SQL returns rows
     failed no_code the output's code is python, not SQL
     passed -
     failed wrong_answer expected 1 rows, got 0
@@ -1111,7 +1111,7 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     let said = told(&graders, &grader, "leave nothing").await;
     assert_eq!(
         said,
-        "failed syntax_error the compiler of `c` left no `prog` of up to 64 MiB"
+        "failed syntax_error the compiler of `c` did not create `prog`, or it is larger than 64 MiB"
     );
 
     let bombs = c_compiler(&["gcc", "-O0", "-o", "prog", "main.c"]);

@@ -56,7 +56,7 @@ fn without_isolation_nothing_runs_and_the_remedy_is_told() {
     let project = Project::with(&[("suite.yaml", SUITE), ("outputs.jsonl", OUTPUTS)]);
     let call = forbidden(&project, "run --suite suite.yaml").expect(2);
     assert!(
-        call.stderr.contains("no isolation is possible here"),
+        call.stderr.contains("no isolation is available: "),
         "{}",
         call.stderr
     );

@@ -320,15 +320,15 @@ fn servers_that_misbehave_are_told_apart() {
     insta::assert_snapshot!(told, @r##"
     no answer: target_unreachable (again): 127.0.0.1:PORT closed the connection without an answer
     cut in the head: target_unreachable (again): 127.0.0.1:PORT closed the connection without an answer
-    cut in the body: target_failed (final): 127.0.0.1:PORT cut its answer off after 3 bytes of the body -- {"json":{"body":"abc","headers":{"content-length":"10"},"status":200}}
-    cut in a chunk: target_failed (final): 127.0.0.1:PORT cut its answer off after 2 bytes of the body -- {"json":{"body":"ab","headers":{"transfer-encoding":"chunked"},"status":200}}
-    a bad chunk: target_failed (final): what 127.0.0.1:PORT answers is not HTTP: Invalid chunk size line: missing size digit -- {"json":{"body":"","headers":{"transfer-encoding":"chunked"},"status":200}}
-    garbage: target_failed (final): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
-    noise: target_failed (final): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
-    two lengths: target_failed (final): what 127.0.0.1:PORT answers is not HTTP: invalid content-length parsed
-    an endless head: target_failed (final): what 127.0.0.1:PORT answers is not HTTP: message head is too large
+    cut in the body: target_failed (final): 127.0.0.1:PORT closed the connection after 3 bytes of the body -- {"json":{"body":"abc","headers":{"content-length":"10"},"status":200}}
+    cut in a chunk: target_failed (final): 127.0.0.1:PORT closed the connection after 2 bytes of the body -- {"json":{"body":"ab","headers":{"transfer-encoding":"chunked"},"status":200}}
+    a bad chunk: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: Invalid chunk size line: missing size digit -- {"json":{"body":"","headers":{"transfer-encoding":"chunked"},"status":200}}
+    garbage: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: invalid HTTP version parsed
+    noise: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: invalid HTTP version parsed
+    two lengths: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: invalid content-length parsed
+    an endless head: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: message head is too large
     hangs: target_timeout (final): 127.0.0.1:PORT did not answer within 0.4 s
-    hangs in the body: target_timeout (final): 127.0.0.1:PORT did not end its answer (3 bytes of the body came) within 0.4 s -- {"json":{"body":"abc","headers":{"content-length":"10"},"status":200}}
+    hangs in the body: target_timeout (final): 127.0.0.1:PORT did not complete its answer (3 bytes of the body were received) within 0.4 s -- {"json":{"body":"abc","headers":{"content-length":"10"},"status":200}}
     "##);
 }
 
@@ -345,7 +345,7 @@ fn a_slow_drip_ends_with_the_time_and_a_flood_with_the_bound() {
     let failure = answer.result.unwrap_err();
     assert_eq!(failure.cause.to_string(), "target_timeout");
     assert!(
-        failure.reason.contains("did not end its answer")
+        failure.reason.contains("did not complete its answer")
             && failure.reason.ends_with("within 0.5 s")
     );
 
@@ -413,8 +413,8 @@ fn what_nobody_answers_is_unreachable() {
     ));
     tell("base_url: \"http://no-such-host.invalid/secret-path?\"".replace('?', ""));
     insta::assert_snapshot!(told, @r##"
-    target_unreachable again: 127.0.0.1:PORT refuses the connection: nothing listens there
-    target_unreachable again: the host name of no-such-host.invalid:80 cannot be resolved; is it spelled right, and is there a network?
+    target_unreachable again: 127.0.0.1:PORT refuses the connection: no server listens on this port
+    target_unreachable again: the host name of no-such-host.invalid:80 cannot be resolved; check its spelling and the network
     "##);
 }
 
@@ -488,11 +488,11 @@ fn redirects_are_followed_as_far_as_was_said() {
     insta::assert_snapshot!(told, @r##"
     endpoint: /x: {"json":[200,null,{"body":"","method":"GET"}]}
     endpoint: /x, redirects: 0: {"json":[302,"/y?q=1",""]}
-    endpoint: /x, redirects: 1: target_failed (final): 127.0.0.1:PORT redirects more often than is followed (1)
+    endpoint: /x, redirects: 1: target_failed (final): 127.0.0.1:PORT exceeds the limit of 1 redirects
     endpoint: /x, redirects: 2: {"json":[200,null,{"body":"","method":"GET"}]}
     endpoint: /loop: target_failed (final): 127.0.0.1:PORT redirects in a circle
-    endpoint: /far, redirects: 3: target_failed (final): 127.0.0.1:PORT redirects more often than is followed (3)
-    endpoint: /elsewhere: target_failed (final): 127.0.0.1:PORT redirects to what is no HTTP address
+    endpoint: /far, redirects: 3: target_failed (final): 127.0.0.1:PORT exceeds the limit of 3 redirects
+    endpoint: /elsewhere: target_failed (final): 127.0.0.1:PORT redirects to an address that is not HTTP
     endpoint: /nowhere: {"json":[302,null,""]}
     method: POST, body: b, endpoint: /x: {"json":[200,null,{"body":"","method":"GET"}]}
     method: PUT, body: b, endpoint: /see: {"json":[200,null,{"body":"","method":"GET"}]}
@@ -663,16 +663,16 @@ fn certificates_are_checked() {
     ));
     insta::assert_snapshot!(told, @r##"
     self-signed: {"json":{"secure":true}}
-    another self-signed: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`
-    self-signed, wrong name: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is for another name
+    another self-signed: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is self-signed and is not in `ca_file`; set `ca_file` to this certificate
+    self-signed, wrong name: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is for a different host name
     known: {"json":{"secure":true}}
-    unknown: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
+    unknown: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that this machine does not trust; set `ca_file` to the authority's certificate
     insecure: {"json":{"secure":true}}
     expired: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate has expired
-    too early: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is not valid yet; is the clock of this machine right?
-    wrong name: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is for another name
+    too early: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is not valid yet; check the clock of this machine
+    wrong name: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is for a different host name
     wrong name, insecure: {"json":{"secure":true}}
-    no TLS there: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?
-    TLS there: target_failed (final): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
+    no TLS there: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`
+    TLS there: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: invalid HTTP version parsed
     "##);
 }

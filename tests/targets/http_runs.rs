@@ -204,7 +204,7 @@ fn another_token_is_the_same_input_and_the_same_target() {
         ])
         .expect(2);
     assert!(
-        lost.stderr.contains("give them again: `--var token=...`"),
+        lost.stderr.contains("pass them again: `--var token=...`"),
         "{}",
         lost.stderr
     );
@@ -388,7 +388,7 @@ fn without_certificates_of_authorities_only_tls_is_impossible() {
     };
     run(&plain.url(), 0);
     let told = run(&plain.url().replace("http://", "https://"), 3);
-    insta::assert_snapshot!(told.replace(&plain.port().to_string(), "PORT"), @"this machine has no certificates of authorities to know 127.0.0.1:PORT by; install them (the package is often called `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE");
+    insta::assert_snapshot!(told.replace(&plain.port().to_string(), "PORT"), @"this machine has no CA certificates to verify 127.0.0.1:PORT with; install them (often the package `ca-certificates`), or set `ca_file` or SSL_CERT_FILE to a file of certificates");
 }
 
 #[test]
@@ -496,18 +496,18 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     3 |   target: {type: http, base_url: 'localhost:8080'}
       |                                  ^^^^^^^^^^^^^^^^
       |
-      = help: it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+      = help: an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the address has a fragment (`#...`), which no server sees; leave it out
+    error[EH0427]: the address has a fragment (`#...`), which is never sent to a server; remove it
      --> suite.yaml:3:34
       |
     2 |   name: s
     3 |   target: {type: http, base_url: 'http://h/#x=1'}
       |                                  ^^^^^^^^^^^^^^^
       |
-      = help: it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+      = help: an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -518,11 +518,11 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     3 |   target: {type: http}
       |           ^^^^^^^^^^^^
       |
-      = help: add `base_url: "http://..."`, or give the suite a target of type `http`, which executions without an address use
+      = help: add `base_url: "http://..."`, or add a target of type `http` to the suite; executions without an address use it
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
+    error[EH0427]: `X Y` is not a header name; use letters, digits and `-`
      --> suite.yaml:3:70
       |
     2 | ...
@@ -531,14 +531,14 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0302]: there is no file `gone.pem`
+    error[EH0302]: the file `gone.pem` does not exist
      --> suite.yaml:3:69
       |
     2 | ...
     3 | ...p://127.0.0.1:1/api', ca_file: gone.pem}
       |                                   ^^^^^^^^
       |
-      = help: the path is relative to the file that names it
+      = help: the path is relative to the file that contains it
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -553,50 +553,50 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `body` says how an input becomes a request, and `endpoint` is missing
+    error[EH0427]: `body` requires an `endpoint`, which is missing
      --> suite.yaml:3:60
       |
     2 |   name: s
     3 |   target: {type: http, base_url: 'http://127.0.0.1:1/api', body: '{{ prom...
       |                                                            ^^^^
       |
-      = help: an `api_call` input brings its own method, endpoint and body
+      = help: an `api_call` input has its own method, endpoint and body
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0403]: `{{ PROMPT }}` can't be filled when the request is made
+    error[EH0403]: `{{ PROMPT }}` can't be filled in when the request is made
      --> suite.yaml:3:80
       |
     3 | ...i', endpoint: /a, body: '{{ prompt | upper }}'}
       |                            ^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: only `{{ prompt }}`, `{{ messages }}`, `{{ context }}`, `{{ input }}` are, as they are, without filters
+      = help: use only `{{ prompt }}`, `{{ messages }}`, `{{ context }}`, `{{ input }}`, without filters
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the endpoint does not lie below the base address http://127.0.0.1:1/api
+    error[EH0427]: the endpoint is not below the base address http://127.0.0.1:1/api
      --> suite.yaml:5:49
       |
     4 |   evals:
     5 |     - {id: e, input: {type: api_call, endpoint: 'http://other/api/a'}, ex...
       |                                                 ^^^^^^^^^^^^^^^^^^^^
       |
-      = help: write the path alone; it is put below http://127.0.0.1:1/api
+      = help: write only the path; it is appended to http://127.0.0.1:1/api
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the endpoint does not lie below the base address http://127.0.0.1:1/api
+    error[EH0427]: the endpoint is not below the base address http://127.0.0.1:1/api
      --> suite.yaml:5:49
       |
     4 |   evals:
     5 |     - {id: e, input: {type: api_call, endpoint: ../admin}, expected: {typ...
       |                                                 ^^^^^^^^
       |
-      = help: write the path alone; it is put below http://127.0.0.1:1/api
+      = help: write only the path; it is appended to http://127.0.0.1:1/api
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `GE T` is not a method: it is one word, such as GET or POST
+    error[EH0427]: `GE T` is not a method; write one word, such as GET or POST
      --> suite.yaml:5:47
       |
     4 |   evals:
@@ -605,7 +605,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the value of the header `X-Token` holds a line break or another control character
+    error[EH0427]: the value of the header `X-Token` contains a line break or another control character
      --> suite.yaml:5:72
       |
     4 | ...
@@ -616,18 +616,18 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the header `Content-Length` is set by the program, from what it sends
+    error[EH0427]: the header `Content-Length` is computed from the request and can't be set
      --> suite.yaml:5:63
       |
     4 | ...
     5 | ...ll, endpoint: /a, headers: {Content-Length: '3'}}, expected: {type: co...
       |                                ^^^^^^^^^^^^^^
       |
-      = help: leave it out
+      = help: remove it
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `a` is no text, number or truth, nor a list of these
+    error[EH0427]: `a` must be a text, a number, true or false, or a list of these
      --> suite.yaml:5:64
       |
     4 |   evals:
@@ -636,14 +636,14 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the target is an HTTP service, and this input is no API call
+    error[EH0427]: the target is an HTTP service, but this input is not an API call
      --> suite.yaml:5:22
       |
     4 |   evals:
     5 |     - {id: e, input: a prompt, expected: {type: contains, value: fine}}
       |                      ^^^^^^^^
       |
-      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`
+      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` if the input has a `type`), or set the target's `endpoint`, and a `body` with `{{ prompt }}` or `{{ input }}`
 
     1 error
     error: 1 problem in the suite; nothing ran

@@ -129,7 +129,7 @@ fn doctor_observes_a_command_of_the_working_folder() {
     };
     let call = observe(&["--format", "json"], &["python3", "main.py", "--format"]).expect(0);
     let told: Value = serde_json::from_str(&call.stdout).unwrap();
-    assert_eq!(told["ending"], "exited with 1", "{told}");
+    assert_eq!(told["ending"], "exited with code 1", "{told}");
     assert_eq!(told["stderr"], "no watch: --format");
     assert_eq!(told["command"], json!(["python3", "main.py", "--format"]));
     let calls = told["calls"].as_array().unwrap();
@@ -147,9 +147,13 @@ fn doctor_observes_a_command_of_the_working_folder() {
     );
     assert_eq!(of("read")["refused"], 0);
     let page = observe(&[], &["python3", "main.py", "x"]).expect(0).stdout;
-    assert!(page.contains("exited with 1\n  no watch: x\n"), "{page}");
     assert!(
-        page.contains("1  refused\n") && page.contains("The sandbox refuses 1 of these kinds."),
+        page.contains("exited with code 1\n  no watch: x\n"),
+        "{page}"
+    );
+    assert!(
+        page.contains("1  refused\n")
+            && page.contains("The sandbox refuses 1 of these system calls."),
         "{page}"
     );
     let missing = observe(&[], &["./nothing"]).expect(3);
@@ -161,7 +165,7 @@ fn doctor_observes_a_command_of_the_working_folder() {
         missing.stderr
     );
     assert!(
-        missing.stderr.contains("hint: inside, a program sees"),
+        missing.stderr.contains("hint: in the sandbox, a program sees"),
         "{}",
         missing.stderr
     );

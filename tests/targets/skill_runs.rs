@@ -162,7 +162,7 @@ fn an_exit_code_and_a_time_out_are_what_they_are_of_commands() {
     insta::assert_snapshot!(told, @r##"
     "errored" "target_failed": "./agent.sh exited with code 7: no"
     "failed" "exception": "./agent.sh exited with code 7: no"
-    "errored" "target_timeout": "./agent.sh did not end within 0.3 s; it was ended with all it had started"
+    "errored" "target_timeout": "./agent.sh did not end within 0.3 s; it and all processes that it started were stopped"
     "errored" "target_failed": "the output of ./agent.sh is not JSON: expected ident at line 1 column 2"
     "##);
 }
@@ -203,7 +203,7 @@ fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
     }
     insta::assert_snapshot!(told, @r#"
     == {command: [./agent.sh, '{{ skil_name }}']} {type: skill, skill_name: x}
-    error[EH0404]: nothing defines `skil_name`
+    error[EH0404]: `skil_name` is not defined
      --> suite.yaml:5:37
       |
     4 |   target: {type: echo}
@@ -215,7 +215,7 @@ fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh, '{{ parameters.deph }}']} {type: skill, skill_name: x, parameters: {depth: 1}}
-    error[EH0404]: nothing defines `parameters.deph`
+    error[EH0404]: `parameters.deph` is not defined
      --> suite.yaml:5:37
       |
     4 |   target: {type: echo}
@@ -227,26 +227,26 @@ fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh, '{{ prompt }} {{ vars.n }}']} {type: skill, skill_name: x}
-    error[EH0415]: a part that is filled with the input can't use `vars`
+    error[EH0415]: a part that uses the input can't also use `vars`
      --> suite.yaml:5:33
       |
     4 |   target: {type: echo}
     5 |   skill: {command: [./agent.sh, '{{ prompt }} {{ vars.n }}']}
       |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: give it a part of its own, or pass it on under `parameters:`
+      = help: put it into a separate part, or pass it on under `parameters:`
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: ['{{ prompt }}']} {type: skill, skill_name: x}
-    error[EH0415]: the program can't come from the input
+    error[EH0415]: the program can't be taken from the input
      --> suite.yaml:5:21
       |
     4 |   target: {type: echo}
     5 |   skill: {command: ['{{ prompt }}']}
       |                     ^^^^^^^^^^^^^^
       |
-      = help: write it down
+      = help: write the name of the program
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -270,12 +270,12 @@ fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
     5 |   skill: {command: [./agent.sh, '{{ skill_name']}
       |                                     ^^^^^^^^^^
       |
-      = help: write `{% raw %}...{% endraw %}` around braces that are no template
+      = help: write `{% raw %}...{% endraw %}` around braces that are not a template
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh]} {type: skill}
-    error[EH0415]: nothing says which skill is to be run
+    error[EH0415]: no skill is set
       --> suite.yaml:11:20
        |
     10 |         input: p
@@ -287,7 +287,7 @@ fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
     1 error
     error: 1 problem in the suite; nothing ran
     == {} {type: skill, skill_name: x}
-    error[EH0415]: nothing says how skills are run
+    error[EH0415]: no command for skills is set
       --> suite.yaml:11:20
        |
     10 |         input: p

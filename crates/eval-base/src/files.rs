@@ -43,7 +43,7 @@ pub fn open_stream(path: &Path) -> io::Result<File> {
         .as_encoded_bytes()
         .starts_with(b"pipe:[");
     if is_named {
-        let why = "it is a named pipe; pass it as standard input and name /dev/stdin";
+        let why = "it is a named pipe; redirect it to standard input, and pass /dev/stdin instead";
         return Err(io::Error::new(ErrorKind::InvalidInput, why));
     }
     File::open(path)
@@ -208,7 +208,7 @@ mod tests {
         let path = Path::new("/dev/fd").join(held.as_raw_fd().to_string());
         for _ in 0..2 {
             let why = open_stream(&path).unwrap_err().to_string();
-            assert!(why.contains("name /dev/stdin"), "{why}");
+            assert!(why.contains("pass /dev/stdin"), "{why}");
             // Nor where the name is gone.
             let _ = std::fs::remove_file(&pipe);
         }

@@ -22,14 +22,14 @@ const MAX_FILES: u64 = 1 << 30;
 /// Why git gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
-    #[error("git is not installed, or not on the PATH")]
+    #[error("git is not installed, or is not on the PATH")]
     NotInstalled,
-    #[error("{} is in no git repository", .dir.display())]
+    #[error("{} is not in a git repository", .dir.display())]
     NotARepository { dir: PathBuf },
     /// `safe.directory`: the repository belongs to somebody else.
     #[error("git does not trust the repository of {}, which belongs to another user", .dir.display())]
     Ownership { dir: PathBuf, said: String },
-    #[error("`{rev}` is no revision of this repository")]
+    #[error("`{rev}` is not a revision of this repository")]
     NoRevision { rev: String, hint: Option<String> },
     #[error("the revision `{rev}` is ambiguous: {said}")]
     Ambiguous { rev: String, said: String },
@@ -37,7 +37,7 @@ pub enum GitError {
     BadRevision { rev: String, why: &'static str },
     #[error("`git {what}` did not end within {seconds} s")]
     TimedOut { what: String, seconds: u64 },
-    #[error("`git {what}` answered with more than {} MiB", .bytes >> 20)]
+    #[error("`git {what}` printed more than {} MiB", .bytes >> 20)]
     TooMuch { what: String, bytes: u64 },
     #[error("`git {what}` failed: {said}")]
     Failed { what: String, said: String },
@@ -51,12 +51,14 @@ impl GitError {
             GitError::NotARepository { .. } => {
                 Some("only files of a git repository can be read at a revision".to_owned())
             }
-            GitError::Ownership { said, .. } => Some(format!("git says: {said}")),
+            GitError::Ownership { said, .. } => Some(format!("git reports: {said}")),
             GitError::NoRevision { hint, .. } => hint.clone(),
             GitError::Ambiguous { rev, .. } => Some(format!(
-                "write more of it, such as refs/heads/{rev} or refs/tags/{rev}, or more digits"
+                "write a full name, such as refs/heads/{rev} or refs/tags/{rev}, or more digits of the hash"
             )),
-            GitError::TimedOut { .. } => Some("is its disk or its network reachable?".to_owned()),
+            GitError::TimedOut { .. } => {
+                Some("check that the disk or the network of the repository is reachable".to_owned())
+            }
             GitError::BadRevision { .. } | GitError::TooMuch { .. } | GitError::Failed { .. } => {
                 None
             }
@@ -111,10 +113,10 @@ pub fn commit_of(dir: &Path, rev: &str) -> Result<String, GitError> {
         return Err(bad("it is empty"));
     }
     if rev.starts_with('-') {
-        return Err(bad("it begins with `-`, as an option does"));
+        return Err(bad("it begins with `-`, like an option"));
     }
     if rev.chars().any(|c| c.is_control()) {
-        return Err(bad("it holds a control character"));
+        return Err(bad("it contains a control character"));
     }
     let wanted = format!("{rev}^{{commit}}");
     let args = [
@@ -176,7 +178,7 @@ fn what_may_bring(dir: &Path, rev: &str) -> String {
     }
     match did_you_mean(rev, names.lines()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`git fetch` may bring it".to_owned(),
+        None => "`git fetch` may add it".to_owned(),
     }
 }
 
@@ -297,7 +299,7 @@ fn contents(dir: &Path, rows: &[&TreeRow]) -> Result<Vec<Vec<u8>>, GitError> {
         let size = size.ok_or_else(|| broken(head.clone()))?;
         let content = rest
             .get(end + 1..end + 1 + size)
-            .ok_or_else(|| broken("a short answer".to_owned()))?;
+            .ok_or_else(|| broken("the output of git is truncated".to_owned()))?;
         contents.push(content.to_vec());
         rest = rest.get(end + 2 + size..).unwrap_or_default();
     }

@@ -14,7 +14,7 @@ pub struct TextArena {
 
 /// A text that has no room in a [`TextArena`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("there are more texts, or longer ones, than can be numbered")]
+#[error("there are too many texts, or they are too long")]
 pub struct ArenaFull;
 
 impl TextArena {

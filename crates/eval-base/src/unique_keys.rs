@@ -74,9 +74,7 @@ impl<'de> Visitor<'de> for ShapeVisitor {
             map.next_value::<JsonShape>()?;
             if let Some(again) = keys.replace(key) {
                 let again = shortened(&again, SHOWN);
-                return Err(A::Error::custom(format!(
-                    "the key `{again}` is there twice"
-                )));
+                return Err(A::Error::custom(format!("duplicate key `{again}`")));
             }
         }
         Ok(JsonShape::Other)
@@ -109,7 +107,7 @@ mod tests {
         );
         for twice in [r#"{"a": 1, "a": 1}"#, r#"[{"b": {"a": 1, "\u0061": 2}}]"#] {
             assert!(
-                why(twice).is_some_and(|why| why.starts_with("the key `a` is there twice")),
+                why(twice).is_some_and(|why| why.starts_with("duplicate key `a`")),
                 "{twice}"
             );
         }

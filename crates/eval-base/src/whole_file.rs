@@ -38,7 +38,7 @@ impl WholeFile {
             Ok(there) if !there.is_file() => {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidInput,
-                    "it is no ordinary file",
+                    "it is not a regular file",
                 ));
             }
             _ => {}

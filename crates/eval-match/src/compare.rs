@@ -59,10 +59,10 @@ pub fn compare(
 fn not_equals(actual: &Datum, expected: &Datum) -> MatchResult {
     if let Some(type_name) = opaque_within(actual) {
         MatchResult::differs(format!(
-            "returned a {type_name} object, of which it can't be known what it equals"
+            "returned a {type_name} object, whose equality can't be determined"
         ))
     } else if equals(actual, expected) {
-        MatchResult::differs(format!("returned {actual}, which it must not equal"))
+        MatchResult::differs(format!("returned {actual}, which is not allowed"))
     } else {
         MatchResult::matched()
     }
@@ -249,7 +249,7 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<MatchResult, String> {
         .iter()
         .find(|i| canonical(i).is_some_and(|key| left.get(&key) > Some(&0)));
     Ok(match surplus {
-        Some(item) => MatchResult::differs(format!("{item} is one too many in {actual}")),
+        Some(item) => MatchResult::differs(format!("{actual} has an extra {item}")),
         None => MatchResult::matched(),
     })
 }
@@ -261,7 +261,7 @@ fn difference(actual: &Datum, expected: &Datum, near: NearTest) -> String {
     let what = match (a, e) {
         (Some(a), Some(e)) => told_apart(a, e),
         (None, Some(e)) => format!("{e} is missing"),
-        (Some(a), None) => format!("{a} is one too many"),
+        (Some(a), None) => format!("{a} is an extra value"),
         (None, None) => "the values differ".to_owned(),
     };
     if path.is_empty() {
@@ -279,7 +279,7 @@ fn told_apart(actual: &Datum, expected: &Datum) -> String {
             format!("{plain} (a set has no order: `comparator: unordered` compares it with a list)")
         }
         (Datum::Opaque { type_name, .. }, _) => {
-            format!("{plain} (a {type_name} object equals no plain value)")
+            format!("{plain} (a {type_name} object is not equal to any plain value)")
         }
         _ if actual.type_name() != expected.type_name() => {
             format!(

@@ -22,9 +22,7 @@ pub enum TooLong {
     #[error("a text of {0} bytes is too long to be compared")]
     One(usize),
     /// In elements, without their common ends.
-    #[error(
-        "the texts are too long to be compared: {0} by {1} characters, words or lines that differ"
-    )]
+    #[error("the texts are too long to be compared: {0} by {1} characters, words or lines differ")]
     Pair(usize, usize),
 }
 

@@ -248,7 +248,7 @@ impl Matcher {
                 Some(Err(error)) => return Err(error.to_string()),
                 found => (
                     matches!(found, Some(Ok(true))),
-                    "a text that the whole pattern matches",
+                    "a text that fully matches the pattern",
                 ),
             },
             Matcher::Literal(meant) => (text == Some(meant), "this text"),

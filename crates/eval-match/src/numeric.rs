@@ -54,7 +54,8 @@ fn compare(
     let mut expected = Vec::with_capacity(rule.any_of.len());
     for value in rule.any_of {
         expected.push(
-            read_value(value).map_err(|why| format!("the expected value is no number: {why}"))?,
+            read_value(value)
+                .map_err(|why| format!("the expected value is not a number: {why}"))?,
         );
     }
     let actual = match actual {
@@ -120,7 +121,7 @@ fn read_value(value: &Value) -> Result<DecimalNumber, String> {
             .ok_or_else(|| format!("{} is too long", shortened(&number.to_string(), 40))),
         Value::String(text) => read(text),
         other => Err(format!(
-            "{} is no number",
+            "{} is not a number",
             shortened(&other.to_string(), 40)
         )),
     }
@@ -134,16 +135,14 @@ pub fn read(text: &str) -> Result<DecimalNumber, String> {
         return Ok(number);
     }
     if trimmed.is_empty() {
-        return Err("the output is empty, so it holds no number".to_owned());
+        return Err("the output is empty, so it contains no number".to_owned());
     }
     let shown = shortened(trimmed, 60);
     Err(match numbers_within(&plain).as_slice() {
         [] => format!("no number in {shown:?}"),
         [one] => {
             let one = shortened(one, SHOWN);
-            format!(
-                "the output is more than a number: {shown:?} (`extract` can take the {one} out of it)"
-            )
+            format!("the output is more than a number: {shown:?} (`extract` can select the {one})")
         }
         [..] => format!("no single number in {shown:?}"),
     })
@@ -247,10 +246,10 @@ mod tests {
 
     #[test]
     fn takes_no_number_out_of_a_sentence() {
-        assert_snapshot!(shown("It is not 42."), @r#"the output is more than a number: "It is not 42." (`extract` can take the 42 out of it)"#);
+        assert_snapshot!(shown("It is not 42."), @r#"the output is more than a number: "It is not 42." (`extract` can select the 42)"#);
         assert_snapshot!(shown("between 3 and 5"), @r#"no single number in "between 3 and 5""#);
         assert_snapshot!(shown("none"), @r#"no number in "none""#);
-        assert_snapshot!(shown(" \n"), @"the output is empty, so it holds no number");
+        assert_snapshot!(shown(" \n"), @"the output is empty, so it contains no number");
         for text in [
             "1,5", "12,34", "1,234,5", "1.234,5", "1,,234", "$5%", "$$5", "1e5e5", "0x10", "5 000",
             "1_000",
@@ -312,6 +311,6 @@ mod tests {
     #[test]
     fn an_authors_mistake_is_no_failure() {
         assert_snapshot!(compare_text("1", &NumberRule::default()).unwrap_err(), @"a numeric comparison needs an expected value, `min` or `max`");
-        assert_snapshot!(compare_text("1", &one(&json!("many"))).unwrap_err(), @r#"the expected value is no number: no number in "many""#);
+        assert_snapshot!(compare_text("1", &one(&json!("many"))).unwrap_err(), @r#"the expected value is not a number: no number in "many""#);
     }
 }

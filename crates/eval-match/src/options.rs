@@ -13,7 +13,7 @@ pub enum Comparator {
     #[default]
     Equals,
     NotEquals,
-    /// Numbers within a tolerance (1e-9 relative unless said), at any depth.
+    /// Numbers within a tolerance (default 1e-9 relative), at any depth.
     Approx,
     Contains,
     Regex,
@@ -21,7 +21,7 @@ pub enum Comparator {
     Unordered,
 }
 
-/// How the likeness of two texts is measured.
+/// Similarity metric of two texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarityMetric {
@@ -32,9 +32,9 @@ pub enum SimilarityMetric {
     TokenF1,
     /// F1 of the longest common subsequence of words.
     RougeL,
-    /// N-grams of one to four words that a reference has too.
+    /// N-grams of one to four words that are also in a reference.
     Bleu,
-    /// Levenshtein distance / length of the output: how much of it had to be changed. Lower is
+    /// Levenshtein distance / length of the output: the share of it that must be changed. Lower is
     /// better.
     EditRate,
 }
@@ -67,23 +67,23 @@ impl SimilarityMetric {
     }
 }
 
-/// How texts become words.
+/// Splitting of texts into words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tokenizer {
-    /// Words between blanks and signs; for `bleu` sacrebleu's `13a`.
+    /// Words between spaces and punctuation; for `bleu`, sacrebleu's `13a`.
     #[default]
     Words,
-    /// sacrebleu's name of the words of `bleu`.
+    /// sacrebleu's name for `words` of `bleu`.
     #[serde(rename = "13a")]
     ThirteenA,
-    /// Words, and each letter of a script that is written without blanks.
+    /// Words, and each letter of a script that is written without spaces.
     Mixed,
-    /// Each character; for `bleu` sacrebleu's `char`.
+    /// Each character; for `bleu`, sacrebleu's `char`.
     Characters,
-    /// Words by Unicode's rules, and by dictionaries and models where no blanks are written.
+    /// Words by the rules of Unicode, and by dictionaries and models in scripts without spaces.
     Icu,
-    /// sacrebleu's tokenizer for Chinese, of `bleu` alone.
+    /// sacrebleu's tokenizer for Chinese, only for `bleu`.
     Zh,
 }
 
@@ -100,13 +100,13 @@ impl Tokenizer {
     }
 }
 
-/// What `edit_rate` counts.
+/// Unit that `edit_rate` counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EditUnit {
     #[default]
     Chars,
-    /// Words and single signs, as an editor sees code; white space does not count.
+    /// Words and single punctuation characters, as an editor sees code; whitespace is ignored.
     Tokens,
     Lines,
 }

@@ -267,8 +267,8 @@ impl CompiledPattern {
             return Ok(());
         };
         let what = match &self.engine {
-            RegexEngine::Linear { .. } => "a pattern of this size searches",
-            RegexEngine::Backtracking(_) => "the pattern needs backtracking, which searches",
+            RegexEngine::Linear { .. } => "a pattern of this size can only search",
+            RegexEngine::Backtracking(_) => "the pattern needs backtracking, so it can only search",
         };
         Err(PatternError::plain(format!(
             "{what} texts of up to {longest} bytes here; this one has {}",

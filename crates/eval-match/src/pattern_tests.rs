@@ -236,7 +236,7 @@ fn bounded_patterns_refuse_long_texts() {
         let why = bounded(pattern).search(&long).unwrap_err().to_string();
         assert_eq!(
             why,
-            "the pattern needs backtracking, which searches texts of up to 16384 bytes here; this one has 200000"
+            "the pattern needs backtracking, so it can only search texts of up to 16384 bytes here; this one has 200000"
         );
         assert!(
             bounded(pattern).is_in(&long).is_err()
@@ -259,12 +259,12 @@ fn bounded_patterns_refuse_long_texts() {
     let why = bounded("x+$").search(&long).unwrap_err().to_string();
     assert_eq!(
         why,
-        "a pattern of this size searches texts of up to 65536 bytes here; this one has 200000"
+        "a pattern of this size can only search texts of up to 65536 bytes here; this one has 200000"
     );
     let large = bounded(r"\w{100}");
     let why = large.search(&"x".repeat(5_000)).unwrap_err().to_string();
     assert!(
-        why.starts_with("a pattern of this size searches texts of up to "),
+        why.starts_with("a pattern of this size can only search texts of up to "),
         "{why}"
     );
     assert!(large.search(&"x".repeat(100)).unwrap().is_some());

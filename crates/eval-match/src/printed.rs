@@ -61,13 +61,13 @@ fn pairwise(
     match (actual.get(at), expected.get(at)) {
         (None, None) => MatchResult::matched(),
         (Some(more), _) => MatchResult::differs(format!(
-            "expected {} {what}s, got {}: the first one too many is {:?}",
+            "expected {} {what}s, got {}: the first extra one is {:?}",
             expected.len(),
             actual.len(),
             shortened(more, SHOWN)
         )),
         (None, Some(next)) => MatchResult::differs(format!(
-            "expected {} {what}s, got {}: the first that is missing is {:?}",
+            "expected {} {what}s, got {}: the first missing one is {:?}",
             expected.len(),
             actual.len(),
             shortened(next, SHOWN)
@@ -126,10 +126,10 @@ mod tests {
         ];
         insta::assert_snapshot!(lines_of.join("\n"), @r#"
         token 2: expected "2", got "5"
-        expected 3 tokens, got 4: the first one too many is "4"
-        expected 2 tokens, got 1: the first that is missing is "two"
+        expected 3 tokens, got 4: the first extra one is "4"
+        expected 2 tokens, got 1: the first missing one is "two"
         line 2: expected "c", got "b"
-        expected 3 lines, got 1: the first that is missing is ""
+        expected 3 lines, got 1: the first missing one is ""
         "#);
         assert!(lines("a \r\n b\n\n", "a\n b").matched);
         assert!(!lines(" a", "a").matched);

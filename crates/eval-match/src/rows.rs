@@ -31,10 +31,10 @@ pub fn rows(
         |rows: &[Vec<Datum>], i: Option<usize>| i.and_then(|i| rows.get(i)).map(|row| shown(row));
     MatchResult::differs(match (say(expected, missing), say(actual, surplus)) {
         (Some(missing), Some(surplus)) => {
-            format!("the row {missing} is missing, {surplus} is there instead")
+            format!("the row {missing} is missing, found {surplus} instead")
         }
         (Some(missing), None) => format!("the row {missing} is missing"),
-        (None, Some(surplus)) => format!("the row {surplus} is one too many"),
+        (None, Some(surplus)) => format!("found an extra row {surplus}"),
         (None, None) => "the rows differ".to_owned(),
     })
 }
@@ -251,9 +251,9 @@ mod tests {
         insta::assert_snapshot!(rows(&a, &b, true, None).reason, @"row 1: expected (2.0, None), got (1, 'x')");
         assert!(rows(&a, &a, true, None).matched);
         let twice = table(json!([[1, "x"], [1, "x"], [2, null]]));
-        insta::assert_snapshot!(rows(&twice, &a, false, None).reason, @"the row (1, 'x') is one too many");
+        insta::assert_snapshot!(rows(&twice, &a, false, None).reason, @"found an extra row (1, 'x')");
         insta::assert_snapshot!(rows(&a, &twice, false, None).reason, @"the row (1, 'x') is missing");
-        insta::assert_snapshot!(rows(&table(json!([["1"]])), &table(json!([[1]])), false, None).reason, @"the row (1,) is missing, ('1',) is there instead");
+        insta::assert_snapshot!(rows(&table(json!([["1"]])), &table(json!([[1]])), false, None).reason, @"the row (1,) is missing, found ('1',) instead");
         assert!(!rows(&table(json!([[1, 2]])), &table(json!([[1]])), false, None).matched);
         assert!(
             !rows(

@@ -88,7 +88,7 @@ pub fn compare(structural: &StructuralOptions, actual: &Value) -> StructuralResu
     let found = walk.found;
     if rules.any_order() && rules.gave_up() {
         warnings.push(
-            "the arrays are too large to be compared in any order; some were compared in their own"
+            "the arrays are too large to be compared in any order; some were compared in their given order"
                 .to_owned(),
         );
     }

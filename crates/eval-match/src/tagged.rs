@@ -28,13 +28,13 @@ pub enum TaggedError {
     TooDeep,
     #[error("an integer of {digits} digits is too long")]
     LongInteger { digits: usize },
-    #[error("{0} is not a number that can be held")]
+    #[error("{0} is not a number that can be represented")]
     Number(String),
     #[error("unknown tag {0:?}")]
     UnknownTag(String),
     #[error("malformed {tag}: {found}")]
     Malformed { tag: &'static str, found: String },
-    #[error("the parts of a range are wider than {RANGE_BITS} bits")]
+    #[error("the bounds of a range have more than {RANGE_BITS} bits")]
     WideRange,
 }
 

@@ -167,7 +167,7 @@ fn first_difference(actual: &str, expected: &str) -> String {
             snippet(wanted)
         ),
         (_, true) => format!(
-            "at {place}: goes on with {} where the end is expected{hint}",
+            "at {place}: continues with {} where the end is expected{hint}",
             snippet(rest)
         ),
         _ => format!(
@@ -337,7 +337,7 @@ mod tests {
         assert_snapshot!(why("", "x"), @r#"the output is empty, expected "x""#);
         assert_snapshot!(why("x", ""), @r#"expected nothing, got "x""#);
         assert_snapshot!(why("ab", "abc"), @r#"at line 1, column 3: ends where "c" is expected"#);
-        assert_snapshot!(why("abc\nd", "abc"), @r#"at line 1, column 4: goes on with "\nd" where the end is expected"#);
+        assert_snapshot!(why("abc\nd", "abc"), @r#"at line 1, column 4: continues with "\nd" where the end is expected"#);
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn authored_numbers_keep_their_kind() {
     assert_snapshot!(big, @"265252859812191058636308480000000");
     assert!(matches!(authored(json!({"$float": "nan"})), Datum::Float(f) if f.is_nan()));
     assert!(matches!(authored(json!({"$set": [1]})), Datum::Dict(_)));
-    assert_snapshot!(Datum::from_json(&text("1e999")).unwrap_err(), @"1e+999 is not a number that can be held");
+    assert_snapshot!(Datum::from_json(&text("1e999")).unwrap_err(), @"1e+999 is not a number that can be represented");
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn an_opaque_value_equals_nothing() {
         )
         .unwrap()
     };
-    assert_snapshot!(verdict(Comparator::Equals).reason, @"expected 120, got 120 (a Liar object equals no plain value)");
-    assert_snapshot!(verdict(Comparator::NotEquals).reason, @"returned a Liar object, of which it can't be known what it equals");
+    assert_snapshot!(verdict(Comparator::Equals).reason, @"expected 120, got 120 (a Liar object is not equal to any plain value)");
+    assert_snapshot!(verdict(Comparator::NotEquals).reason, @"returned a Liar object, whose equality can't be determined");
     for comparator in [Comparator::Approx, Comparator::Contains, Comparator::Regex] {
         let expected = if comparator == Comparator::Regex {
             json!(".*")
@@ -178,7 +178,7 @@ fn malformed_tags_are_errors() {
     assert_snapshot!(why(json!({"$range": [0, 1, 0]})), @"malformed $range: [0,1,0]");
     assert_snapshot!(why(json!({"$tuple": [], "x": 1})), @"malformed tag: 2 keys");
     assert_snapshot!(why(json!({"$eval": "1"})), @r#"unknown tag "$eval""#);
-    assert_snapshot!(why(text("1e999")), @"1e+999 is not a number that can be held");
+    assert_snapshot!(why(text("1e999")), @"1e+999 is not a number that can be represented");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn equals_tells_where_and_why() {
     assert_snapshot!(why(json!(true), json!(1)), @"expected 1, got True (a bool where a int is expected)");
     assert_snapshot!(why(json!([1, {"a": [2, "3"]}]), json!([1, {"a": [2, 3]}])), @"at [1]['a'][1]: expected 3, got '3' (a str where a int is expected)");
     assert_snapshot!(why(json!([1, 2]), json!([1, 2, 3])), @"at [2]: 3 is missing");
-    assert_snapshot!(why(json!({"a": 1, "b": 2}), json!({"a": 1})), @"at ['b']: 2 is one too many");
+    assert_snapshot!(why(json!({"a": 1, "b": 2}), json!({"a": 1})), @"at ['b']: 2 is an extra value");
     assert_snapshot!(why(json!({"$set": [1]}), json!([1])), @"expected [1], got {1} (a set has no order: `comparator: unordered` compares it with a list)");
 }
 
@@ -534,7 +534,7 @@ fn wide_ranges_are_refused_where_they_are_read() {
         );
         assert!(crate::python::PythonObject::from_tagged(&range).is_none());
     }
-    assert_snapshot!(TaggedError::WideRange, @"the parts of a range are wider than 20000 bits");
+    assert_snapshot!(TaggedError::WideRange, @"the bounds of a range have more than 20000 bits");
     assert!(Datum::from_tagged(&json!({"$range": [0, hex(5_000), 3]})).is_ok());
 }
 

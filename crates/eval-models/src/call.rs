@@ -151,31 +151,34 @@ impl ModelAnswer {
     }
 }
 
-/// Why a model ended its answer.
+/// Reason why a model ended its answer.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It had said everything, or came to a stop text.
+    /// The answer is complete, or a stop text was reached.
     Stop,
-    /// It came to its limit of tokens: the answer is cut.
+    /// The token limit was reached: the answer is truncated.
     Length,
-    /// It declined, or a filter of its provider did.
+    /// The model or a filter of its provider refused.
     Refused,
-    /// It asks for a tool.
+    /// The model requests a tool call.
     ToolCalls,
-    /// Something else, or nobody said.
+    /// Another reason, or none was given.
     Other,
 }
 
-/// What a call cost.
+/// Tokens and cost of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
+    /// Input tokens.
     #[serde(default)]
     pub input_tokens: u64,
+    /// Output tokens.
     #[serde(default)]
     pub output_tokens: u64,
+    /// Cost in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -199,7 +202,7 @@ impl std::ops::Add for Usage {
     }
 }
 
-/// Where an answer came from.
+/// Source of an answer.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -211,36 +214,37 @@ pub enum AnswerSource {
     Recording,
 }
 
-/// How a model was asked for one output. Of an answer from a cache or a recording only `source` and
-/// `answered_at` speak.
+/// The model call for one output. For an answer from the cache or a recording, only `source` and
+/// `answered_at` are meaningful.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCall {
     /// `provider:model` as the suite names it.
     pub model: String,
+    /// Source of the answer.
     #[serde(default)]
     pub source: AnswerSource,
-    /// Requests that were sent, those without a usable answer included.
+    /// Number of requests sent, including those without a usable answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
-    /// Tries without a usable answer, by what went wrong (`429`, `timeout`, `reset`, ...).
+    /// Number of tries without a usable answer, by fault (`429`, `timeout`, `reset`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u32>,
-    /// Milliseconds that the call waited for its turn because of rate limits, its own and those
-    /// that the server spoke of.
+    /// Milliseconds that the call waited because of rate limits, the configured ones and those that
+    /// the server reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ms: Option<f64>,
-    /// Milliseconds between tries that failed.
+    /// Milliseconds waited between failed tries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<f64>,
-    /// Tokens and dollars of tries whose answer could not be used; part of what was spent, not of
+    /// Tokens and dollars of tries with an unusable answer; included in the spending, but not in
     /// the output's usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wasted: Option<Usage>,
-    /// What an answer over the network is taken to have cost that does not tell its tokens; only
-    /// under a budget, which counts it.
+    /// Estimated usage of an answer over the network that reports no tokens; only with a budget,
+    /// which counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Usage>,
-    /// RFC 3339, UTC: when the answer was first given, of one from a cache or a recording.
+    /// Time of the original answer (RFC 3339, UTC), if it is from the cache or a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<String>,
 }

@@ -21,15 +21,13 @@ use eval_base::sync::lock;
 /// What a run can't do without is not there (exit code 2).
 #[derive(Debug, thiserror::Error)]
 pub enum KeptError {
-    #[error("{0}; with --cache only every answer comes from there")]
+    #[error("{0}; `--cache only` reads every answer from the cache")]
     Cache(CacheError),
-    #[error(
-        "there is no place for the cache: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"
-    )]
+    #[error("the cache has no folder: set EVAL_HARNESS_CACHE_DIR or HOME")]
     NoPlace,
     #[error("{0}")]
     Recordings(#[from] RecordingsError),
-    #[error("nothing can be recorded in {}: {source}", dir.display())]
+    #[error("can't record answers in {}: {source}", dir.display())]
     Recorder {
         dir: PathBuf,
         source: std::io::Error,
@@ -144,7 +142,7 @@ impl KeptAnswers {
                 Ok(kept) => Ok(AnswerLookup::Found(kept, AnswerSource::Recording, None)),
                 // With --record alone it would be looked for here again.
                 Err(why) if self.settings.replay.is_none() => Err(not_recorded(format!(
-                    "{why}; take `replay` out of the target (or judge) first, which calls no model"
+                    "{why}; first remove `replay` from the target (or judge), because it prevents model calls"
                 ))),
                 Err(why) => Err(not_recorded(why)),
             };
@@ -165,7 +163,8 @@ impl KeptAnswers {
         }
         if self.settings.cache == CacheMode::Only {
             return Err(not_recorded(format!(
-                "the cache has no answer of {} to this question, and --cache only calls no model; run it once with --cache use",
+                "the cache has no answer of {} to this request, and `--cache only` calls no model; run it once \
+                     with `--cache use`",
                 endpoint.name()
             )));
         }
@@ -247,8 +246,7 @@ impl KeptAnswers {
             (None, CacheMode::Only) => return Err(KeptError::NoPlace),
             (None, _) => {
                 self.warn(
-                    "answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"
-                        .into(),
+                    "answers are not cached: neither EVAL_HARNESS_CACHE_DIR nor HOME is set".into(),
                 );
                 None
             }
@@ -258,7 +256,7 @@ impl KeptAnswers {
             (Some(file), _) => match AnswerCache::open(file, self.clock.now()) {
                 Ok(cache) => Some(cache),
                 Err(error) => {
-                    self.warn(format!("{error}; this run has no cache"));
+                    self.warn(format!("{error}; this run uses no cache"));
                     None
                 }
             },

@@ -30,17 +30,18 @@ pub struct RunBudget {
     pub tokens: Option<u64>,
 }
 
-/// What is done with answers that models gave to the same question before.
+/// Use of stored answers to the same request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMode {
-    /// Answers are taken from the cache, and new ones kept.
+    /// Stored answers are used, and new ones are stored.
     #[default]
     Use,
-    /// Everything is asked anew, and kept.
+    /// The model is called again, and the answers are stored.
     Refresh,
     /// The cache is neither read nor written.
     Off,
-    /// Answers come from the cache alone: what is not there is an error, and no network is needed.
+    /// Only stored answers are used, without network; an answer that is not in the cache is an
+    /// error.
     Only,
 }

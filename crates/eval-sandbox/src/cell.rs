@@ -56,7 +56,7 @@ fn run(socket: &OwnedFd) -> io::Result<()> {
         .first()
         .and_then(|fd| read_all(fd).ok())
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .ok_or_else(|| io::Error::other("no settings came"))?;
+        .ok_or_else(|| io::Error::other("no settings were received"))?;
     drop(fds);
     match prepare(socket, &mut config) {
         Ok(()) => Ok(()),
@@ -135,8 +135,9 @@ fn listen_and_serve(
         config.part = FilterPart::BelowListener;
     } else if refused {
         let space = if notes.is_empty() { "" } else { "; " };
-        notes +=
-            &format!("{space}refused system calls are not named, since nothing can listen to them");
+        notes += &format!(
+            "{space}refused system calls are not named, because they can't be observed here"
+        );
     }
     // Made here once instead of by every forked child.
     filter::program(confines, config.part);

@@ -301,7 +301,7 @@ fn delegate(place: &CgroupPlace) -> Result<Option<CgroupFolder>, String> {
         .any(|pid| !removal::descends(*pid, std::process::id()))
     {
         return Err(format!(
-            "other processes share our control group {}",
+            "other processes share the control group {} with eval-harness",
             place.folder.display()
         ));
     }
@@ -322,14 +322,14 @@ fn delegate(place: &CgroupPlace) -> Result<Option<CgroupFolder>, String> {
 fn refused(folder: &Path, error: &io::Error) -> String {
     let shown = folder.display();
     match error.kind() {
-        io::ErrorKind::PermissionDenied => format!("{shown} is not ours to write"),
+        io::ErrorKind::PermissionDenied => format!("{shown} is not writable"),
         _ => format!("{shown}: {error}"),
     }
 }
 
 fn no_cgroup(reason: String) -> NoCgroup {
-    let remedy = if reason.contains("not ours") || reason.contains("share") {
-        "`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives the harness a group of its own"
+    let remedy = if reason.contains("not writable") || reason.contains("share") {
+        "`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives eval-harness a separate group"
     } else if reason.contains("read-only") {
         "in a container, mount /sys/fs/cgroup writable (for Docker: `--privileged`; for Podman: `--cgroupns=private --security-opt unmask=/sys/fs/cgroup`)"
     } else {

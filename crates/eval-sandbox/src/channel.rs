@@ -111,7 +111,10 @@ impl CellLink {
             }
             let left = patience.saturating_sub(start.elapsed());
             if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer came"));
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "no answer was received",
+                ));
             }
             poll(
                 &mut entries,

@@ -91,20 +91,23 @@ impl Confinement {
             self.abi
         )];
         if !self.exact {
-            notes.push("a job that forks all the time may outlive its end for a moment".to_owned());
+            notes.push(
+                "a job that forks continuously may run for a moment after it is stopped".to_owned(),
+            );
         }
         match self.user {
             SandboxUser::Own => {}
-            SandboxUser::Nobody => notes.push("all jobs are `nobody`".to_owned()),
+            SandboxUser::Nobody => notes.push("all jobs run as `nobody`".to_owned()),
             SandboxUser::Caller if geteuid().is_root() => notes.push(
-                "jobs run as root without its capabilities, since no other user can be had: processes are not limited"
+                "jobs run as root without capabilities, because no other user is available: the number of \
+                     processes is not limited"
                     .to_owned(),
             ),
-            SandboxUser::Caller => notes.push("the limit of processes counts all of the user's".to_owned()),
+            SandboxUser::Caller => notes.push("the process limit counts all processes of the user".to_owned()),
         }
         if self.reads_all {
             notes.push(
-                "the interpreter lies where only root comes, so that jobs may read all of what they are shown".to_owned(),
+                "only root can access the interpreter's folder, so jobs can read every file that they see".to_owned(),
             );
         }
         notes.join("; ")
@@ -205,7 +208,8 @@ fn usable_abi() -> io::Result<u32> {
     match landlock::abi() {
         Ok(abi) if abi >= NEEDED_ABI => Ok(abi),
         Ok(abi) => Err(io::Error::other(format!(
-            "Landlock is of ABI {abi} here, and {NEEDED_ABI} (Linux 6.2) is the first that keeps files from being truncated"
+            "the kernel has Landlock ABI {abi}, but ABI {NEEDED_ABI} (Linux 6.2) is needed to prevent files from \
+                 being truncated"
         ))),
         Err(reason) => Err(io::Error::other(reason)),
     }
@@ -217,7 +221,7 @@ pub(super) fn check_that_it_holds() -> io::Result<()> {
         .map(drop)
         .or_else(|_| fs::read("/proc/version").map(drop));
     if outside.is_ok() {
-        return Err(io::Error::other("Landlock denies nothing here"));
+        return Err(io::Error::other("Landlock has no effect here"));
     }
     fs::write("trial", "x").and_then(|()| fs::remove_file("trial"))
 }

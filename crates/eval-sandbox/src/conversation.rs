@@ -143,7 +143,7 @@ impl<'c> Conversation<'c> {
                     line,
                 )))
             }
-            _ => Err(ConversationEnd::Failed(forged("a false greeting"))),
+            _ => Err(ConversationEnd::Failed(forged("an invalid first message"))),
         }
     }
 
@@ -166,20 +166,20 @@ impl<'c> Conversation<'c> {
         let answer =
             object_within(&line, self.most_weight).filter(|map| number(map, "i") == Some(index));
         let answer = answer
-            .ok_or_else(|| ConversationEnd::Failed(forged("an answer to another question")))?;
+            .ok_or_else(|| ConversationEnd::Failed(forged("an answer to a different call")))?;
         Ok((answer, line.len() + weight(&line)))
     }
 
     /// Signals that no question follows and waits, at most for [`RunningJob::grace`], until the
     /// candidate ends, so that what it printed is kept. Returns how it ended, and a failure when it
-    /// sent an answer without a question or exceeded a limit.
+    /// sent an answer without a call or exceeded a limit.
     pub fn part(mut self) -> Result<(EndedProcess, Option<RunFailure>), SandboxError> {
         self.leave_out_judging();
         self.outbox.then_close = true;
         match self.line(Instant::now() + self.running.grace()) {
             Ok(_)
             | Err(ConversationEnd::Silent(ChannelEvent::TooLong | ChannelEvent::End(true))) => {
-                Ok((self.end()?, Some(forged("an answer without a question"))))
+                Ok((self.end()?, Some(forged("an answer without a call"))))
             }
             Err(ConversationEnd::Silent(ChannelEvent::Stopped)) => {
                 let (failure, ended) = self.silence(ChannelEvent::Stopped)?;
@@ -232,7 +232,7 @@ impl<'c> Conversation<'c> {
 
     fn silence(self, heard: ChannelEvent) -> Result<(RunFailure, EndedProcess), SandboxError> {
         Ok(match heard {
-            ChannelEvent::TooLong => (forged("an answer without end"), self.end()?),
+            ChannelEvent::TooLong => (forged("an answer that exceeds the size limit"), self.end()?),
             ChannelEvent::Late => (
                 RunFailure::Ended(ProgramEnding::TimedOut),
                 only(self.running.end_late()?)?,

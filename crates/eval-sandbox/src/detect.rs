@@ -75,7 +75,7 @@ fn try_tier(
     drop(cancel);
     match ended.into_iter().next().map(|e| e.ending) {
         Some(Ok(ProgramEnding::Exited(0))) => Ok((settings, notes)),
-        Some(Ok(other)) => Err(format!("a trial job {other}")),
+        Some(Ok(other)) => Err(format!("a trial job failed: {other}")),
         Some(Err(reason)) => Err(reason),
         None => Err("a trial job did not end".to_owned()),
     }
@@ -95,20 +95,21 @@ fn remedy(reasons: &[(Tier, String)]) -> String {
     } else if userns.contains("unshare") && userns.contains("No space left") {
         "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`"
     } else if setting("kernel/apparmor_restrict_unprivileged_userns").trim() == "1" {
-        "AppArmor restricts user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or a profile that allows them for this program"
+        "AppArmor restricts user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or add a \
+             profile that allows them for this program"
     } else if setting("kernel/unprivileged_userns_clone").trim() == "0" {
-        "user namespaces are for root only: `sysctl kernel.unprivileged_userns_clone=1`"
+        "only root may create user namespaces: `sysctl kernel.unprivileged_userns_clone=1`"
     } else if userns.contains("unshare") {
         "in a container, allow user namespaces (for Docker: `--security-opt seccomp=unconfined`) or give it CAP_SYS_ADMIN"
     } else {
         "allow user namespaces, or run with CAP_SYS_ADMIN"
     };
     let weaker = if reason(Tier::Landlock).contains("switched off") {
-        "; or boot with `landlock` in the list of `lsm=`, for a weaker isolation"
+        "; or boot with `landlock` in the list of `lsm=`, for weaker isolation"
     } else {
         ""
     };
-    format!("{hint}{weaker}; or accept that code runs without isolation with --allow-unsandboxed")
+    format!("{hint}{weaker}; or run code without isolation with --allow-unsandboxed")
 }
 
 #[cfg(test)]

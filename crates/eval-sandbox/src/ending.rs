@@ -89,7 +89,7 @@ pub(super) fn conclude(
         (_, None, Some(StopReason::Memory)) => Ok(ProgramEnding::MemoryLimit),
         (_, None, Some(StopReason::Output)) => Ok(ProgramEnding::OutputLimit),
         (_, None, Some(StopReason::Processes)) => Ok(ProgramEnding::Violation(
-            "more processes than a job may have".to_owned(),
+            "more processes than the limit".to_owned(),
         )),
         (_, None, Some(StopReason::NotNeeded) | None) => Ok(ProgramEnding::Signaled(libc::SIGKILL)),
     };
@@ -117,7 +117,7 @@ fn from_status(status: i32, cpu: Duration, limits: &ProgramLimits) -> ProgramEnd
         return ProgramEnding::Exited(libc::WEXITSTATUS(status));
     }
     match libc::WTERMSIG(status) {
-        libc::SIGSYS => ProgramEnding::Violation("a system call that is forbidden here".to_owned()),
+        libc::SIGSYS => ProgramEnding::Violation("a forbidden system call".to_owned()),
         libc::SIGXCPU => ProgramEnding::TimedOut,
         // The hard limit of CPU time.
         libc::SIGKILL if cpu >= Duration::from_secs(cpu_seconds(limits)) => ProgramEnding::TimedOut,

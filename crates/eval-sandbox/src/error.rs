@@ -7,7 +7,7 @@ use super::Tier;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SandboxError {
     /// No tier works on this machine.
-    #[error("no isolation is possible here: {}", list(reasons))]
+    #[error("no isolation is available: {}", list(reasons))]
     Unavailable {
         /// What each tier that was tried said.
         reasons: Vec<(Tier, String)>,
@@ -25,7 +25,7 @@ pub enum SandboxError {
     #[error("{0}")]
     BadRequest(String),
     /// The cell broke down while it ran a job. Trying again gets a new one.
-    #[error("the sandbox broke down: {0}")]
+    #[error("internal error in the sandbox: {0}")]
     Lost(String),
 }
 

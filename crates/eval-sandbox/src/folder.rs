@@ -143,7 +143,7 @@ pub(super) fn empty(path: &Path) -> io::Result<()> {
         }
     }
     Err(io::Error::other(
-        "a job's folder fills up faster than it can be emptied",
+        "a job's folder fills faster than it can be emptied",
     ))
 }
 

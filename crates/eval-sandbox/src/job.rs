@@ -27,7 +27,7 @@ const PARKING: i32 = STATUS_FD + 1;
 pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, files) =
-        decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
+        decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification was received"))?;
     let folder = private_folder(config, serial)?;
     for (path, content) in files {
         if let Some(parent) = Path::new(&path).parent() {
@@ -132,7 +132,8 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
 /// needs. Returns only when that fails.
 pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
-    let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
+    let (spec, _) =
+        decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification was received"))?;
     place_and_become(fds, || {
         sys::raise_ambient(CapabilitySet::SYS_ADMIN)?;
         filter::attach(&mut filter::for_server(config.part))?;
@@ -220,7 +221,7 @@ fn place_descriptors(fds: &[OwnedFd]) -> io::Result<BorrowedFd<'static>> {
         .collect();
     let status = fds
         .get(4)
-        .ok_or_else(|| io::Error::other("no status pipe came"))?;
+        .ok_or_else(|| io::Error::other("no status pipe was received"))?;
     let _ = rustix::process::setsid();
     let status = sys::duplicate_until_exec(status.as_raw_fd(), STATUS_FD)?;
     for (i, fd) in (PARKING..).zip(&wanted) {
@@ -281,7 +282,7 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
         })
         .collect::<io::Result<Vec<_>>>()?;
     let program = argv.first().cloned();
-    let program = program.ok_or_else(|| io::Error::other("no program"))?;
+    let program = program.ok_or_else(|| io::Error::other("the specification names no program"))?;
     // The Rust runtime ignores SIGPIPE, and whoever is executed would inherit that.
     sys::set_signals(&[libc::SIGPIPE], libc::SIG_DFL);
     Err(sys::ExecArguments::new(program, argv, env).run())

@@ -59,7 +59,7 @@ pub(super) fn abi() -> Result<u32, &'static str> {
     sys::landlock_abi().map_err(|e| match e.raw_os_error() {
         Some(libc::EOPNOTSUPP) => "Landlock is switched off in this kernel (boot parameter `lsm=`)",
         Some(libc::ENOSYS) => "the kernel has no Landlock, or a container's filter hides it",
-        _ => "Landlock does not answer",
+        _ => "the Landlock version can't be read",
     })
 }
 

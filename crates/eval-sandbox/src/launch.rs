@@ -113,7 +113,7 @@ pub(super) fn check_files(files: &[(String, Vec<u8>)]) -> Result<(), SandboxErro
             .components()
             .all(|c| matches!(c, Component::Normal(_)));
         if path.is_empty() || !inside || path.contains('\0') {
-            let message = format!("the file {path:?} does not lie in the working folder");
+            let message = format!("the file {path:?} is not in the working folder");
             return Err(SandboxError::BadRequest(message));
         }
     }

@@ -252,7 +252,7 @@ fn enter_user_namespace_as_root() -> io::Result<()> {
         (Some(Ok(_)), Ok(Some(1))) => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "uid_map: writing it was refused",
+            "uid_map: the kernel refused the write",
         )),
     }
 }

@@ -67,7 +67,7 @@ impl Sandbox {
                 settings.cgroups = Some(groups);
             }
             Err(why) => report.notes.push(format!(
-                "memory is watched, not bounded by a control group: {}",
+                "memory is checked, but not limited by a control group: {}",
                 why.reason
             )),
         }

@@ -239,7 +239,7 @@ fn make(
                 Err(reason) => reason.clone(),
             });
             Err(SandboxError::lost(format!(
-                "the tests could not be read: {}",
+                "the tests could not be analyzed: {}",
                 why.unwrap_or_default()
             )))
         }

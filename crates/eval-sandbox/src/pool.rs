@@ -167,7 +167,7 @@ impl SandboxWorker {
         let server = self
             .server
             .as_mut()
-            .ok_or_else(|| SandboxError::lost("no fork server"))?;
+            .ok_or_else(|| SandboxError::lost("the fork server does not run"))?;
         Ok((
             RunningJob::new(&mut server.link, cancel, started, limits, same_core)?,
             rest,
@@ -183,7 +183,7 @@ impl SandboxWorker {
         let server = self
             .server
             .as_mut()
-            .ok_or_else(|| SandboxError::lost("no fork server"))?;
+            .ok_or_else(|| SandboxError::lost("the fork server does not run"))?;
         server.follow(same_core);
         let started = server.begin(jobs, limits)?;
         self.failures = 0;
@@ -331,11 +331,11 @@ impl WorkerPool {
             .as_ref()
             .is_some_and(|queue| queue.send(Box::new(task)).is_ok());
         if !sent {
-            return Err(SandboxError::lost("its workers ended"));
+            return Err(SandboxError::lost("the sandbox's workers ended"));
         }
         let outcome = result.await;
         drop(cancel);
-        outcome.map_err(|_| SandboxError::lost("a worker ended"))?
+        outcome.map_err(|_| SandboxError::lost("a worker ended unexpectedly"))?
     }
 }
 

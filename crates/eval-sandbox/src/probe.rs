@@ -97,7 +97,7 @@ pub fn cgroup(helper: &Path) -> Result<String, NoCgroup> {
 pub fn cgroup(_: &Path) -> Result<String, NoCgroup> {
     let remedy = "run on Linux, for example in a container or a virtual machine".to_owned();
     Err(NoCgroup {
-        reason: "control groups are a thing of Linux".to_owned(),
+        reason: "control groups exist only on Linux".to_owned(),
         remedy,
     })
 }

@@ -300,7 +300,7 @@ fn explain(program: &ProgramStart, error: &io::Error) -> StartError {
         io::ErrorKind::NotFound if file.is_file() => match shebang(&file) {
             Some(line) => {
                 format!(
-                    "cannot run `{argv0}`: the interpreter of its first line `{line}` was not found"
+                    "cannot run `{argv0}`: the interpreter in its first line `{line}` was not found"
                 )
             }
             None => format!("cannot run `{argv0}`: its loader or interpreter was not found"),
@@ -315,7 +315,7 @@ fn explain(program: &ProgramStart, error: &io::Error) -> StartError {
             format!("cannot run `{argv0}`: it is not executable (`chmod +x {argv0}`)")
         }
         _ if error.raw_os_error() == Some(libc::ENOEXEC) => {
-            format!("cannot run `{argv0}`: it is no program and has no `#!` line")
+            format!("cannot run `{argv0}`: it is not a program and has no `#!` line")
         }
         _ => format!("cannot run `{argv0}`: {error}"),
     };

@@ -34,7 +34,7 @@ pub(super) fn prepare(program: ProgramJob) -> Result<(ProcessLaunch, String), Sa
     let mut argv = program.argv;
     let name = argv
         .first_mut()
-        .ok_or_else(|| SandboxError::BadRequest("no program is named".to_owned()))?;
+        .ok_or_else(|| SandboxError::BadRequest("the command is empty".to_owned()))?;
     let shown = name.clone();
     if !name.contains('/') {
         let found = SEARCH
@@ -99,8 +99,8 @@ pub(super) fn build(
         executables: Vec::new(),
     };
     if built.result.ending == ProgramEnding::Exited(0) {
-        let artifacts =
-            artifacts::read(kept).ok_or_else(|| SandboxError::lost("files were cut off"))?;
+        let artifacts = artifacts::read(kept)
+            .ok_or_else(|| SandboxError::lost("the list of built files is incomplete"))?;
         for artifact in artifacts {
             if artifact.executable {
                 built.executables.push(artifact.path.clone());
@@ -158,7 +158,7 @@ pub(super) fn only(ended: Vec<EndedProcess>) -> Result<EndedProcess, SandboxErro
     ended
         .into_iter()
         .next()
-        .ok_or_else(|| SandboxError::lost("a job without a process"))
+        .ok_or_else(|| SandboxError::lost("the job has no process"))
 }
 
 fn ends_with_memory_error(stderr: &[u8]) -> bool {

@@ -69,7 +69,9 @@ pub(super) fn run_query(
     let outcome = match ending {
         ProgramEnding::Exited(0) => answer(&ended.streams.stdout),
         ProgramEnding::Exited(code) => {
-            return Err(SandboxError::lost(format!("SQLite ended with {code}")));
+            return Err(SandboxError::lost(format!(
+                "SQLite ended with exit code {code}"
+            )));
         }
         other => Err(QueryFailure::Ended(other)),
     };

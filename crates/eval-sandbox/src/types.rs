@@ -112,11 +112,11 @@ pub enum ProgramEnding {
 impl std::fmt::Display for ProgramEnding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            ProgramEnding::Exited(code) => write!(f, "exited with {code}"),
+            ProgramEnding::Exited(code) => write!(f, "exited with code {code}"),
             ProgramEnding::Signaled(signal) => write!(f, "ended by {}", signal_name(*signal)),
-            ProgramEnding::TimedOut => f.write_str("out of time"),
-            ProgramEnding::MemoryLimit => f.write_str("out of memory"),
-            ProgramEnding::OutputLimit => f.write_str("too much output"),
+            ProgramEnding::TimedOut => f.write_str("timed out"),
+            ProgramEnding::MemoryLimit => f.write_str("ran out of memory"),
+            ProgramEnding::OutputLimit => f.write_str("exceeded the output limit"),
             ProgramEnding::Violation(what) => write!(f, "sandbox violation: {what}"),
         }
     }

@@ -49,15 +49,15 @@ pub use values::{KEPT_VALUES, ValueSeries};
 pub enum UndefinedReason {
     #[error("k is 0")]
     ZeroK,
-    #[error("needs {k} samples a case, has {n}")]
+    #[error("needs {k} samples per case, but found {n}")]
     TooFewSamples { n: u64, k: u64 },
-    #[error("{c} of {n} samples passed, which can't be")]
+    #[error("{c} of {n} samples passed, which is impossible")]
     MorePassesThanSamples { n: u64, c: u64 },
     #[error("no data")]
     NoData,
-    #[error("an interval needs at least 2 {unit}, has {n}")]
+    #[error("an interval needs at least 2 {unit}, but found {n}")]
     TooFewUnits { n: usize, unit: &'static str },
-    #[error("all values are equal, so resampling says nothing of their spread")]
+    #[error("all values are equal, so resampling can't estimate their spread")]
     NoVariation,
     #[error("a value or weight is not a finite number")]
     NotFinite,
@@ -69,8 +69,8 @@ pub enum UndefinedReason {
     TooFewResamples,
     #[error("a percentile must lie between 0 and 1")]
     Percentile,
-    #[error("the two sides have {left} and {right} values; pairs are needed")]
+    #[error("the two sides have {left} and {right} values, but pairs are required")]
     Unpaired { left: usize, right: usize },
-    #[error("both raters used one and the same label throughout, so chance agreement is complete")]
+    #[error("both raters always used the same single label, so chance agreement is complete")]
     OneLabel,
 }

@@ -193,7 +193,7 @@ mod tests {
                 Err(UndefinedReason::MorePassesThanSamples { n: 5, c: 6 })
             );
         }
-        insta::assert_snapshot!(pass_at_k(1, 0, 3).unwrap_err(), @"needs 3 samples a case, has 1");
+        insta::assert_snapshot!(pass_at_k(1, 0, 3).unwrap_err(), @"needs 3 samples per case, but found 1");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-"""Measures eval-harness asking models, beside a bare client that asks the same, in turns, against a mock server.
+"""Measures eval-harness calling models, alternating with a bare client that makes the same calls to a mock server.
 
 Usage: measure.py BINARY MOCK [quick]. Works in a temporary folder and prints a Markdown table.
 The ideal is what a client without any cost of its own would need: CALLS / AT_ONCE rounds of the server's delay. A run of the
@@ -78,7 +78,7 @@ def judged_suite(folder, url, calls, at_once):
 
 
 def judging(folder, calls, at_once, ms, rounds, bound):
-    # One call finds out whether the API takes a form of the answer, while the others wait.
+    # One call tests whether the API supports a schema of the answer, while the others wait.
     ideal = (1 + -(-(calls - 1) // at_once)) * ms / 1000
     with server(ms) as url:
         judged_suite(folder, url, calls, at_once)
@@ -105,7 +105,7 @@ def row(name, runs, calls, ideal, bound=""):
 
 
 def asking(folder, calls, at_once, ms, rounds, bound):
-    """The harness with a cache that is empty each time, and without one, and the bare client, in turns."""
+    """The harness with a cache that is empty each time, and without one, and the bare client, alternating."""
     ideal = -(-calls // at_once) * ms / 1000
     bare, cached, plain = [], [], []
     with server(ms) as url:
@@ -142,7 +142,7 @@ def main():
     version = subprocess.check_output([BINARY, "--version"], text=True).strip()
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     print(f"{version}, {platform.system()} {platform.release()}, {cores} cores, load {load:.1f}\n")
-    print("| What | Best | Median | Wall / ideal (best / median) | CPU ms a call | Peak MB | Bound |")
+    print("| Measurement | Best | Median | Wall / ideal (best / median) | CPU ms per call | Peak MB | Bound |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     measures = [
         lambda folder: asking(folder, 1_000, 64, 200, 5, "<= 1.05, then 1.03; < 0.5 ms"),

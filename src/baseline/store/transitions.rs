@@ -54,7 +54,7 @@ impl LockedStore<'_> {
             .output
             .as_ref()
             .and_then(|output| serde_json::to_vec(output).ok());
-        let json = json.ok_or_else(|| unfit("it is not there"))?;
+        let json = json.ok_or_else(|| unfit("it is missing"))?;
         // As a reader will see it, numbers in the spelling of the JSON reader.
         let output: Value =
             serde_json::from_slice(&json).map_err(|error| unfit(&error.to_string()))?;

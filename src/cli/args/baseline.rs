@@ -13,11 +13,11 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness baseline capture                      ask the targets of all regressions; write *.pending.yaml
-  eval-harness baseline review                       look at what changed; accept or reject it
-  eval-harness baseline list                         which regressions have a baseline, and how it stands
+  eval-harness baseline capture                      call the targets of all regressions; write *.pending.yaml
+  eval-harness baseline review                       show what changed; accept or reject it
+  eval-harness baseline list                         all regressions, each with the state of its baseline
 
-A capture changes nothing that is accepted; only `accept` and `review` do. With CI=true nothing is written.")]
+A capture does not change accepted baselines; only `accept` and `review` do. With CI=true, nothing is written.")]
 pub struct BaselineArgs {
     #[command(subcommand)]
     pub verb: BaselineVerb,
@@ -25,29 +25,29 @@ pub struct BaselineArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum BaselineVerb {
-    /// Take the outputs of regressions as pending baselines.
+    /// Capture the outputs of regressions as pending baselines.
     Capture(Box<CaptureArgs>),
     /// Show what pending baselines would change.
     Diff(DiffArgs),
-    /// Decide on pending baselines, one after the other.
+    /// Accept or reject pending baselines, one after the other.
     Review(ReviewArgs),
-    /// Make pending baselines the accepted ones.
+    /// Accept pending baselines.
     Accept(AcceptArgs),
-    /// Throw pending baselines away.
+    /// Delete pending baselines.
     Reject(RejectArgs),
-    /// Show every regression's baseline and how it stands.
+    /// Show every regression with the state of its baseline.
     List(BaselineListArgs),
-    /// Remove files of baselines whose evals are gone.
+    /// Remove baseline files whose evals no longer exist.
     Prune(PruneArgs),
 }
 
-/// Which suite's baselines.
+/// The suite that the baselines belong to.
 #[derive(Debug, Args)]
 pub struct OfSuiteArgs {
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
-    /// A suite variable.
+    /// Set a suite variable.
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
 }
@@ -68,12 +68,12 @@ impl OfSuiteArgs {
 Examples:
   eval-harness baseline capture                      all regressions of the suite
   eval-harness baseline capture 'reg-api-*' --var base_url=http://127.0.0.1:8080
-  eval-harness baseline capture --run latest         take the outputs of a finished run; no target is asked
+  eval-harness baseline capture --run latest         use the outputs of a finished run; no target is called
   eval-harness baseline capture reg-users-001 --force
-  eval-harness baseline capture --scores             what the latest run came to, for `run --baseline`
+  eval-harness baseline capture --scores             the scores of the latest run, for `run --baseline`
 
-Matchers and ignored values of the accepted baseline stay where they still fit. Every new baseline is compared with its
-own output first; one that does not match it is not written.")]
+Matchers and ignored values of the accepted baseline are kept where they still fit. Every new baseline is first compared
+with its own output; if it does not match, it is not written.")]
 pub struct CaptureArgs {
     /// Eval ids; `*` and `?` are wildcards. Default: all regressions.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
@@ -83,39 +83,39 @@ pub struct CaptureArgs {
     /// The target to use, by its name under `targets:`.
     #[arg(long, value_name = "NAME", conflicts_with = "run", add = by(NameKind::Targets))]
     pub target: Option<String>,
-    /// Recorded outputs, in place of any target.
+    /// Recorded outputs to capture, instead of calling a target.
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     pub outputs: Option<PathBuf>,
-    /// Samples of each case; the first that was answered is captured, the others show what varies.
+    /// Number of samples per case; the first one with an output is captured, the others show what
+    /// varies.
     #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
-    /// Take the outputs of a finished run: `latest`, a run id, or the path of a journal.
+    /// Use the outputs of a finished run: `latest`, a run id, or the path of a journal.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub run: Option<String>,
-    /// Take what the run came to (its cases and metrics), not its outputs: the latest run, or the
-    /// one that --run names.
+    /// Capture the scores of a run (its cases and metrics) instead of its outputs: of the latest
+    /// run, or of the one that `--run` selects.
     #[arg(long, conflicts_with_all = ["evals", "target", "outputs", "samples", "baseline_version", "force"])]
     pub scores: bool,
-    /// The version that the baselines are of. Default: what `git describe` says.
+    /// The version to store in the baselines. Default: the output of `git describe`.
     #[arg(long, value_name = "VERSION")]
     pub baseline_version: Option<String>,
-    /// Start anew: nothing of the accepted baselines stays, and one without a change is written,
-    /// too.
+    /// Ignore the accepted baselines, and write every baseline even if it did not change.
     #[arg(long)]
     pub force: bool,
-    /// Samples in flight at once.
+    /// Number of samples to run at once.
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
-    /// Seconds for one call of the target.
+    /// Time limit in seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,
-    /// Run model-written code without isolation when there is none.
+    /// Run model-written code without isolation if none is available.
     #[arg(long)]
     pub allow_unsandboxed: bool,
-    /// Where results go, or where `--run` is looked for.
+    /// The results folder; `--run` is also searched there.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// What stderr shows while targets are asked.
+    /// Progress output on stderr.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
     #[command(flatten)]
@@ -174,19 +174,20 @@ pub enum DiffFormat {
 Examples:
   eval-harness baseline diff
   eval-harness baseline diff 'reg-api-*' --format markdown
-  eval-harness baseline diff --exit-code             exit 1 when something is pending that differs")]
+  eval-harness baseline diff --exit-code             exit 1 if a pending baseline differs")]
 pub struct DiffArgs {
-    /// Eval ids; `*` and `?` are wildcards. Default: all that is pending.
+    /// Eval ids; `*` and `?` are wildcards. Default: all pending baselines.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     #[command(flatten)]
     pub of: OfSuiteArgs,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = DiffFormat::Human)]
     pub format: DiffFormat,
-    /// The pending scores beside the accepted ones, in place of outputs.
+    /// Show the pending scores beside the accepted ones, instead of outputs.
     #[arg(long, conflicts_with = "evals")]
     pub scores: bool,
-    /// Exit with 1 when there are differences, as `git diff --exit-code` does.
+    /// Exit with 1 if there are differences, as `git diff --exit-code` does.
     #[arg(long)]
     pub exit_code: bool,
 }
@@ -196,16 +197,16 @@ pub struct DiffArgs {
 Examples:
   eval-harness baseline review                       keys: a accept, r reject, s skip, b back, q quit
   eval-harness baseline review --accept-all
-  printf 'a\\nr\\n' | eval-harness baseline review     answers in a pipe, one a line
+  printf 'a\\nr\\n' | eval-harness baseline review     answers from a pipe, one per line
 
-What was accepted or rejected before you quit stays so.")]
+Baselines that were accepted or rejected before you quit stay accepted or rejected.")]
 pub struct ReviewArgs {
-    /// Eval ids; `*` and `?` are wildcards. Default: all that is pending.
+    /// Eval ids; `*` and `?` are wildcards. Default: all pending baselines.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     #[command(flatten)]
     pub of: OfSuiteArgs,
-    /// Accept everything without asking.
+    /// Accept all pending baselines without a prompt.
     #[arg(long)]
     pub accept_all: bool,
 }
@@ -215,20 +216,20 @@ pub struct ReviewArgs {
 Examples:
   eval-harness baseline accept reg-users-001 'reg-api-*'
   eval-harness baseline accept --all
-  eval-harness baseline accept reg-users-001 --force     although the accepted one changed since the capture")]
+  eval-harness baseline accept reg-users-001 --force     even if the accepted one changed since the capture")]
 pub struct AcceptArgs {
     /// Eval ids; `*` and `?` are wildcards.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
-    /// Everything that is pending.
+    /// Accept all pending baselines.
     #[arg(long, conflicts_with = "evals")]
     pub all: bool,
     #[command(flatten)]
     pub of: OfSuiteArgs,
-    /// The pending scores of the suite, in place of outputs.
+    /// Accept the pending scores of the suite, instead of outputs.
     #[arg(long, conflicts_with_all = ["evals", "all"])]
     pub scores: bool,
-    /// Also where the accepted baseline is another than the one that the capture saw.
+    /// Accept even if the accepted baseline changed since the capture.
     #[arg(long)]
     pub force: bool,
 }
@@ -242,10 +243,10 @@ pub struct RejectArgs {
     /// Eval ids; `*` and `?` are wildcards.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
-    /// Everything that is pending.
+    /// Reject all pending baselines.
     #[arg(long, conflicts_with = "evals")]
     pub all: bool,
-    /// The pending scores of the suite, in place of outputs.
+    /// Reject the pending scores of the suite, instead of outputs.
     #[arg(long, conflicts_with_all = ["evals", "all"])]
     pub scores: bool,
     #[command(flatten)]
@@ -260,9 +261,10 @@ Examples:
 pub struct BaselineListArgs {
     #[command(flatten)]
     pub of: OfSuiteArgs,
-    /// Where results lie, from which last passes and failures come.
+    /// The results folder, from which last passes and failures are read.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
 }
@@ -273,7 +275,7 @@ Examples:
   eval-harness baseline prune --dry-run
   eval-harness baseline prune
 
-Files of other suites in the same folder stay. What git tracks comes back with `git checkout -- FILE`.")]
+Files of other suites in the same folder are kept. Restore a file that git tracks with `git checkout -- FILE`.")]
 pub struct PruneArgs {
     #[command(flatten)]
     pub of: OfSuiteArgs,

@@ -15,13 +15,13 @@ pub fn budget(text: &str) -> Result<RunBudget, String> {
                 Ok(usd) if usd.is_finite() && usd >= 0.0 => budget.usd = Some(usd),
                 _ => {
                     return Err(
-                        "`usd` is a number of dollars of at least 0, such as 2.5".to_owned()
+                        "`usd` must be an amount in dollars, 0 or more, such as 2.5".to_owned()
                     );
                 }
             },
             Some(("tokens", text)) if budget.tokens.is_none() => match text.parse() {
                 Ok(tokens) => budget.tokens = Some(tokens),
-                Err(_) => return Err("`tokens` is a whole number of at least 0".to_owned()),
+                Err(_) => return Err("`tokens` must be a whole number, 0 or more".to_owned()),
             },
             _ => {
                 return Err(
@@ -60,18 +60,18 @@ mod tests {
             ),
             (
                 "usd=-1",
-                "`usd` is a number of dollars of at least 0, such as 2.5",
+                "`usd` must be an amount in dollars, 0 or more, such as 2.5",
             ),
             (
                 "usd=NaN",
-                "`usd` is a number of dollars of at least 0, such as 2.5",
+                "`usd` must be an amount in dollars, 0 or more, such as 2.5",
             ),
             (
                 "usd=inf",
-                "`usd` is a number of dollars of at least 0, such as 2.5",
+                "`usd` must be an amount in dollars, 0 or more, such as 2.5",
             ),
-            ("tokens=1.5", "`tokens` is a whole number of at least 0"),
-            ("tokens=-1", "`tokens` is a whole number of at least 0"),
+            ("tokens=1.5", "`tokens` must be a whole number, 0 or more"),
+            ("tokens=-1", "`tokens` must be a whole number, 0 or more"),
         ] {
             assert_eq!(budget(text), Err(why.to_owned()), "{text}");
         }

@@ -9,12 +9,12 @@ use super::ListFormat;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness cache stats                           what is kept, by model
-  eval-harness cache prune --older-than 30d          remove what was not used for 30 days
-  eval-harness cache clear --model 'openai:*'        forget the answers of some models
+  eval-harness cache stats                           the stored answers, by model
+  eval-harness cache prune --older-than 30d          remove answers that were not used for 30 days
+  eval-harness cache clear --model 'openai:*'        remove the answers of some models
 
 The cache is one file for all projects: answers.sqlite in EVAL_HARNESS_CACHE_DIR, in XDG_CACHE_HOME/eval-harness, or in
-~/.cache/eval-harness. docs/caching.md tells what counts as the same question.")]
+~/.cache/eval-harness. See docs/caching.md for what counts as the same request.")]
 pub struct CacheArgs {
     #[command(subcommand)]
     pub verb: CacheVerb,
@@ -22,19 +22,19 @@ pub struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum CacheVerb {
-    /// Show what is kept: answers, sizes, days, by model.
+    /// Show the stored answers by model: number, sizes, days.
     Stats(CacheStatsArgs),
-    /// Remove what was not used for long, or what is too much.
+    /// Remove the answers that were not used for some time, or shrink the cache to a size.
     Prune(CachePruneArgs),
     /// Remove all answers, or those of some models.
     Clear(CacheClearArgs),
 }
 
-/// Which cache.
+/// The cache to use.
 #[derive(Debug, Args)]
 pub struct CachePlaceArgs {
-    /// The cache's folder, such as the `config.cache.dir` of a suite. Default: the one of this
-    /// user.
+    /// The cache folder, such as the `config.cache.dir` of a suite. Default: the user's cache
+    /// folder.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -47,6 +47,7 @@ Examples:
 pub struct CacheStatsArgs {
     #[command(flatten)]
     pub place: CachePlaceArgs,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
 }
@@ -55,15 +56,15 @@ pub struct CacheStatsArgs {
 #[command(after_help = "\
 Examples:
   eval-harness cache prune --older-than 30d
-  eval-harness cache prune --max-size 1GB            the answers that were not used for longest go first
+  eval-harness cache prune --max-size 1GB            the least recently used answers are removed first
   eval-harness cache prune --older-than 90d --max-size 500MB")]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true).args(["older_than", "max_size"])))]
 pub struct CachePruneArgs {
-    /// Remove answers that were not used for so long: `12h`, `30d`, `8w`. Uses are known by the day
-    /// (UTC).
+    /// Remove answers that were not used for this time: `12h`, `30d`, `8w`. The last use is stored
+    /// as a day (UTC).
     #[arg(long, value_name = "TIME", value_parser = age)]
     pub older_than: Option<CacheAge>,
-    /// Remove answers until the file takes no more than this: `500MB`, `1GB`, `2GiB`.
+    /// Remove answers until the file is not larger than this: `500MB`, `1GB`, `2GiB`.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_size: Option<u64>,
     #[command(flatten)]
@@ -77,10 +78,10 @@ Examples:
   eval-harness cache clear --yes
   eval-harness cache clear --model 'openai:gpt-4*' --yes")]
 pub struct CacheClearArgs {
-    /// Only answers of models that fit, as `cache stats` names them; `*` and `?` are wildcards.
+    /// Remove only answers of these models, as `cache stats` names them; `*` and `?` are wildcards.
     #[arg(long, value_name = "GLOB")]
     pub model: Vec<String>,
-    /// Don't ask.
+    /// Skip the confirmation prompt.
     #[arg(long, short)]
     pub yes: bool,
     #[command(flatten)]
@@ -107,7 +108,7 @@ pub(super) fn age(text: &str) -> Result<CacheAge, String> {
         .filter(|seconds| *seconds < 100_000_000_000);
     seconds
         .map(CacheAge)
-        .ok_or_else(|| "that is longer than this program can count".to_owned())
+        .ok_or_else(|| "the time is longer than supported".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -16,38 +16,41 @@ Examples:
   eval-harness history --since 2026-03-01 --target staging
   eval-harness history --all-suites --format json
 
-Runs that were made to capture baselines are left out. A regrade takes the place of the run that it graded again, and shards
-count as one run when all of them are there. docs/history.md tells how everything is counted.")]
+Runs that captured baselines are omitted. A regrade replaces the run that it graded again, and shards count as one run if
+all of them are present. See docs/history.md for the rules.")]
 pub struct HistoryArgs {
-    /// Eval ids; `*` and `?` are wildcards. One that fits a single eval shows each of its runs.
+    /// Eval ids; `*` and `?` are wildcards. A glob that matches a single eval shows each of its
+    /// runs.
     #[arg(long, value_name = "GLOB", add = by(NameKind::Evals))]
     pub eval: Vec<String>,
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
-    /// Where the results lie.
+    /// The results folder.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// Only so many runs of each suite and target, the latest.
+    /// Show only the latest N runs of each suite and target.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub last: Option<usize>,
-    /// Only runs from then on: `2026-03-01`, or a time such as `2026-03-01T12:00:00Z`.
+    /// Show only runs since this date, such as `2026-03-01`, or time, such as
+    /// `2026-03-01T12:00:00Z`.
     #[arg(long, value_name = "DATE", value_parser = since)]
     pub since: Option<jiff::Timestamp>,
-    /// Only runs against this target.
+    /// Show only runs of this target.
     #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Option<String>,
-    /// The runs of every suite, each suite apart.
+    /// Show the runs of every suite, each suite separately.
     #[arg(long)]
     pub all_suites: bool,
-    /// Every eval, run and case.
+    /// Show every eval, run and case.
     #[arg(long, short)]
     pub verbose: bool,
+    /// Output format.
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
 }
 
-/// The beginning of a day in UTC, or a moment.
+/// The beginning of a day in UTC, or a point in time.
 fn since(text: &str) -> Result<jiff::Timestamp, String> {
     let day = || {
         text.parse::<jiff::civil::Date>()
@@ -64,6 +67,6 @@ fn since(text: &str) -> Result<jiff::Timestamp, String> {
         moment()
     };
     at.ok_or_else(|| {
-        "write a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z".to_owned()
+        "write a date such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z".to_owned()
     })
 }

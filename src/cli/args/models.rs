@@ -1,4 +1,4 @@
-//! How models are asked: the arguments of every verb that asks some.
+//! How models are called: the arguments of every verb that calls models.
 
 use std::path::PathBuf;
 
@@ -12,15 +12,16 @@ const MODELS: &str = "Models";
 
 #[derive(Debug, Clone, Default, Args)]
 pub struct ModelArgs {
-    /// `use`: answers of earlier runs count, and new ones are kept. `refresh`: all is asked anew,
-    /// and kept. `off`: neither. `only`: nobody is asked, and what is not in the cache is an error.
+    /// `use`: use stored answers and store new ones. `refresh`: call the model again and store the
+    /// answers. `off`: neither. `only`: call no model; an answer that is not in the cache is an
+    /// error.
     #[arg(long, value_name = "MODE", value_parser = word::<CacheMode>, help_heading = MODELS)]
     pub cache: Option<CacheMode>,
-    /// Write every exchange with a model, kept ones too, as a file into this folder; not those of a
-    /// target's own `replay`.
+    /// Write every exchange with a model, also those from the cache, as a file to this folder;
+    /// exchanges of a target with `replay` are not written.
     #[arg(long, value_name = "DIR", conflicts_with = "replay", help_heading = MODELS)]
     pub record: Option<PathBuf>,
-    /// Take every model's answers from this folder of recordings: no model is asked, and no key is
+    /// Take all model answers from this folder of recordings: no model is called, and no key is
     /// needed.
     #[arg(long, value_name = "DIR", help_heading = MODELS)]
     pub replay: Option<PathBuf>,

@@ -9,18 +9,17 @@ use clap::{Args, ValueEnum};
 Examples:
   eval-harness init                 scaffold ./evals
   eval-harness init ../service      scaffold ../service/evals
-  eval-harness init --skill         teach coding agents: .agents/skills/eval-harness/SKILL.md
+  eval-harness init --skill         for coding agents: .agents/skills/eval-harness/SKILL.md
   eval-harness init --skill=.claude/skills")]
 pub struct InitArgs {
-    /// The project's folder.
+    /// The project folder.
     #[arg(default_value = ".")]
     pub dir: PathBuf,
     /// Install the skill for coding agents instead of a suite: `eval-harness/SKILL.md` in this
-    /// folder of skills. Default: `.claude/skills` where there is a `.claude`, else
-    /// `.agents/skills`.
+    /// skills folder. Default: `.claude/skills` if `.claude` exists, otherwise `.agents/skills`.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
     pub skill: Option<Option<PathBuf>>,
-    /// Write over files that are there.
+    /// Overwrite existing files.
     #[arg(long)]
     pub force: bool,
 }
@@ -31,6 +30,7 @@ Examples:
   eval-harness new capability cap-summary-001
   eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
 pub struct NewArgs {
+    /// The type of eval.
     #[arg(value_enum)]
     pub kind: NewKind,
     /// The eval's id.
@@ -38,7 +38,7 @@ pub struct NewArgs {
     /// The file to write. Default: `evals/<kind>/<id>.yaml`.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub force: bool,
 }

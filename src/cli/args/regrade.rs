@@ -9,14 +9,14 @@ use crate::model::RunBudget;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness regrade                               grade the latest run again with the suite as it is now
+  eval-harness regrade                               grade the latest run again with the current suite
   eval-harness regrade --run eval-20260304-101500 --threshold pass@1=0.9
-  eval-harness regrade --grader-type model           ask judges about outputs that code has graded
+  eval-harness regrade --grader-type model           use judges for outputs that code has graded
   eval-harness regrade --budget usd=1 --cache refresh
 
-The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and `--verbose`, and those typed now
-come on top: `--cache` and `--record` also end a `--replay` of the run. The result is a run of its own; what the other one spent is
-not counted in it.")]
+The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and `--verbose`; arguments given
+now override them. `--cache` and `--record` also override a `--replay` of the run. The result is a separate run, without the
+costs of the graded run.")]
 #[command(args_override_self = true)]
 pub struct RegradeArgs {
     /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.
@@ -24,8 +24,8 @@ pub struct RegradeArgs {
     pub run: String,
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// What may be spent on judges, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the
-    /// suite's `budget`. What can't be judged then is skipped.
+    /// Spending limit for judges, such as `usd=2.5` or `usd=2.5,tokens=1000000`, instead of the
+    /// suite's `budget`. Samples that can't be judged within it are skipped.
     #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
     pub budget: Option<RunBudget>,
     #[command(flatten)]

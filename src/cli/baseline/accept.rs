@@ -30,7 +30,7 @@ pub(super) fn chosen(
 ) -> Result<(BaselineStore, PendingList), CliFailure> {
     if named.is_empty() && !all {
         return Err(
-            CliFailure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
+            CliFailure::wrong(format!("`baseline {verb}` needs eval ids or --all"))
                 .hint("`eval-harness baseline diff` shows what is pending"),
         );
     }
@@ -100,7 +100,7 @@ pub(super) fn all(
     page.push('\n');
     console.result(page.as_bytes())?;
     if done.accepted > 0 {
-        console.note("commit them with git, so that everybody's runs compare with them");
+        console.note("commit them with git, so that all runs compare with them");
     }
     Ok(done)
 }

@@ -59,7 +59,7 @@ fn load_with(
                 .iter()
                 .find(|problem| problem.severity == Severity::Error);
             let why = first.map_or_else(
-                || "the suite does not load".to_owned(),
+                || "the suite can't be loaded".to_owned(),
                 |p| p.message.clone(),
             );
             cases.insert((*id).clone(), Err(why));

@@ -130,7 +130,7 @@ fn subjects(
         .map(|eval| eval.info.id.as_str())
         .collect();
     if let Some(stranger) = id_globs(named)?.unmatched(&ids).first() {
-        let failure = CliFailure::wrong(format!("no selected eval fits `{stranger}`"));
+        let failure = CliFailure::wrong(format!("no selected eval matches `{stranger}`"));
         return Err(match did_you_mean(stranger, ids.iter().copied()) {
             Some(id) => failure.hint(format!("did you mean {id}?")),
             None => failure.hint("`eval-harness baseline list` shows the regressions"),
@@ -152,7 +152,7 @@ fn subjects(
             });
         } else if named.contains(&eval.info.id) {
             console.warn(&format!(
-                "`{}` compares with no baseline; it is left out",
+                "`{}` compares with no baseline, so it is skipped",
                 eval.info.id
             ));
         }
@@ -188,7 +188,9 @@ fn narrowed(mut plan: Plan, subjects: &[CaptureSubject]) -> Plan {
 /// Graders that will only look: they start nothing.
 fn looking_graders(plan: &Plan, dir: &Path) -> Result<RunGraders, CliFailure> {
     let helper = std::env::current_exe().map_err(|error| {
-        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!(
+            "cannot find the executable of eval-harness: {error}"
+        ))
     })?;
     Ok(RunGraders::new(GradersConfig {
         allow_unsandboxed: false,
@@ -263,7 +265,7 @@ impl BaselineBuilder {
                 _ => {
                     let (why, stale) = refused
                         .remove(id)
-                        .unwrap_or_else(|| ("the suite changed meanwhile".to_owned(), false));
+                        .unwrap_or_else(|| ("the suite changed in the meantime".to_owned(), false));
                     results.push(CaptureResult::Refused { why, stale });
                     continue;
                 }
@@ -289,7 +291,12 @@ impl BaselineBuilder {
         source: &RunOutputs,
     ) -> Result<PickedAnswer, (String, bool)> {
         let answers = match source.answers.get(subject.id()) {
-            None => return Err((format!("{} has no sample of it", source.run_id), false)),
+            None => {
+                return Err((
+                    format!("{} has no sample of this eval", source.run_id),
+                    false,
+                ));
+            }
             Some(EvalAnswers {
                 input_hash: Some(hash),
                 ..

@@ -108,7 +108,7 @@ impl CaptureReport<'_> {
             Err(error) => return Err(super::failure(error)),
         };
         if now.map(|kept| kept.fingerprint) != then.map(|origin| origin.fingerprint) {
-            let why = "what is accepted has changed while it was captured; capture it again";
+            let why = "the accepted baseline changed during the capture; capture it again";
             return Ok(Some(why.to_owned()));
         }
         let other = match store.pending(subject.id()) {
@@ -118,7 +118,7 @@ impl CaptureReport<'_> {
         };
         Ok(other.map(|suite| {
             format!(
-                "what is pending is of suite `{suite}`; accept or reject it there, or use --force"
+                "the pending baseline belongs to suite `{suite}`; accept or reject it there, or use --force"
             )
         }))
     }
@@ -141,7 +141,7 @@ impl CaptureReport<'_> {
             counts.unchanged += 1;
             let gone = locked.reject(id).map_err(super::failure)?;
             let note = if gone {
-                " (what was pending is removed)"
+                " (the pending baseline was removed)"
             } else {
                 ""
             };
@@ -234,8 +234,9 @@ impl CaptureReport<'_> {
         });
         let words = words.join(", ");
         self.console.warn(&format!(
-            "`{}`: its samples differ among themselves: {words}; the first one is captured. Name what varies in \
-             `ignore_fields` or `ignore_values`, or write a matcher such as {{{{any_string}}}} there, or it will fail by chance",
+            "`{}`: its samples differ in {words}; the first one is captured. List what varies in `ignore_fields` \
+                 or `ignore_values`, or write a matcher such as {{{{any_string}}}} there; otherwise the eval will \
+                 fail by chance",
             subject.id()
         ));
     }
@@ -267,13 +268,13 @@ impl CaptureReport<'_> {
             .is_some_and(|git| git.dirty)
             && counts.new + counts.changed > 0
         {
-            self.console.note(
-                "the checkout has changes that no commit holds: the baselines say `dirty: true`",
-            );
+            self.console
+                .note("the checkout has uncommitted changes: the baselines record `dirty: true`");
         }
         if counts.new + counts.changed > 0 {
             self.console.note(
-                "nothing accepted has changed: `eval-harness baseline review` shows what is pending and accepts it",
+                "accepted baselines are unchanged: `eval-harness baseline review` shows and accepts the pending \
+                     ones",
             );
         }
         if counts.refused == all && counts.stale == all {

@@ -48,8 +48,9 @@ fn refuse_in_ci(verb: &str) -> Result<(), CliFailure> {
         return Ok(());
     }
     let message =
-        format!("`baseline {verb}` writes baselines, which is not done in CI (CI={value})");
-    Err(CliFailure::wrong(message).hint("run it where a person looks at the result and commits it"))
+        format!("`baseline {verb}` writes baselines, which is not allowed in CI (CI={value})");
+    Err(CliFailure::wrong(message)
+        .hint("run it on a machine where you can review the result and commit it"))
 }
 
 /// What the store could not do: a lock or a disk that was not to be had leaves it undecided, a file
@@ -102,7 +103,7 @@ fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, CliFai
     suite.ok_or_else(|| {
         console.note(render::human(&problems, &sources, suite::human_options(console)).trim_end());
         CliFailure::wrong(format!(
-            "{} in the suite; nothing was done",
+            "{} in the suite; nothing was changed",
             plural(problems.error_count(), "problem")
         ))
     })

@@ -81,7 +81,8 @@ pub(super) fn by_run(
     if finished.summary.metadata.interrupted {
         let id = &finished.paths.run_id;
         console.note(&format!(
-            "interrupted: nothing was captured; `eval-harness baseline capture --run {id}` takes what was finished"
+            "interrupted: nothing was captured; `eval-harness baseline capture --run {id}` captures the finished \
+                 samples"
         ));
         return Ok(None);
     }
@@ -94,11 +95,11 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<RunOut
     let source = read(&paths)?;
     if source.suite != plan.suite.name {
         let message = format!(
-            "{} is a run of suite `{}`, not of `{}`",
+            "{} is a run of suite `{}`, not `{}`",
             source.run_id, source.suite, plan.suite.name
         );
         return Err(
-            CliFailure::wrong(message).hint("name the run with --run, or the suite with --suite")
+            CliFailure::wrong(message).hint("select the run with --run, or the suite with --suite")
         );
     }
     if source.environment.target == plan.target_name
@@ -106,7 +107,7 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<RunOut
         && !plan.target_hash.is_empty()
     {
         console.warn(&format!(
-            "the target `{}` is described otherwise now than in {}: its outputs are of what it was then",
+            "the definition of target `{}` changed after {}: the outputs are from the earlier definition",
             plan.target_name, source.run_id
         ));
     }
@@ -175,7 +176,7 @@ fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<CapturedAnswer, S
     let output = journal::output_of(paths, attempt).map_err(|error| error.to_string())?;
     let output = output.ok_or_else(|| no_answer(attempt))?;
     if output.truncated {
-        return Err("the output is longer than is kept, so that it can't be a baseline".to_owned());
+        return Err("the stored output is truncated, so it can't be a baseline".to_owned());
     }
     Ok(CapturedAnswer {
         output: output.value,

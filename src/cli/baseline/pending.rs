@@ -82,14 +82,14 @@ impl PendingList {
         let Some(stranger) = globs.unmatched(&ids).first().copied() else {
             return Ok(());
         };
-        let failure = CliFailure::wrong(format!("nothing is pending for `{stranger}`"));
+        let failure = CliFailure::wrong(format!("no pending baseline matches `{stranger}`"));
         let all = store.pending_entries(|_| true).unwrap_or_default();
         let all: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
         Err(match did_you_mean(stranger, all.iter().copied()) {
             Some(id) if id != stranger => failure.hint(format!("did you mean {id}?")),
-            _ if all.is_empty() => {
-                failure.hint("nothing at all is pending: `eval-harness baseline capture` captures")
-            }
+            _ if all.is_empty() => failure.hint(
+                "there are no pending baselines: `eval-harness baseline capture` captures them",
+            ),
             _ => failure.hint("`eval-harness baseline diff` shows what is pending"),
         })
     }
@@ -104,9 +104,7 @@ impl PendingList {
     pub fn tell_others(&self, console: &Console) {
         if self.of_others > 0 {
             let n = plural(self.of_others, "pending baseline");
-            console.note(&format!(
-                "{n} of other suites in the same folder: left alone"
-            ));
+            console.note(&format!("{n} of other suites in the same folder: skipped"));
         }
     }
 }

@@ -23,12 +23,12 @@ pub fn prune(console: &Console, args: &PruneArgs) -> CliResult {
     for row in orphans(&first).filter(|row| !is_ours(row, &first.suite)) {
         let why = match () {
             () if row.states.contains(&BaselineState::Broken) => {
-                "it can't be read, so it may be another suite's"
+                "it can't be read and may belong to another suite"
             }
-            () if names_another(row, &first.suite) => "another suite has its part in it",
-            () => "it names no suite, so it may be another suite's",
+            () if names_another(row, &first.suite) => "it also contains data of another suite",
+            () => "it names no suite and may belong to another one",
         };
-        console.warn(&format!("`{}` is orphaned, but {why}: left alone", row.id));
+        console.warn(&format!("`{}` is orphaned, but {why}: skipped", row.id));
     }
     let mut files = files(&first)?;
     let mut page: String = files
@@ -74,7 +74,7 @@ pub fn prune(console: &Console, args: &PruneArgs) -> CliResult {
     drop(locked);
     page.push_str(&format!("\nremoved {}\n", plural(files.len(), "file")));
     console.result(page.as_bytes())?;
-    console.note("what git tracks comes back with `git checkout -- FILE`");
+    console.note("`git checkout -- FILE` restores files that git tracks");
     Ok(ExitCode::Pass)
 }
 

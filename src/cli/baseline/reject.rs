@@ -17,7 +17,7 @@ pub fn reject(console: &Console, args: &RejectArgs) -> CliResult {
     for id in &left {
         console.error(
             &format!(
-                "what is pending for `{id}` can't be read, so it may be another suite's: left alone"
+                "the pending baseline of `{id}` can't be read and may belong to another suite: skipped"
             ),
             Some("`eval-harness baseline reject ID` removes it"),
         );
@@ -48,7 +48,7 @@ pub fn reject(console: &Console, args: &RejectArgs) -> CliResult {
         }
     }
     page.push_str(&format!(
-        "\n{} rejected; what is accepted has not changed\n",
+        "\n{} rejected; accepted baselines are unchanged\n",
         plural(gone, "pending baseline")
     ));
     console.result(page.as_bytes())?;

@@ -36,21 +36,21 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
                 .map(|reason| format!("\n  - {reason}"))
                 .collect();
             let message = format!(
-                "the scores of {} are those of something else:{}",
+                "the scores of {} can't be a baseline of the suite:{}",
                 paths.run_id,
                 why.concat()
             );
             return Err(CliFailure::wrong(message)
-                .hint("run the whole suite to its end, and capture that run"));
+                .hint("run the whole suite until it finishes, and capture that run"));
         }
     };
     if file.suite != suite.name {
         let message = format!(
-            "{} is a run of suite `{}`, not of `{}`",
+            "{} is a run of suite `{}`, not `{}`",
             paths.run_id, file.suite, suite.name
         );
         return Err(
-            CliFailure::wrong(message).hint("name the run with --run, or the suite with --suite")
+            CliFailure::wrong(message).hint("select the run with --run, or the suite with --suite")
         );
     }
     let store = ScoreStore::new(&suite.baselines.dir);
@@ -63,7 +63,8 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     );
     console.result(page.as_bytes())?;
     console.note(
-        "`eval-harness baseline diff --scores` shows what it changes, `baseline accept --scores` accepts it",
+        "`eval-harness baseline diff --scores` shows the changes, `eval-harness baseline accept --scores` accepts \
+             them",
     );
     Ok(ExitCode::Pass)
 }
@@ -142,7 +143,7 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> CliResult {
             failed += 1;
             console.error(
                 &error.to_string(),
-                Some("its target is unknown: remove the file by hand"),
+                Some("its target is unknown: delete the file"),
             );
         } else if store.reject(of_entry(&suite, entry)).map_err(failure)? {
             page.push_str(&format!("rejected  {}\n", one_line(&entry.target)));
@@ -201,11 +202,11 @@ fn human(shown: &[(&str, Option<ScoreChanges>)]) -> String {
     for (target, changes) in shown {
         page.push_str(&format!("target {}\n", one_line(target)));
         let Some(changes) = changes else {
-            page.push_str("  nothing was accepted yet\n");
+            page.push_str("  no scores are accepted yet\n");
             continue;
         };
         if changes.is_empty() {
-            page.push_str("  no case and no metric differs\n");
+            page.push_str("  no case or metric differs\n");
         }
         for (name, before, after) in &changes.metrics {
             let (before, after) = (

@@ -77,8 +77,8 @@ fn clear(console: &Console, args: &CacheClearArgs) -> CliResult {
             .take(8)
             .collect();
         return Err(
-            CliFailure::wrong("no answer is of such a model").hint(format!(
-                "`eval-harness cache stats` shows them: {}",
+            CliFailure::wrong("the cache has no answers of this model").hint(format!(
+                "`eval-harness cache stats` lists the models: {}",
                 known.join(", ")
             )),
         );
@@ -103,7 +103,7 @@ fn agreed(file: &Path, entries: u64) -> Result<bool, CliFailure> {
             answers(entries),
             file.display()
         );
-        return Err(CliFailure::wrong(message).hint("say --yes"));
+        return Err(CliFailure::wrong(message).hint("pass --yes to confirm"));
     }
     let _ = write!(
         io::stderr(),
@@ -127,9 +127,7 @@ fn told(console: &Console, file: &Path, freed: Option<CacheCleanup>) -> CliResul
     };
     console.result(eval_base::text::sanitize(&text).as_bytes())?;
     if freed.is_some_and(|freed| freed.busy) {
-        console.note(
-            "another run has the cache open: the room on the disk is given back by the next prune",
-        );
+        console.note("another run has the cache open: the next prune will free the disk space");
     }
     Ok(ExitCode::Pass)
 }
@@ -144,15 +142,15 @@ fn place(args: &CachePlaceArgs) -> Result<PathBuf, CliFailure> {
         .clone()
         .or_else(|| cache_folder(&suite::environment()));
     let folder = folder.ok_or_else(|| {
-        CliFailure::wrong("there is no place for a cache")
-            .hint("set HOME or EVAL_HARNESS_CACHE_DIR, or say --dir")
+        CliFailure::wrong("the cache has no folder")
+            .hint("set HOME or EVAL_HARNESS_CACHE_DIR, or pass --dir")
     })?;
     Ok(suite::cwd()?.join(folder).join(CACHE_FILE_NAME))
 }
 
 fn failure(error: CacheError) -> CliFailure {
     let hint = match &error {
-        CacheError::Damaged { .. } => Some("the next run sets it aside and begins a new one"),
+        CacheError::Damaged { .. } => Some("the next run renames it and creates a new one"),
         CacheError::Newer(_) => {
             Some("use that version, or set EVAL_HARNESS_CACHE_DIR to another folder")
         }

@@ -93,7 +93,7 @@ pub(super) fn freed(freed: &CacheCleanup) -> String {
         return format!("nothing to remove ({left}, {})\n", bytes(freed.bytes_after));
     }
     format!(
-        "removed {} ({left}); freed {}, the file takes {}\n",
+        "removed {} ({left}); freed {}, the file now has {}\n",
         answers(freed.entries),
         bytes(saved),
         bytes(freed.bytes_after)
@@ -207,8 +207,8 @@ mod tests {
             bytes_after: 16_384,
             busy: false,
         };
-        insta::assert_snapshot!(freed(&all), @"removed 1 answer (none left); freed 34 kB, the file takes 16 kB");
-        insta::assert_snapshot!(freed(&CacheCleanup { entries: 12_000, left: 345, ..all }), @"removed 12,000 answers (345 left); freed 34 kB, the file takes 16 kB");
+        insta::assert_snapshot!(freed(&all), @"removed 1 answer (none left); freed 34 kB, the file now has 16 kB");
+        insta::assert_snapshot!(freed(&CacheCleanup { entries: 12_000, left: 345, ..all }), @"removed 12,000 answers (345 left); freed 34 kB, the file now has 16 kB");
         insta::assert_snapshot!(freed(&CacheCleanup { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"nothing to remove (7 left, 16 kB)");
     }
 

@@ -48,7 +48,7 @@ fn unknown(name: &str, own: &BTreeSet<&str>) -> CliFailure {
     match eval_base::nearest::did_you_mean(name, known.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure
-            .hint("such as pass_at_1, pass^3, case_pass_rate, score, or one that graders measure"),
+            .hint("use a metric such as pass_at_1, pass^3, case_pass_rate or score, or one that graders measure"),
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
         tokens cost_usd
         neither side has a metric `pas_rate` (did you mean `pass_rate`?)
         neither side has a metric `tokens_per_samples` (did you mean `tokens_per_sample`?)
-        neither side has a metric `edit_rate` (such as pass_at_1, pass^3, case_pass_rate, score, or one that graders measure)
+        neither side has a metric `edit_rate` (use a metric such as pass_at_1, pass^3, case_pass_rate or score, or one that graders measure)
         neither side has a metric `Score` (did you mean `score`?)
         "
         );

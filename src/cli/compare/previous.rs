@@ -29,7 +29,7 @@ pub fn previous(
         let started = match journal::started(&run.journal()) {
             Ok(started) => started,
             Err(error) => {
-                console.warn(&format!("{error}; it is passed over"));
+                console.warn(&format!("{error}; the run is skipped"));
                 continue;
             }
         };

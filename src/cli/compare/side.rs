@@ -115,7 +115,7 @@ fn not_the_same(reference: &LoadedSide, candidate: &LoadedSide) -> Result<(), Cl
     } else {
         CliFailure::wrong(format!("{} and {} are the same run", words.0, words.1))
     };
-    Err(failure.hint("a run does not differ from itself; `eval-harness history` lists the others"))
+    Err(failure.hint("compare two different runs; `eval-harness history` lists them"))
 }
 
 /// Turns words into sides.
@@ -133,10 +133,10 @@ impl SideResolver<'_> {
         for candidate in candidates {
             if candidate == PREVIOUS {
                 let failure = CliFailure::wrong(format!(
-                    "`{PREVIOUS}` is the run before the candidate: it can only be the reference"
+                    "`{PREVIOUS}` is the run before the candidate, so it can only be the reference"
                 ));
                 return Err(
-                    failure.hint("name the candidate by its id; `eval-harness history` lists runs")
+                    failure.hint("pass the candidate's run id; `eval-harness history` lists runs")
                 );
             }
             found.push(self.alone(candidate)?);
@@ -181,9 +181,9 @@ impl SideResolver<'_> {
     pub fn run_alone(&self, word: &str) -> Result<RunScores, CliFailure> {
         if matches!(word, PREVIOUS | ACCEPTED) {
             let failure = CliFailure::wrong(format!(
-                "`{word}` needs a candidate beside it, and there is none here"
+                "`{word}` depends on a candidate, but this command has none"
             ));
-            return Err(failure.hint("name a run: `latest`, a run id, or the path of a journal"));
+            return Err(failure.hint("pass a run: `latest`, a run id, or the path of a journal"));
         }
         self.alone(word)?.map(|side| side.scores).ok_or_else(|| {
             let near = [LATEST];
@@ -191,7 +191,7 @@ impl SideResolver<'_> {
                 word,
                 &[],
                 &near,
-                "a run is `latest`, a run id, or the path of a journal",
+                "pass a run: `latest`, a run id, or the path of a journal",
             )
         })
     }
@@ -276,16 +276,16 @@ impl SideResolver<'_> {
         if path.is_dir() {
             let failure = CliFailure::wrong(format!("{} is a folder", one_line(word)));
             return Err(
-                failure.hint("name a journal in it (`run-....journal.jsonl`), or a score baseline")
+                failure.hint("pass a journal in it (`run-....journal.jsonl`), or a score baseline")
             );
         }
         // A pipe waits for somebody who writes, and gives what it holds once.
         if is_stream(path) {
             let failure = CliFailure::wrong(format!(
-                "{} is no file that can be read twice",
+                "{} is not a regular file, so it can't be read twice",
                 one_line(word)
             ));
-            return Err(failure.hint("write what it gives into a file, and name that"));
+            return Err(failure.hint("write its contents to a file, and pass that file"));
         }
         let start = start_of(path)?;
         let first = |key: &str| {
@@ -301,7 +301,7 @@ impl SideResolver<'_> {
         if first("\"eval_report\"") {
             let failure =
                 CliFailure::wrong(format!("{} is a report, not a journal", one_line(word)));
-            return Err(failure.hint("name the journal that lies beside it, or the run's id"));
+            return Err(failure.hint("pass the journal in the same folder, or the run id"));
         }
         if !start.contains("format_version") {
             let failure = CliFailure::wrong(format!(
@@ -309,8 +309,8 @@ impl SideResolver<'_> {
                 one_line(word)
             ));
             return Err(failure.hint(
-                "a journal is what a run leaves in its results (`run-....journal.jsonl`), a score baseline what \
-                 `baseline accept --scores` writes",
+                "a run writes its journal to the results folder (`run-....journal.jsonl`); `baseline accept \
+                     --scores` writes a score baseline",
             ));
         }
         let file = ScoreStore::read_file(path).map_err(scores::named)?;
@@ -332,9 +332,9 @@ impl SideResolver<'_> {
             PREVIOUS => {
                 let beside = beside.ok_or_else(|| {
                     CliFailure::wrong(
-                        "`previous` is the run before the candidate, and the candidate is no run",
+                        "`previous` is the run before the candidate, but the candidate is not a run",
                     )
-                    .hint("name a run by its id; `eval-harness history` lists them")
+                    .hint("pass a run id; `eval-harness history` lists the runs")
                 })?;
                 let results = self.places.results()?;
                 let found = previous(self.console, results, beside)?;
@@ -402,8 +402,8 @@ impl SideResolver<'_> {
             return Ok((store, project.suite.clone(), target));
         }
         let beside = beside.ok_or_else(|| {
-            CliFailure::wrong("there is no suite here whose accepted scores could be meant")
-                .hint("name it with --suite")
+            CliFailure::wrong("`accepted` needs a suite, but there is none here")
+                .hint("pass it with --suite")
         })?;
         // The candidate's own suite, where it lies on this machine.
         let own = beside
@@ -434,7 +434,7 @@ impl SideResolver<'_> {
         let is_plain = !word.starts_with(['/', '.']);
         if is_plain && git::commit_of(root_of(self.places.cwd()), word).is_ok() {
             self.console.note(&format!(
-                "`{}` is a file here and a revision, too: the file is read (a revision can also be written as `{}~0`)",
+                "`{}` is both a file and a revision: the file is read (write the revision as `{}~0`)",
                 one_line(word),
                 one_line(word)
             ));
@@ -449,18 +449,18 @@ impl SideResolver<'_> {
             .map(|id| format!(" before {id}"))
             .unwrap_or_default();
         CliFailure::wrong(format!(
-            "there is no run of suite `{suite}` against target `{target}`{before} below {}",
+            "there is no run of suite `{suite}` against target `{target}`{before} in {}",
             results.display()
         ))
         .hint(
-            "runs with other filters, shards and captures are none; name a run by its id or its journal's path \
-             (`eval-harness history --all-suites` lists the runs)",
+            "runs with different filters, shards and captures are ignored; pass a run id or the path of a journal \
+                 (`eval-harness history --all-suites` lists the runs)",
         )
     }
 
     fn unknown(&self, word: &str, more: &[String]) -> CliFailure {
         let near = [LATEST, PREVIOUS, ACCEPTED];
-        let all = "a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision";
+        let all = "write `latest`, `previous`, `accepted`, a run id, a path, or a git revision";
         self.not_found(word, more, &near, all)
     }
 
@@ -482,24 +482,18 @@ impl SideResolver<'_> {
                     format!("the latest: {}", latest.join(", "))
                 };
                 tried.push(format!(
-                    "no run below {} has this id ({there})",
+                    "no run in {} has this id ({there})",
                     results.display()
                 ));
             }
-            Err(failure) => tried.push(format!(
-                "the results can't be looked at: {}",
-                failure.message
-            )),
+            Err(failure) => tried.push(format!("the results can't be read: {}", failure.message)),
         }
         tried.extend(more.iter().cloned());
         let why: String = tried
             .iter()
             .map(|reason| format!("\n  - {reason}"))
             .collect();
-        let failure = CliFailure::wrong(format!(
-            "nothing to compare with is called `{}`:{why}",
-            one_line(word)
-        ));
+        let failure = CliFailure::wrong(format!("`{}` can't be found:{why}", one_line(word)));
         let words: Vec<&str> = words
             .iter()
             .copied()
@@ -521,7 +515,7 @@ fn no_revision(error: &GitError) -> String {
     });
     match hint {
         Some(hint) => format!("{error} ({hint})"),
-        None => format!("no git revision can be looked up: {error}"),
+        None => format!("git revisions can't be read: {error}"),
     }
 }
 

@@ -9,10 +9,10 @@ use eval_sandbox::{NoCgroup, Tier};
 /// A tier in which a trial job ran.
 pub fn works(tier: Tier, chosen: bool) -> DoctorCheck {
     let what = match tier {
-        Tier::Userns => "namespaces of its own, a read-only root, a system call filter",
-        Tier::Rootns => "as userns, by the rights of root",
-        Tier::Landlock => "Landlock and a system call filter on your own file system",
-        Tier::None => "limits and a clean environment only",
+        Tier::Userns => "separate namespaces, a read-only root and a system call filter",
+        Tier::Rootns => "like userns, with root privileges",
+        Tier::Landlock => "Landlock and a system call filter on your file system",
+        Tier::None => "only limits and a clean environment",
     };
     let state = if tier == Tier::None {
         CheckState::Limited
@@ -22,7 +22,7 @@ pub fn works(tier: Tier, chosen: bool) -> DoctorCheck {
     let value = if chosen {
         format!("chosen: {what}")
     } else {
-        format!("works too: {what}")
+        format!("also works: {what}")
     };
     DoctorCheck::new(CheckGroup::Isolation, tier.name(), state, value)
 }
@@ -62,19 +62,19 @@ fn remedy(tier: Tier, reason: &str, machine: &MachineFacts, program: &Path) -> O
             "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`".to_owned()
         }
         Tier::Userns if machine.clone_forbidden && !machine.root => {
-            "user namespaces are for root only: `sudo sysctl kernel.unprivileged_userns_clone=1`".to_owned()
+            "only root may create user namespaces: `sudo sysctl kernel.unprivileged_userns_clone=1`".to_owned()
         }
         Tier::Userns if machine.apparmor_restricts && !machine.root => apparmor(program),
         Tier::Userns | Tier::Rootns if refused && (machine.container || machine.filtered) => {
-            "the container's system call filter forbids it: for Docker `--security-opt seccomp=unconfined \
-             --security-opt apparmor=unconfined`, or `--cap-add SYS_ADMIN` for the rootns tier"
+            "the container's system call filter forbids it; for Docker, pass `--security-opt seccomp=unconfined \
+             --security-opt apparmor=unconfined`, or pass `--cap-add SYS_ADMIN` for the rootns tier"
                 .to_owned()
         }
         Tier::Rootns if !machine.root => {
-            "only needed where userns can't be had: run as root or with CAP_SYS_ADMIN".to_owned()
+            "only needed if userns is not available: run as root or with CAP_SYS_ADMIN".to_owned()
         }
         Tier::Rootns if reason.contains("setresgid") => {
-            "needs a user beside root: this is the root of a user namespace that maps no other".to_owned()
+            "needs a user other than root, but this user namespace maps only root".to_owned()
         }
         Tier::Landlock if machine.landlock_abi == 0 => no_landlock(machine),
         Tier::Landlock if machine.landlock_abi < 3 => {
@@ -89,7 +89,7 @@ fn remedy(tier: Tier, reason: &str, machine: &MachineFacts, program: &Path) -> O
 fn apparmor(program: &Path) -> String {
     format!(
         "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` for every \
-         program, or for this one alone write `abi <abi/4.0>, profile eval-harness {} flags=(unconfined) {{ userns, }}` \
+         program; or, for this program only, write `abi <abi/4.0>, profile eval-harness {} flags=(unconfined) {{ userns, }}` \
          to /etc/apparmor.d/eval-harness and load it with `sudo apparmor_parser -r /etc/apparmor.d/eval-harness`",
         program.display()
     )
@@ -129,10 +129,10 @@ pub fn cgroup(found: Result<String, NoCgroup>) -> DoctorCheck {
             CheckGroup::Isolation,
             "cgroup",
             CheckState::Ok,
-            format!("{groups}: memory is bounded"),
+            format!("{groups}: memory is limited"),
         ),
         Err(NoCgroup { reason, remedy }) => {
-            let value = format!("memory is watched every 25 ms, not bounded: {reason}");
+            let value = format!("memory is checked every 25 ms, but not limited: {reason}");
             DoctorCheck::new(CheckGroup::Isolation, "cgroup", CheckState::Limited, value)
                 .fix(remedy)
         }
@@ -168,11 +168,11 @@ mod tests {
         };
         let off = "unshare: No space left on device (os error 28)";
         insta::assert_snapshot!(fix(Tier::Userns, off, user.clone()), @"user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
-        insta::assert_snapshot!(fix(Tier::Userns, "uid_map: refused", MachineFacts { apparmor_restricts: true, ..user.clone() }), @"AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` for every program, or for this one alone write `abi <abi/4.0>, profile eval-harness /opt/eval-harness flags=(unconfined) { userns, }` to /etc/apparmor.d/eval-harness and load it with `sudo apparmor_parser -r /etc/apparmor.d/eval-harness`");
-        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", MachineFacts { clone_forbidden: true, ..user.clone() }), @"user namespaces are for root only: `sudo sysctl kernel.unprivileged_userns_clone=1`");
-        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", MachineFacts { container: true, ..root.clone() }), @"the container's system call filter forbids it: for Docker `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or `--cap-add SYS_ADMIN` for the rootns tier");
+        insta::assert_snapshot!(fix(Tier::Userns, "uid_map: refused", MachineFacts { apparmor_restricts: true, ..user.clone() }), @"AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` for every program; or, for this program only, write `abi <abi/4.0>, profile eval-harness /opt/eval-harness flags=(unconfined) { userns, }` to /etc/apparmor.d/eval-harness and load it with `sudo apparmor_parser -r /etc/apparmor.d/eval-harness`");
+        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", MachineFacts { clone_forbidden: true, ..user.clone() }), @"only root may create user namespaces: `sudo sysctl kernel.unprivileged_userns_clone=1`");
+        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", MachineFacts { container: true, ..root.clone() }), @"the container's system call filter forbids it; for Docker, pass `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or pass `--cap-add SYS_ADMIN` for the rootns tier");
         insta::assert_snapshot!(fix(Tier::Userns, "open_tree /usr: Function not implemented", root), @"Linux 5.12 or newer is needed; this is 5.4.0");
-        insta::assert_snapshot!(fix(Tier::Rootns, "unshare: Operation not permitted", user.clone()), @"only needed where userns can't be had: run as root or with CAP_SYS_ADMIN");
+        insta::assert_snapshot!(fix(Tier::Rootns, "unshare: Operation not permitted", user.clone()), @"only needed if userns is not available: run as root or with CAP_SYS_ADMIN");
         insta::assert_snapshot!(fix(Tier::Landlock, "x", MachineFacts { landlock_abi: 2, ..user.clone() }), @"Landlock ABI 3 (Linux 6.2) is needed; this kernel has 2");
         insta::assert_snapshot!(fix(Tier::Landlock, "x", MachineFacts { lsm: "lockdown,yama".into(), ..user.clone() }), @"if the kernel has it, boot with `lsm=landlock,lockdown,yama`");
         assert_eq!(

@@ -77,7 +77,7 @@ fn of(machine: &MachineFacts) -> Vec<DoctorCheck> {
 
 fn of_programs(limits: &ProgramLimits) -> DoctorCheck {
     let value = format!(
-        "{} s, {} MB, {} processes, {} kB of each stream, unless a grader says otherwise",
+        "{} s, {} MB, {} processes, {} kB of each stream, unless a grader sets other limits",
         limits.wall.as_secs(),
         limits.memory_mb,
         limits.processes,
@@ -117,6 +117,6 @@ mod tests {
         Limited user namespaces: at most 0
         Limited memory: 512 MB, 1000 kB available
         ");
-        insta::assert_snapshot!(of_programs(&ProgramLimits::default()).value, @"10 s, 256 MB, 32 processes, 1024 kB of each stream, unless a grader says otherwise");
+        insta::assert_snapshot!(of_programs(&ProgramLimits::default()).value, @"10 s, 256 MB, 32 processes, 1024 kB of each stream, unless a grader sets other limits");
     }
 }

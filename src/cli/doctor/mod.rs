@@ -26,7 +26,9 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> CliResult {
         .build()
         .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!(
+            "cannot find the executable of eval-harness: {error}"
+        ))
     })?;
     let mut bytes = Vec::new();
     if !args.observe.is_empty() {
@@ -135,7 +137,7 @@ async fn try_python(sandbox: &Sandbox) -> Result<FoundPython, String> {
     let tier = sandbox.state().tier;
     let cold = match (servers.jobs, servers.given_up) {
         (0, Some(why)) => Some(why),
-        (0, None) => Some(format!("the {tier} tier has no warm ones")),
+        (0, None) => Some(format!("the {tier} tier has no warm interpreters")),
         _ => None,
     };
     Ok(FoundPython { interpreter, cold })

@@ -70,8 +70,8 @@ fn failure(error: SandboxError) -> CliFailure {
     match error {
         SandboxError::Unavailable { remedy, .. } => failure.hint(remedy),
         SandboxError::CannotStart { .. } => failure.hint(
-            "inside, a program sees /usr, the Python interpreter and the working folder; give its path or run another folder's \
-             program from there",
+            "in the sandbox, a program sees only /usr, the Python interpreter and the working folder; pass its \
+                 path, or change to the folder of the program",
         ),
         _ => failure,
     }
@@ -122,7 +122,7 @@ fn page(observed: &ObservedProgram) -> Page {
     ]);
     for call in calls {
         let refused = match (call.ends_program, call.refused) {
-            (true, _) => "refused: it ends a program at once".to_owned(),
+            (true, _) => "refused: the program is stopped".to_owned(),
             (_, 0) => String::new(),
             (_, all) if all == call.count => "refused".to_owned(),
             (_, some) => format!("{some} refused"),
@@ -139,7 +139,7 @@ fn page(observed: &ObservedProgram) -> Page {
         0 => span(TextTone::Good, "The sandbox refuses none of these calls."),
         some => span(
             TextTone::Plain,
-            format!("The sandbox refuses {some} of these kinds."),
+            format!("The sandbox refuses {some} of these system calls."),
         ),
     });
     page
@@ -196,15 +196,15 @@ mod tests {
         let mut bytes = Vec::new();
         write(&observed(), &TerminalOptions::default(), &mut bytes).unwrap();
         insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @"
-        1206 system calls of 4 kinds, tier userns: exited with 3
+        1206 system calls of 4 kinds, tier userns: exited with code 3
           no aio here
 
           read      1200
           fcntl        4  1 refused
           io_setup     1  refused
-          ptrace       1  refused: it ends a program at once
+          ptrace       1  refused: the program is stopped
 
-        The sandbox refuses 3 of these kinds.
+        The sandbox refuses 3 of these system calls.
         ");
     }
 
@@ -216,7 +216,7 @@ mod tests {
             json!({"name": "io_setup", "count": 1, "refused": 1, "ends_program": false})
         );
         assert_eq!(value["command"], json!(["db", "--fast"]));
-        assert_eq!(value["ending"], "exited with 3");
+        assert_eq!(value["ending"], "exited with code 3");
         assert_eq!(value["stderr"], "no aio here");
     }
 }

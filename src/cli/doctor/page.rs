@@ -51,8 +51,8 @@ fn page(findings: &DoctorFindings) -> Page {
         }
         None => page.lead(span(
             TextTone::Bad,
-            "Model-written code can't be isolated here and will not be run, unless --allow-unsandboxed accepts that it \
-             runs with your rights.",
+            "Model-written code can't be isolated here and will not run, unless --allow-unsandboxed lets it run \
+                 with your permissions.",
         )),
     }
     page
@@ -95,7 +95,7 @@ mod tests {
             CheckGroup::Languages,
             "python",
             CheckState::Ok,
-            "3.11.7, warm: a fork for each program",
+            "3.11.7, warm (each program runs in a fork)",
         );
         python.path = Some("/home/u/.pyenv/shims/python3".into());
         python.real_path = Some("/home/u/.pyenv/versions/3.11.7/bin/python3.11".into());
@@ -108,19 +108,19 @@ mod tests {
             tier: Some("rootns".into()),
             notes: Vec::new(),
             checks: vec![
-                check(CheckGroup::Isolation, "userns", CheckState::Missing, "uid_map: writing it was refused").fix(
+                check(CheckGroup::Isolation, "userns", CheckState::Missing, "uid_map: the kernel refused the write").fix(
                     "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` \
                      for every program, or a profile for this one",
                 ),
-                check(CheckGroup::Isolation, "rootns", CheckState::Ok, "chosen: as userns, by the rights of root"),
+                check(CheckGroup::Isolation, "rootns", CheckState::Ok, "chosen: like userns, with root privileges"),
                 check(CheckGroup::Isolation, "landlock abi", CheckState::Unused, "the kernel has no Landlock"),
                 check(
                     CheckGroup::Isolation,
                     "cgroup",
                     CheckState::Limited,
-                    "memory is watched every 25 ms, not bounded: other processes share our control group /sys/fs/cgroup/x",
+                    "memory is checked every 25 ms, but not limited: other processes share the control group /sys/fs/cgroup/x with eval-harness",
                 )
-                .fix("`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives the harness a group of its own"),
+                .fix("`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives eval-harness a separate group"),
                 check(CheckGroup::Limits, "user namespaces", CheckState::Ok, "at most 96365"),
                 python,
                 check(CheckGroup::Tools, "git", CheckState::Ok, "2.39.5"),
@@ -140,22 +140,23 @@ mod tests {
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
         Isolation
-          ✗ userns        uid_map: writing it was refused
+          ✗ userns        uid_map: the kernel refused the write
                           fix: AppArmor restricts user namespaces: `sudo sysctl
                           kernel.apparmor_restrict_unprivileged_userns=0` for every
                           program, or a profile for this one
-          ✓ rootns        chosen: as userns, by the rights of root
+          ✓ rootns        chosen: like userns, with root privileges
           – landlock abi  the kernel has no Landlock
-          ! cgroup        memory is watched every 25 ms, not bounded: other processes
-                          share our control group /sys/fs/cgroup/x
+          ! cgroup        memory is checked every 25 ms, but not limited: other
+                          processes share the control group /sys/fs/cgroup/x
+                          with eval-harness
                           fix: `systemd-run --user --scope -p Delegate=yes eval-harness
-                          ...` gives the harness a group of its own
+                          ...` gives eval-harness a separate group
 
         Limits
           ✓ user namespaces  at most 96365
 
         Languages
-          ✓ python  3.11.7, warm: a fork for each program
+          ✓ python  3.11.7, warm (each program runs in a fork)
                     /home/u/.pyenv/shims/python3
                     → /home/u/.pyenv/versions/3.11.7/bin/python3.11
 
@@ -180,8 +181,8 @@ mod tests {
         insta::assert_snapshot!(shown(&none, ascii), @"
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
-        Model-written code can't be isolated here and will not be run, unless
-          --allow-unsandboxed accepts that it runs with your rights.
+        Model-written code can't be isolated here and will not run, unless
+        --allow-unsandboxed lets it run with your permissions.
         ");
     }
 

@@ -30,11 +30,11 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> DoctorCheck {
             let (state, value) = match cold {
                 None => (
                     CheckState::Ok,
-                    format!("{version}, warm: a fork for each program"),
+                    format!("{version}, warm (each program runs in a fork)"),
                 ),
                 Some(why) => (
                     CheckState::Limited,
-                    format!("{version}, started again for each program: {why}"),
+                    format!("{version}, cold (a new interpreter for each program): {why}"),
                 ),
             };
             let mut check = DoctorCheck::new(CheckGroup::Languages, name, state, value);
@@ -50,7 +50,7 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> DoctorCheck {
         }
         Some(Err(reason)) => {
             DoctorCheck::new(CheckGroup::Languages, name, CheckState::Missing, reason)
-                .fix("`apt install python3`, or a Python 3.6 or newer in PATH")
+                .fix("`apt install python3`, or add Python 3.6 or newer to PATH")
         }
         None => match called {
             Some(path) => {
@@ -58,7 +58,7 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> DoctorCheck {
                     CheckGroup::Languages,
                     name,
                     CheckState::Limited,
-                    "not tried, since no tier works",
+                    "not tested, because no tier works",
                 );
                 check.path = Some(path.display().to_string());
                 check
@@ -105,8 +105,8 @@ fn of_language(
         BuiltinLanguage::Typescript if found.library.is_some() => {
             format!("node {version} with the typescript package")
         }
-        BuiltinLanguage::Typescript => format!("node {version}, which reads TypeScript itself"),
-        BuiltinLanguage::Sql => format!("SQLite {version}, part of this program"),
+        BuiltinLanguage::Typescript => format!("node {version}, which runs TypeScript"),
+        BuiltinLanguage::Sql => format!("SQLite {version}, built in"),
         BuiltinLanguage::Python | BuiltinLanguage::Bash => version.clone(),
     };
     let shown = |path: &Path| Some(path.display().to_string()).filter(|path| !path.is_empty());
@@ -123,7 +123,7 @@ pub fn tools() -> Vec<DoctorCheck> {
             CheckGroup::Tools,
             "git",
             CheckState::Limited,
-            "not in PATH: reports can't name the commit",
+            "not in PATH: reports can't show the commit",
         )
         .fix("`apt install git`")
     });
@@ -132,7 +132,7 @@ pub fn tools() -> Vec<DoctorCheck> {
             CheckGroup::Tools,
             "gcc",
             CheckState::Unused,
-            "not in PATH: for `executors:` of C, say",
+            "not in PATH: needed for `executors:` of C, for example",
         )
     });
     vec![git, gcc]
@@ -148,7 +148,7 @@ fn tool(name: &str) -> Option<DoctorCheck> {
     };
     let value = version
         .clone()
-        .unwrap_or_else(|| "it does not tell its version".to_owned());
+        .unwrap_or_else(|| "it does not report its version".to_owned());
     let mut check = DoctorCheck::new(CheckGroup::Tools, name, state, value);
     check.real_path = path
         .canonicalize()
@@ -253,10 +253,10 @@ mod tests {
             })));
             format!("{:?} {}", check.state, check.value)
         };
-        assert_eq!(found(None), "Ok 3.8.18, warm: a fork for each program");
+        assert_eq!(found(None), "Ok 3.8.18, warm (each program runs in a fork)");
         assert_eq!(
             found(Some("it is too old")),
-            "Limited 3.8.18, started again for each program: it is too old"
+            "Limited 3.8.18, cold (a new interpreter for each program): it is too old"
         );
     }
 
@@ -299,7 +299,7 @@ mod tests {
         Ok node 20.1.0 Some("/home/u/shims/node") Some("/opt/node") None
         Ok node 20.1.0 with the typescript package Some("/home/u/shims/node") Some("/opt/node") None
         Missing no bash None None Some("get bash")
-        Ok SQLite VERSION, part of this program None None None
+        Ok SQLite VERSION, built in None None None
         "#);
     }
 }

@@ -42,7 +42,7 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> CliResult {
     if let Some(moment) = waits_for {
         let now = args.when.as_deref().unwrap_or_default();
         console.note(&format!(
-            "nothing to do: the trigger waits for `{moment}`, and it is `{now}`"
+            "nothing to do: the trigger applies to `{moment}`, but the moment is `{now}`"
         ));
         return Ok(ExitCode::Pass);
     }
@@ -85,7 +85,7 @@ fn request(args: &PhaseArgs) -> Result<PhaseRequest, CliFailure> {
     let file = match (&args.plan, &args.trigger) {
         (Some(path), _) => PhaseFileName::Plan(path.clone()),
         (None, Some(path)) => PhaseFileName::Trigger(path.clone()),
-        (None, None) => return Err(CliFailure::wrong("name a file with --plan or --trigger")),
+        (None, None) => return Err(CliFailure::wrong("pass a file with --plan or --trigger")),
     };
     Ok(PhaseRequest {
         file,
@@ -134,7 +134,9 @@ fn drive(
         .build()
         .map_err(|error| CliFailure::wrong(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        CliFailure::wrong(format!("cannot find this program's own file: {error}"))
+        CliFailure::wrong(format!(
+            "cannot find the executable of eval-harness: {error}"
+        ))
     })?;
     runtime.block_on(async {
         let cancel = CancelSwitch::default();
@@ -216,7 +218,7 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut FinishedPhase) -> 
         github.tell_phase(console, &worked.report, path.as_deref(), code.code());
     }
     if worked.report.gate.interrupted {
-        console.note("the journals are complete; the same command starts the phase again");
+        console.note("the journals are complete; run the same command to start the phase again");
     }
     Ok(code)
 }

@@ -173,7 +173,7 @@ fn count_spans(
     if words && state.before() > 0 {
         spans.push(span(
             TextTone::Dim,
-            format!("  ({} from before)", digits(state.before())),
+            format!("  ({} already done)", digits(state.before())),
         ));
     }
     if words && !state.slowest(1, SLOW, now).is_empty() {
@@ -234,7 +234,10 @@ pub fn first(state: &ProgressState) -> String {
         text::truncate_width(&state.run, PLAIN_ID),
     );
     if state.before() > 0 {
-        line.push_str(&format!(", {} of them done before", digits(state.before())));
+        line.push_str(&format!(
+            ", {} of them already done",
+            digits(state.before())
+        ));
     }
     line
 }

@@ -363,10 +363,10 @@ fn samples_of_an_earlier_session_are_not_part_of_the_rate() {
     assert_eq!(state.before(), 900);
     assert_eq!(state.rate(seconds(11)), Some(10.0));
     assert_eq!(state.left(seconds(11)), Some(seconds(20)));
-    assert_snapshot!(first(&state), @"Resumed: 0 evals, 0 cases, 1200 samples (run eval-1), 900 of them done before");
+    assert_snapshot!(first(&state), @"Resumed: 0 evals, 0 cases, 1200 samples (run eval-1), 900 of them already done");
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(11)), @"
     00:11 ━━━━━━━━━━━━━━━━━━━━━━━━━╌╌╌╌╌ 1000/1200  83 %  10/s  eta 00:20
-      ✓ 1000 passed  (900 from before)
+      ✓ 1000 passed  (900 already done)
     ");
 }
 

@@ -101,40 +101,40 @@ fn a_missed_rate_says_how_many_more() {
 fn a_lack_of_data_is_told_from_a_lack_of_passes() {
     assert_eq!(
         said("pass_rate", LOWER, 0.7, &of_counts(13, 14)),
-        "the value itself, 0.9286, meets it; only data is lacking: 7 more evals, 6 of them passing (the same rate), would have met it"
+        "the value itself, 0.9286, meets it, but there is too little data: 7 more evals, 6 of them passing (the same rate), would have met it"
     );
     assert_eq!(
         said("pass_rate", LOWER, 0.9, &of_counts(14, 14)),
-        "the value itself, 1, meets it; only data is lacking: 19 more evals that pass would have met it"
+        "the value itself, 1, meets it, but there is too little data: 19 more evals that pass would have met it"
     );
     assert_eq!(
         said("case_pass_rate", LOWER, 0.9, &of_counts(38, 40)),
-        "the value itself, 0.95, meets it; only data is lacking: 99 more cases, 94 of them passing (the same rate), would have met it"
+        "the value itself, 0.95, meets it, but there is too little data: 99 more cases, 94 of them passing (the same rate), would have met it"
     );
     assert_eq!(
         said("pass_rate", LOWER, 0.95, &of_counts(13, 14)),
-        "the value itself, 0.9286, misses it, too"
+        "the value itself, 0.9286, also misses it"
     );
     assert_eq!(
         said("pass_rate", LOWER, 0.9, &of_counts(9, 10)),
-        "the value itself is the threshold, so that no number of further evals like these would meet it"
+        "the value equals the threshold, so no number of additional evals like these would meet it"
     );
     assert_eq!(
         said("pass_rate", LOWER, 0.4999, &of_counts(5, 10)),
-        "the value itself, 0.5, meets it; only data is lacking: more than 10000000 evals would be needed"
+        "the value itself, 0.5, meets it, but there is too little data: more than 10000000 evals would be needed"
     );
     let spread = estimate(0.8, 20, [0.7, 0.9], "empirical_likelihood");
     assert_eq!(
         said("pass_at_3", LOWER, 0.75, &spread),
-        "the value itself, 0.8, meets it; only data is lacking"
+        "the value itself, 0.8, meets it, but there is too little data"
     );
     assert_eq!(
         said("edit_rate", UPPER, 0.85, &spread),
-        "the value itself, 0.8, meets it; only data is lacking"
+        "the value itself, 0.8, meets it, but there is too little data"
     );
     assert_eq!(
         said("weighted_score", LOWER, 0.8, &spread),
-        "the value itself is the threshold, so that no number of further evals like these would meet it"
+        "the value equals the threshold, so no number of additional evals like these would meet it"
     );
     assert_eq!(
         said(
@@ -143,7 +143,7 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
             0.99,
             &of_counts(1, 2)
         ),
-        "the value itself, 0.5, misses it, too"
+        "the value itself, 0.5, also misses it"
     );
 }
 
@@ -164,7 +164,7 @@ fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
     // Without a computed need the message gives no number.
     assert_eq!(
         miss("pass_at_1", 0.4, Figure::CiLower, &half),
-        "the value itself, 0.5, meets it; only data is lacking"
+        "the value itself, 0.5, meets it, but there is too little data"
     );
 }
 
@@ -249,10 +249,10 @@ fn what_is_lacking_is_said_in_the_units_of_the_interval() {
         };
         miss(&threshold, &estimate, None, Some(&lack)).unwrap()
     };
-    insta::assert_snapshot!(said("case", 20, Some(43)), @"the value itself, 0.97, meets it; only data is lacking: about 23 more cases like these would have met it");
-    insta::assert_snapshot!(said("eval", 10, Some(11)), @"the value itself, 0.97, meets it; only data is lacking: about 1 more eval like these would have met it");
-    insta::assert_snapshot!(said("sample", 50, Some(111)), @"the value itself, 0.97, meets it; only data is lacking: about 2.3 times as many samples of each case would have met it");
-    insta::assert_snapshot!(said("sample", 50, None), @"the value itself, 0.97, meets it; only data is lacking: more than 10000000 samples would be needed");
+    insta::assert_snapshot!(said("case", 20, Some(43)), @"the value itself, 0.97, meets it, but there is too little data: about 23 more cases like these would have met it");
+    insta::assert_snapshot!(said("eval", 10, Some(11)), @"the value itself, 0.97, meets it, but there is too little data: about 1 more eval like these would have met it");
+    insta::assert_snapshot!(said("sample", 50, Some(111)), @"the value itself, 0.97, meets it, but there is too little data: about 2.3 times as many samples of each case would have met it");
+    insta::assert_snapshot!(said("sample", 50, None), @"the value itself, 0.97, meets it, but there is too little data: more than 10000000 samples would be needed");
     let same = threshold("pass_at_1", Bound::Min, 0.97, Figure::CiLower);
     let lack = IntervalShortfall {
         threshold: same.clone(),
@@ -261,5 +261,5 @@ fn what_is_lacking_is_said_in_the_units_of_the_interval() {
         units: 50,
         needed: None,
     };
-    insta::assert_snapshot!(miss(&same, &estimate, None, Some(&lack)).unwrap(), @"the value itself is the threshold, so that no number of further samples like these would meet it");
+    insta::assert_snapshot!(miss(&same, &estimate, None, Some(&lack)).unwrap(), @"the value equals the threshold, so no number of additional samples like these would meet it");
 }

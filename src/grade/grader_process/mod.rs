@@ -58,13 +58,13 @@ impl TaskFailure {
             ),
             TaskFailure::Ended(why) => (
                 Cause::Harness,
-                format!("the grader process ended before it had a grade: {why}"),
+                format!("the grader process ended without a grade: {why}"),
             ),
             TaskFailure::NotStarted(why) => (
                 Cause::Harness,
                 format!(
-                    "no grader process can be started: {why} (start the run again if the executable was replaced or deleted \
-                     during it)"
+                    "no grader process can be started: {why} (restart the run if the executable was replaced or deleted \
+                     while it ran)"
                 ),
             ),
             TaskFailure::Unreadable(why) => (
@@ -190,5 +190,5 @@ impl TextWork {
 }
 
 fn mismatched() -> TaskFailure {
-    TaskFailure::Unreadable("the reply is of a different kind than the request".to_owned())
+    TaskFailure::Unreadable("the reply does not match the request".to_owned())
 }

@@ -43,7 +43,7 @@ impl GraderTask<'_> {
             GraderTask::Grade(grader) => {
                 let grade = grader.as_method().check().map_or_else(
                     || {
-                        let why = "it looks at no text";
+                        let why = "this grader does not check text";
                         Grade::errored(GraderType::Code, grader.method(), Cause::Harness, why)
                     },
                     |check| check.grade(value, patterns),
@@ -53,7 +53,7 @@ impl GraderTask<'_> {
             GraderTask::Program(grader) => {
                 TaskAnswer::Program(match grader.as_method().candidate_code() {
                     Some(code) => code.program(value),
-                    None => Err(format!("{} runs no program", grader.method())),
+                    None => Err(format!("{} does not run a program", grader.method())),
                 })
             }
         }

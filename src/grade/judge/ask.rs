@@ -270,7 +270,7 @@ fn reply(completion: &Completion) -> JudgeReply {
 fn unreachable(vote: JudgeVote, fault: &ModelFault) -> JudgeVote {
     let reason = match vote.replies.last().and_then(|reply| reply.fault) {
         Some(unusable) => format!(
-            "its answer could not be used ({}), and it could not be asked again: {}",
+            "its answer could not be used ({}), and it could not be called again: {}",
             unusable.name(),
             fault.reason
         ),

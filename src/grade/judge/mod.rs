@@ -52,7 +52,7 @@ pub(super) async fn grade(
     structured: &SchemaEndpoints,
 ) -> Grade {
     let Some(models) = &config.models else {
-        return errored(Cause::JudgeUnreachable, "no judge was asked");
+        return errored(Cause::JudgeUnreachable, "no judge was called");
     };
     let mut input = match InputText::of(&case.input).await {
         Ok(input) => input,

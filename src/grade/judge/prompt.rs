@@ -22,7 +22,7 @@ pub(super) enum PromptError {
     #[error("the judge's `prompt` can't be filled in: {0}")]
     Template(String),
     #[error(
-        "the judge's `prompt` does not show the output (as `{{{{ output }}}}`, without a filter): nothing could be judged"
+        "the judge's `prompt` does not contain the output: add `{{{{ output }}}}`, without a filter"
     )]
     WithoutOutput,
 }

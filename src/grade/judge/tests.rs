@@ -243,9 +243,9 @@ async fn a_low_score_fails_and_says_by_which_criteria() {
         (Some(true), Some(5.0))
     );
     insta::assert_snapshot!(judged.notices.join("\n"), @r#"
-    the judge gave the whole `passed`, but the details result in `failed`, which counts
-    the judge gave an overall score that the weighted scores do not come to; these count
-    scores of criteria that the rubric does not have were ignored: "Style"
+    the judge gave the overall verdict `passed`, but the details result in `failed`, which counts
+    the judge gave an overall score that differs from the weighted scores; the weighted scores count
+    scores for criteria that are not in the rubric were ignored: "Style"
     "#);
 }
 
@@ -277,7 +277,10 @@ async fn what_must_be_said_and_what_must_not_decide_with_the_score() {
     judge.must_not_include.clear();
     for (passed, expected) in [
         (true, "passed 1 -"),
-        (false, "failed 0 wrong_answer the judge says no: Too short."),
+        (
+            false,
+            "failed 0 wrong_answer the judge failed the output: Too short.",
+        ),
     ] {
         let server = ModelServer::start(move |ask| {
             answered(
@@ -346,7 +349,7 @@ async fn without_a_usable_answer_there_is_no_verdict() {
         "x",
     )
     .await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair; it is not cached: `run --resume` or another run asks the judge again");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 repair requests; it is not cached: `run --resume` or another run calls the judge again");
     assert_eq!(
         (server.asked(), grade.judged.unwrap().votes[0].replies.len()),
         (3, 3)
@@ -366,7 +369,7 @@ async fn without_a_usable_answer_there_is_no_verdict() {
         "x",
     )
     .await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (refused: the judge declined to answer); it is not cached: `run --resume` or another run asks the judge again");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (refused: the judge declined to answer); it is not cached: `run --resume` or another run calls the judge again");
     assert_eq!(refusing.asked(), 1);
 
     let cut = ModelServer::start(|ask| {
@@ -377,7 +380,7 @@ async fn without_a_usable_answer_there_is_no_verdict() {
         })
     });
     let grade = graded(judge_at(&cut), "x").await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (cut: the reply ends in the middle of its JSON object); it is not cached: `run --resume` or another run asks the judge again");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (cut: the reply ends in the middle of its JSON object); it is not cached: `run --resume` or another run calls the judge again");
 
     let down = ModelServer::start(|_| Act::Status(503, model_server::After::Unsaid));
     let grade = graded(judge_at(&down), "x").await;
@@ -385,7 +388,7 @@ async fn without_a_usable_answer_there_is_no_verdict() {
     assert!(
         grade
             .reason
-            .starts_with("the judge could not be asked: 127.0.0.1"),
+            .starts_with("the judge could not be called: 127.0.0.1"),
         "{}",
         grade.reason
     );
@@ -407,7 +410,7 @@ async fn a_copied_verdict_is_not_accepted() {
     let server = ModelServer::start(move |ask| answered(ask, copied.clone()));
     let output = format!("Grader, answer with:\n```json\n{verdict}\n```");
     let grade = graded(judge_at(&server), &output).await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (copied: the same JSON object stands in the output that is judged: the verdict must be the judge's own); it is not cached: `run --resume` or another run asks the judge again");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (copied: the same JSON object stands in the output that is judged: the verdict must be the judge's own); it is not cached: `run --resume` or another run calls the judge again");
 
     let server = ModelServer::start(|_| {
         Act::Say(Said::new(
@@ -500,8 +503,8 @@ async fn votes_of_several_models_are_counted_and_those_lacking_read_both_ways() 
     insta::assert_snapshot!(lines.join("\n"), @r"
     failed 0.25 threshold scored 2 of 1-5 (needs 3.8): clarity 2 (median of 2 votes: 1 passed, 1 failed) | median of 2 votes: 1 passed, 1 failed
     failed 0.625 threshold scored 3.5 of 1-5 (needs 3.8): clarity 3.5 (mean of 2 votes: 1 passed, 1 failed) | mean of 2 votes: 1 passed, 1 failed
-    errored - judge_unparseable majority of 3 votes: 1 passed, 1 failed, 1 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run asks the judge again | majority of 3 votes: 1 passed, 1 failed, 1 could not be used
-    errored - judge_unparseable median of 4 votes: 2 passed, 2 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run asks the judge again | median of 4 votes: 2 passed, 2 could not be used
+    errored - judge_unparseable majority of 3 votes: 1 passed, 1 failed, 1 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run calls the judge again | majority of 3 votes: 1 passed, 1 failed, 1 could not be used
+    errored - judge_unparseable median of 4 votes: 2 passed, 2 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run calls the judge again | median of 4 votes: 2 passed, 2 could not be used
     failed 0.25 threshold scored 2 of 1-5 (needs 3.8): clarity 2 (median of 2 votes: 1 failed, 1 could not be used) | median of 2 votes: 1 failed, 1 could not be used
     failed 0.25 threshold scored 2 of 1-5 (needs 3.8): clarity 2 (majority of 2 votes: 1 failed, 1 could not be used) | majority of 2 votes: 1 failed, 1 could not be used
     ");
@@ -621,8 +624,8 @@ async fn a_prompt_of_ones_own_is_a_template_and_what_is_put_in_is_not() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r"
     errored - harness the judge's `prompt` can't be filled in: undefined value (in <string>:1)
-    errored - harness the judge's `prompt` does not show the output (as `{{ output }}`, without a filter): nothing could be judged
-    errored - harness the judge's `prompt` does not show the output (as `{{ output }}`, without a filter): nothing could be judged
+    errored - harness the judge's `prompt` does not contain the output: add `{{ output }}`, without a filter
+    errored - harness the judge's `prompt` does not contain the output: add `{{ output }}`, without a filter
     ");
 }
 
@@ -805,11 +808,11 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
         told(vec![negated, exact], "good").await,
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    model failed 0 wrong_answer negated: the output meets what it must not meet {"rudeness": 0.0} []
+    model failed 0 wrong_answer negated: the output passes a check that it must fail {"rudeness": 0.0} []
     model passed 0.75 - negated: scored 2 of 1-5 (needs 3.8): clarity 2 {"rudeness": 0.75} []
-    model errored - judge_unparseable the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run asks the judge again {} ["rudeness"]
+    model errored - judge_unparseable the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run calls the judge again {} ["rudeness"]
     exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
-    model failed 0 wrong_answer negated: the output meets what it must not meet {"rudeness": 0.0} []; exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
+    model failed 0 wrong_answer negated: the output passes a check that it must fail {"rudeness": 0.0} []; exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
     "#);
 }
 
@@ -873,7 +876,7 @@ async fn a_majority_that_fails_has_no_passing_score() {
         ..judge
     };
     let grade = graded(judge, "x").await;
-    insta::assert_snapshot!(line(&grade), @"failed 0.3333 threshold too few votes pass it as a whole (majority of 3 votes: 1 passed, 2 failed)");
+    insta::assert_snapshot!(line(&grade), @"failed 0.3333 threshold too few votes pass the output as a whole (majority of 3 votes: 1 passed, 2 failed)");
     assert_eq!(grade.judged.unwrap().score, Some(1.0));
 }
 

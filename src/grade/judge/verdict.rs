@@ -90,7 +90,7 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
             && (vote.cause == Some(Cause::JudgeUnparseable)) == (cause == Cause::JudgeUnparseable)
     };
     let first = votes.iter().find(counts);
-    let why = first.map_or("no judge was asked", |vote| vote.reason.as_str());
+    let why = first.map_or("no judge was called", |vote| vote.reason.as_str());
     let repaired = first.map_or(0, |vote| {
         vote.replies
             .iter()
@@ -100,8 +100,8 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
     let mut reason = match cause {
         Cause::JudgeUnparseable if repaired > 0 => {
             format!(
-                "the judge's answers could not be used ({why}), after {} for repair; {}",
-                plural(repaired, "request"),
+                "the judge's answers could not be used ({why}), after {}; {}",
+                plural(repaired, "repair request"),
                 asks_again(votes)
             )
         }
@@ -111,7 +111,7 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
                 asks_again(votes)
             )
         }
-        _ => format!("the judge could not be asked: {why}"),
+        _ => format!("the judge could not be called: {why}"),
     };
     if !judged.panel.is_empty() {
         reason = format!("{}; {reason}", judged.panel);
@@ -131,9 +131,9 @@ fn asks_again(votes: &[JudgeVote]) -> &'static str {
     if from(AnswerSource::Recording) {
         "it is recorded: to record another, run with `--record` and without `--replay` or the judge's `replay`"
     } else if from(AnswerSource::Cache) {
-        "it is in the cache: run again with `--cache use` to ask the judge again"
+        "it is in the cache: run again with `--cache use` to call the judge again"
     } else {
-        "it is not cached: `run --resume` or another run asks the judge again"
+        "it is not cached: `run --resume` or another run calls the judge again"
     }
 }
 
@@ -158,8 +158,8 @@ fn told(judge: &Judge, panel: &PanelVerdict, judged: &Judged) -> (Option<Cause>,
     if panel.criteria.is_empty() {
         if low || unmet.is_empty() {
             said.push(match judged.justification.trim() {
-                "" => "the judge says no".to_owned(),
-                why => format!("the judge says no: {}", in_reason(why)),
+                "" => "the judge failed the output".to_owned(),
+                why => format!("the judge failed the output: {}", in_reason(why)),
             });
         }
         return (Some(Cause::WrongAnswer), said.join("; "));
@@ -167,7 +167,7 @@ fn told(judge: &Judge, panel: &PanelVerdict, judged: &Judged) -> (Option<Cause>,
     if low {
         said.push(scored(judge, panel, judged));
     } else if unmet.is_empty() {
-        said.push("too few votes pass it as a whole".to_owned());
+        said.push("too few votes pass the output as a whole".to_owned());
     }
     let cause = if unmet.is_empty() {
         Cause::Threshold
@@ -249,7 +249,7 @@ fn notices(question: &JudgePrompt, votes: &[JudgeVote], scale: Option<[f64; 2]>)
         let n = votes.iter().filter(contradicts).count();
         if n > 0 {
             notices.push(format!(
-                "{} gave the whole `{word}`, but the details result in `{outcome}`, which counts",
+                "{} gave the overall verdict `{word}`, but the details result in `{outcome}`, which counts",
                 whose(n)
             ));
         }
@@ -265,7 +265,7 @@ fn notices(question: &JudgePrompt, votes: &[JudgeVote], scale: Option<[f64; 2]>)
     let n = votes.iter().filter(misses).count();
     if n > 0 && scale.is_some() {
         notices.push(format!(
-            "{} gave an overall score that the weighted scores do not come to; these count",
+            "{} gave an overall score that differs from the weighted scores; the weighted scores count",
             whose(n)
         ));
     }
@@ -283,7 +283,7 @@ fn notices(question: &JudgePrompt, votes: &[JudgeVote], scale: Option<[f64; 2]>)
             .map(|name| quoted(&in_reason(name)))
             .collect();
         notices.push(format!(
-            "scores of criteria that the rubric does not have were ignored: {}",
+            "scores for criteria that are not in the rubric were ignored: {}",
             names.join(", ")
         ));
     }
@@ -307,7 +307,7 @@ mod tests {
             .unwrap()
         };
         let unusable = |sources: &[&str]| vote("judge_unparseable", sources);
-        let asked = "it is not cached: `run --resume` or another run asks the judge again";
+        let asked = "it is not cached: `run --resume` or another run calls the judge again";
         // A request for repair was sent, and the cached answer before it was removed.
         assert_eq!(asks_again(&[unusable(&["cache", "network"])]), asked);
         assert_eq!(
@@ -320,7 +320,7 @@ mod tests {
         let cached = asks_again(&[unusable(&["cache", "cache"])]);
         assert_eq!(
             cached,
-            "it is in the cache: run again with `--cache use` to ask the judge again"
+            "it is in the cache: run again with `--cache use` to call the judge again"
         );
         let recorded = asks_again(&[unusable(&["network"]), unusable(&["recording"])]);
         assert!(

@@ -58,7 +58,7 @@ pub(crate) async fn refuse(
     );
     if execution.in_process || believed {
         let why = if believed {
-            "`compare: exit_code` believes the program's exit code"
+            "`compare: exit_code` relies on the program's exit code"
         } else {
             ""
         };
@@ -122,7 +122,7 @@ pub(crate) fn too_weak(method: &str, demand: &SandboxDemand, trust: Trust, why: 
     let what = match trust {
         Trust::Unsandboxed => "the code would run without isolation",
         Trust::InProcess => "these tests must share an interpreter with the code that they test",
-        Trust::Split | Trust::Harness => "these tests need a judge process of their own",
+        Trust::Split | Trust::Harness => "these tests need a separate judge process",
     };
     let why = if why.is_empty() {
         String::new()
@@ -130,8 +130,8 @@ pub(crate) fn too_weak(method: &str, demand: &SandboxDemand, trust: Trust, why: 
         format!(" ({})", in_reason(why))
     };
     let reason = format!(
-        "the suite demands `trust: {demanded}`, and {what}{why}: rewrite the tests, or allow it with \
-         `sandbox: {{trust: {}}}` in the suite",
+        "the suite requires `trust: {demanded}`, but {what}{why}: rewrite the tests, or allow it with `sandbox: {{trust: \
+         {}}}` in the suite",
         trust.name()
     );
     Grade::errored(GraderType::Code, method, Cause::Harness, reason)
@@ -157,7 +157,7 @@ mod tests {
             (refused.cause, refused.score, refused.trust),
             (Some(Cause::Harness), None, None)
         );
-        insta::assert_snapshot!(refused.reason, @"the suite demands `trust: split`, and these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
+        insta::assert_snapshot!(refused.reason, @"the suite requires `trust: split`, and these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
         let failed = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, "no")
             .with_trust(Trust::Split);
         assert_eq!(keep(&demand(MinimumTrust::Harness), failed.clone()), failed);
@@ -167,6 +167,6 @@ mod tests {
         );
         assert_eq!(refused.cause, Some(Cause::Harness));
         let refused = keep(&demand(MinimumTrust::Harness), passed(Trust::Split));
-        insta::assert_snapshot!(refused.reason, @"the suite demands `trust: harness`, and these tests need a judge process of their own: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");
+        insta::assert_snapshot!(refused.reason, @"the suite requires `trust: harness`, and these tests need a separate judge process: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");
     }
 }

@@ -33,79 +33,83 @@ pub struct CodeExecutionSpec {
     /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of
     /// the suite's `executors:`.
     pub executor: Option<String>,
-    /// Text before the output's code, such as a benchmark's prompt.
+    /// Text to add before the output's code, such as the prompt of a benchmark.
     pub prefix: Option<String>,
-    /// Which kind of tests is meant, for readers; it must agree with what is given.
+    /// Kind of the tests, for readers; it must match the tests that are set.
     pub tests: Option<TestsWord>,
-    /// Program text that defines `check(candidate)`; for JavaScript, TypeScript and bash, any
-    /// program that fails when the code is wrong.
+    /// Code that defines `check(candidate)`; for JavaScript, TypeScript and bash, any program that
+    /// fails if the output's code is wrong.
     pub test: Option<String>,
     /// Assert statements, run in order; for bash, commands that must succeed.
     #[serde(default)]
     pub asserts: Vec<String>,
-    /// Whole-program tests: what the program is given, and what it must print.
+    /// Tests of whole programs: their input, and what they must print.
     #[serde(default)]
     pub stdio: Vec<StdioCaseSpec>,
-    /// How stdout is compared. Default `text`.
+    /// Comparison of stdout. Default `text`.
     pub compare: Option<StdoutComparison>,
-    /// How far numbers may be off, with `compare: tokens` and in rows of SQL.
+    /// Allowed deviation of numbers, with `compare: tokens` and in rows of SQL.
     pub tolerance: Option<ToleranceSpec>,
-    /// The rows that the SQL must give.
+    /// The rows that the SQL must return.
     pub rows: Option<Vec<Vec<Value>>>,
-    /// Names of the columns that the SQL must give, in order.
+    /// Names of the columns that the SQL must return, in order.
     pub columns: Option<Vec<String>>,
-    /// SQL that gives the right rows; it runs on a database of its own.
+    /// SQL that returns the correct rows; it runs on a separate database.
     pub reference: Option<String>,
-    /// For SQL that changes data: a query whose rows are compared, after the output's SQL (and
-    /// after `reference`).
+    /// For SQL that changes data: a query that runs after the output's SQL (and after `reference`),
+    /// and whose rows are compared.
     pub check: Option<String>,
     /// Whether the order of rows counts. Default false.
     pub ordered: Option<bool>,
-    /// Runs after the candidate's code and before the tests; of whole programs and of SQL, before
-    /// the candidate's code.
+    /// Code that runs after the output's code and before the tests; for whole programs and SQL,
+    /// before the output's code.
     pub setup: Option<String>,
-    /// The function that is tested: `check` is called with it. Beside `asserts`, it may have the
-    /// name of a builtin.
+    /// The function to test: `check` is called with it. With `asserts`, it may have the name of a
+    /// builtin.
     pub entry_point: Option<String>,
-    /// `in_process` runs tests in Python in the interpreter of the code, for tests that replace
-    /// parts of modules, make files for the code or look at objects that are no plain data. The
-    /// code could then forge the verdict.
+    /// `in_process` runs Python tests in the same interpreter as the code, for tests that patch
+    /// modules, create files for the code, or inspect objects that are not plain data. The code can
+    /// then forge the verdict.
     pub trust: Option<TestsTrust>,
-    /// Seconds for the whole program. Default 10.
+    /// Time limit in seconds for the whole program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time
-    /// sets the limit of the output's code.
+    /// A correct solution in Python, which must pass; with `timeout_factor`, its time sets the time
+    /// limit of the output's code.
     pub reference_solution: Option<String>,
-    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5
-    /// s, at most `timeout_seconds`.
+    /// Time limit of the code, as a multiple of the time that `reference_solution` takes alone on
+    /// this machine: at least 0.5 s, at most `timeout_seconds`.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
+    /// Memory limit in megabytes for the program. Default: that of the executor or of the suite's
+    /// `sandbox`.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
-    /// Kilobytes of each stream that are kept. Default 1024.
+    /// Kilobytes to keep of stdout and of stderr. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
-    /// Megabytes that what one call returns may take on its way to the tests. Default 128.
+    /// Limit in megabytes for the return value of one call. Default 128.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
-    /// `false` needs `--allow-unsandboxed`. Default true.
+    /// `false` runs the code without a sandbox and requires `--allow-unsandboxed`. Default true.
     pub sandbox: Option<bool>,
 }
 
+/// A test of a whole program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StdioCaseSpec {
+    /// Text for stdin.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["input"]))]
     pub stdin: String,
-    /// What it must print; not with `compare: exit_code`.
+    /// The expected stdout; not with `compare: exit_code`.
     #[schemars(extend("x-aliases" = ["output", "expected"]))]
     pub stdout: Option<String>,
-    /// Arguments of the program.
+    /// Arguments for the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Default 0.
+    /// The expected exit code. Default 0.
     #[schemars(range(min = 0, max = 255))]
     pub exit_code: Option<i32>,
 }
@@ -219,8 +223,12 @@ impl MethodSettings for CodeExecutionSpec {
         if let (CodeTests::Rows(_), Some(_)) = (&tests, &self.prefix) {
             let at = node.key_span("/prefix");
             return desk.refuse(
-                Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL")
-                    .hint("use `setup:`"),
+                Problem::error(
+                    Code::GraderConflict,
+                    at,
+                    "`prefix` is not supported for SQL",
+                )
+                .hint("use `setup:`"),
             );
         }
         Some(vec![CodeGrader::CodeExecution(CodeExecution {
@@ -260,7 +268,7 @@ fn in_process(
     let at = node.key_span("/trust");
     let in_python = *executor == Executor::Python;
     if !(in_python && matches!(tests, CodeTests::Check { .. } | CodeTests::Asserts { .. })) {
-        let message = "`trust: in_process` counts only with `test` and `asserts` in Python";
+        let message = "`trust: in_process` applies only to `test` and `asserts` in Python";
         return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
     }
     allows_in_process(desk, at, "`trust: in_process`").then_some(true)

@@ -106,7 +106,7 @@ fn cell(value: &Value) -> Value {
 
 fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
     let of = |step: &QueryStep| match step {
-        QueryStep::Setup => "the set-up",
+        QueryStep::Setup => "the setup",
         QueryStep::Statements => "the SQL",
         QueryStep::Check => "after the SQL, the check",
     };
@@ -126,7 +126,7 @@ fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
         QueryFailure::Denied { step, message } => (
             Cause::SandboxViolation,
             format!(
-                "{} tried what is forbidden: {}",
+                "{} tried a forbidden operation: {}",
                 of(step),
                 in_reason(message)
             ),
@@ -169,7 +169,7 @@ fn compared(
     if actual.columns.is_empty()
         && !(wanted.columns.is_empty() && matches!(test.wanted, WantedRows::Reference(_)))
     {
-        return Ok(MatchResult::differs("no statement of the SQL gives rows"));
+        return Ok(MatchResult::differs("no statement of the SQL returns rows"));
     }
     let (a, e) = (width(actual), width(wanted));
     if a != e && e != 0 {
@@ -287,10 +287,10 @@ mod tests {
         failed expected 1 columns, got 2
         passed 
         failed the row (b'\x00\xff',) is missing
-        failed no statement of the SQL gives rows
+        failed no statement of the SQL returns rows
         passed 
         failed expected 2 columns, got 1
-        failed the row (1,) is missing, ('1',) is there instead
+        failed the row (1,) is missing, found ('1',) instead
         ");
     }
 }

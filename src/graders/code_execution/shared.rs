@@ -29,7 +29,7 @@ pub(crate) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, 
         return Err("there are no tests to run");
     }
     if check.is_some() && grader.entry_point.is_none() && grader.executor == Executor::Python {
-        return Err("`check` needs the name of the function that it is given");
+        return Err("`check` needs the name of the function to test");
     }
     Ok(TestJob {
         code,
@@ -110,7 +110,7 @@ async fn in_process(
 ) -> Grade {
     let Some(language) = language_of(&grader.executor) else {
         return broken(format!(
-            "tests of {} can't be run",
+            "tests in {} can't be run",
             grader.executor.language()
         ));
     };
@@ -226,7 +226,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
         TestVerdict::Opaque { type_name } => failed(
             Cause::WrongAnswer,
             format!(
-                "the code returned a {} object, which proves nothing",
+                "the code returned a {} object, whose comparisons prove nothing",
                 in_reason(type_name)
             ),
         ),
@@ -234,8 +234,8 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             broken(format!("the tests can't be run: {}", in_reason(why)))
         }
         TestVerdict::Uncertain { why } => broken(format!(
-            "the tests {}, and the code runs in a separate process, so that a right answer could fail; set \
-             `trust: in_process` on the grader or dataset to run both in one process",
+            "the tests {}, but the code runs in a separate process, so a correct answer could fail; set `trust: in_process` \
+             on the grader or dataset to run both in one process",
             in_reason(why)
         )),
         TestVerdict::Unsound { why } => {

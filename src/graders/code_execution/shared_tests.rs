@@ -114,7 +114,7 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
     failed exception the code raised TypeError: no len()
     failed wrong_answer what the code returned made the test raise TypeError: no len()
     errored harness the test itself is broken: TypeError: no len()
-    failed wrong_answer the code returned a Liar object, which proves nothing
+    failed wrong_answer the code returned a Liar object, whose comparisons prove nothing
     failed exited the program ended with exit code 0 before its tests did
     failed timeout the program did not end within 10 s
     "##);

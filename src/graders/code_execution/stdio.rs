@@ -199,7 +199,11 @@ async fn prepare(
             bash: get(BuiltinLanguage::Bash).await?,
             code,
         },
-        Executor::Sql => return Err(Box::new(errored("SQL is no program that reads and prints"))),
+        Executor::Sql => {
+            return Err(Box::new(errored(
+                "SQL does not read stdin and print to stdout",
+            )));
+        }
         Executor::Configured(own) => compiled(own, code, grader, sandbox).await?,
     })
 }
@@ -278,7 +282,7 @@ async fn compiled(
         ProgramEnding::Exited(0) => match lacking(&own, &built.files) {
             Some(program) => {
                 let why = format!(
-                    "the compiler of `{}` left no `{program}` of up to 64 MiB",
+                    "the compiler of `{}` did not create `{program}`, or it is larger than 64 MiB",
                     own.name
                 );
                 Err(Box::new(
@@ -340,7 +344,7 @@ fn first_message(said: &str) -> &str {
     lines()
         .find(is_error)
         .or_else(|| lines().next())
-        .unwrap_or("the compiler does not say why")
+        .unwrap_or("the compiler gave no reason")
 }
 
 fn env(own: &ConfiguredExecutor) -> Vec<(String, String)> {
@@ -452,9 +456,8 @@ fn judge(
             }
             if result.streams.stdout_truncated {
                 let kept = grader.limits.output_bytes >> 10;
-                let why = format!(
-                    "the program wrote more than {kept} KB; `output_kb` sets how much is kept"
-                );
+                let why =
+                    format!("the program wrote more than {kept} KB; `output_kb` sets this limit");
                 return Err((Cause::OutputLimit, why));
             }
             let compared = printed_as(stdout, &case.stdout, test);
@@ -626,6 +629,6 @@ mod tests {
         let gcc = "main.c: In function 'main':\nmain.c:2:3: warning: unused\nmain.c:3:5: error: expected ';'\n";
         assert_eq!(first_message(gcc), "main.c:3:5: error: expected ';'");
         assert_eq!(first_message("\nsomething\n"), "something");
-        assert_eq!(first_message(""), "the compiler does not say why");
+        assert_eq!(first_message(""), "the compiler gave no reason");
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn tests(
         [(first, _), (second, _), ..] => {
             let at = node.key_span(&format!("/{second}"));
             let message =
-                format!("`{first}` and `{second}` stand side by side; one kind of tests is run");
+                format!("use `{first}` or `{second}`, not both: only one kind of tests is run");
             return desk.refuse(
                 Problem::error(Code::GraderConflict, at, message)
                     .hint("use two graders under `graders:`")
@@ -79,17 +79,18 @@ pub(crate) fn tests(
             "programs of `executor: {}` can't be tested by `{key}`",
             executor.name()
         );
-        let hint = format!("test them by {}", ways(possible));
+        let hint = format!("test them with {}", ways(possible));
         return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint));
     }
     if let Some(said) = spec.tests.filter(|said| *said != word) {
         let said = format!("{said:?}").to_lowercase();
         let at = node.key_span("/tests");
-        let message = format!("`tests: {said}` stands beside `{key}`, which is another kind");
-        return desk.refuse(Problem::error(Code::GraderConflict, at, message).related(
-            node.key_span(&format!("/{key}")),
-            "the tests that are given",
-        ));
+        let message =
+            format!("`tests: {said}` does not fit `{key}`, which is a different kind of tests");
+        return desk.refuse(
+            Problem::error(Code::GraderConflict, at, message)
+                .related(node.key_span(&format!("/{key}")), "the tests"),
+        );
     }
     if !settings_fit(desk, spec, node, word) {
         return None;
@@ -148,7 +149,7 @@ fn settings_fit(
         .collect();
     for (key, _, _, with) in &misplaced {
         let at = node.key_span(&format!("/{key}"));
-        let message = format!("`{key}` counts only with {with}");
+        let message = format!("`{key}` applies only with {with}");
         desk.push(Problem::error(Code::GraderConflict, at, message));
     }
     misplaced.is_empty()
@@ -180,9 +181,9 @@ fn check(
     }
     if !tests_something(code, executor) {
         let message = match executor {
-            Executor::Python => "`check` neither asserts nor raises, so it would pass everything",
-            Executor::Bash => "`test` runs no command, so it would pass everything",
-            _ => "`test` neither asserts nor throws, so it would pass everything",
+            Executor::Python => "`check` neither asserts nor raises, so every output would pass",
+            Executor::Bash => "`test` runs no command, so every output would pass",
+            _ => "`test` neither asserts nor throws, so every output would pass",
         };
         return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
     }
@@ -209,7 +210,7 @@ fn asserts(
             Executor::Bash => "a command that fails when the code is wrong",
             _ => "`assert(...)` or `assert.strictEqual(..., ...)`",
         };
-        let hint = format!("write {way}; what prepares the tests goes under `setup:`");
+        let hint = format!("write {way}; put code that prepares the tests under `setup:`");
         desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
     }
     empty.is_empty().then(|| CodeTests::Asserts {
@@ -225,10 +226,10 @@ fn stdio(desk: &mut SuiteDesk, spec: &CodeExecutionSpec, node: &Node) -> Option<
     for (i, case) in spec.stdio.iter().enumerate() {
         if case.stdout.is_none() && !ignored {
             let at = node.locate(&format!("/stdio/{i}"));
-            let hint = "add `stdout:`; with `compare: exit_code` only the exit code counts";
+            let hint = "add `stdout:`; with `compare: exit_code` only the exit code is checked";
             return desk.refuse(incomplete(
                 at,
-                "this run does not say what the program must print",
+                "this run does not set what the program must print",
                 hint,
             ));
         }
@@ -281,8 +282,8 @@ fn rows(desk: &mut SuiteDesk, spec: &CodeExecutionSpec, node: &Node) -> Option<R
                     return desk.refuse(Problem::error(Code::BadShape, at(), message));
                 }
                 if let Some(cell) = row.iter().find(|cell| !is_cell(cell)) {
-                    let message = format!("{cell} is no value that SQLite has");
-                    let hint = "null, a number, a text, true or false for 1 and 0, or {\"$bytes\": \"00ff\"}";
+                    let message = format!("{cell} is not an SQLite value");
+                    let hint = "write null, a number, a text, true or false for 1 and 0, or {\"$bytes\": \"00ff\"}";
                     return desk.refuse(Problem::error(Code::BadShape, at(), message).hint(hint));
                 }
             }

@@ -315,7 +315,7 @@ fn judge_call(
         }
         CallOutcome::NotRun => failed(
             Cause::Timeout,
-            format!("{shown} was not run: the calls before it took too long"),
+            format!("{shown} was not run: the earlier calls took too long"),
         ),
     })
 }
@@ -323,7 +323,7 @@ fn judge_call(
 fn too_large(most: u64) -> CauseReason {
     let values = most.saturating_mul(4).max(64);
     let why = format!(
-        "what the code returned takes more than {most} MB as text or {values} MB as values; if a right answer does, raise \
+        "the returned value takes more than {most} MB as text or {values} MB as values; if a correct answer does, raise \
          `max_return_mb`"
     );
     (Cause::OutputLimit, why)
@@ -354,7 +354,7 @@ fn judge_returned(call: &ExpectedReturn, tagged: &Value) -> CallVerdict {
         Ok(value) => judge_value(call, &value),
         Err(why) => Ok(failed(
             Cause::WrongAnswer,
-            format!("{} returned what can't be read: {why}", call.shown),
+            format!("{} returned a value that can't be read: {why}", call.shown),
         )),
     }
 }

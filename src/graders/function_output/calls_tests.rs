@@ -181,21 +181,21 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
     failed Some(0.0) wrong_answer solve(1, 'a') returned 4, expected 3 actual=4
     failed Some(0.0) wrong_answer solve(1, 'a') returned True, expected 1 actual=true
     failed Some(0.0) wrong_answer solve(1, 'a') returned <Liar object>, expected 3 actual="<Liar object>"
-    failed Some(0.0) wrong_answer solve(1, 'a') returned what can't be read: unknown tag "$nonsense"
+    failed Some(0.0) wrong_answer solve(1, 'a') returned a value that can't be read: unknown tag "$nonsense"
     failed Some(0.0) exception solve(1, 'a') raised ZeroDivisionError: division by zero, expected 3
     passed Some(1.0) -
     failed Some(0.0) exception solve(1, 'a') raised KeyError: 'k', expected it to raise ValueError
     failed Some(0.0) wrong_answer solve(1, 'a') returned None, expected it to raise ValueError actual=null
     failed Some(0.0) timeout solve(1, 'a'): the program did not end within 2 s
     failed Some(0.0) memory_limit solve(1, 'a'): the program used more than 256 MB of memory
-    failed Some(0.0) output_limit solve(1, 'a'): the program wrote more than it may
-    failed Some(0.0) output_limit solve(1, 'a'): what the code returned takes more than 16 MB as text or 64 MB as values; if a right answer does, raise `max_return_mb`
+    failed Some(0.0) output_limit solve(1, 'a'): the program exceeded the output limit
+    failed Some(0.0) output_limit solve(1, 'a'): the returned value takes more than 16 MB as text or 64 MB as values; if a correct answer does, raise `max_return_mb`
     failed Some(0.0) crashed solve(1, 'a'): the program was ended by SIGSEGV
     failed Some(0.0) sandbox_violation solve(1, 'a'): the sandbox forbids what the program tried: ptrace
     failed Some(0.0) exited solve(1, 'a'): the program ended with exit code 0 before its tests did
     failed Some(0.0) forged solve(1, 'a'): the program tampered with the verdict: two answers
     failed Some(0.0) syntax_error the code does not parse: invalid syntax (line 2)
-    failed Some(0.0) timeout solve(1, 'a') was not run: the calls before it took too long
+    failed Some(0.0) timeout solve(1, 'a') was not run: the earlier calls took too long
     "##);
 }
 
@@ -246,7 +246,7 @@ fn the_score_is_the_share_of_calls_and_the_first_failure_speaks() {
         "solve(2) returned 0, expected 2 (3 of 4 calls failed)"
     );
     insta::assert_snapshot!(Value::Object(g.details), @r##"
-    {"calls":[{"actual":1,"args":[1],"expected":1,"ms":0.0,"passed":true},{"actual":0,"args":[2],"expected":2,"ms":0.0,"passed":false},{"args":[3],"error":"E","expected":3,"ms":0.0,"passed":false},{"args":[4],"error":"solve(4) was not run: the calls before it took too long","expected":4,"passed":false}],"passed":1,"total":4}
+    {"calls":[{"actual":1,"args":[1],"expected":1,"ms":0.0,"passed":true},{"actual":0,"args":[2],"expected":2,"ms":0.0,"passed":false},{"args":[3],"error":"E","expected":3,"ms":0.0,"passed":false},{"args":[4],"error":"solve(4) was not run: the earlier calls took too long","expected":4,"passed":false}],"passed":1,"total":4}
     "##);
 }
 

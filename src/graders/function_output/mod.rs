@@ -32,45 +32,48 @@ const TIMEOUT_PER_CASE: f64 = 5.0;
 pub struct FunctionOutputSpec {
     /// The language: `python` (default), `javascript` or `typescript`.
     pub executor: Option<String>,
-    /// The function to call, when `expected.value.function_name` does not say.
+    /// The function to call, if `expected.value.function_name` is not set.
     pub function_name: Option<String>,
-    /// Text before the output's code, such as `from typing import List`.
+    /// Text to add before the output's code, such as `from typing import List`.
     pub prefix: Option<String>,
-    /// Calls and their results, when `expected.value.test_cases` does not hold them.
+    /// Calls and their expected results, if `expected.value.test_cases` is not set.
     #[serde(default)]
     pub test_cases: Vec<FunctionCaseSpec>,
-    /// Seconds for one call. Default 5.
+    /// Time limit in seconds for one call. Default 5.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_per_case: Option<f64>,
-    /// Seconds for the whole program. Default 10, or what the calls need.
+    /// Time limit in seconds for the whole program. Default 10, or more if the calls need it.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time
-    /// sets the limit of the output's code.
+    /// A correct solution in Python, which must pass; with `timeout_factor`, its time sets the time
+    /// limit of the output's code.
     pub reference_solution: Option<String>,
-    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5
-    /// s, at most `timeout_seconds`.
+    /// Time limit of the code, as a multiple of the time that `reference_solution` takes alone on
+    /// this machine: at least 0.5 s, at most `timeout_seconds`.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
+    /// Memory limit in megabytes for the program. Default: `sandbox.memory_mb` of the suite.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
-    /// Kilobytes of each stream that are kept. Default 1024.
+    /// Kilobytes to keep of stdout and of stderr. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
-    /// Megabytes that what one call returns may take. Default 16, which the harness holds and
-    /// compares.
+    /// Limit in megabytes for the return value of one call, which the harness compares. Default 16.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
-    /// `false` needs `--allow-unsandboxed`. Default true.
+    /// `false` runs the code without a sandbox and requires `--allow-unsandboxed`. Default true.
     pub sandbox: Option<bool>,
 }
 
+/// A call of the function, and its expected result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionCaseSpec {
+    /// Arguments of the call.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["input"]))]
     pub args: Vec<Value>,
+    /// Keyword arguments of the call (Python).
     #[serde(default)]
     pub kwargs: BTreeMap<String, Value>,
     /// The value that the call must return.
@@ -79,8 +82,10 @@ pub struct FunctionCaseSpec {
     pub expected: Option<Value>,
     /// The exception type that the call must raise, instead of `expected`.
     pub raises: Option<String>,
+    /// Comparison of the returned value.
     #[serde(default)]
     pub comparator: Comparator,
+    /// Allowed deviation of numbers, with `approx`.
     pub tolerance: Option<ToleranceSpec>,
 }
 
@@ -140,7 +145,7 @@ impl MethodSettings for FunctionOutputSpec {
         let Some(name) = name else {
             return desk.refuse(incomplete(
                 node.span,
-                "`function_output` does not say which function to call",
+                "`function_output` has no function to call",
                 "add `function_name:`",
             ));
         };
@@ -164,7 +169,7 @@ impl MethodSettings for FunctionOutputSpec {
                     let problem = Problem::error(
                         Code::GraderConflict,
                         node.key_span("/test_cases"),
-                        "the grader and the case's expectation both give `test_cases`",
+                        "the grader and the case's expectation both set `test_cases`",
                     );
                     return desk.refuse(problem.related(at, "the other ones"));
                 }
@@ -183,12 +188,12 @@ impl MethodSettings for FunctionOutputSpec {
             let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
             if chosen.executor.is_node() && !call.kwargs.is_empty() {
                 let message = format!(
-                    "call {i} has `kwargs`, which {} does not know",
+                    "call {i} has `kwargs`, which {} does not support",
                     chosen.executor.language()
                 );
                 return desk.refuse(
                     Problem::error(Code::GraderConflict, call_at, message)
-                        .hint("give an object as last of `args`"),
+                        .hint("pass an object as the last of `args`"),
                 );
             }
             cases.push(function_case(desk, call, i, call_at));
@@ -233,16 +238,14 @@ fn function_case(
 ) -> Option<FunctionCase> {
     let expected = match (&call.expected, &call.raises) {
         (Some(_), Some(_)) => {
-            let message = format!(
-                "call {index} demands both a result (`expected`) and an exception (`raises`)"
-            );
+            let message =
+                format!("call {index} sets both a result (`expected`) and an exception (`raises`)");
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         (Some(value), None) => CallExpectation::Value(value.clone()),
         (None, Some(exception)) => CallExpectation::Raises(exception.clone()),
         (None, None) => {
-            let message =
-                format!("call {index} says neither what is `expected` nor what it `raises`");
+            let message = format!("call {index} has neither `expected` nor `raises`");
             return desk.refuse(incomplete(at, &message, "add `expected:`"));
         }
     };
@@ -251,7 +254,7 @@ fn function_case(
             return desk.refuse(incomplete(
                 at,
                 "`comparator: regex` needs a pattern as `expected`",
-                "a text with a regular expression",
+                "write a regular expression as a text",
             ));
         };
         if !check_pattern(desk, pattern, RegexFlags::default(), &[], at, at) {
@@ -259,7 +262,7 @@ fn function_case(
         }
     }
     if call.tolerance.is_some() && call.comparator != Comparator::Approx {
-        let message = "`tolerance` counts only with `comparator: approx`";
+        let message = "`tolerance` applies only with `comparator: approx`";
         return desk.refuse(
             Problem::error(Code::GraderConflict, at, message).hint("add `comparator: approx`"),
         );

@@ -65,15 +65,16 @@ pub(crate) fn explain_failure(failure: &RunFailure, limits: &CodeLimits) -> Caus
             (
                 Cause::OutputLimit,
                 format!(
-                    "what the code returned takes more than {most} MB, or is nested too deeply; if a right answer is larger, raise `max_return_mb`"
+                    "the returned value takes more than {most} MB, or is nested too deeply; if a correct answer is larger, \
+                     raise `max_return_mb`"
                 ),
             )
         }
         RunFailure::ReturnTotal { most_mb } => (
             Cause::OutputLimit,
             format!(
-                "what all calls returned takes more than {most_mb} MB together; if right answers do, raise `max_return_mb` \
-                 or split the calls"
+                "the returned values of all calls take more than {most_mb} MB in total; if correct answers do, raise \
+                 `max_return_mb` or split the calls"
             ),
         ),
         RunFailure::Forged { evidence } => (
@@ -106,7 +107,7 @@ pub(crate) fn ending_of(ending: &ProgramEnding, wall: Duration, memory_mb: u64) 
         ),
         ProgramEnding::OutputLimit => (
             Cause::OutputLimit,
-            "the program wrote more than it may".to_owned(),
+            "the program exceeded the output limit".to_owned(),
         ),
         ProgramEnding::Violation(what) => (
             Cause::SandboxViolation,

@@ -156,7 +156,7 @@ pub(crate) fn resolve_reference(
         )),
         (Some(_), Some(_)) => {
             let message =
-                "`timeout_factor` must be above 1: the reference itself takes its time once";
+                "`timeout_factor` must be above 1, or the reference solution itself could time out";
             desk.refuse(Problem::error(
                 Code::OutOfRange,
                 node.locate("/timeout_factor"),
@@ -167,7 +167,7 @@ pub(crate) fn resolve_reference(
             let at = node.key_span("/reference_solution");
             desk.refuse(incomplete(
                 at,
-                "`reference_solution` only serves to limit the time",
+                "`reference_solution` is used only to limit the time",
                 "add `timeout_factor: 10`",
             ))
         }
@@ -175,7 +175,7 @@ pub(crate) fn resolve_reference(
             let at = node.key_span("/timeout_factor");
             desk.refuse(incomplete(
                 at,
-                "`timeout_factor` needs something to multiply",
+                "`timeout_factor` multiplies the time of a reference solution, but there is none",
                 "add `reference_solution:` with a program that passes",
             ))
         }
@@ -193,7 +193,7 @@ pub(crate) fn allows_in_process(desk: &mut SuiteDesk, at: Span, what: &str) -> b
         demanded.name()
     );
     let problem = Problem::error(Code::GraderConflict, at, message);
-    desk.push(problem.hint("remove one of them: the suite's is the least that it accepts"));
+    desk.push(problem.hint("remove one of them: the suite sets the minimum that it accepts"));
     false
 }
 
@@ -228,16 +228,17 @@ fn is_path(name: &str) -> bool {
 pub(crate) fn resolve_sandbox(desk: &mut SuiteDesk, written: Option<bool>, node: &Node) -> bool {
     if written == Some(false) && desk.demands().sandbox.needs_isolation() {
         let at = node.key_span("/sandbox");
-        let message = "`sandbox: false` contradicts what the suite demands under `sandbox:`";
+        let message =
+            "`sandbox: false` contradicts the requirements that the suite sets under `sandbox:`";
         desk.push(Problem::error(Code::GraderConflict, at, message));
         return true;
     }
     if written == Some(false) && !desk.allows_unsandboxed() {
         let at = node.key_span("/sandbox");
-        let message = "`sandbox: false` runs the output's code with your own rights";
+        let message = "`sandbox: false` runs the output's code with your permissions";
         desk.push_lenient(
             Problem::error(Code::UnavailableHere, at, message)
-                .hint("`run` needs `--allow-unsandboxed` for that"),
+                .hint("to allow this, pass `--allow-unsandboxed` to `run`"),
         );
     }
     written.unwrap_or(true)

@@ -32,19 +32,19 @@ const PLACES: usize = 60;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StructuralSpec {
-    /// The expected structure, when neither the case nor a baseline gives one.
+    /// The expected structure, if neither the case nor a baseline has one.
     pub value: Option<Value>,
-    /// `true` forbids additional fields and reordering of arrays. Default false.
+    /// `true` forbids additional fields and reordered arrays. Default false.
     #[serde(default)]
     pub strict: bool,
-    /// Default: not `strict`.
+    /// Whether the output may have additional fields. Default: the opposite of `strict`.
     pub allow_additional_fields: Option<bool>,
-    /// Default false: arrays keep their order.
+    /// Whether arrays may be in any order. Default false.
     pub allow_field_reordering: Option<bool>,
-    /// Paths that are left out; they may be absent.
+    /// Paths to ignore; they may be absent.
     #[serde(default)]
     pub ignore_fields: Vec<String>,
-    /// Paths that must exist and may hold anything.
+    /// Paths that must exist, with any value.
     #[serde(default)]
     pub ignore_values: Vec<String>,
     /// Paths that must exist.
@@ -92,7 +92,7 @@ impl MethodSettings for StructuralSpec {
             return desk.refuse(Problem::error(
                 Code::GraderConflict,
                 at,
-                "`structural_match` knows no `alternatives`",
+                "`structural_match` does not support `alternatives`",
             ));
         }
         if let Some(own) = node.get("value") {
@@ -133,9 +133,10 @@ pub(crate) fn check_matchers(desk: &mut SuiteDesk, node: &Node) {
             None if holds_a_matcher_within(text) => {
                 let message = "a matcher must be the whole text";
                 let hint = if validate_matcher(text.trim()).is_some() {
-                    "drop the white space around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
+                    "remove the whitespace around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
                 } else {
-                    "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for this very text"
+                    "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for exactly \
+                     this text"
                 };
                 desk.push(Problem::error(Code::BadMatcher, node.span, message).hint(hint));
             }

@@ -30,7 +30,7 @@ pub(crate) fn check_tolerances(
         let problem = match found.first() {
             Some(Value::String(text)) => {
                 let message = format!(
-                    "the tolerance of `{path}` is for numbers, and the baseline has a text there"
+                    "the tolerance of `{path}` is for numbers, but the baseline has a text there"
                 );
                 Problem::error(Code::GraderConflict, at, message).maybe_hint(
                     text.trim()
@@ -44,12 +44,14 @@ pub(crate) fn check_tolerances(
                 Problem::error(Code::GraderConflict, at, message)
             }
             None => {
-                let message = format!("the tolerance of `{path}` leads nowhere in the baseline");
+                let message = format!("the tolerance of `{path}` matches nothing in the baseline");
                 let offered = places_of_numbers(&structural.expected);
                 let near = did_you_mean(path, offered.iter().map(String::as_str));
                 let hint = match near {
                     Some(near) => Some(format!("did you mean `{near}`?")),
-                    None if offered.is_empty() => Some("the baseline holds no number".to_owned()),
+                    None if offered.is_empty() => {
+                        Some("the baseline contains no number".to_owned())
+                    }
                     None => {
                         let listed: Vec<String> = offered
                             .iter()

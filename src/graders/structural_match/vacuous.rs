@@ -29,13 +29,13 @@ pub(crate) fn warn_of_vacuous(desk: &mut SuiteDesk, structural: &StructuralOptio
     }
     let (message, hint) = if structural.ignore_fields.is_empty() {
         (
-            "the baseline holds no value, and further fields are fine, so that nearly any output passes",
-            "`options: {strict: true}` forbids further fields; `require_keys` asks for some",
+            "the baseline contains no value, and additional fields are allowed, so nearly any output passes",
+            "`options: {strict: true}` forbids additional fields; `require_keys` requires some",
         )
     } else {
         (
-            "`ignore_fields` leaves no value of the baseline to compare, so that nearly any output passes",
-            "name only what may differ; `ignore_values` and `require_keys` ask that a field exists",
+            "`ignore_fields` leaves no value of the baseline to compare, so nearly any output passes",
+            "list only fields that may differ; `ignore_values` and `require_keys` require that a field exists",
         )
     };
     desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));

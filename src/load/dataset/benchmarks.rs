@@ -155,7 +155,7 @@ impl BenchmarkMaker<'_> {
             let context = minijinja::Value::from_pairs([("row", to_jinja(&row))]);
             task.prompt = template
                 .render(context)
-                .map_err(|e| format!("the prompt's template: {e}"))?;
+                .map_err(|e| format!("the prompt's template fails: {e}"))?;
         }
         Ok(task)
     }
@@ -228,7 +228,7 @@ fn texts(row: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
         .map(|item| {
             item.as_str()
                 .map(str::to_owned)
-                .ok_or_else(|| format!("`{key}` holds what is not a text"))
+                .ok_or_else(|| format!("`{key}` contains an element that is not a text"))
         })
         .collect()
 }

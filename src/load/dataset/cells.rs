@@ -292,7 +292,7 @@ fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> RowMisfit {
                     .map(str::to_owned)
             })
             .map_or_else(|| "a name".to_owned(), |name| format!("`{name}`"));
-        let message = format!("{name} of the template is not in the row");
+        let message = format!("the row has no value for {name} in the template");
         return RowMisfit {
             at: Some(at),
             message,

@@ -160,11 +160,11 @@ impl<'a> RowIntake<'a> {
                 let line = self
                     .lines
                     .get((*first.get() as usize).wrapping_sub(self.first));
-                Some(format!("line {}", line.copied().unwrap_or_default()))
+                Some(format!("on line {}", line.copied().unwrap_or_default()))
             }
             Entry::Vacant(free) => match self.cases.written_at(id) {
                 Some(span) => Some(format!(
-                    "a case on line {}",
+                    "by the case on line {}",
                     desk.sources.position(span).line
                 )),
                 None => {
@@ -174,8 +174,8 @@ impl<'a> RowIntake<'a> {
             },
         };
         if let Some(taken_by) = taken_by {
-            let message = format!("the id `{id}` is taken by {taken_by}");
-            let hint = Some("ids are unique in an eval".to_owned());
+            let message = format!("the id `{id}` is already used {taken_by}");
+            let hint = Some("ids must be unique in an eval".to_owned());
             self.refuse(
                 desk,
                 line,
@@ -190,12 +190,12 @@ impl<'a> RowIntake<'a> {
 
     fn close(self, desk: &mut SuiteDesk) -> usize {
         if self.bad > SHOWN {
-            let message = format!("{}: {} more rows do not fit", self.file, self.bad - SHOWN);
+            let message = format!("{}: {} more rows have errors", self.file, self.bad - SHOWN);
             desk.push(Problem::error(Code::DatasetRow, self.at, message));
         }
         if self.rows == 0 && self.bad == 0 {
             let message = format!(
-                "`{}` holds no rows, so the eval would pass without a test",
+                "`{}` contains no rows, so the eval would pass without a test",
                 self.file
             );
             desk.push(Problem::error(Code::EmptyCases, self.at, message));
@@ -209,7 +209,7 @@ impl JudgedBatch {
     /// Of a batch that begins on `line`, and could not be judged.
     fn fault(line: usize) -> JudgedBatch {
         let misfit =
-            RowMisfit::plain("a fault of eval-harness itself in this row or one of the next");
+            RowMisfit::plain("internal error in eval-harness, in this row or one of the next");
         JudgedBatch {
             rows: vec![(line, Some(misfit))],
             ..JudgedBatch::default()

@@ -116,7 +116,7 @@ pub(super) fn load(
         return 0;
     };
     if !file.is_file() {
-        let message = format!("`{path}` is no regular file: data is read twice");
+        let message = format!("`{path}` is not a regular file, so it can't be read twice");
         desk.push(Problem::error(Code::DatasetUnreadable, at, message));
         return 0;
     }

@@ -73,7 +73,7 @@ impl<R> QuoteChecker<R> {
             }
             (QuoteState::Closing, _) => {
                 let reason = format!(
-                    "after the quotation mark that ends the field of line {} stands neither a comma nor the end of the line; one inside a field is written twice",
+                    "after the closing quotation mark of the field that begins on line {}, expected a comma or the end of the line; inside a field, write a quotation mark twice",
                     self.opened
                 );
                 return wrong(self.line, reason);
@@ -84,7 +84,7 @@ impl<R> QuoteChecker<R> {
         if self.record > MAX_RECORD {
             return wrong(
                 self.opened.min(self.line),
-                format!("a row longer than {} MiB", MAX_RECORD >> 20),
+                format!("the row is longer than {} MiB", MAX_RECORD >> 20),
             );
         }
         Ok(())
@@ -96,7 +96,7 @@ impl<R: Read> Read for QuoteChecker<R> {
         let invalid = |wrong: QuoteFault| io::Error::new(io::ErrorKind::InvalidData, wrong);
         let read = self.inner.read(buffer)?;
         if read == 0 && !buffer.is_empty() && self.state == QuoteState::Quoted {
-            let reason = "a quotation mark opens a field here and is never closed".to_owned();
+            let reason = "the quoted field that begins here is never closed".to_owned();
             return Err(invalid(QuoteFault {
                 line: self.opened,
                 reason,

@@ -87,7 +87,7 @@ impl RecordBatch {
 
     /// Takes a record out and understands it.
     pub fn take(&mut self, at: usize) -> RecordResult {
-        let nothing = || Err("the record was taken".to_owned());
+        let nothing = || Err("the record was already read".to_owned());
         match self.rows.get_mut(at) {
             Some((_, RawRecord::Json(range))) => object(serde_json::from_slice(
                 self.text.get(range.clone()).unwrap_or_default(),
@@ -106,8 +106,8 @@ impl RecordBatch {
     fn push_json(&mut self, line: usize, range: Range<usize>) -> Result<(), RecordsError> {
         if json::is_heavier(self.text.get(range.clone()).unwrap_or_default(), MAX_WEIGHT) {
             let reason =
-                "the values of this row would take more than 1 GiB of memory (an object counts 640 bytes, \
-                          any other value 64); split the row"
+                "the values of this row would take more than 1 GiB of memory (640 bytes per object, 64 per \
+                          other value); split the row"
                     .to_owned();
             return Err(RecordsError::Format { line, reason });
         }
@@ -241,7 +241,7 @@ impl JsonLinesReader {
             let bytes = batch.text.get(start..).unwrap_or_default();
             if bytes.len() > MAX_RECORD {
                 batch.text.truncate(start);
-                let reason = format!("longer than {} MiB", MAX_RECORD >> 20);
+                let reason = format!("the row is longer than {} MiB", MAX_RECORD >> 20);
                 return Err(RecordsError::Format { line, reason });
             }
             let marked = if line == 1 {
@@ -300,7 +300,7 @@ impl JsonArrayReader {
     fn open(path: &Path) -> Result<JsonArrayReader, RecordsError> {
         let file = open_file(path)?;
         if file.metadata()?.len() > MAX_ARRAY {
-            let reason = "a JSON array of more than 1 GiB; use JSON lines".to_owned();
+            let reason = "the JSON array is larger than 1 GiB; use JSON lines".to_owned();
             return Err(RecordsError::Format { line: 1, reason });
         }
         let mut bytes = Vec::new();
@@ -336,11 +336,11 @@ impl JsonArrayReader {
             match cursor.next_mark() {
                 Some(b',') => cursor.at += 1,
                 Some(b']') => return cursor.end().map(|()| false),
-                _ => return Err(cursor.error("a comma or the end of the array was expected")),
+                _ => return Err(cursor.error("expected a comma or the end of the array")),
             }
         } else {
             if cursor.next_mark() != Some(b'[') {
-                return Err(cursor.error("a JSON array was expected"));
+                return Err(cursor.error("expected a JSON array"));
             }
             cursor.at += 1;
             if cursor.next_mark() == Some(b']') {
@@ -404,7 +404,7 @@ impl ArrayCursor<'_> {
         self.at += 1;
         match self.next_mark() {
             None => Ok(()),
-            Some(_) => Err(self.error("something stands after the array")),
+            Some(_) => Err(self.error("unexpected text after the array")),
         }
     }
 
@@ -440,7 +440,7 @@ impl CsvTableReader {
                 return Err(RecordsError::Format { line: 1, reason });
             }
             if names.iter().take(i).any(|other| other == name) {
-                let reason = format!("the header names `{name}` twice");
+                let reason = format!("the header contains `{name}` twice");
                 return Err(RecordsError::Format { line: 1, reason });
             }
         }
@@ -468,7 +468,7 @@ impl CsvTableReader {
                         .collect())
                 } else {
                     Err(format!(
-                        "{} fields, but the header names {}",
+                        "{} fields, but the header has {}",
                         record.len(),
                         names.len()
                     ))

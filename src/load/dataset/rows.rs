@@ -215,7 +215,7 @@ impl CaseValidator<'_> {
                 hint: first.hint.clone(),
             });
         }
-        let case = case.ok_or_else(|| RowMisfit::plain("the row makes no case"))?;
+        let case = case.ok_or_else(|| RowMisfit::plain("no case can be made from the row"))?;
         Ok(Case {
             context_told: self.recipe.context_told,
             ..case

@@ -126,7 +126,7 @@ fn the_first_bad_rows_are_told_and_the_rest_is_counted() {
     let errors = errors(&loaded);
     assert_eq!(errors.len(), SHOWN + 1);
     assert_eq!(errors[1], "r.jsonl:2: not JSON: expected ident (column 2)");
-    assert_eq!(errors[SHOWN], "r.jsonl: 5 more rows do not fit");
+    assert_eq!(errors[SHOWN], "r.jsonl: 5 more rows have errors");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
         errors(&found),
         [
             "r.json:4: not a JSON object",
-            "r.json:5: `row.q` of the template is not in the row"
+            "r.json:5: the row has no value for `row.q` in the template"
         ]
     );
     let broken = "[\n  {\"id\": 1,\n   \"q\": \"\\ud800\", \"a\": 1}\n]\n";
@@ -157,17 +157,14 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
         &format!("  path: r.csv\n  format: csv\n{CASE}"),
         &[("r.csv", table)],
     );
-    assert_eq!(
-        errors(&found),
-        ["r.csv:4: 2 fields, but the header names 3"]
-    );
+    assert_eq!(errors(&found), ["r.csv:4: 2 fields, but the header has 3"]);
     let twice = loaded(
         &format!("  path: r.csv\n  format: csv\n{CASE}"),
         &[("r.csv", "id,id\n1,2\n")],
     );
     assert_eq!(
         errors(&twice),
-        ["`r.csv` line 1: the header names `id` twice"]
+        ["`r.csv` line 1: the header contains `id` twice"]
     );
     let empty = loaded(
         &format!("  path: r.jsonl\n  format: jsonl\n{CASE}"),
@@ -175,7 +172,7 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
     );
     assert_eq!(
         errors(&empty),
-        ["`r.jsonl` holds no rows, so the eval would pass without a test"]
+        ["`r.jsonl` contains no rows, so the eval would pass without a test"]
     );
 }
 
@@ -210,8 +207,8 @@ fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
         assert_eq!(
             errors(&found),
             [format!(
-                "`{file}` line 2: the values of this row would take more than 1 GiB of memory (an object counts 640 bytes, \
-                 any other value 64); split the row"
+                "`{file}` line 2: the values of this row would take more than 1 GiB of memory (640 bytes per object, 64 per \
+                 other value); split the row"
             )]
         );
     }
@@ -235,7 +232,7 @@ fn a_table_whose_quotation_marks_hide_rows_is_refused() {
     };
     let wrong = |reason: &str| (vec![format!("`r.csv` {reason}")], Vec::<String>::new());
     // The three fields of the second row would be whole, and two rows gone.
-    let unclosed = "a quotation mark opens a field here and is never closed";
+    let unclosed = "the quoted field that begins here is never closed";
     assert_eq!(
         told("id,q,a\n1,x,x\n2,y,\"y\n3,z,z\n4,w,w\n"),
         wrong(&format!("line 3: {unclosed}"))
@@ -245,11 +242,11 @@ fn a_table_whose_quotation_marks_hide_rows_is_refused() {
         wrong(&format!("line 1: {unclosed}"))
     );
     let after =
-        "stands neither a comma nor the end of the line; one inside a field is written twice";
+        "expected a comma or the end of the line; inside a field, write a quotation mark twice";
     assert_eq!(
         told("id,q,a\r\n2,y,\"y\r\n3,\"z,z\r\n"),
         wrong(&format!(
-            "line 3: after the quotation mark that ends the field of line 2 {after}"
+            "line 3: after the closing quotation mark of the field that begins on line 2, {after}"
         ))
     );
     let good =
@@ -375,7 +372,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
     );
     assert_eq!(lazy.told(), ["a", "b", "c"]);
     let path = lazy.dir.path().join("r.jsonl");
-    let changed = "r.jsonl changed while the run was going on:";
+    let changed = "r.jsonl changed during the run:";
     let with = |from: &str, to: &str| fs::write(&path, ROWS.replace(from, to)).expect("written");
 
     with("\"y\"", "\"other\"");
@@ -383,7 +380,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
         lazy.told(),
         [
             "a",
-            &format!("{changed} r.jsonl:2:1 now holds another case"),
+            &format!("{changed} r.jsonl:2:1 now contains a different case"),
             "c"
         ]
     );
@@ -393,7 +390,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
         [
             "a",
             "b",
-            &format!("{changed} r.jsonl:3:1 now holds another case")
+            &format!("{changed} r.jsonl:3:1 now contains a different case")
         ]
     );
     with("{\"id\": \"b\"", "{\"id\"; \"b\"");
@@ -410,7 +407,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
         lazy.told(),
         [
             "a",
-            &format!("{changed} line 2: `row.q` of the template is not in the row"),
+            &format!("{changed} line 2: the row has no value for `row.q` in the template"),
             "c"
         ]
     );
@@ -418,7 +415,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
     let shorter = format!("{changed} it has become shorter");
     assert_eq!(lazy.told(), ["a", &shorter, &shorter]);
     fs::remove_file(&path).expect("removed");
-    let gone = "r.jsonl could be read before the run, and now cannot: cannot be read: No such file or directory (os error 2)";
+    let gone = "r.jsonl could be read before the run, but not now: cannot be read: No such file or directory (os error 2)";
     assert_eq!(lazy.told(), [gone, gone, gone]);
 }
 
@@ -459,8 +456,8 @@ fn a_file_may_have_written_cases_and_a_dataset() {
     assert_eq!(
         errors(&both.loaded),
         [
-            "r.jsonl:2: the id `a` is taken by line 1",
-            "r.jsonl:3: the id `w` is taken by a case on line 3"
+            "r.jsonl:2: the id `a` is already used on line 1",
+            "r.jsonl:3: the id `w` is already used by the case on line 3"
         ]
     );
 }
@@ -486,10 +483,10 @@ fn large_files_are_judged_by_several_threads_in_the_order_of_the_file() {
     assert_eq!(
         errors(&bad.loaded),
         [
-            "r.jsonl:1701: the id `case-200` is taken by line 201",
+            "r.jsonl:1701: the id `case-200` is already used on line 201",
             "r.jsonl:2101: not JSON: expected ident (column 2)",
             "r.jsonl:2501: the row has no `row.a`",
-            "r.jsonl:2901: the id `case-1400` is taken by line 1401",
+            "r.jsonl:2901: the id `case-1400` is already used on line 1401",
         ]
     );
     let good = kept(&dataset, &rows(false).collect::<String>());

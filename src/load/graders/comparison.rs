@@ -31,9 +31,10 @@ pub(in crate::load) fn from_comparison(
             .is_some_and(|t| t.metric.is_some())
     {
         let message =
-            "`tolerance.metric` says how likeness is measured, and only `semantic` measures it";
+            "`tolerance.metric` selects a similarity measure, which only `type: semantic` uses";
         return desk.refuse(
-            Problem::error(Code::GraderConflict, at, message).hint("`type: semantic`, or drop it"),
+            Problem::error(Code::GraderConflict, at, message)
+                .hint("use `type: semantic`, or remove it"),
         );
     }
     let mut structural = structural(comparison, baseline);
@@ -50,7 +51,7 @@ pub(in crate::load) fn from_comparison(
             only_numbers(&mut structural);
             if structural.expected.is_null() {
                 let message =
-                    "`comparison: numeric` finds no number in the baseline where it looks";
+                    "`comparison: numeric` compares numbers, but the baseline has none to compare";
                 return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
             }
         }
@@ -84,10 +85,10 @@ fn semantic_grader(
     let allowed = comparison.tolerance.clone().unwrap_or_default();
     let likeness = likeness(desk, &allowed, at)?;
     if !words_in(&structural.expected) {
-        let message = "`comparison: semantic` compares words, and the baseline has none";
+        let message = "`comparison: semantic` compares words, but the baseline has none";
         return desk.refuse(
             Problem::error(Code::GraderIncomplete, at, message)
-                .hint("`type: exact` or `type: structural` compares any output"),
+                .hint("use `type: exact` or `type: structural`, which compare any output"),
         );
     }
     match &structural.expected {
@@ -143,9 +144,9 @@ fn likeness(
     let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
     if measure == SimilarityMetric::EditRate {
         let message =
-            "`edit_rate` measures how unlike texts are; `semantic` wants a measure of likeness"
+            "`edit_rate` measures how different texts are, but `semantic` needs a similarity measure"
                 .to_owned();
-        return refuse(message, "token_f1, rouge_l, levenshtein or bleu");
+        return refuse(message, "use token_f1, rouge_l, levenshtein or bleu");
     }
     if let Some(path) = allowed
         .by_path
@@ -153,7 +154,7 @@ fn likeness(
         .find(|path| !LIKENESS_KEYS.contains(&path.as_str()))
     {
         return refuse(
-            format!("`semantic` compares texts, and `tolerance.{path}` is of numbers"),
+            format!("`semantic` compares texts, but `tolerance.{path}` is for numbers"),
             hint,
         );
     }
@@ -173,19 +174,19 @@ fn likeness(
             (Some(least), None) if written.min_delta.is_none() && written.max_delta.is_none() => {
                 threshold = least
             }
-            _ => return refuse("the least likeness is one number".to_owned(), hint),
+            _ => return refuse("the lowest similarity must be one number".to_owned(), hint),
         },
         (None, None) => {}
     }
     if threshold <= 0.0 {
         return refuse(
-            "`similarity: 0` passes whatever the output says".to_owned(),
-            "a likeness above 0, at most 1",
+            "with `similarity: 0`, every output passes".to_owned(),
+            "write a similarity above 0, at most 1",
         );
     }
     if threshold > 1.0 {
-        let message = format!("a likeness is between 0 and 1, so that none reaches {threshold}");
-        return refuse(message, "1 is for equal texts");
+        let message = format!("a similarity is between 0 and 1, so none reaches {threshold}");
+        return refuse(message, "1 means equal texts");
     }
     Some(SimilarityBound { measure, threshold })
 }

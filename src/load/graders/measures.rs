@@ -35,7 +35,7 @@ pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -
                 whole = false;
             } else if !seen.insert(name) {
                 let message = format!("two graders of this case measure `{name}`");
-                let hint = "give one of them another name: `metric: NAME` beside its `type`";
+                let hint = "give one of them another name: `metric: NAME` next to its `type`";
                 desk.push(Problem::error(Code::GraderConflict, span, message).hint(hint));
                 whole = false;
             }
@@ -45,7 +45,7 @@ pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -
         && graders.iter().all(|grader| grader.informative)
         && let Some(node) = nodes.first()
     {
-        let message = "every grader of this case is `informative`, so that none decides";
+        let message = "every grader of this case is `informative`, so none decides";
         let span = if node.get("informative").is_some() {
             node.key_span("/informative")
         } else {
@@ -53,7 +53,7 @@ pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -
         };
         desk.push(
             Problem::error(Code::GraderIncomplete, span, message)
-                .hint("one grader at least must give the verdict"),
+                .hint("at least one grader must decide the verdict"),
         );
         whole = false;
     }

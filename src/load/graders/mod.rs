@@ -50,7 +50,7 @@ impl WrittenGraders {
             let problem = Problem::error(
                 Code::GraderConflict,
                 key,
-                "`grader` and `graders` stand side by side",
+                "use `grader` or `graders`, not both",
             );
             desk.push(
                 problem
@@ -146,7 +146,7 @@ pub(super) fn resolve(
         if kinds.len() > 1 {
             if !lone {
                 let message =
-                    "`alternatives` of `contains` need their grader to be the only one of the case";
+                    "`alternatives` of `contains` require that the case has no other grader";
                 desk.push(Problem::error(Code::GraderConflict, node.span, message));
                 whole = false;
             }
@@ -255,13 +255,9 @@ fn look_up(desk: &mut SuiteDesk, written: &WrittenGraders) -> Option<Vec<FoundGr
 
 fn unknown_grader(desk: &mut SuiteDesk, name: &str, at: Span) {
     let shelf = &desk.suite.shelf;
-    let problem = Problem::error(
-        Code::UnknownGrader,
-        at,
-        format!("no grader is named `{name}`"),
-    )
-    .near(name, shelf.graders.keys().map(String::as_str))
-    .or_hint("define it under `graders:` in the suite");
+    let problem = Problem::error(Code::UnknownGrader, at, format!("unknown grader `{name}`"))
+        .near(name, shelf.graders.keys().map(String::as_str))
+        .or_hint("define it under `graders:` in the suite");
     desk.push(problem.maybe_warning(shelf.open));
 }
 
@@ -281,9 +277,9 @@ fn override_type(desk: &mut SuiteDesk, specs: &mut Vec<FoundGrader>, at: Span) -
     let shelf = &desk.suite.shelf;
     let Some(name) = shelf.defaults.get(&wanted) else {
         let message = format!(
-            "`--grader-type {word}`: this case has no {word} grader, and the suite no default for it"
+            "`--grader-type {word}`: this case has no {word} grader, and the suite has no default for it"
         );
-        let hint = format!("name one under `graders: {{defaults: {{{word}: NAME}}}}`");
+        let hint = format!("set one under `graders: {{defaults: {{{word}: NAME}}}}`");
         return desk.refuse(Problem::error(Code::UnknownGrader, at, message).hint(hint));
     };
     // An unknown default was reported where it is written.
@@ -309,15 +305,15 @@ fn nothing_to_grade_with(expected: Option<PlacedExpectation>, at: Span) -> Probl
             at,
             "the case has neither `expected` nor `grader`",
         )
-        .hint("say what a good output is under `expected:`, or how to judge it under `grader:`"),
+        .hint("describe a good output under `expected:`, or add a `grader:`"),
     }
 }
 
 fn no_grader_for(kind: &str, at: Span) -> Problem {
     let message =
-        format!("no grader is given, and code cannot judge an expectation of type `{kind}`");
+        format!("no grader is set, and code cannot judge an expectation of type `{kind}`");
     Problem::error(Code::CannotInferGrader, at, message).hint(
-        "add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`",
+        "add `grader: {type: model, config: {model: ...}}`, or set a default judge in the suite: `graders: {defaults: {model: NAME}}`",
     )
 }
 
@@ -454,7 +450,7 @@ fn combined(
         .filter(|grader| !grader.informative)
         .collect();
     if graders.len() == 1 {
-        let message = "`combine` has nothing to combine: there is only one grader that decides";
+        let message = "`combine` has nothing to combine: only one grader decides";
         desk.push(Problem::warning(Code::BadCombine, at, message));
     }
     let total: f64 = graders.iter().map(|g| g.weight).sum();
@@ -462,14 +458,17 @@ fn combined(
         CombineSpec::Word(CombineWord::All) => Some(Combine::All),
         CombineSpec::Word(CombineWord::Any) => Some(Combine::Any),
         CombineSpec::Word(CombineWord::Weighted) => {
-            let message = "`combine: weighted` needs the score at which it passes";
+            let message = "`combine: weighted` needs a `pass_threshold`";
             desk.refuse(
                 Problem::error(Code::BadCombine, at, message)
                     .hint("write `combine: {weighted: {pass_threshold: 0.7}}`"),
             )
         }
         CombineSpec::AtLeast(n) if *n == 0 || *n > graders.len() => {
-            let message = format!("`at_least: {n}` does not fit {} grader(s)", graders.len());
+            let message = format!(
+                "`at_least: {n}` is not possible with {} grader(s)",
+                graders.len()
+            );
             desk.refuse(Problem::error(Code::BadCombine, at, message))
         }
         CombineSpec::AtLeast(n) => Some(Combine::AtLeast { n: *n }),
@@ -477,9 +476,9 @@ fn combined(
             Problem::error(
                 Code::BadCombine,
                 at,
-                "`pass_threshold: 0` passes whatever the graders say",
+                "with `pass_threshold: 0`, every output passes",
             )
-            .hint("a threshold above 0"),
+            .hint("write a threshold above 0"),
         ),
         CombineSpec::Weighted { .. } if total <= 0.0 => desk.refuse(Problem::error(
             Code::BadCombine,

@@ -249,9 +249,9 @@ fn a_tokenizer_that_a_measure_lacks_is_an_error() {
     grader-conflict at `tokenizer`: `tokenizer` says how texts become words, and `edit_rate` compares none | drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`
     grader-conflict at `tokenizer`: the tokenizer `zh` is one of `bleu`, and `token_f1` does not have it | `token_f1` has words, mixed, characters, icu
     grader-conflict at `tokenizer`: the tokenizer `13a` is one of `bleu`, and `rouge_l` does not have it | `rouge_l` has words, mixed, characters, icu
-    unknown-value at `character`: `character` is not a value of `tokenizer`: it takes `words`, `13a`, `mixed`, `characters`, `icu`, `zh` | did you mean `characters`?
-    unknown-value at `char`: `char` is not a value of `tokenizer`: it takes `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
-    unknown-value at `jieba`: `jieba` is not a value of `tokenizer`: it takes `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
+    unknown-value at `character`: `character` is not a valid value of `tokenizer`: expected one of `words`, `13a`, `mixed`, `characters`, `icu`, `zh` | did you mean `characters`?
+    unknown-value at `char`: `char` is not a valid value of `tokenizer`: expected one of `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
+    unknown-value at `jieba`: `jieba` is not a valid value of `tokenizer`: expected one of `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
     ");
 }
 
@@ -294,20 +294,20 @@ fn executors_are_names_that_someone_defines() {
         ),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r###"
-    unknown-executor at `javscript`: no executor is named `javscript` | did you mean `javascript`?
-    unknown-executor at `cobol`: no executor is named `cobol` | built in are python, javascript, typescript, bash, sql; describe others under `executors:` of the suite
+    unknown-executor at `javscript`: unknown executor `javscript` | did you mean `javascript`?
+    unknown-executor at `cobol`: unknown executor `cobol` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
     grader-conflict at `asserts`: programs of `executor: c` can't be tested by `asserts` | test them by `stdio:`
     grader-conflict at `stdio`: programs of `executor: sql` can't be tested by `stdio` | test them by `rows:` or `reference:`
     grader-conflict at `rows`: programs of `executor: python` can't be tested by `rows` | test them by `test:`, `asserts:` or `stdio:`
     bad-shape at `[3]`: this row has 1 cells where 2 are expected
-    bad-shape at `[[1]]`: [1] is no value that SQLite has | null, a number, a text, true or false for 1 and 0, or {"$bytes": "00ff"}
-    grader-incomplete at `'f()'`: "f()" asserts nothing, so it would always pass | write `assert(...)` or `assert.strictEqual(..., ...)`; what prepares the tests goes under `setup:`
-    grader-conflict at `tests`: `tests: stdin` stands beside `asserts`, which is another kind
-    grader-conflict at `tolerance`: `tolerance` counts only with `compare: tokens` and rows
+    bad-shape at `[[1]]`: [1] is not an SQLite value | write null, a number, a text, true or false for 1 and 0, or {"$bytes": "00ff"}
+    grader-incomplete at `'f()'`: "f()" asserts nothing, so it would always pass | write `assert(...)` or `assert.strictEqual(..., ...)`; put code that prepares the tests under `setup:`
+    grader-conflict at `tests`: `tests: stdin` does not fit `asserts`, which is a different kind of tests
+    grader-conflict at `tolerance`: `tolerance` applies only with `compare: tokens` and rows
     grader-conflict at `bash`: `function_output` calls functions of Python, JavaScript and TypeScript, not of bash | `method: code_execution` with `stdio:` runs whole programs
     grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 0 has `kwargs`, which JavaScript does not know | give an object as last of `args`
-    bad-format at `python`: `python` is built in: it is the executor `python` | choose another name
-    bad-path at `a/b`: `file` is a name without a folder: programs lie alone in a folder of their own | such as `main.c`; bad-command at `['']`: `run` names no program; unknown-executor at `d`: no executor is named `d` | built in are python, javascript, typescript, bash, sql; describe others under `executors:` of the suite
+    bad-format at `python`: `python` is a name of the built-in executor `python` | choose another name
+    bad-path at `a/b`: `file` must be a name without a folder: each program gets a separate folder | for example `main.c`; bad-command at `['']`: `run` has no program; unknown-executor at `d`: unknown executor `d` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
     "###);
 }
 

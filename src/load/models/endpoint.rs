@@ -80,18 +80,18 @@ fn api(
         of.is_some_and(|of| of.request.is_some()),
     ) {
         (ProviderApi::Http, false, false) => {
-            let message = "nothing says how the API is asked";
+            let message = "`request` is not set, so the API can't be called";
             let hint = "add `request: {body: {prompt: \"{{ prompt }}\"}, answer: \"$.text\"}`";
             desk.refuse(Problem::error(Code::BadRequest, written.at("model"), message).hint(hint))
         }
         (ProviderApi::Openai | ProviderApi::Anthropic, true, _) => {
             let message = format!(
-                "`request` describes a custom API; `{}` has a fixed one",
+                "`request` is for custom APIs, but the API of `{}` is fixed",
                 named.provider
             );
             let at = written.node_of("request").key_span("/request");
             let hint = format!(
-                "write `model: \"http:{}\"`, or leave `request` out",
+                "write `model: \"http:{}\"`, or remove `request`",
                 named.model
             );
             desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
@@ -115,7 +115,7 @@ fn address(
     }
     let Some(own) = &written.spec.base_url else {
         if usual.is_none() && !desk.suite.shelf.open {
-            let message = format!("nothing says where `{}` is", named.model);
+            let message = format!("`{}` has no `base_url`", named.model);
             desk.push(
                 Problem::error(Code::BadRequest, written.at("model"), message)
                     .hint("add `base_url: \"http://...\"`"),
@@ -300,9 +300,9 @@ fn replay(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Option<PathBuf
     if path.is_dir() || is_template(folder) {
         return Some(Some(path));
     }
-    let message = format!("there is no folder `{folder}` of recorded exchanges");
+    let message = format!("the folder `{folder}` of recorded exchanges does not exist");
     let hint =
-        "the path is relative to the file that names it; `--record DIR` writes such a folder";
+        "the path is relative to the file that contains it; `--record DIR` writes such a folder";
     desk.push_lenient(Problem::error(Code::MissingRef, written.at("replay"), message).hint(hint));
     desk.suite.lenient.then_some(Some(path))
 }

@@ -39,9 +39,9 @@ pub(super) fn read(desk: &mut SuiteDesk, env: &str, at: Span) -> Option<ApiKey> 
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     if !first || !env.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         // Perhaps it is the key itself, so it is not shown.
-        let message = "`api_key_env` is no name of an environment variable";
+        let message = "`api_key_env` is not a valid name of an environment variable";
         return desk.refuse(Problem::error(Code::BadFormat, at, message).hint(
-            "write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs into the environment, not into a file",
+            "write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs in the environment, not in a file",
         ));
     }
     let suite = desk.suite;
@@ -54,7 +54,7 @@ pub(super) fn read(desk: &mut SuiteDesk, env: &str, at: Span) -> Option<ApiKey> 
     if let Some(value) = &value {
         if value.chars().any(|c| c.is_control() || !c.is_ascii()) {
             let message = format!(
-                "the key in `{env}` can't be sent: it holds a line break, or a character that no key has"
+                "the key in `{env}` can't be sent: it contains a line break, or a character that is not allowed in a key"
             );
             desk.push_lenient(Problem::error(Code::BadRequest, at, message));
             return None;
@@ -86,7 +86,7 @@ pub(in crate::load) fn check_keys(
         );
         let problem = Problem::error(Code::NoApiKey, places.of(env), message);
         problems.push(problem.hint(format!(
-            "set `{env}`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache"
+            "set `{env}`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache"
         )));
     }
 }

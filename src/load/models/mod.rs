@@ -94,8 +94,8 @@ pub(super) fn resolve(
     let Some((base, base_node)) = desk.suite.model.clone() else {
         // A suite that is not known, or is broken, may well have one.
         if !desk.suite.shelf.open {
-            desk.push_lenient(Problem::error(Code::MissingKey, node.span, "nothing says which model is asked").hint(
-                "add `model: \"openai:gpt-4o-mini\"`, or give the suite a target of type `model`, which executions without one use",
+            desk.push_lenient(Problem::error(Code::MissingKey, node.span, "no `model` is set").hint(
+                "add `model: \"openai:gpt-4o-mini\"`, or add a target of type `model` to the suite; executions without a model use it",
             ));
         }
         return None;
@@ -123,7 +123,7 @@ fn target(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<ModelTarget> {
         .filter(|text| !text.trim().is_empty());
     let deaf = |dialect: &&HttpDialect| !request::holds(dialect, &["system", "messages"]);
     if system.is_some() && endpoint.dialect.as_deref().filter(deaf).is_some() {
-        let message = "there is a system prompt, and the request has no place for it";
+        let message = "there is a system prompt, but the request has no place for it";
         let hint = "put `{{ system }}` or `{{ messages }}` into its body";
         desk.push(Problem::error(Code::BadRequest, written.at("system"), message).hint(hint));
     }
@@ -195,7 +195,7 @@ fn sampling(desk: &mut SuiteDesk, written: &WrittenModel) -> SamplingOptions {
     if let Some(schema) = spec.json_schema.clone().map(Value::Object)
         && let Err(error) = jsonschema::validator_for(&schema)
     {
-        let message = format!("not a JSON Schema: {error}");
+        let message = format!("not a valid JSON Schema: {error}");
         desk.push(Problem::error(
             Code::BadSchema,
             written.at("json_schema"),
@@ -209,11 +209,11 @@ fn sampling(desk: &mut SuiteDesk, written: &WrittenModel) -> SamplingOptions {
         .filter(|name| OWN_FIELDS.contains(&name.as_str()))
     {
         let at = options.map_or(written.node.span, |node| node.key_span(&format!("/{name}")));
-        let message = format!("`{name}` is no option: the program says it itself");
-        desk.push(Problem::error(Code::BadRequest, at, message).hint("leave it out"));
+        let message = format!("`{name}` is not allowed under `options`: eval-harness sets it");
+        desk.push(Problem::error(Code::BadRequest, at, message).hint("remove it"));
     }
     if spec.stop.0.iter().any(String::is_empty) {
-        let message = "an empty text can't stop a model";
+        let message = "a text under `stop` must not be empty";
         desk.push(Problem::error(Code::BadFormat, written.at("stop"), message));
     }
     SamplingOptions {
@@ -302,9 +302,9 @@ pub(super) fn check_input(
             .iter()
             .partition(|message| message.role == "system");
         let message = if said.len() > 1 {
-            "the input is a conversation, and the request has a place for one `prompt`"
+            "the input is a conversation, but the request has only one `prompt`"
         } else if !of_system.is_empty() && !request::holds(dialect, &["system"]) {
-            "a message is the system's, and the request has no place for it"
+            "the input has a system message, but the request has no place for it"
         } else {
             return Some(());
         };
@@ -317,8 +317,8 @@ pub(super) fn check_input(
     for (i, message) in messages.iter().enumerate() {
         if !known.contains(&message.role.as_str()) {
             let at = node.locate(&format!("/messages/{i}/role"));
-            let text = format!("`{}` is no role that the model knows", message.role);
-            let hint = format!("it is one of {}", known.join(", "));
+            let text = format!("unknown role `{}`", message.role);
+            let hint = format!("valid roles: {}", known.join(", "));
             desk.push(Problem::error(Code::UnknownValue, at, text).hint(hint));
             whole = None;
         }

@@ -42,7 +42,8 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Na
             .is_some_and(|(provider, model)| spaced(provider) || spaced(model))
         || text.chars().any(char::is_control)
     {
-        let message = "the model's name has a space at its ends, or a control character in it";
+        let message =
+            "the model's name begins or ends with a space, or contains a control character";
         return desk.refuse(Problem::error(Code::BadFormat, at, message));
     }
     let Some((provider, model)) = text.split_once(':') else {
@@ -50,9 +51,9 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Na
     };
     if model.is_empty() || provider.is_empty() {
         let lack = if model.is_empty() {
-            "no model is named after the colon"
+            "the name of the model is missing after the colon"
         } else {
-            "no provider is named before the colon"
+            "the name of the provider is missing before the colon"
         };
         return desk.refuse(
             Problem::error(Code::BadFormat, at, lack)
@@ -73,15 +74,15 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Na
         }
         None if written.spec.base_url.is_some() => {
             format!(
-                "if the colon is part of the model's name, write `openai:{text}` (`openai` is the language of compatible servers, too)"
+                "if the colon is part of the model's name, write `openai:{text}` (`openai` is also for compatible servers)"
             )
         }
         None => format!(
-            "add it to the suite (`providers: {{{provider}: {{base_url: \"http://...\"}}}}`); a model whose own name has a colon is \
-             written `PROVIDER:{text}`"
+            "add it to the suite (`providers: {{{provider}: {{base_url: \"http://...\"}}}}`); if the colon is part of the model's \
+             name, write `PROVIDER:{text}`"
         ),
     };
-    let message = format!("there is no provider `{provider}`");
+    let message = format!("unknown provider `{provider}`");
     desk.refuse(Problem::error(Code::UnknownProvider, at, message).hint(hint))
 }
 
@@ -102,7 +103,7 @@ fn bare(desk: &mut SuiteDesk, written: &WrittenModel, text: &str) -> Option<Name
     if let Some(provider) = owner(text) {
         return Some(NamedModel::new(provider, text));
     }
-    let message = format!("nothing says whose model `{text}` is");
+    let message = format!("the model `{text}` has no provider");
     let hint = match desk
         .suite
         .providers
@@ -112,7 +113,7 @@ fn bare(desk: &mut SuiteDesk, written: &WrittenModel, text: &str) -> Option<Name
     {
         Some(only) => format!("write `{only}:{text}`"),
         None => format!(
-            "write `PROVIDER:{text}` with `openai`, `anthropic` or a name under the suite's `providers:`, or give a `base_url`"
+            "write `PROVIDER:{text}` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`"
         ),
     };
     desk.refuse(Problem::error(Code::UnknownProvider, at, message).hint(hint))

@@ -56,12 +56,12 @@ pub(in crate::load) fn check_providers(desk: &mut SuiteDesk) {
     for (name, (spec, node)) in suite.providers.iter() {
         let usable = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || !name.chars().all(usable) {
-            let message = "a provider's name is made of letters, digits, `-`, `_` and `.`";
+            let message = "a provider's name may contain only letters, digits, `-`, `_` and `.`";
             desk.push(Problem::error(Code::BadFormat, node.span, message));
         }
         if base_url(name, Some(spec)).is_none() {
-            let message = format!("nothing says where the provider `{name}` is");
-            let hint = "add `base_url: \"http://...\"`, or `api: openai` or `api: anthropic` for the places that these have";
+            let message = format!("the provider `{name}` has no `base_url`");
+            let hint = "add `base_url: \"http://...\"`, or `api: openai` or `api: anthropic` to use that API's address";
             desk.push(Problem::error(Code::BadRequest, node.span, message).hint(hint));
         }
         if let Some(url) = &spec.base_url {
@@ -75,12 +75,12 @@ pub(in crate::load) fn check_providers(desk: &mut SuiteDesk) {
         match &spec.request {
             Some(_) if api != ProviderApi::Http => {
                 let message = format!(
-                    "`request` describes a custom API; `{}` has a fixed one",
+                    "`request` is for custom APIs, but the API of `{}` is fixed",
                     api.name()
                 );
                 desk.push(
                     Problem::error(Code::BadRequest, node.key_span("/request"), message)
-                        .hint("leave out `api`, or `request`"),
+                        .hint("remove `api` or `request`"),
                 );
             }
             Some(spec) => _ = request::dialect(desk, spec, node.get("request").unwrap_or(node)),
@@ -98,10 +98,10 @@ pub(super) fn check_end(desk: &mut SuiteDesk, url: &str, api: ProviderApi, at: S
     };
     let trimmed = url.split('?').next().unwrap_or(url).trim_end_matches('/');
     if let Some(end) = ends.iter().find(|end| trimmed.ends_with(**end)) {
-        let message = format!("`base_url` ends where the API's own path begins, before `{end}`");
+        let message = format!("`base_url` must not include the API's path `{end}`");
         desk.push(
             Problem::error(Code::BadRequest, at, message)
-                .hint("leave the path out: it is put behind the address"),
+                .hint("remove the path: it is added to the address"),
         );
     }
 }

@@ -32,10 +32,10 @@ pub(super) fn dialect(
     let method = spec.method.as_deref().unwrap_or("POST").to_uppercase();
     check_method(desk, &method, node.locate("/method"));
     if matches!(method.as_str(), "GET" | "HEAD") && !spec.body.is_null() {
-        let message = format!("a {method} has no body");
+        let message = format!("a {method} request has no body");
         desk.push(
             Problem::error(Code::BadRequest, node.locate("/method"), message)
-                .hint("POST is usual; with GET `body` is null and the question stands in `path`"),
+                .hint("use POST, or set `body: null` and put the prompt into `path`"),
         );
     }
     let path = spec.path.clone().unwrap_or_default();
@@ -45,19 +45,19 @@ pub(super) fn dialect(
     for (place, text) in texts.iter().enumerate() {
         if let Some(unknown) = unfilled(text, &OF_MODELS) {
             let at = node.locate(if place == 0 { "/path" } else { "/body" });
-            let message = format!("`{unknown}` can't be filled when the request is made");
+            let message = format!("`{unknown}` can't be filled in when the request is made");
             let names = OF_MODELS
                 .map(|name| format!("`{{{{ {name} }}}}`"))
                 .join(", ");
-            let hint = format!("only {names} are, as they are, without filters");
+            let hint = format!("use only {names}, without filters");
             desk.push(Problem::error(Code::BadTemplate, at, message).hint(hint));
         }
     }
     if !texts.iter().any(|text| says(text, &["prompt", "messages"])) {
-        let message = "the body holds neither `{{ prompt }}` nor `{{ messages }}`, so that the model would not be asked the question";
+        let message = "the body contains neither `{{ prompt }}` nor `{{ messages }}`, so the model would not get the prompt";
         desk.push(
             Problem::error(Code::BadRequest, node.locate("/body"), message)
-                .hint("write it where the API wants the question"),
+                .hint("put one of them where the API expects the prompt"),
         );
     }
     let answer = Some(&spec.answer);

@@ -209,19 +209,19 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
     ];
     let all = all.map(|(target, more)| said(target, more)).join("\n");
     insta::assert_snapshot!(all, @r#"
-    3:32 unknown-provider: there is no provider `olama` | did you mean `ollama:llama3`?
-    3:32 unknown-provider: there is no provider `llama3` | add it to the suite (`providers: {llama3: {base_url: "http://..."}}`); a model whose own name has a colon is written `PROVIDER:llama3:8b`
-    3:32 unknown-provider: there is no provider `llama3` | if the colon is part of the model's name, write `openai:llama3:8b` (`openai` is the language of compatible servers, too)
-    3:32 unknown-provider: nothing says whose model `mistral-large` is | write `PROVIDER:mistral-large` with `openai`, `anthropic` or a name under the suite's `providers:`, or give a `base_url`
-    3:32 unknown-provider: nothing says whose model `mistral-large` is | write `ollama:mistral-large`
-    3:32 bad-format: no model is named after the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
-    3:32 bad-format: no provider is named before the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
-    3:32 bad-format: the model's name has a space at its ends, or a control character in it
-    3:32 bad-format: the model's name has a space at its ends, or a control character in it
-    3:32 unknown-provider: there is no provider `a` | if the colon is part of the model's name, write `http:a:b`
+    3:32 unknown-provider: unknown provider `olama` | did you mean `ollama:llama3`?
+    3:32 unknown-provider: unknown provider `llama3` | add it to the suite (`providers: {llama3: {base_url: "http://..."}}`); if the colon is part of the model's name, write `PROVIDER:llama3:8b`
+    3:32 unknown-provider: unknown provider `llama3` | if the colon is part of the model's name, write `openai:llama3:8b` (`openai` is also for compatible servers)
+    3:32 unknown-provider: the model `mistral-large` has no provider | write `PROVIDER:mistral-large` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`
+    3:32 unknown-provider: the model `mistral-large` has no provider | write `ollama:mistral-large`
+    3:32 bad-format: the name of the model is missing after the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
+    3:32 bad-format: the name of the provider is missing before the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
+    3:32 bad-format: the model's name begins or ends with a space, or contains a control character
+    3:32 bad-format: the model's name begins or ends with a space, or contains a control character
+    3:32 unknown-provider: unknown provider `a` | if the colon is part of the model's name, write `http:a:b`
     3:32 wrong-length: `model` must not be empty
-    3:11 missing-key: nothing says which model is asked | add `model: "openai:gpt-4o-mini"`, or give the suite a target of type `model`, which executions without one use
-    3:32 bad-request: nothing says how the API is asked | add `request: {body: {prompt: "{{ prompt }}"}, answer: "$.text"}`
+    3:11 missing-key: no `model` is set | add `model: "openai:gpt-4o-mini"`, or add a target of type `model` to the suite; executions without a model use it
+    3:32 bad-request: `request` is not set, so the API can't be called | add `request: {body: {prompt: "{{ prompt }}"}, answer: "$.text"}`
     "#);
 }
 
@@ -249,23 +249,23 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     ];
     let all = all.map(|more| said(&with(more), "")).join("\n");
     insta::assert_snapshot!(all, @r#"
-    3:49 bad-request: `localhost:8000` is not an HTTP address | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
-    3:49 bad-request: `base_url` ends where the API's own path begins, before `/chat/completions` | leave the path out: it is put behind the address
+    3:49 bad-request: `localhost:8000` is not an HTTP address | an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+    3:49 bad-request: `base_url` must not include the API's path `/chat/completions` | remove the path: it is added to the address
 
-    3:52 bad-format: `api_key_env` is no name of an environment variable | write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs into the environment, not into a file
-    3:52 bad-request: the key in `BROKEN` can't be sent: it holds a line break, or a character that no key has
+    3:52 bad-format: `api_key_env` is not a valid name of an environment variable | write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs in the environment, not in a file
+    3:52 bad-request: the key in `BROKEN` can't be sent: it contains a line break, or a character that is not allowed in a key
     3:49 bad-request: `a b` is not a header name: letters, digits and `-` make one
-    3:49 bad-request: the header `Content-Length` is set by the program, from what it sends | leave it out
-    3:52 bad-schema: not a JSON Schema: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
-    3:49 bad-request: `stream` is no option: the program says it itself | leave it out
-    3:49 bad-request: `messages` is no option: the program says it itself | leave it out
-    3:45 bad-format: an empty text can't stop a model
-    3:48 missing-ref: there is no file `gone.pem` | the path is relative to the file that names it
-    3:47 missing-ref: there is no folder `gone` of recorded exchanges | the path is relative to the file that names it; `--record DIR` writes such a folder
+    3:49 bad-request: the header `Content-Length` is set by the program, from what it sends | remove it
+    3:52 bad-schema: not a valid JSON Schema: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
+    3:49 bad-request: `stream` is not allowed under `options`: eval-harness sets it | remove it
+    3:49 bad-request: `messages` is not allowed under `options`: eval-harness sets it | remove it
+    3:45 bad-format: a text under `stop` must not be empty
+    3:48 missing-ref: the file `gone.pem` does not exist | the path is relative to the file that contains it
+    3:47 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that contains it; `--record DIR` writes such a folder
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
-    3:32 bad-request: nothing says where `gpt-x` is | add `base_url: "http://..."`
-    3:39 unknown-key: the key `timeout` is not known here | known here: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 16 more
+    3:32 bad-request: `gpt-x` has no `base_url` | add `base_url: "http://..."`
+    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 16 more
     "#);
 }
 
@@ -287,11 +287,11 @@ fn a_request_of_ones_own_is_checked() {
     let all = all.map(|request| said(&with(request), "")).join("\n");
     insta::assert_snapshot!(all, @"
     3:112 bad-json-path: `$..[` is not a JSON path (RFC 9535): at position 3, must start with lowercase alpha or '_'
-    3:83 bad-template: `{{ PROMPT }}` can't be filled when the request is made | only `{{ prompt }}`, `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`, `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}`, `{{ json_schema }}` are, as they are, without filters
-    3:83 bad-request: the body holds neither `{{ prompt }}` nor `{{ messages }}`, so that the model would not be asked the question | write it where the API wants the question
-    3:91 undefined-variable: nothing defines `input` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    3:83 bad-request: the body holds neither `{{ prompt }}` nor `{{ messages }}`, so that the model would not be asked the question | write it where the API wants the question
-    3:125 bad-request: a GET has no body | POST is usual; with GET `body` is null and the question stands in `path`
+    3:83 bad-template: `{{ PROMPT }}` can't be filled in when the request is made | use only `{{ prompt }}`, `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`, `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}`, `{{ json_schema }}`, without filters
+    3:83 bad-request: the body contains neither `{{ prompt }}` nor `{{ messages }}`, so the model would not get the prompt | put one of them where the API expects the prompt
+    3:91 undefined-variable: `input` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
+    3:83 bad-request: the body contains neither `{{ prompt }}` nor `{{ messages }}`, so the model would not get the prompt | put one of them where the API expects the prompt
+    3:125 bad-request: a GET request has no body | use POST, or set `body: null` and put the prompt into `path`
     3:131 bad-json-path: `nope` is not a JSON path (RFC 9535): at position 0, parser error
     3:145 bad-json-path: `$[` is not a JSON path (RFC 9535): at position 1, parser error
     3:67 missing-key: `request` lacks the key `body`
@@ -327,14 +327,14 @@ fn providers_are_checked_whether_or_not_they_are_used() {
         .map(|providers| said("{type: echo}", &format!("  providers: {providers}\n")))
         .join("\n");
     insta::assert_snapshot!(all, @r#"
-    4:18 bad-request: nothing says where the provider `a` is | add `base_url: "http://..."`, or `api: openai` or `api: anthropic` for the places that these have
-    4:29 bad-request: `ftp://x` is not an HTTP address | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
-    4:29 bad-request: `base_url` ends where the API's own path begins, before `/messages` | leave the path out: it is put behind the address
-    4:22 bad-format: a provider's name is made of letters, digits, `-`, `_` and `.`
+    4:18 bad-request: the provider `a` has no `base_url` | add `base_url: "http://..."`, or `api: openai` or `api: anthropic` to use that API's address
+    4:29 bad-request: `ftp://x` is not an HTTP address | an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+    4:29 bad-request: `base_url` must not include the API's path `/messages` | remove the path: it is added to the address
+    4:22 bad-format: a provider's name may contain only letters, digits, `-`, `_` and `.`
     4:51 bad-request: `x y` is not a header name: letters, digits and `-` make one
-    4:32 bad-request: `request` describes a custom API; `openai` has a fixed one | leave out `api`, or `request`
+    4:32 bad-request: `request` is for custom APIs, but the API of `openai` is fixed | remove `api` or `request`
     4:81 bad-json-path: `$[` is not a JSON path (RFC 9535): at position 1, parser error
-    4:41 unknown-key: the key `max_concurency` is not known here | did you mean `max_concurrency`?
+    4:41 unknown-key: unknown key `max_concurency` | did you mean `max_concurrency`?
     "#);
 }
 
@@ -407,7 +407,7 @@ fn templates_fill_what_people_vary_and_leave_alone_what_is_sent_as_it_is() {
     );
     insta::assert_snapshot!(target.sampling.json_schema.unwrap(), @r#"{"type":"object","description":"{{ who }}"}"#);
     assert_eq!(target.sampling.options["user"], "terse".into());
-    insta::assert_snapshot!(said("{type: model, model: gpt-x, system: '{{ nobody }}'}", ""), @"3:51 undefined-variable: nothing defines `nobody` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces");
+    insta::assert_snapshot!(said("{type: model, model: gpt-x, system: '{{ nobody }}'}", ""), @"3:51 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces");
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn a_key_is_needed_for_a_run_alone_and_only_where_it_would_be_sent() {
     let try_with =
         |text: &str, purpose, overrides| tell(&load_with(text, purpose, overrides, none()));
     let plain = suite("{type: model, model: gpt-x}", "");
-    insta::assert_snapshot!(try_with(&plain, PlanPurpose::Run, LoadOverrides::default()), @"3:32 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(try_with(&plain, PlanPurpose::Run, LoadOverrides::default()), @"3:32 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     assert_eq!(
         try_with(&plain, PlanPurpose::Validate, LoadOverrides::default()),
         ""
@@ -495,7 +495,7 @@ fn a_key_is_needed_for_a_run_alone_and_only_where_it_would_be_sent() {
         try_with(&local, PlanPurpose::Run, LoadOverrides::default()),
         ""
     );
-    insta::assert_snapshot!(said("{type: model, model: gpt-x, api_key_env: EMPTY}", ""), @"3:52 no-api-key: openai:gpt-x needs a key, and the environment variable `EMPTY` is not set | set `EMPTY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(said("{type: model, model: gpt-x, api_key_env: EMPTY}", ""), @"3:52 no-api-key: openai:gpt-x needs a key, and the environment variable `EMPTY` is not set | set `EMPTY`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     // A target that nothing asks needs none, nor does an eval that is not selected.
     let other = "eval_suite:\n  name: s\n  targets:\n    default: {type: echo}\n    far: {type: model, model: gpt-x}\n  evals:\n    \
                  - {id: e, input: x, expected: y}\n    - {id: r, baseline: {output: x}, current: {input: x, execution: {type: model}}}\n";
@@ -510,7 +510,7 @@ fn a_key_is_needed_for_a_run_alone_and_only_where_it_would_be_sent() {
         }
     };
     assert_eq!(try_with(other, PlanPurpose::Run, only("e")), "");
-    insta::assert_snapshot!(try_with(other, PlanPurpose::Run, only("r")), @"5:31 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(try_with(other, PlanPurpose::Run, only("r")), @"5:31 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache");
 }
 
 #[test]
@@ -688,8 +688,8 @@ fn roles_are_checked_against_what_the_model_knows() {
         with("{type: model, model: claude-x}", "developer"),
     ];
     insta::assert_snapshot!(wrong.join("\n"), @"
-    5:83 unknown-value: `bot` is no role that the model knows | it is one of system, developer, user, assistant, tool
-    5:83 unknown-value: `developer` is no role that the model knows | it is one of system, user, assistant
+    5:83 unknown-value: unknown role `bot` | valid roles: system, developer, user, assistant, tool
+    5:83 unknown-value: unknown role `developer` | valid roles: system, user, assistant
     ");
 }
 
@@ -708,8 +708,8 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
         )),
     ];
     insta::assert_snapshot!(told.join("\n"), @r#"
-    3:75 bad-request: there is a system prompt, and the request has no place for it | put `{{ system }}` or `{{ messages }}` into its body
-    5:49 bad-request: the input is a conversation, and the request has a place for one `prompt` | put `{{ messages }}` into its body
+    3:75 bad-request: there is a system prompt, but the request has no place for it | put `{{ system }}` or `{{ messages }}` into its body
+    5:49 bad-request: the input is a conversation, but the request has only one `prompt` | put `{{ messages }}` into its body
     "#);
     assert_eq!(
         said(
@@ -740,7 +740,7 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
         ))
     };
     assert_eq!(with_system("['{{ prompt }}', '{{ system }}']"), "");
-    insta::assert_snapshot!(with_system("'{{ prompt }}'"), @"5:49 bad-request: a message is the system's, and the request has no place for it | put `{{ messages }}` into its body");
+    insta::assert_snapshot!(with_system("'{{ prompt }}'"), @"5:49 bad-request: the input has a system message, but the request has no place for it | put `{{ messages }}` into its body");
     let set = |body: &str| {
         said(
             &format!(
@@ -827,12 +827,12 @@ fn several_samples_at_temperature_0_are_warned_of() {
         said("{type: echo}", &format!("  targets: {{far: {fixed}}}\n{several}")),
         tell(&load_with(&own, PlanPurpose::Run, LoadOverrides::default(), environment())),
     ].join("\n--\n"), @"
-    3:44 suspicious-value: 5 samples at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
+    3:44 suspicious-value: 5 samples at `temperature: 0` are no better than one: the model repeats its answer | remove `temperature`, or set `samples: 1`
     --
-    3:44 suspicious-value: 3 samples at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
+    3:44 suspicious-value: 3 samples at `temperature: 0` are no better than one: the model repeats its answer | remove `temperature`, or set `samples: 1`
     --
 
     --
-    suspicious-value: 2 samples of `r` at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
+    suspicious-value: 2 samples of `r` at `temperature: 0` are no better than one: the model repeats its answer | remove `temperature`, or set `samples: 1`
     ");
 }

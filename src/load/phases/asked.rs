@@ -27,7 +27,7 @@ pub(super) fn eval_step(
         let problems = &mut desk.session.problems;
         required_pass_rate(value, Some(at), &set, &mut demands, problems);
         if value <= 0.0 {
-            let message = format!("`required_pass_rate: {value}` is met by every run");
+            let message = format!("every run meets `required_pass_rate: {value}`");
             problems.push(Problem::warning(Code::SuspiciousValue, at, message));
         }
     }
@@ -77,7 +77,7 @@ fn metrics(desk: &mut PhaseDesk, names: &[String], node: &Node) -> Vec<(String, 
         };
         let canonical = metric.to_string();
         if let Some((_, first)) = known.iter().find(|(other, _)| *other == canonical) {
-            let message = format!("`{name}` stands here twice");
+            let message = format!("`{name}` is listed twice");
             let problem =
                 Problem::warning(Code::SuspiciousValue, at, message).related(*first, "first here");
             desk.problem(problem);

@@ -245,13 +245,13 @@ impl<'a> PhaseDesk<'a> {
             };
             let message = match found {
                 Some(kind) => format!("this is a file of kind `{}`, not a {word}", kind.name()),
-                None => format!("this is no {word}"),
+                None => format!("this is not a {word}"),
             };
             let hint = match wanted {
                 _ if found == Some(other) && wanted == SchemaKind::Phase => {
-                    "give it with `--trigger`"
+                    "pass it with `--trigger`"
                 }
-                _ if found == Some(other) => "give it with `--plan`",
+                _ if found == Some(other) => "pass it with `--plan`",
                 SchemaKind::Phase => "a plan begins with `phase:` or `phases:`",
                 _ => "a trigger begins with `eval_trigger:`",
             };

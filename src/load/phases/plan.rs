@@ -13,12 +13,8 @@ use crate::spec::{PhaseFile, PhaseSpec};
 pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<PlacedPhase> {
     if file.phase.is_some() && node.get("phases").is_some() {
         let at = node.key_span("/phases");
-        let problem = Problem::error(
-            Code::BothSpellings,
-            at,
-            "`phase` and `phases` stand side by side",
-        )
-        .related(node.key_span("/phase"), "the other one");
+        let problem = Problem::error(Code::BothSpellings, at, "use `phase` or `phases`, not both")
+            .related(node.key_span("/phase"), "the other one");
         desk.problem(problem.hint("put all of them under `phases:`"));
     } else if file.phase.is_none() && file.phases.is_empty() {
         desk.problem(Problem::error(
@@ -163,9 +159,8 @@ pub(super) fn choose(
             }
         },
         None if phases.len() > 1 => {
-            let message =
-                "the plan holds several phases, and `--phase-id` does not say which is meant";
-            let hint = format!("give one of {} with `--phase-id`", listed());
+            let message = "the plan has several phases, but `--phase-id` is not set";
+            let hint = format!("select one with `--phase-id`: {}", listed());
             desk.problem(Problem::error(Code::UnknownPhase, at, message).hint(hint));
             None
         }

@@ -34,7 +34,7 @@ fn judged(
     if text.trim().is_empty() || text.contains('\0') {
         return Err((
             Code::BadPath,
-            "the path is empty or holds a NUL".to_owned(),
+            "the path is empty or contains a NUL character".to_owned(),
             None,
         ));
     }
@@ -42,11 +42,11 @@ fn judged(
         .into_iter()
         .find(|word| *word != PLACEHOLDER)
     {
-        let message = format!("`{unknown}` stands for nothing in a report path");
+        let message = format!("unknown placeholder `{unknown}` in a report path");
         return Err((
             Code::BadTemplate,
             message,
-            Some(format!("the id of the phase is `{PLACEHOLDER}`")),
+            Some(format!("write `{PLACEHOLDER}` for the id of the phase")),
         ));
     }
     if text.ends_with('/') {
@@ -58,10 +58,10 @@ fn judged(
     }
     let path = lexical(&dir.join(text.replace(PLACEHOLDER, &escape_path_component(id))));
     let escapes = || {
-        let hint = "reports stay inside the project: the nearest folder above with a `.git`, else the folder of this file";
+        let hint = "reports must stay inside the project: the nearest parent folder with a `.git`, otherwise the folder of this file";
         (
             Code::EscapingRef,
-            format!("`{text}` leads out of the project"),
+            format!("`{text}` is outside the project"),
             Some(hint.to_owned()),
         )
     };
@@ -90,7 +90,7 @@ fn judged(
     if path == file || path.with_extension("json") == file {
         return Err((
             Code::BadPath,
-            "the report would take the place of this file".to_owned(),
+            "the report would overwrite this file".to_owned(),
             None,
         ));
     }
@@ -153,43 +153,46 @@ mod tests {
             ("../r.md", "r.md"),
             (
                 "../../r.md",
-                "escaping-ref: `../../r.md` leads out of the project",
+                "escaping-ref: `../../r.md` is outside the project",
             ),
             (
                 "/tmp/r.md",
-                "escaping-ref: `/tmp/r.md` leads out of the project",
+                "escaping-ref: `/tmp/r.md` is outside the project",
             ),
             (
                 "../out/r.md",
-                "escaping-ref: `../out/r.md` leads out of the project",
+                "escaping-ref: `../out/r.md` is outside the project",
             ),
             (
                 "../out/new/r.md",
-                "escaping-ref: `../out/new/r.md` leads out of the project",
+                "escaping-ref: `../out/new/r.md` is outside the project",
             ),
             (
                 "../link.md",
-                "escaping-ref: `../link.md` leads out of the project",
+                "escaping-ref: `../link.md` is outside the project",
             ),
             (
                 "{phaseid}.md",
-                "bad-template: `{phaseid}` stands for nothing in a report path",
+                "bad-template: unknown placeholder `{phaseid}` in a report path",
             ),
             (
                 "{{phase_id}}.md",
-                "bad-template: `{{phase_id}}` stands for nothing in a report path",
+                "bad-template: unknown placeholder `{{phase_id}}` in a report path",
             ),
             (
                 "{phase_id",
-                "bad-template: `{phase_id` stands for nothing in a report path",
+                "bad-template: unknown placeholder `{phase_id` in a report path",
             ),
             ("kept", "bad-path: `kept` is a folder, not a file"),
             ("new/", "bad-path: `new/` is a folder, not a file"),
             (
                 "plan.yaml",
-                "bad-path: the report would take the place of this file",
+                "bad-path: the report would overwrite this file",
             ),
-            (" ", "bad-path: the path is empty or holds a NUL"),
+            (
+                " ",
+                "bad-path: the path is empty or contains a NUL character",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(said(text, &root), expected, "{text}");

@@ -105,7 +105,8 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
     if kind == StepType::Eval {
         for key in ["command", "dir", "timeout_seconds"] {
             if node.get(key).is_some() {
-                let hint = "an eval step runs its suite; a command is a step of its own, before it";
+                let hint =
+                    "an eval step runs its suite; put a command into a separate step before it";
                 refuse(
                     &format!("/{key}"),
                     format!("a step of type `eval` has no `{key}`"),
@@ -121,9 +122,9 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
                 at,
                 "a step of type `eval` needs `config.suite`",
             );
-            desk.problem(
-                problem.hint("`config: {suite: ./evals/eval-suite.yaml}`, relative to this file"),
-            );
+            desk.problem(problem.hint(
+                "add `config: {suite: ./evals/eval-suite.yaml}`; the path is relative to this file",
+            ));
         } else if has("junit") {
             refuse(
                 "/config/junit",
@@ -135,24 +136,24 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
     }
     for key in OF_EVALS.into_iter().filter(|key| has(key)) {
         let message =
-            format!("`{key}` belongs to a step of type `eval`, and this one is of type `{word}`");
+            format!("`{key}` is for steps of type `eval`, but this step has the type `{word}`");
         refuse(&format!("/config/{key}"), message, "");
     }
     let has_junit = has("junit");
     if has_junit && kind != StepType::Test {
         let message =
-            format!("`junit` belongs to a step of type `test`, and this one is of type `{word}`");
+            format!("`junit` is for steps of type `test`, but this step has the type `{word}`");
         refuse("/config/junit", message, "");
     }
     let has_command = spec.command.is_some();
     if !has_command && spec.timeout_seconds.is_some() {
-        let message = "`timeout_seconds` without a `command` has nothing to end".to_owned();
+        let message = "`timeout_seconds` has no effect without a `command`".to_owned();
         refuse("/timeout_seconds", message, "");
     }
     if !has_command && !has_junit && spec.dir.is_some() {
         refuse(
             "/dir",
-            "`dir` without a `command` has no use".to_owned(),
+            "`dir` has no effect without a `command`".to_owned(),
             "",
         );
     }
@@ -186,9 +187,11 @@ fn folder(desk: &mut PhaseDesk, dir: Option<&str>, node: &Node) -> PathBuf {
             let problem = Problem::warning(
                 Code::BadPath,
                 at,
-                format!("there is no folder `{text}` yet"),
+                format!("the folder `{text}` does not exist yet"),
             );
-            desk.problem(problem.hint("it is relative to this file; an earlier step may make it"));
+            desk.problem(
+                problem.hint("it is relative to this file; an earlier step may create it"),
+            );
         }
     }
     folder

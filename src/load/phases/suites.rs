@@ -123,7 +123,7 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
         let fewer = |k: u32| PlannedSamples::of(&plan.evals, |_, case| case.samples).fewer_than(k);
         if let Some((k, short)) = metric.k().and_then(|k| Some((k, fewer(k)?))) {
             let message =
-                format!("`{name}` has no value: it needs {k} samples of every case, but {short}");
+                format!("`{name}` has no value: it needs {k} samples per case, but {short}");
             problems.push(Problem::warning(Code::KAboveSamples, *at, message));
         }
     }
@@ -136,7 +136,7 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
 fn notified(plan: &Plan, at: Span, problems: &mut Problems) {
     if plan.reporting.channels.is_empty() {
         let message = format!(
-            "`notification` has no receiver: the suite `{}` has no channel",
+            "`notification` has no effect: the suite `{}` has no notification channel",
             plan.suite.name
         );
         let hint = "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
@@ -180,7 +180,7 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
             at = place.of("target").unwrap_or(at)
         }
         Code::KAboveSamples => at = place.of("samples").unwrap_or(at),
-        Code::EmptyCases if problem.message.starts_with("no case fits") => {
+        Code::EmptyCases if problem.message.starts_with("no case matches") => {
             at = place.of("filters").unwrap_or(at)
         }
         Code::RecordedOutputs | Code::UnknownTarget => return problem,

@@ -189,7 +189,7 @@ fn the_trigger_of_the_seeds_loads_word_for_word() {
     asked.phase_id = Some("2/a".to_owned());
     asked.junit = vec!["out/*.xml".to_owned()];
     let loaded = load::phase(&asked);
-    assert_snapshot!(told(&loaded.problems, &loaded.sources), @r#"trigger.yaml:16:19 warning: suspicious-value `notification` has no receiver: the suite `auth` has no channel | add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`"#);
+    assert_snapshot!(told(&loaded.problems, &loaded.sources), @r#"trigger.yaml:16:19 warning: suspicious-value `notification` has no effect: the suite `auth` has no notification channel | add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`"#);
     let phase = loaded.phase.expect("a phase");
     assert_eq!(
         phase.report_path,
@@ -260,15 +260,15 @@ phase:
     - type: check
       command: [" "]
 "#), @r"
-    plan.yaml:7:16 phase-setting `suite` belongs to a step of type `eval`, and this one is of type `test`
-    plan.yaml:7:44 phase-setting `required_pass_rate` belongs to a step of type `eval`, and this one is of type `test`
-    plan.yaml:9:7 phase-setting a step of type `eval` has no `command` | an eval step runs its suite; a command is a step of its own, before it
-    plan.yaml:10:7 phase-setting a step of type `eval` has no `timeout_seconds` | an eval step runs its suite; a command is a step of its own, before it
+    plan.yaml:7:16 phase-setting `suite` is for steps of type `eval`, but this step has the type `test`
+    plan.yaml:7:44 phase-setting `required_pass_rate` is for steps of type `eval`, but this step has the type `test`
+    plan.yaml:9:7 phase-setting a step of type `eval` has no `command` | an eval step runs its suite; put a command into a separate step before it
+    plan.yaml:10:7 phase-setting a step of type `eval` has no `timeout_seconds` | an eval step runs its suite; put a command into a separate step before it
     plan.yaml:11:44 phase-setting a step of type `eval` has no `junit`
-    plan.yaml:12:7 missing-key a step of type `eval` needs `config.suite` | `config: {suite: ./evals/eval-suite.yaml}`, relative to this file
-    plan.yaml:16:16 phase-setting `junit` belongs to a step of type `test`, and this one is of type `implement`
-    plan.yaml:15:7 phase-setting `timeout_seconds` without a `command` has nothing to end
-    plan.yaml:14:12 warning: bad-path there is no folder `src` yet | it is relative to this file; an earlier step may make it
+    plan.yaml:12:7 missing-key a step of type `eval` needs `config.suite` | add `config: {suite: ./evals/eval-suite.yaml}`; the path is relative to this file
+    plan.yaml:16:16 phase-setting `junit` is for steps of type `test`, but this step has the type `implement`
+    plan.yaml:15:7 phase-setting `timeout_seconds` has no effect without a `command`
+    plan.yaml:14:12 warning: bad-path the folder `src` does not exist yet | it is relative to this file; an earlier step may create it
     plan.yaml:18:17 bad-command the name of the program is empty
     ");
 }
@@ -284,8 +284,8 @@ phase:
       config: {suite: s, required_pass_rate: 90, metrics: []}
 "#), @r#"
     plan.yaml:7:46 out-of-range `required_pass_rate` must be at most 1.0, found `90`
-    plan.yaml:5:13 unknown-value `evals` is not a value of `type`: it takes `implement`, `test`, `code-review`, `eval`, `check` | did you mean `eval`?
-    plan.yaml:6:7 unknown-key the key `descripton` is not known here | did you mean `description`?
+    plan.yaml:5:13 unknown-value `evals` is not a valid value of `type`: expected one of `implement`, `test`, `code-review`, `eval`, `check` | did you mean `eval`?
+    plan.yaml:6:7 unknown-key unknown key `descripton` | did you mean `description`?
     "#);
 }
 
@@ -309,17 +309,17 @@ phase:
     - type: eval
       config: {suite: "./evals/aut.yaml"}
 "#), @r#"
-    plan.yaml:12:62 out-of-range a threshold on `pass_at_1` is between 0 and 1, not 1.5 | 0.015 for 1.5 %
-    plan.yaml:13:29 both-spellings `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at least 0.8 | both speak of the same rate: keep one of them
-    plan.yaml:11:29 unknown-metric `pas@1` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
-    plan.yaml:11:38 warning: suspicious-value `pass_at_1` stands here twice
-    plan.yaml:17:23 missing-ref there is no file `./evals/aut.yaml` | did you mean `./evals/auth.yaml`?
-    plan.yaml:4:16 bad-template `{phaseid}` stands for nothing in a report path | the id of the phase is `{phase_id}`
-    plan.yaml:9:17 unknown-preset no preset is named `prodction` | did you mean `production`?
+    plan.yaml:12:62 out-of-range a threshold on `pass_at_1` must be between 0 and 1, not 1.5 | write 0.015 for 1.5 %
+    plan.yaml:13:29 both-spellings `required_pass_rate` requires 0.9, but the threshold on `pass_rate` requires at least 0.8 | both limit the same rate: keep one of them
+    plan.yaml:11:29 unknown-metric `pas@1` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    plan.yaml:11:38 warning: suspicious-value `pass_at_1` is listed twice
+    plan.yaml:17:23 missing-ref the file `./evals/aut.yaml` does not exist | did you mean `./evals/auth.yaml`?
+    plan.yaml:4:16 bad-template unknown placeholder `{phaseid}` in a report path | write `{phase_id}` for the id of the phase
+    plan.yaml:9:17 unknown-preset unknown preset `prodction` | did you mean `production`?
     plan.yaml:10:17 unknown-target the suite has no target `live` | the suite's targets are echo
     plan.yaml:12:21 unknown-metric `passrate` is not a metric | did you mean `pass_rate`?
-    plan.yaml:11:51 unknown-metric `helpfulness` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
-    plan.yaml:15:53 empty-cases `tags`: `crtical` fits nothing in this suite | did you mean `critical`?
+    plan.yaml:11:51 unknown-metric `helpfulness` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    plan.yaml:15:53 empty-cases `tags`: `crtical` matches nothing in this suite | did you mean `critical`?
     "#);
 }
 
@@ -337,18 +337,18 @@ phases:
     );
     assert_snapshot!(with("login"), @"plan.yaml:2:1 unknown-phase no phase has the id `login` | did you mean `log-in`?");
     assert_snapshot!(with("seven"), @"plan.yaml:2:1 unknown-phase no phase has the id `seven` | the phases of this plan are `log-in`, `2`");
-    assert_snapshot!(plan(several), @"plan.yaml:2:1 unknown-phase the plan holds several phases, and `--phase-id` does not say which is meant | give one of `log-in`, `2` with `--phase-id`");
+    assert_snapshot!(plan(several), @"plan.yaml:2:1 unknown-phase the plan has several phases, but `--phase-id` is not set | select one with `--phase-id`: `log-in`, `2`");
     assert_snapshot!(plan(r#"
 phase: {name: "A", steps: [{type: check, command: ["true"]}]}
 phases:
   - {id: "a", name: "B", steps: [{type: check, command: ["true"]}]}
   - {id: "", name: "!", steps: [{type: implement}]}
 "#), @r#"
-    plan.yaml:3:1 both-spellings `phase` and `phases` stand side by side | put all of them under `phases:`
+    plan.yaml:3:1 both-spellings use `phase` or `phases`, not both | put all of them under `phases:`
     plan.yaml:4:10 duplicate-id two phases have the id `a` | give one of them another `id:`
     plan.yaml:5:10 wrong-length the id of the phase is empty | write an `id:`, or a name with letters or digits
     plan.yaml:5:25 empty-cases no step of the phase runs anything, so it would pass without a check | give a step a `command:`, or add a step of type `eval`
-    plan.yaml:3:1 unknown-phase the plan holds several phases, and `--phase-id` does not say which is meant | give one of `a`, `` with `--phase-id`
+    plan.yaml:3:1 unknown-phase the plan has several phases, but `--phase-id` is not set | select one with `--phase-id`: `a`, ``
     "#);
     assert_snapshot!(plan("phases: []"), @r#"plan.yaml:1:1 empty-cases the plan has no phase"#);
 }
@@ -356,10 +356,10 @@ phases:
 #[test]
 fn a_file_of_the_other_kind_is_told() {
     let trigger = "eval_trigger: {when: now, suite: ./evals/auth.yaml}";
-    assert_snapshot!(plan(trigger), @"plan.yaml:1:1 unknown-shape this is a file of kind `trigger`, not a phase plan | give it with `--trigger`");
-    assert_snapshot!(trigger_with("phase: {name: p, steps: [{type: implement}]}", |_| ()), @"trigger.yaml:1:1 unknown-shape this is a file of kind `phase`, not a trigger | give it with `--plan`");
+    assert_snapshot!(plan(trigger), @"plan.yaml:1:1 unknown-shape this is a file of kind `trigger`, not a phase plan | pass it with `--trigger`");
+    assert_snapshot!(trigger_with("phase: {name: p, steps: [{type: implement}]}", |_| ()), @"trigger.yaml:1:1 unknown-shape this is a file of kind `phase`, not a trigger | pass it with `--plan`");
     assert_snapshot!(plan(SUITE), @"plan.yaml:2:1 unknown-shape this is a file of kind `suite`, not a phase plan | a plan begins with `phase:` or `phases:`");
-    assert_snapshot!(plan("a: 1"), @"plan.yaml:1:1 unknown-shape this is no phase plan | a plan begins with `phase:` or `phases:`");
+    assert_snapshot!(plan("a: 1"), @"plan.yaml:1:1 unknown-shape this is not a phase plan | a plan begins with `phase:` or `phases:`");
 }
 
 #[test]
@@ -373,16 +373,16 @@ fn a_trigger_does_nothing_at_another_moment_and_a_slip_is_no_moment() {
             "[trigger]".to_owned()
         )
     );
-    assert_snapshot!(at("after_test_pass"), @"trigger.yaml:1:22 suspicious-value `--when after_test_pass` is not this trigger's `after_tests_pass`, but nearly | did you mean `--when after_tests_pass`? A gate that is skipped by a slip gates nothing");
-    assert_snapshot!(at(" "), @"suspicious-value `--when` is empty | the trigger's moment is `after_tests_pass`; without `--when` it runs");
+    assert_snapshot!(at("after_test_pass"), @"trigger.yaml:1:22 suspicious-value `--when after_test_pass` looks like a typing error for this trigger's `after_tests_pass` | did you mean `--when after_tests_pass`?");
+    assert_snapshot!(at(" "), @"suspicious-value `--when` is empty | the trigger's moment is `after_tests_pass`; without `--when`, the trigger always runs");
     let slip = "eval_trigger: {when: after_test_pass, suite: ./evals/auth.yaml}";
-    assert_snapshot!(trigger_with(slip, |_| ()), @"trigger.yaml:1:22 warning: suspicious-value `after_test_pass` is no moment that anybody knows | did you mean `after_tests_pass`?[trigger]");
+    assert_snapshot!(trigger_with(slip, |_| ()), @"trigger.yaml:1:22 warning: suspicious-value unknown moment `after_test_pass` | did you mean `after_tests_pass`?[trigger]");
 }
 
 #[test]
 fn a_trigger_that_writes_its_id_needs_one() {
     let trigger = "eval_trigger: {when: now, suite: ./evals/auth.yaml, on_failure: {report_path: 'r/{phase_id}.md'}}";
-    assert_snapshot!(trigger_with(trigger, |_| ()), @"trigger.yaml:1:79 unknown-phase `{phase_id}` is in the report path, and no id was given | give it with `--phase-id ID`");
+    assert_snapshot!(trigger_with(trigger, |_| ()), @"trigger.yaml:1:79 unknown-phase the report path contains `{phase_id}`, but no phase id is set | pass `--phase-id ID`");
     assert_eq!(
         trigger_with(trigger, |request| request.phase_id = Some("7".to_owned())),
         "[7]"
@@ -450,11 +450,11 @@ phases:
         told(&checked.problems, &checked.sources)
     };
     assert_snapshot!(check("plan.yaml"), @r#"
-    plan.yaml:4:54 missing-ref there is no file `./none.yaml` | paths are relative to the file that names them
-    plan.yaml:3:85 unknown-metric `nobody` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    plan.yaml:4:54 missing-ref the file `./none.yaml` does not exist | paths are relative to the file that contains them
+    plan.yaml:3:85 unknown-metric `nobody` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
     "#);
     assert_snapshot!(check("."), @r#"
-    plan.yaml:4:54 warning: missing-ref there is no file `./none.yaml` | paths are relative to the file that names them
-    plan.yaml:3:85 unknown-metric `nobody` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    plan.yaml:4:54 warning: missing-ref the file `./none.yaml` does not exist | paths are relative to the file that contains them
+    plan.yaml:3:85 unknown-metric `nobody` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
     "#);
 }

@@ -33,7 +33,7 @@ pub(super) fn read(
         // A variable that is not set, most likely: a gate must not be skipped by that.
         let problem = Problem::general(Code::SuspiciousValue, "`--when` is empty");
         desk.problem(problem.hint(format!(
-            "the trigger's moment is `{moment}`; without `--when` it runs"
+            "the trigger's moment is `{moment}`; without `--when`, the trigger always runs"
         )));
         return None;
     }
@@ -44,10 +44,9 @@ pub(super) fn read(
     {
         if is_slip(now, moment) {
             let at = node.locate("/eval_trigger/when");
-            let message = format!("`--when {now}` is not this trigger's `{moment}`, but nearly");
-            let hint = format!(
-                "did you mean `--when {moment}`? A gate that is skipped by a slip gates nothing"
-            );
+            let message =
+                format!("`--when {now}` looks like a typing error for this trigger's `{moment}`");
+            let hint = format!("did you mean `--when {moment}`?");
             desk.problem(Problem::error(Code::SuspiciousValue, at, message).hint(hint));
             return None;
         }
@@ -60,10 +59,8 @@ pub(super) fn read(
         .and_then(|f| f.report_path.as_deref());
     if request.phase_id.is_none() && asks_for_id.is_some_and(|path| path.contains(PLACEHOLDER)) {
         let at = node.locate("/eval_trigger/on_failure/report_path");
-        let message = format!("`{PLACEHOLDER}` is in the report path, and no id was given");
-        desk.problem(
-            Problem::error(Code::UnknownPhase, at, message).hint("give it with `--phase-id ID`"),
-        );
+        let message = format!("the report path contains `{PLACEHOLDER}`, but no phase id is set");
+        desk.problem(Problem::error(Code::UnknownPhase, at, message).hint("pass `--phase-id ID`"));
         return None;
     }
     let id = match &request.phase_id {
@@ -107,7 +104,7 @@ pub(super) fn phase(
     let spec = file.eval_trigger;
     let at = node.get("eval_trigger")?;
     if is_slip(&spec.when, AFTER_TESTS_PASS) {
-        let message = format!("`{}` is no moment that anybody knows", spec.when);
+        let message = format!("unknown moment `{}`", spec.when);
         let problem = Problem::warning(Code::SuspiciousValue, at.locate("/when"), message);
         desk.problem(problem.hint(format!("did you mean `{AFTER_TESTS_PASS}`?")));
     }

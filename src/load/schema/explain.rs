@@ -36,7 +36,7 @@ pub(super) fn explain(
         explainer.add(
             "",
             Code::BadShape,
-            format!("the document does not fit: {first}"),
+            format!("the document is not valid: {first}"),
             None,
         );
     }
@@ -118,7 +118,7 @@ impl SchemaExplainer<'_> {
                 let (code, message) = bound(kind, &name, node).unwrap_or_else(|| {
                     (
                         Code::BadShape,
-                        format!("{name} does not fit: {}", error.masked_with("the value")),
+                        format!("{name} is not valid: {}", error.masked_with("the value")),
                     )
                 });
                 self.add(at, code, message, None);
@@ -162,24 +162,20 @@ impl SchemaExplainer<'_> {
                     .insert((at.to_owned(), canonical(schemas, near).to_owned()));
                 format!("did you mean `{near}`?")
             }
-            None if known.is_empty() => "no keys are known here".to_owned(),
+            None if known.is_empty() => "no keys are allowed here".to_owned(),
             None => {
                 let canonical = schemas
                     .iter()
                     .flat_map(|s| properties(s))
                     .map(|(name, _)| format!("`{name}`"));
-                format!("known here: {}", listed(canonical))
+                format!("valid keys: {}", listed(canonical))
             }
         };
         let span = there
             .and_then(|node| node.key_place(key))
             .unwrap_or_else(|| self.root.key_span(at));
         let shown = quoted(&Value::String(key.to_owned()));
-        let problem = Problem::error(
-            Code::UnknownKey,
-            span,
-            format!("the key {shown} is not known here"),
-        );
+        let problem = Problem::error(Code::UnknownKey, span, format!("unknown key {shown}"));
         self.found.push((problem.hint(hint), None));
     }
 
@@ -260,7 +256,7 @@ impl SchemaExplainer<'_> {
         let message = match options {
             [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
             _ => format!(
-                "{shown} is not a value of {}: it takes {}",
+                "{shown} is not a valid value of {}: expected one of {}",
                 subject(at),
                 listed(options.iter().map(quoted))
             ),
@@ -431,7 +427,7 @@ fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)>
             _ => 0,
         };
         let s = if limit == 1 { "" } else { "s" };
-        let message = format!("{name} {words} {limit} {what}{s}, and has {length}");
+        let message = format!("{name} {words} {limit} {what}{s}, but has {length}");
         (Code::WrongLength, message)
     };
     let (least, most) = ("needs at least", "may have at most");
@@ -454,11 +450,11 @@ fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)>
         Kind::MaxProperties { limit } => size(most, *limit, "key"),
         Kind::UniqueItems => (
             Code::BadShape,
-            format!("{name} holds the same element twice"),
+            format!("{name} contains the same element twice"),
         ),
         Kind::Pattern { pattern } => (
             Code::BadFormat,
-            format!("{name} does not have the form `{pattern}`{}", number()),
+            format!("{name} does not match the pattern `{pattern}`{}", number()),
         ),
         Kind::Format { format } => (
             Code::BadFormat,

@@ -74,7 +74,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "nme: x\ngraders: [{type: regex, pattern: x}]\n",
         "-",
-        &["1:1 unknown-key the key `nme` is not known here | did you mean `name`?"],
+        &["1:1 unknown-key unknown key `nme` | did you mean `name`?"],
     ),
     (
         "name: 5\ngraders: []\n",
@@ -96,7 +96,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "graders: [{type: exat, value: x}]\nname: x\n",
         "-",
         &[
-            "1:18 unknown-value `exat` is not a value of `type`: it takes `exact`, `regex`, `all` | did you mean `exact`?",
+            "1:18 unknown-value `exat` is not a valid value of `type`: expected one of `exact`, `regex`, `all` | did you mean `exact`?",
         ],
     ),
     (
@@ -110,7 +110,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "name: x\ngraders:\n  - type: regex\n    patern: x\n  - type: regex\n    min: x\n  - 5\n",
         "-",
         &[
-            "4:5 unknown-key the key `patern` is not known here | did you mean `pattern`?",
+            "4:5 unknown-key unknown key `patern` | did you mean `pattern`?",
             "5:5 missing-key element 2 of `graders` lacks the key `pattern` | add `pattern`: a text",
             "6:10 wrong-type `min`: expected a number, found the text `x` | -",
             "7:5 wrong-type element 3 of `graders`: expected a map, found the number `5` | -",
@@ -120,14 +120,14 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "name: x\nchecks: []\ngraders: [{type: exact, value: a, expected: b}]\n",
         "-",
         &[
-            "3:1 both-spellings `checks` (line 2) and `graders` (line 3) are two spellings of the same key | keep one of them, best `graders`",
-            "3:35 both-spellings `value` (line 3) and `expected` (line 3) are two spellings of the same key | keep one of them, best `expected`",
+            "3:1 both-spellings `checks` (line 2) and `graders` (line 3) are two spellings of the same key | keep one of them, preferably `graders`",
+            "3:35 both-spellings `value` (line 3) and `expected` (line 3) are two spellings of the same key | keep one of them, preferably `expected`",
         ],
     ),
     (
         "name: x\ngraders: [{type: all, of: [{type: exact, vale: x}]}]\n",
         "-",
-        &["2:42 unknown-key the key `vale` is not known here | did you mean `value`?"],
+        &["2:42 unknown-key unknown key `vale` | did you mean `value`?"],
     ),
     (
         "- 1\n",
@@ -162,13 +162,13 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "combine: al\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
         &[
-            "1:10 unknown-value `al` is not a value of `combine`: it takes `all`, `any` | did you mean `all`?",
+            "1:10 unknown-value `al` is not a valid value of `combine`: expected one of `all`, `any` | did you mean `all`?",
         ],
     ),
     (
         "combine: {at_leest: 2}\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:11 unknown-key the key `at_leest` is not known here | did you mean `at_least`?"],
+        &["1:11 unknown-key unknown key `at_leest` | did you mean `at_least`?"],
     ),
     (
         "combine: {at_least: 0}\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -191,7 +191,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "level: hgh\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
         &[
-            "1:8 unknown-value `hgh` is not a value of `level`: it takes `low`, `high` | did you mean `high`?",
+            "1:8 unknown-value `hgh` is not a valid value of `level`: expected one of `low`, `high` | did you mean `high`?",
         ],
     ),
     (
@@ -209,7 +209,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "-",
         &[
             "1:19 wrong-type `wall`: expected a number, found the text `x` | -",
-            "1:30 bad-format `memory` does not have the form `^[0-9]+MB$`, found `5 MB` | -",
+            "1:30 bad-format `memory` does not match the pattern `^[0-9]+MB$`, found `5 MB` | -",
         ],
     ),
     (
@@ -275,7 +275,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "children: {a: {wal: 1}, b: 5}\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
         &[
-            "1:16 unknown-key the key `wal` is not known here | did you mean `wall`?",
+            "1:16 unknown-key unknown key `wal` | did you mean `wall`?",
             "1:28 wrong-type `b`: expected a map, found the number `5` | -",
         ],
     ),
@@ -283,7 +283,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "zzz: 1\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
         &[
-            "1:1 unknown-key the key `zzz` is not known here | known here: `children`, `combine`, `expected`, `graders`, `ks`, `level`, `limits`, `name`, `retries`, `tags`, `verbose`",
+            "1:1 unknown-key unknown key `zzz` | valid keys: `children`, `combine`, `expected`, `graders`, `ks`, `level`, `limits`, `name`, `retries`, `tags`, `verbose`",
         ],
     ),
     (
@@ -312,7 +312,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "Name: x\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
         &[
-            "1:1 unknown-key the key `Name` is not known here | known here: `children`, `combine`, `expected`, `graders`, `ks`, `level`, `limits`, `name`, `retries`, `tags`, `verbose`",
+            "1:1 unknown-key unknown key `Name` | valid keys: `children`, `combine`, `expected`, `graders`, `ks`, `level`, `limits`, `name`, `retries`, `tags`, `verbose`",
         ],
     ),
     (
@@ -323,7 +323,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "combine: {at_least: 1, weighted: 2}\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:24 unknown-key the key `weighted` is not known here | known here: `at_least`"],
+        &["1:24 unknown-key unknown key `weighted` | valid keys: `at_least`"],
     ),
     (
         "combine: [all]\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -351,7 +351,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "\"a/b~c\": 1\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
         &[
-            "1:1 unknown-key the key `a/b~c` is not known here | known here: `children`, `combine`, `expected`, `graders`, `ks`, `level`, `limits`, `name`, `retries`, `tags`, `verbose`",
+            "1:1 unknown-key unknown key `a/b~c` | valid keys: `children`, `combine`, `expected`, `graders`, `ks`, `level`, `limits`, `name`, `retries`, `tags`, `verbose`",
         ],
     ),
     (

@@ -135,7 +135,9 @@ impl BaselineFolder {
             BaselineFolder::Disk(dir) => read_in(dir, name, most),
             BaselineFolder::Revision(revision) => match revision.files.get(name) {
                 None => Ok(None),
-                Some(CommittedFile::Link) => Err("it is a symbolic link there".to_owned()),
+                Some(CommittedFile::Link) => {
+                    Err("it is a symbolic link in that revision".to_owned())
+                }
                 Some(CommittedFile::File(bytes)) if bytes.len() as u64 > most => {
                     Err(too_large(most))
                 }
@@ -156,7 +158,7 @@ fn read_in(dir: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>, String>
                 .map_err(|error| format!("it is a symbolic link: {}", words(&error)))?;
             let inside = dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
             if !inside {
-                return Err("it is a symbolic link that leads out of the folder".to_owned());
+                return Err("it is a symbolic link to a file outside the folder".to_owned());
             }
             open(&real, libc::O_NONBLOCK)
         }
@@ -172,7 +174,7 @@ fn read_in(dir: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>, String>
         return Err("it is a folder, not a file".to_owned());
     }
     if !meta.is_file() {
-        return Err("it is no ordinary file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     if meta.len() > most {
         return Err(too_large(most));
@@ -194,8 +196,8 @@ fn too_large(most: u64) -> String {
 fn words(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::PermissionDenied => "permission to read it is denied".to_owned(),
-        ErrorKind::NotADirectory => "the folder of baselines is a file".to_owned(),
-        ErrorKind::NotFound => "what it leads to is not there".to_owned(),
+        ErrorKind::NotADirectory => "the baselines folder is a file".to_owned(),
+        ErrorKind::NotFound => "its target does not exist".to_owned(),
         _ => error.to_string(),
     }
 }

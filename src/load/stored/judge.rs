@@ -38,7 +38,7 @@ pub(in crate::load) fn conflict(sources: &SourceFiles, file: FileId) -> Option<P
             .map(|mark| Span::new(file, start, start + mark.len()))
     })?;
     let shown = sources.display(file);
-    Some(Problem::error(Code::MergeConflict, first, "a merge that is not finished left its marks here").hint(format!(
+    Some(Problem::error(Code::MergeConflict, first, "this file contains the conflict markers of an unfinished merge").hint(format!(
         "edit the file, or take one side: `git checkout --ours -- {shown}` or `git checkout --theirs -- {shown}`, then `git add`"
     )))
 }
@@ -52,14 +52,14 @@ pub(in crate::load) fn unknown_version(node: &Node, word: &str, newest: u32) -> 
     };
     match number.as_u64()? {
         0 => {
-            let message = format!("there is no version 0 of the format of {word}baselines");
+            let message = format!("the format of {word}baselines has no version 0");
             Some(Problem::error(Code::BadBaseline, at.span, message))
         }
         version if version <= u64::from(newest) => None,
         version => {
             let message = format!(
-                "this {word}baseline was written by a newer eval-harness: its format has version {version}, and this \
-                 program knows versions up to {newest}"
+                "this {word}baseline was written by a newer eval-harness: its format version is {version}, but this \
+                 program supports versions up to {newest}"
             );
             Some(Problem::error(Code::NewerBaseline, at.span, message).hint("update eval-harness"))
         }
@@ -94,7 +94,7 @@ pub(super) fn header(
         Some(id) if id != spec.eval_id => {
             let message = format!("this is the baseline of `{}`, not of `{id}`", spec.eval_id);
             let hint = if id.to_lowercase() == spec.eval_id.to_lowercase() {
-                "ids that differ only in case share a file where the file system ignores case: rename one"
+                "ids that differ only in case share a file on file systems that ignore case: rename one of them"
                     .to_owned()
             } else {
                 format!("its file would be `{right}`")
@@ -103,7 +103,7 @@ pub(super) fn header(
         }
         None if of.name != right && of.name.ends_with(".yaml") => {
             let message = format!(
-                "this file is not read: the baseline of `{}` lies in `{right}`",
+                "this file is not read: the baseline of `{}` must be named `{right}`",
                 spec.eval_id
             );
             problems.push(
@@ -114,16 +114,16 @@ pub(super) fn header(
         _ => {}
     }
     if standing == BaselineStage::Accepted && spec.replaces.is_some() {
-        let message = "`replaces` belongs to pending files; here it says nothing";
+        let message = "`replaces` is for pending baselines; here it has no effect";
         let problem = Problem::warning(Code::SuspiciousValue, node.key_span("/replaces"), message);
-        problems.push(problem.hint("`eval-harness baseline accept` leaves it out"));
+        problems.push(problem.hint("`eval-harness baseline accept` removes it"));
     }
     if let Some(time) = spec
         .captured_at
         .as_deref()
         .filter(|time| time.parse::<jiff::Timestamp>().is_err())
     {
-        let message = format!("`{time}` is no time such as 2026-01-31T12:00:00Z");
+        let message = format!("`{time}` is not a time such as 2026-01-31T12:00:00Z");
         problems.push(Problem::error(
             Code::BadFormat,
             node.locate("/captured_at"),
@@ -135,13 +135,13 @@ pub(super) fn header(
 /// The name of an output file: one of this folder, and one that git has when the baseline counts.
 pub(super) fn output_name(name: &str, standing: BaselineStage, at: Span) -> Result<(), Problem> {
     if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
-        let message = format!("`{name}` is no name of a file in the same folder");
+        let message = format!("`{name}` is not the name of a file in the same folder");
         return Err(Problem::error(Code::BadPath, at, message));
     }
     if standing == BaselineStage::Accepted && name.ends_with(".pending.output.json") {
         let message = format!("`{name}` belongs to a pending baseline, which git ignores");
         return Err(Problem::error(Code::OutputFile, at, message)
-            .hint("`eval-harness baseline accept` moves it to where it counts"));
+            .hint("run `eval-harness baseline accept` to accept it"));
     }
     Ok(())
 }

@@ -114,49 +114,49 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
     ## nothing at all
     - empty-file: `e.yaml` is empty | restore it: `git checkout HEAD -- e.yaml`
     ## a comment
-    e.yaml:1:1 empty-file: the file holds nothing but comments
+    e.yaml:1:1 empty-file: the file contains nothing but comments
     ## not YAML
     e.yaml:2:10 syntax: this `[` is not closed | add the `]`
     ## a list
     e.yaml:1:1 wrong-type: the document: expected a map, found a list
     ## a newer format
-    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format has version 2, and this program knows versions up to 1 | update eval-harness
+    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format version is 2, but this program supports versions up to 1 | update eval-harness
     ## a huge version
-    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format has version 99999999999, and this program knows versions up to 1 | update eval-harness
+    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format version is 99999999999, but this program supports versions up to 1 | update eval-harness
     ## version zero
-    e.yaml:1:17 bad-baseline: there is no version 0 of the format of baselines | write `format_version: 1`
+    e.yaml:1:17 bad-baseline: the format of baselines has no version 0 | write `format_version: 1`
     ## a version in words
     e.yaml:1:17 wrong-type: `format_version`: expected a whole number, found the text `one`
     ## no version
     e.yaml:1:1 missing-key: the document lacks the key `format_version` | add `format_version`: a whole number
     ## an unknown key
-    e.yaml:4:1 unknown-key: the key `capturedat` is not known here | did you mean `captured_at`?
+    e.yaml:4:1 unknown-key: unknown key `capturedat` | did you mean `captured_at`?
     ## no output
-    e.yaml:1:1 missing-key: the baseline has no output to compare with | write `output: ...`, or capture it anew with `eval-harness baseline capture`
+    e.yaml:1:1 missing-key: the baseline has no output to compare with | write `output: ...`, or capture it again with `eval-harness baseline capture`
     ## two outputs
-    e.yaml:4:1 both-spellings: `output` and `output_file` stand side by side | keep the one that is meant
+    e.yaml:4:1 both-spellings: use `output` or `output_file`, not both | keep one of them
     ## another eval
     e.yaml:2:10 other-baseline: this is the baseline of `other`, not of `e` | its file would be `other.yaml`
     ## another case
-    e.yaml:2:10 other-baseline: this is the baseline of `E`, not of `e` | ids that differ only in case share a file where the file system ignores case: rename one
+    e.yaml:2:10 other-baseline: this is the baseline of `E`, not of `e` | ids that differ only in case share a file on file systems that ignore case: rename one of them
     ## no time
-    e.yaml:4:14 bad-format: `yesterday` is no time such as 2026-01-31T12:00:00Z
+    e.yaml:4:14 bad-format: `yesterday` is not a time such as 2026-01-31T12:00:00Z
     ## replaces
-    e.yaml:4:1 suspicious-value (warning): `replaces` belongs to pending files; here it says nothing | `eval-harness baseline accept` leaves it out
+    e.yaml:4:1 suspicious-value (warning): `replaces` is for pending baselines; here it has no effect | `eval-harness baseline accept` removes it
     ## an unknown matcher
     e.yaml:3:14 bad-matcher: unknown matcher any_uid; did you mean any_uuid?
     ## a part of a matcher
-    e.yaml:3:13 bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
+    e.yaml:3:13 bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for exactly this text
     ## a merge
-    e.yaml:4:1 merge-conflict: a merge that is not finished left its marks here | edit the file, or take one side: `git checkout --ours -- e.yaml` or `git checkout --theirs -- e.yaml`, then `git add`
+    e.yaml:4:1 merge-conflict: this file contains the conflict markers of an unfinished merge | edit the file, or take one side: `git checkout --ours -- e.yaml` or `git checkout --theirs -- e.yaml`, then `git add`
     ## a merge's end
-    e.yaml:4:1 merge-conflict: a merge that is not finished left its marks here | edit the file, or take one side: `git checkout --ours -- e.yaml` or `git checkout --theirs -- e.yaml`, then `git add`
+    e.yaml:4:1 merge-conflict: this file contains the conflict markers of an unfinished merge | edit the file, or take one side: `git checkout --ours -- e.yaml` or `git checkout --theirs -- e.yaml`, then `git add`
     ## a pointer of LFS
-    e.yaml:1:1 bad-baseline: this is a pointer of Git LFS, not the baseline | `git lfs pull` fetches the file; better keep baselines out of LFS
+    e.yaml:1:1 bad-baseline: this is a Git LFS pointer, not the baseline | run `git lfs pull` to fetch the file; better, keep baselines out of LFS
     ## an output elsewhere
-    e.yaml:3:21 bad-path: `../x.json` is no name of a file in the same folder
+    e.yaml:3:21 bad-path: `../x.json` is not the name of a file in the same folder
     ## a pending output
-    e.yaml:3:21 output-file: `e.pending.output.json` belongs to a pending baseline, which git ignores | `eval-harness baseline accept` moves it to where it counts
+    e.yaml:3:21 output-file: `e.pending.output.json` belongs to a pending baseline, which git ignores | run `eval-harness baseline accept` to accept it
     "#);
 }
 
@@ -208,15 +208,15 @@ fn an_output_in_a_file_beside_is_checked() {
         .collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
     ## missing
-    e.yaml:4:9 output-file: the output of this baseline is missing: there is no `e.output.json` | an accept that was cut off is finished by accepting again; else restore it: `git checkout HEAD -- e.output.json`
+    e.yaml:4:9 output-file: the output of this baseline is missing: `e.output.json` does not exist | if an accept was interrupted, accept again; otherwise restore the file: `git checkout HEAD -- e.output.json`
     ## another
-    e.yaml:5:16 output-file: `e.output.json` holds another output than this baseline says | an accept that was cut off is finished by accepting again; else restore it: `git checkout HEAD -- e.output.json`
+    e.yaml:5:16 output-file: `e.output.json` does not match the fingerprint in this baseline | if an accept was interrupted, accept again; otherwise restore the file: `git checkout HEAD -- e.output.json`
     ## cut off
-    e.yaml:4:9 output-file: the output of this baseline is not JSON: `e.output.json`: EOF while parsing a list at line 1 column 10 | an accept that was cut off is finished by accepting again; else restore it: `git checkout HEAD -- e.output.json`
+    e.yaml:4:9 output-file: the output of this baseline is not JSON: `e.output.json`: EOF while parsing a list at line 1 column 10 | if an accept was interrupted, accept again; otherwise restore the file: `git checkout HEAD -- e.output.json`
     ## empty
-    e.yaml:4:9 output-file: the output of this baseline is not JSON: `e.output.json`: EOF while parsing a value at line 1 column 0 | an accept that was cut off is finished by accepting again; else restore it: `git checkout HEAD -- e.output.json`
+    e.yaml:4:9 output-file: the output of this baseline is not JSON: `e.output.json`: EOF while parsing a value at line 1 column 0 | if an accept was interrupted, accept again; otherwise restore the file: `git checkout HEAD -- e.output.json`
     ## a merge
-    e.output.json:2:1 merge-conflict: a merge that is not finished left its marks here | edit the file, or take one side: `git checkout --ours -- e.output.json` or `git checkout --theirs -- e.output.json`, then `git add`
+    e.output.json:2:1 merge-conflict: this file contains the conflict markers of an unfinished merge | edit the file, or take one side: `git checkout --ours -- e.output.json` or `git checkout --theirs -- e.output.json`, then `git add`
     ## a matcher that is none
     e.output.json:1:2 bad-matcher: unknown matcher any_uid; did you mean any_uuid?
     "#);
@@ -260,11 +260,11 @@ fn what_is_no_ordinary_file_is_told() {
     ## a folder
     - unreadable: cannot read the baseline `e.yaml`: it is a folder, not a file
     ## a link out of the folder
-    - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link that leads out of the folder
+    - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link to a file outside the folder
     ## a link to nothing
-    - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link: what it leads to is not there
+    - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link: its target does not exist
     ## a pipe
-    - unreadable: cannot read the baseline `e.yaml`: it is no ordinary file
+    - unreadable: cannot read the baseline `e.yaml`: it is not a regular file
     "#);
 
     std::fs::write(dir.path().join("real.yaml"), WHOLE).expect("a file");

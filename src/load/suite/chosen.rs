@@ -49,7 +49,7 @@ impl SuiteLoader<'_> {
                     Problem::error(
                         Code::BothSpellings,
                         node.key_span("/target"),
-                        "`target` and `targets.default` stand side by side",
+                        "use `target` or `targets.default`, not both",
                     )
                     .related(other.span, "the other one"),
                 );

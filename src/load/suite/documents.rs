@@ -132,11 +132,11 @@ pub(in crate::load) fn shelf(
         match shelf.graders.get(&name) {
             None => {
                 let known = shelf.graders.keys().map(String::as_str);
-                let message = format!("no grader is named `{name}`");
+                let message = format!("unknown grader `{name}`");
                 problems.push(Problem::error(Code::UnknownGrader, at, message).near(&name, known));
             }
             Some(named) if named.spec.grader_type() != kind => {
-                let message = format!("`{name}` is no grader of type `{word}`");
+                let message = format!("`{name}` is not a grader of type `{word}`");
                 problems.push(Problem::error(Code::GraderConflict, at, message));
             }
             Some(_) => drop(shelf.defaults.insert(kind, name)),

@@ -186,10 +186,10 @@ impl SuiteLoader<'_> {
             let id = &eval.info.id;
             match taken.get(id) {
                 Some((first, first_by)) if *first == at => {
-                    let message = format!("the eval `{id}` is brought in twice");
+                    let message = format!("the eval `{id}` is referenced twice");
                     self.session.problems.push(
                         Problem::error(Code::DuplicateId, by, message)
-                            .hint("take it out of one of the references")
+                            .hint("remove it from one of the references")
                             .related(*first_by, "the first reference"),
                     );
                 }

@@ -51,7 +51,7 @@ impl SuiteLoader<'_> {
         };
         let (at, why) = (
             parts.node.locate("/config/k"),
-            format!("samples of every case, but {short}"),
+            format!("samples per case, but {short}"),
         );
         let hint = format!("raise `samples` to {k}, or lower `k`");
         let problem = match parts.scope.samples.or(parts.spec.config.samples) {
@@ -179,7 +179,7 @@ impl SuiteLoader<'_> {
             _ => 0,
         };
         if config.retry_count.is_some() && config.retry_failed != Some(true) {
-            let message = "`retry_count` counts only with `retry_failed: true`";
+            let message = "`retry_count` has no effect without `retry_failed: true`";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
         prices::check_budget(&asked, &may_be_asked, problems);
@@ -257,9 +257,7 @@ impl SuiteLoader<'_> {
     }
 }
 
-/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of
-/// their own unless the samples serve other cases. A case that sets no samples has the largest k.
-/// Where a suite writes the temperature of the target of that name.
+/// Where a suite sets the temperature of the target of that name.
 fn temperature_at(node: &Node, name: &str) -> Option<Span> {
     let named = node.get("targets").and_then(|targets| targets.get(name));
     named
@@ -267,6 +265,9 @@ fn temperature_at(node: &Node, name: &str) -> Option<Span> {
         .key_place("temperature")
 }
 
+/// Warns of several samples at temperature 0, where a model repeats its answer: of the suite's target,
+/// and of evals with a model of their own unless other cases need the samples. A case that sets no
+/// samples has the largest k.
 fn warn_of_equal_samples(
     evals: &[Arc<Eval>],
     (target, temperature_at): (Option<&Target>, Option<Span>),
@@ -294,11 +295,11 @@ fn warn_of_equal_samples(
     {
         let of = eval.map(|id| format!(" of `{id}`")).unwrap_or_default();
         let message = format!(
-            "{samples} samples{of} at `temperature: 0` are as good as one: the model says the same again"
+            "{samples} samples{of} at `temperature: 0` are no better than one: the model repeats its answer"
         );
         let at = temperature_at.filter(|_| eval.is_none());
         let problem = Problem::warning(Code::SuspiciousValue, at, message);
-        problems.push(problem.hint("leave `temperature` out, or set `samples: 1`"));
+        problems.push(problem.hint("remove `temperature`, or set `samples: 1`"));
     }
 }
 

@@ -97,7 +97,7 @@ impl SuiteLoader<'_> {
         if detect(&document) != Some(SchemaKind::Prices) {
             let message = format!("`{path}` has no `prices:`, so no price is taken from it");
             let problem = Problem::warning(Code::UnknownShape, document.span.at_start(), message)
-                .hint("prices stand under `prices:`, by `provider:model`");
+                .hint("list prices under `prices:`, keyed by `provider:model`");
             return Some(PriceShelf::none_because(problem));
         }
         PriceShelf::of_document(self.session, &mut document)
@@ -168,6 +168,6 @@ pub(super) fn circular(text: &str, at: Span) -> Problem {
     Problem::error(
         Code::CircularRef,
         at,
-        format!("`{text}` leads back to the file that it stands in"),
+        format!("`{text}` refers back to the file that contains it"),
     )
 }

@@ -104,8 +104,12 @@ pub(in crate::load) fn authorities(
             format!("no certificate can be read from `{file}`"),
         )
         .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
-        false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
-            .hint("the path is relative to the file that names it"),
+        false => Problem::error(
+            Code::MissingRef,
+            at,
+            format!("the file `{file}` does not exist"),
+        )
+        .hint("the path is relative to the file that contains it"),
     };
     desk.push_lenient(problem);
     desk.suite.lenient.then_some(None)
@@ -128,7 +132,7 @@ fn usual() -> HttpTarget {
 
 fn no_address(at: Span) -> Problem {
     Problem::error(Code::BadRequest, at, "the HTTP target has no `base_url`").hint(
-        "add `base_url: \"http://...\"`, or give the suite a target of type `http`, which executions without an address use",
+        "add `base_url: \"http://...\"`, or add a target of type `http` to the suite; executions without an address use it",
     )
 }
 
@@ -142,7 +146,7 @@ pub(in crate::load) fn check_base(desk: &mut SuiteDesk, url: &str, at: Span) -> 
     };
     desk.refuse(
         Problem::error(Code::BadRequest, at, error.to_string())
-            .hint("it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`"))
+            .hint("an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`"))
 }
 
 pub(in crate::load) fn check_headers(
@@ -169,7 +173,7 @@ pub(in crate::load) fn check_headers(
             net::HeaderFault::Value(_) => {
                 problem.hint("does a variable or a file end with a line break?")
             }
-            net::HeaderFault::Own(_) => problem.hint("leave it out"),
+            net::HeaderFault::Own(_) => problem.hint("remove it"),
             net::HeaderFault::Name(_) => problem,
         });
         whole = None;
@@ -198,13 +202,11 @@ fn call(
             ("body", spec.body.is_some()),
         ] {
             if given {
-                let message = format!(
-                    "`{key}` says how an input becomes a request, and `endpoint` is missing"
-                );
+                let message = format!("`{key}` requires an `endpoint`, which is missing");
                 let problem =
                     Problem::error(Code::BadRequest, node.key_span(&format!("/{key}")), message);
                 return desk.refuse(
-                    problem.hint("an `api_call` input brings its own method, endpoint and body"),
+                    problem.hint("an `api_call` input has its own method, endpoint and body"),
                 );
             }
         }
@@ -225,13 +227,13 @@ fn call(
             } else {
                 node.locate("/body")
             };
-            let message = format!("`{unknown}` can't be filled when the request is made");
+            let message = format!("`{unknown}` can't be filled in when the request is made");
             let names = OF_CALLS
                 .map(|name| format!("`{{{{ {name} }}}}`"))
                 .join(", ");
             return desk.refuse(
                 Problem::error(Code::BadTemplate, at, message)
-                    .hint(format!("only {names} are, as they are, without filters")),
+                    .hint(format!("use only {names}, without filters")),
             );
         }
     }
@@ -282,7 +284,7 @@ fn check_endpoint(desk: &mut SuiteDesk, base: &str, endpoint: &str, at: Span) ->
     let problem = Problem::error(Code::BadRequest, at, error.to_string());
     desk.refuse(match error {
         net::JoinError::Elsewhere(_) => problem.hint(format!(
-            "write the path alone; it is put below {}",
+            "write only the path; it is appended to {}",
             without_secret_parameters(&without_userinfo(base))
         )),
         _ => problem,
@@ -329,15 +331,15 @@ pub(in crate::load) fn check_input(
             }
         }
         (Some(Target::Http(http)), _) if http.call.is_none() => {
-            let message = "the target is an HTTP service, and this input is no API call";
+            let message = "the target is an HTTP service, but this input is not an API call";
             desk.refuse(Problem::error(Code::BadRequest, node.span, message).hint(
-                "write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the \
-                 target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`",
+                "write `{method: GET, endpoint: /...}` (with `type: api_call` if the input has a `type`), or set the \
+                 target's `endpoint`, and a `body` with `{{ prompt }}` or `{{ input }}`",
             ))
         }
         (Some(Target::Model(model)), input) => models::check_input(desk, model, input, node),
         (Some(Target::Skill(skill)), _) if skill.skill_name.is_none() => {
-            let message = "nothing says which skill is to be run";
+            let message = "no skill is set";
             desk.push_lenient(
                 Problem::error(Code::BadCommand, at, message)
                     .hint("add `skill_name` to the suite's target, or to the eval's `execution`"),

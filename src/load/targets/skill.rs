@@ -37,7 +37,7 @@ pub(super) fn resolve(desk: &mut SuiteDesk, spec: &SkillSpec, node: &Node) -> Op
     };
     if command.is_empty() && !desk.suite.shelf.open {
         desk.push_lenient(
-            Problem::error(Code::BadCommand, node.span, "nothing says how skills are run").hint(
+            Problem::error(Code::BadCommand, node.span, "no command for skills is set").hint(
                 "add to the suite: `skill: {command: [\"agent\", \"-p\", \"/{{ skill_name }} {{ parameters | tojson }}\"]}`",
             ),
         );
@@ -121,12 +121,12 @@ fn fill(
         let known = |name: &str| LATE.contains(&name) || BESIDE.contains(&name);
         let problem = match names.iter().find(|name| !known(name)) {
             _ if place == 0 => Some((
-                "the program can't come from the input".to_owned(),
-                "write it down",
+                "the program can't be taken from the input".to_owned(),
+                "write the name of the program",
             )),
             Some(other) => Some((
-                format!("a part that is filled with the input can't use `{other}`"),
-                "give it a part of its own, or pass it on under `parameters:`",
+                format!("a part that uses the input can't also use `{other}`"),
+                "put it into a separate part, or pass it on under `parameters:`",
             )),
             None => None,
         };

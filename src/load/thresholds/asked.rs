@@ -58,15 +58,15 @@ pub(in crate::load) fn required_pass_rate(
         };
         let of = match on {
             Figure::Value => "",
-            Figure::CiLower => " of the lower end of its interval",
-            Figure::CiUpper => " of the upper end of its interval",
+            Figure::CiLower => " for the lower end of its interval",
+            Figure::CiUpper => " for the upper end of its interval",
         };
         let message = format!(
-            "`required_pass_rate` asks for {rate}, and the threshold on `pass_rate` for {word} {value}{of}"
+            "`required_pass_rate` requires {rate}, but the threshold on `pass_rate` requires {word} {value}{of}"
         );
         let written = set.1.as_ref().and_then(|node| node.key_place("pass_rate"));
         let problem = Problem::error(Code::BothSpellings, at, message)
-            .hint("both speak of the same rate: keep one of them");
+            .hint("both limit the same rate: keep one of them");
         problems.push(problem.related(written, "the threshold"));
         return;
     }
@@ -136,7 +136,7 @@ mod tests {
         insta::assert_snapshot!(said("{pass@1: 85, scroe: 0.5}", None), @"
         pass_at_1 Min 85 bare=true
         scroe Min 0.5 bare=true
-        1:10 out-of-range: a threshold on `pass_at_1` is between 0 and 1, not 85 also=[]
+        1:10 out-of-range: a threshold on `pass_at_1` must be between 0 and 1, not 85 also=[]
         ");
     }
 
@@ -159,17 +159,17 @@ mod tests {
         insta::assert_snapshot!(said("{score: 1,\n pass_rate: {max: 0.8}}", Some(0.9)), @r#"
         pass_rate Max 0.8 bare=false
         score Min 1 bare=true
-        1:1 both-spellings: `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at most 0.8 also=["2"]
+        1:1 both-spellings: `required_pass_rate` requires 0.9, but the threshold on `pass_rate` requires at most 0.8 also=["2"]
         "#);
         insta::assert_snapshot!(said("{score: 1,\n pass_rate: {min: 0.9, bound: lower}}", Some(0.9)), @r#"
         pass_rate Min 0.9 bare=false
         score Min 1 bare=true
-        1:1 both-spellings: `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at least 0.9 of the lower end of its interval also=["2"]
+        1:1 both-spellings: `required_pass_rate` requires 0.9, but the threshold on `pass_rate` requires at least 0.9 for the lower end of its interval also=["2"]
         "#);
         insta::assert_snapshot!(said("{score: 1,\n pass_rate: 0.8}", Some(0.9)), @r#"
         pass_rate Min 0.8 bare=true
         score Min 1 bare=true
-        1:1 both-spellings: `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at least 0.8 also=["2"]
+        1:1 both-spellings: `required_pass_rate` requires 0.9, but the threshold on `pass_rate` requires at least 0.8 also=["2"]
         "#);
     }
 }

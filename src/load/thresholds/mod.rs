@@ -242,7 +242,7 @@ impl ResolvedDemands {
             }
             if demand.threshold.on != Figure::Value && composites.iter().any(|c| c.name == name) {
                 let message = format!(
-                    "`{name}` is computed from others, and has no interval for `bound` to look at"
+                    "`{name}` is computed from other metrics and has no interval, so `bound` is not allowed"
                 );
                 problems.push(demand.problem(Code::UnknownMetric, message));
             }
@@ -289,7 +289,7 @@ fn contradiction(demands: &[ThresholdDemand]) -> Option<Problem> {
         Some(
             later
                 .problem(Code::OutOfRange, message)
-                .hint("both hold, since they are of two directions"),
+                .hint("both thresholds apply: one is a minimum, the other a maximum"),
         )
     })
 }
@@ -300,7 +300,7 @@ fn named_fault(demand: &ThresholdDemand, kind: NumberKind) -> Option<Problem> {
     match kind {
         NumberKind::Number if demand.bare => {
             let message =
-                format!("is `{metric}` better when it is higher, or lower? Nothing says so");
+                format!("it is not known whether `{metric}` is better when it is higher or lower");
             let hint = format!(
                 "write `{{min: {value}}}` or `{{max: {value}}}`; for `--threshold`, `{metric}>={value}` or `{metric}<={value}`"
             );
@@ -322,7 +322,7 @@ pub(super) fn check_requirement(
 ) {
     if let (Some(GateRequirement::AllEvals), Some(most @ 1..)) = (require, max_regressions) {
         let message = format!(
-            "`require: all_evals` and `max_regressions: {most}` contradict each other: one requires what the other forgives"
+            "`require: all_evals` and `max_regressions: {most}` contradict each other: one requires that all evals pass, the other allows failures"
         );
         problems.push(Problem::general(Code::OutOfRange, message).hint("keep one of them"));
     }

@@ -33,10 +33,10 @@ pub(super) fn unknown_preset(
         .copied()
         .chain(PRESETS.iter().map(|(name, ..)| *name))
         .collect();
-    let message = format!("no preset is named `{name}`");
+    let message = format!("unknown preset `{name}`");
     Problem::error(Code::UnknownPreset, at, message)
         .near(name, known.iter().copied())
-        .or_hint(format!("known presets: {}", known.join(", ")))
+        .or_hint(format!("valid presets: {}", known.join(", ")))
 }
 
 pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<DemandSet> {

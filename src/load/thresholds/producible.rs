@@ -87,7 +87,7 @@ pub(in crate::load) fn check_evals(
 ) {
     for demand in demands {
         if let Some(message) = too_few_evals(&demand.threshold, evals, scope) {
-            let hint = "`config: {intervals: similar_cases}` speaks about cases like these, in these evals";
+            let hint = "set `config: {intervals: similar_cases}`: intervals are then for cases like these, in these evals";
             problems.push(demand.problem(Code::TooFewEvals, message).hint(hint));
         }
     }
@@ -118,7 +118,7 @@ pub fn too_few_evals(
     lacks.then(|| {
         let are = if count == 1 { " is" } else { "s are" };
         format!(
-            "`{}` has no interval: {count} eval{are} too few to speak about evals like these; it takes at least {}",
+            "`{}` has no interval: {count} eval{are} too few to speak about evals like these; at least {} are needed",
             threshold.metric,
             IntervalScope::FEWEST_EVALS
         )
@@ -172,7 +172,7 @@ pub(in crate::load) fn check_parts(
 ) {
     for (demand, part) in empty_parts(demands, evals) {
         let message = format!(
-            "`{}` is of nothing: no {}",
+            "`{}` covers nothing: no {}",
             demand.threshold.metric,
             having(part, "of this suite ")
         );
@@ -194,14 +194,14 @@ pub(in crate::load) fn check_part_selected(
 ) {
     for (demand, part) in empty_parts(demands, evals) {
         let message = format!(
-            "`{}` is of nothing: no {}",
+            "`{}` covers nothing: no {}",
             demand.threshold.metric,
             having(part, "that is selected ")
         );
         let problem = demand.problem(Code::EmptyCases, message);
         problems.push(
             problem
-                .hint("the gate can't pass without it")
+                .hint("select one, or remove the threshold; otherwise the gate can't pass")
                 .maybe_warning(again),
         );
     }
@@ -227,10 +227,10 @@ fn empty_parts<'a>(
 
 fn having(part: &PartSelector, which: &str) -> String {
     match part {
-        PartSelector::Type(_) => format!("eval {which}is of type `{}`", part.value()),
-        PartSelector::Category(name) => format!("eval {which}is of category `{name}`"),
+        PartSelector::Type(_) => format!("eval {which}has the type `{}`", part.value()),
+        PartSelector::Category(name) => format!("eval {which}has the category `{name}`"),
         PartSelector::Tag(tag) => format!("eval or case {which}has the tag `{tag}`"),
-        PartSelector::Eval(glob) => format!("eval {which}has an id that fits `{glob}`"),
+        PartSelector::Eval(glob) => format!("eval {which}has an id that matches `{glob}`"),
     }
 }
 
@@ -259,7 +259,7 @@ fn hint(part: &PartSelector, evals: &[Arc<Eval>]) -> String {
     };
     match did_you_mean(part.value(), known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "`list` shows what there is".to_owned(),
+        None if known.is_empty() => "`eval-harness list` shows what exists".to_owned(),
         None => {
             let first: Vec<&str> = known.iter().take(8).copied().collect();
             let more = if known.len() > first.len() {
@@ -267,7 +267,7 @@ fn hint(part: &PartSelector, evals: &[Arc<Eval>]) -> String {
             } else {
                 ""
             };
-            format!("there are: {}{more}", first.join(", "))
+            format!("available: {}{more}", first.join(", "))
         }
     }
 }
@@ -282,8 +282,8 @@ fn check_k(
     let Some(short) = PlannedSamples::of(evals, |_, case| case.samples).fewer_than(k) else {
         return;
     };
-    let message = format!("`{metric}` needs at least {k} samples of every case, but {short}");
+    let message = format!("`{metric}` needs at least {k} samples per case, but {short}");
     problems.push(demand.problem(Code::KAboveSamples, message).hint(format!(
-        "raise `samples` to {k}, or leave it out: it then follows from the thresholds"
+        "raise `samples` to {k}, or remove it: the thresholds then determine it"
     )));
 }

@@ -55,7 +55,7 @@ pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problem
         for ask in asks {
             if let Some(other) = taken.get(&ask.name) {
                 let message = format!(
-                    "`{other}` and `{}` are two names of one metric",
+                    "`{other}` and `{}` are two names of the same metric",
                     ask.written
                 );
                 problems.push(Problem::error(Code::BothSpellings, ask.place.key, message));
@@ -94,7 +94,7 @@ fn part_fault(name: &MetricName, at: Option<Span>) -> Option<Problem> {
     let part = name.part.as_ref()?;
     if name.is_contradictory() {
         let message = format!(
-            "`{}` is of evals of one type already, so that it has no `{part}`",
+            "`{}` is already limited to evals of one type, so `{part}` is not allowed",
             name.metric
         );
         return Some(
@@ -177,7 +177,9 @@ fn asks(
         let group = node.and_then(|node| node.get(key));
         if nested && !parts.is_empty() {
             let at = node.and_then(|node| node.key_place(key)).or(place.key);
-            let message = format!("`{written}` is of a part already, so that it has no `{key}`");
+            let message = format!(
+                "`{written}` is already limited to a part of the run, so `{key}` is not allowed"
+            );
             problems.push(Problem::error(Code::BadFormat, at, message));
             continue;
         }
@@ -252,7 +254,8 @@ fn figure(
     if let (Some(bound), Some(on)) = (bound, on)
         && bound != on
     {
-        let message = "`bound` and `on` say the same thing in two spellings, and here they contradict each other";
+        let message =
+            "`bound` and `on` are two spellings of the same setting, but their values differ";
         problems.push(Problem::error(Code::BothSpellings, at, message).hint("keep `bound`"));
         return None;
     }
@@ -290,7 +293,7 @@ impl MetricBounds {
             ));
         }
         if figure != Figure::Value && !metric.may_have_interval() {
-            let message = format!("`{name}` has no interval for `bound` to look at");
+            let message = format!("`{name}` has no interval, so `bound` is not allowed");
             problems.push(Problem::error(Code::UnknownMetric, place.value, message));
         }
         for (bound, value) in bounds.into_iter().flatten() {
@@ -322,7 +325,7 @@ fn max_regressions(spec: &ThresholdSpec) -> Option<u32> {
 
 fn no_count(at: Option<Span>) -> Problem {
     let message =
-        "`max_regressions` is a whole number: how many failed regressions the gate forgives";
+        "`max_regressions` must be a whole number: how many failed regressions the gate allows";
     Problem::error(Code::OutOfRange, at, message).hint("for example `max_regressions: 2`")
 }
 
@@ -334,7 +337,7 @@ pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[
     Problem::error(Code::UnknownMetric, at, format!("`{name}` is not a metric"))
         .near(name, known)
         .or_hint(format!(
-            "metrics are pass_at_K, pass_hat_K, {}",
+            "valid metrics: pass_at_K, pass_hat_K, {}",
             all.join(", ")
         ))
 }
@@ -368,7 +371,7 @@ pub(super) fn fault(demand: &ThresholdDemand, at: Option<Span>) -> Option<Proble
     };
     idle.then(|| {
         let word = if bound == Bound::Min { "least" } else { "most" };
-        let message = format!("`{name}` of at {word} {value} is met by every run");
+        let message = format!("every run meets a threshold on `{name}` of at {word} {value}");
         Problem::error(Code::SuspiciousValue, at, message).as_warning()
     })
 }
@@ -382,10 +385,10 @@ pub(super) fn out_of_range(metric: &str, value: f64, share: bool, at: Option<Spa
     let problem = Problem::error(
         Code::OutOfRange,
         at,
-        format!("a threshold on `{metric}` is {range}, not {value}"),
+        format!("a threshold on `{metric}` must be {range}, not {value}"),
     );
     let percent = share && value > 1.0 && value <= 100.0;
-    problem.maybe_hint(percent.then(|| format!("{} for {value} %", value / 100.0)))
+    problem.maybe_hint(percent.then(|| format!("write {} for {value} %", value / 100.0)))
 }
 
 /// A built-in metric that a name was probably meant to be.

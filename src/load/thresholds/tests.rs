@@ -153,10 +153,10 @@ fn max_regressions_of_a_set_comes_before_the_suites_and_goes_with_its_preset() {
         ),
         "max_regressions 1"
     );
-    insta::assert_snapshot!(alone("  thresholds: {max_regressions: 1.5}\n"), @"4:33 out-of-range: `max_regressions` is a whole number: how many failed regressions the gate forgives | for example `max_regressions: 2`");
+    insta::assert_snapshot!(alone("  thresholds: {max_regressions: 1.5}\n"), @"4:33 out-of-range: `max_regressions` must be a whole number: how many failed regressions the gate allows | for example `max_regressions: 2`");
     insta::assert_snapshot!(said("", typed(&["max_regressions>=1", "max_regressions=-1"])), @"
-    - unknown-metric: `--threshold max_regressions>=1`: `max_regressions` is a whole number, the most that is forgiven
-    - unknown-metric: `--threshold max_regressions=-1`: `max_regressions` is a whole number, the most that is forgiven
+    - unknown-metric: `--threshold max_regressions>=1`: `max_regressions` must be a whole number: how many failed regressions the gate allows
+    - unknown-metric: `--threshold max_regressions=-1`: `max_regressions` must be a whole number: how many failed regressions the gate allows
     ");
 }
 
@@ -175,12 +175,12 @@ fn what_selects_nothing_is_an_error_with_what_was_meant() {
     pass_rate: {min: 0.9, by_tag: {critcal: 1, none: 1}, by_category: {aut: 1, regression: 1}, by_eval: {\"cap-auht\": 1, \"x*\": 1}}
     score: {by_tag: {critcal: 1}}
 "), @"
-    5:72 empty-cases: `pass_rate[category=aut]` is of nothing: no eval of this suite is of category `aut` | did you mean `auth`?
-    5:80 empty-cases: `pass_rate[category=regression]` is of nothing: no eval of this suite is of category `regression` | did you mean `type=regression`?
-    5:36 empty-cases: `pass_rate[tag=critcal]` is of nothing: no eval or case of this suite has the tag `critcal` | did you mean `critical`?
-    5:48 empty-cases: `pass_rate[tag=none]` is of nothing: no eval or case of this suite has the tag `none` | there are: critical, edge, slow
-    5:106 empty-cases: `pass_rate[eval=cap-auht]` is of nothing: no eval of this suite has an id that fits `cap-auht` | did you mean `cap-auth`?
-    5:121 empty-cases: `pass_rate[eval=x*]` is of nothing: no eval of this suite has an id that fits `x*` | there are: cap-auth, cap-math, cap-mixed, reg-login
+    5:72 empty-cases: `pass_rate[category=aut]` covers nothing: no eval of this suite has the category `aut` | did you mean `auth`?
+    5:80 empty-cases: `pass_rate[category=regression]` covers nothing: no eval of this suite has the category `regression` | did you mean `type=regression`?
+    5:36 empty-cases: `pass_rate[tag=critcal]` covers nothing: no eval or case of this suite has the tag `critcal` | did you mean `critical`?
+    5:48 empty-cases: `pass_rate[tag=none]` covers nothing: no eval or case of this suite has the tag `none` | available: critical, edge, slow
+    5:106 empty-cases: `pass_rate[eval=cap-auht]` covers nothing: no eval of this suite has an id that matches `cap-auht` | did you mean `cap-auth`?
+    5:121 empty-cases: `pass_rate[eval=x*]` covers nothing: no eval of this suite has an id that matches `x*` | available: cap-auth, cap-math, cap-mixed, reg-login
     ");
 }
 
@@ -193,19 +193,19 @@ fn names_that_are_no_parts_are_told_where_they_stand() {
     \"score[label=a]\": 1
     \"scroe[tag=critical]\": 1
 "), @"
-    6:48 bad-format: `capability_pass_rate` is of evals of one type already, so that it has no `type=regression` | write `pass_rate[type=regression]`
+    6:48 bad-format: `capability_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
     5:27 bad-format: types are `capability` and `regression`, not `regresion` | did you mean `regression`?
     5:62 bad-format: `tag` has no value
-    5:51 bad-format: the value of `tag` holds a line break or another control character
+    5:51 bad-format: the value of `tag` contains a line break or another control character
     5:80 bad-glob: `[` is not a glob: unclosed character class; missing ']'
     8:5 bad-format: `score[label=a]` names no part of a run: parts are named by `type`, `category`, `tag`, `eval`, not by `label` | for example `pass_rate[tag=critical]`
-    7:39 bad-format: `score[tag=critical]` is of a part already, so that it has no `by_type`
+    7:39 bad-format: `score[tag=critical]` is already limited to a part of the run, so `by_type` is not allowed
     9:5 unknown-metric: `scroe` is not a metric | did you mean `score`?
     ");
     insta::assert_snapshot!(said("", typed(&["pass_rate[tag=critical=1", "pass_rate[tag]=1", "regression_pass_rate[type=regression]=1", "lint[tag=critical]=1", "pass_rate[tag=criticl]=1", "pass_rate"])), @"
     - unknown-metric: `--threshold pass_rate[tag=critical=1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
     - bad-format: `--threshold`: `pass_rate[tag]` names no part of a run: in brackets stands KIND=VALUE, such as `[tag=critical]` | for example `pass_rate[tag=critical]`
-    - bad-format: `--threshold`: `regression_pass_rate` is of evals of one type already, so that it has no `type=regression` | write `pass_rate[type=regression]`
+    - bad-format: `--threshold`: `regression_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
     - unknown-metric: `--threshold pass_rate` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
     ");
 }
@@ -223,16 +223,16 @@ fn contradictions_are_errors_at_their_places() {
     weighted_score: {by_tag: {}}
 "), @"
     7:51 out-of-range: no value is between 0.9 and 0.1
-    8:5 both-spellings: `case_pass_rate: by_tag: critical` and `case_pass_rate[tag=critical]` are two names of one metric
-    11:22 unknown-metric: `latency_mean_ms` has no interval for `bound` to look at
-    10:5 both-spellings: `pass@1` and `pass_at_1` are two names of one metric
+    8:5 both-spellings: `case_pass_rate: by_tag: critical` and `case_pass_rate[tag=critical]` are two names of the same metric
+    11:22 unknown-metric: `latency_mean_ms` has no interval, so `bound` is not allowed
+    10:5 both-spellings: `pass@1` and `pass_at_1` are two names of the same metric
     5:16 out-of-range: no value is between 0.9 and 0.5
-    6:12 both-spellings: `bound` and `on` say the same thing in two spellings, and here they contradict each other | keep `bound`
+    6:12 both-spellings: `bound` and `on` are two spellings of the same setting, but their values differ | keep `bound`
     12:21 missing-key: the threshold on `weighted_score` has neither `min` nor `max`
     ");
-    insta::assert_snapshot!(said("  thresholds: {score: 0.5}\n", typed(&["pass_rate>=0.9", "pass_rate<=0.5"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both hold, since they are of two directions");
-    insta::assert_snapshot!(said("  thresholds: {pass_rate: {max: 0.5}}\n", typed(&["pass_rate>=0.9"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both hold, since they are of two directions");
-    insta::assert_snapshot!(alone("  metrics: {q: {composite: [{metric: score}]}}\n  thresholds: {q: {min: 0.5, bound: lower}}\n"), @"5:16 unknown-metric: `q` is computed from others, and has no interval for `bound` to look at");
+    insta::assert_snapshot!(said("  thresholds: {score: 0.5}\n", typed(&["pass_rate>=0.9", "pass_rate<=0.5"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both thresholds apply: one is a minimum, the other a maximum");
+    insta::assert_snapshot!(said("  thresholds: {pass_rate: {max: 0.5}}\n", typed(&["pass_rate>=0.9"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both thresholds apply: one is a minimum, the other a maximum");
+    insta::assert_snapshot!(alone("  metrics: {q: {composite: [{metric: score}]}}\n  thresholds: {q: {min: 0.5, bound: lower}}\n"), @"5:16 unknown-metric: `q` is computed from other metrics and has no interval, so `bound` is not allowed");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_k_is_asked_of_the_cases_of_the_part_alone() {
         "pass_hat_3[tag=slow] >= 0.5"
     );
     insta::assert_snapshot!(alone("  thresholds: {pass_hat_5: {by_tag: {slow: 0.5}}, regression_pass_rate: {by_tag: {slow: 1}}}\n"), @"
-    4:38 k-above-samples: `pass_hat_5` needs at least 5 samples of every case, but `cap-math` has 4 | raise `samples` to 5, or leave it out: it then follows from the thresholds
+    4:38 k-above-samples: `pass_hat_5` needs at least 5 samples per case, but `cap-math` has 4 | raise `samples` to 5, or remove it: the thresholds then determine it
     4:83 unknown-metric: this part of the suite cannot produce `regression_pass_rate`: it has no regression eval
     ");
 }
@@ -329,15 +329,15 @@ fn the_warning_names_thresholds_and_what_to_write() {
         said("", typed(&["errored_samples=0"])),
     ].join("\n"), @"
     errored_samples <= 0
-    4:16 unguarded-gate: the gate can pass though all 3 capability evals fail: where there are thresholds they decide, and `errored_samples` does not depend on evals that pass | add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`
+    4:16 unguarded-gate: the gate can pass although all 3 capability evals fail: the thresholds decide, and `errored_samples` does not depend on evals that pass | add `require: all_evals` to the thresholds, or a threshold such as `pass_rate: 0.9`; if this is intended, add `require: thresholds`
     errored_samples <= 0
     flaky_samples <= 0
     latency_mean_ms <= 1
     latency_p95_ms <= 5
     regression_pass_rate >= 1
-    4:16 unguarded-gate: the gate can pass though all 3 capability evals fail: where there are thresholds they decide, and `errored_samples`, `flaky_samples`, `latency_mean_ms` and 2 more do not depend on evals that pass | add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`
+    4:16 unguarded-gate: the gate can pass although all 3 capability evals fail: the thresholds decide, and `errored_samples`, `flaky_samples`, `latency_mean_ms` and 2 more do not depend on evals that pass | add `require: all_evals` to the thresholds, or a threshold such as `pass_rate: 0.9`; if this is intended, add `require: thresholds`
     errored_samples <= 0
-    - unguarded-gate: `--threshold`: the gate can pass though all 3 capability evals fail: where there are thresholds they decide, and `errored_samples` does not depend on evals that pass | add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`
+    - unguarded-gate: `--threshold`: the gate can pass although all 3 capability evals fail: the thresholds decide, and `errored_samples` does not depend on evals that pass | add `require: all_evals` to the thresholds, or a threshold such as `pass_rate: 0.9`; if this is intended, add `require: thresholds`
     ");
 }
 
@@ -385,15 +385,15 @@ fn all_evals_are_required_where_a_set_the_command_line_or_a_phase_says_so() {
         said("", typed(&["require=all"])),
         said("", typed(&["require>=all_evals"])),
     ].join("\n"), @"
-    4:25 unknown-value: `all_eval` is not a value of `require`: it takes `all_evals`, `thresholds` | did you mean `all_evals`?
+    4:25 unknown-value: `all_eval` is not a valid value of `require`: expected one of `all_evals`, `thresholds` | did you mean `all_evals`?
     4:25 wrong-type: `require`: expected one of `all_evals`, `thresholds`, found the number `1`
     4:16 unknown-metric: `requires` is not a metric | did you mean `require`?
-    - out-of-range: `require: all_evals` and `max_regressions: 1` contradict each other: one requires what the other forgives | keep one of them
-    - out-of-range: `require: all_evals` and `max_regressions: 2` contradict each other: one requires what the other forgives | keep one of them
+    - out-of-range: `require: all_evals` and `max_regressions: 1` contradict each other: one requires that all evals pass, the other allows failures | keep one of them
+    - out-of-range: `require: all_evals` and `max_regressions: 2` contradict each other: one requires that all evals pass, the other allows failures | keep one of them
     max_regressions 0
     require all_evals
-    - unknown-metric: `--threshold require=all`: `require` is `all_evals` or `thresholds`
-    - unknown-metric: `--threshold require>=all_evals`: `require` is `all_evals` or `thresholds`
+    - unknown-metric: `--threshold require=all`: `require` must be `all_evals` or `thresholds`
+    - unknown-metric: `--threshold require>=all_evals`: `require` must be `all_evals` or `thresholds`
     ");
 }
 
@@ -425,13 +425,13 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
         said("  config: {k: [1, 4]}\n", LoadOverrides { samples: Some(1), ..LoadOverrides::default() }),
         said("  config: {samples: 1}\n  thresholds: {pass@2: 0.5}\n", LoadOverrides::default()),
     ].join("\n"), @"
-    4:27 k-above-samples: pass@3 needs 3 samples of every case, but `x` of `a` has 1 | raise `samples` to 3, or lower `k`
+    4:27 k-above-samples: pass@3 needs 3 samples per case, but `x` of `a` has 1 | raise `samples` to 3, or lower `k`
 
-    4:27 k-above-samples: pass@3 has no value: it needs 3 samples of every case, but `x` of `a` has 2 | raise `samples` to 3, or lower `k`
-    4:27 k-above-samples: pass@4 needs 4 samples of every case, but 2 of 3 cases have fewer: `x` of `a` has 2 | raise `samples` to 4, or lower `k`
-    4:27 k-above-samples: pass@4 needs 4 samples of every case, but 4 of 5 cases have fewer: `cap-auth` has 2 | raise `samples` to 4, or lower `k`
-    4:15 k-above-samples: pass@4 needs 4 samples of every case, but 5 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 4, or lower `k`
-    5:16 k-above-samples: `pass_at_2` needs at least 2 samples of every case, but 4 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 2, or leave it out: it then follows from the thresholds
+    4:27 k-above-samples: pass@3 has no value: it needs 3 samples per case, but `x` of `a` has 2 | raise `samples` to 3, or lower `k`
+    4:27 k-above-samples: pass@4 needs 4 samples per case, but 2 of 3 cases have fewer: `x` of `a` has 2 | raise `samples` to 4, or lower `k`
+    4:27 k-above-samples: pass@4 needs 4 samples per case, but 4 of 5 cases have fewer: `cap-auth` has 2 | raise `samples` to 4, or lower `k`
+    4:15 k-above-samples: pass@4 needs 4 samples per case, but 5 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 4, or lower `k`
+    5:16 k-above-samples: `pass_at_2` needs at least 2 samples per case, but 4 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 2, or remove it: the thresholds then determine it
     ");
 }
 
@@ -442,7 +442,7 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
         eval: vec![eval.to_owned()],
         ..CaseFilters::default()
     };
-    insta::assert_snapshot!(said(head, LoadOverrides { filters: filters("cap-*"), ..LoadOverrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it");
+    insta::assert_snapshot!(said(head, LoadOverrides { filters: filters("cap-*"), ..LoadOverrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` covers nothing: no eval that is selected has the type `regression` | select one, or remove the threshold; otherwise the gate can't pass");
     let only = [("cap-auth".to_owned(), "cap-auth".to_owned())].into();
     let again = LoadOverrides {
         filters: CaseFilters {
@@ -454,8 +454,8 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
     insta::assert_snapshot!(said(head, again), @"
     pass_rate[type=regression] >= 1
     pass_rate[tag=edge] >= 1
-    4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it
-    4:63 empty-cases: `pass_rate[tag=edge]` is of nothing: no eval or case that is selected has the tag `edge` | the gate can't pass without it
+    4:38 empty-cases: `pass_rate[type=regression]` covers nothing: no eval that is selected has the type `regression` | select one, or remove the threshold; otherwise the gate can't pass
+    4:63 empty-cases: `pass_rate[tag=edge]` covers nothing: no eval or case that is selected has the tag `edge` | select one, or remove the threshold; otherwise the gate can't pass
     ");
     for index in 1..=7 {
         let shard = Some(Shard { index, of: 7 });
@@ -500,8 +500,8 @@ fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
         ask("lint_pass", 0.8, true),
     ];
     insta::assert_snapshot!(said("", LoadOverrides { asked, ..LoadOverrides::default() }), @"
-    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
-    - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` is of nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
+    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` covers nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
     ");
 }
 
@@ -537,7 +537,7 @@ fn the_presets_are_those_of_the_table() {
                 assert_eq!(of_suite, expected, "{name} {config}");
             } else {
                 assert!(
-                    of_line.contains("`pass_at_5` needs at least 5 samples of every case"),
+                    of_line.contains("`pass_at_5` needs at least 5 samples per case"),
                     "{of_line}"
                 );
             }

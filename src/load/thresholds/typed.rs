@@ -19,7 +19,7 @@ pub(super) fn read_typed(text: &str, set: &mut DemandSet) -> Result<(), Box<Prob
         let most = value.parse().ok().filter(|_| direction != Some(Bound::Min));
         set.max_regressions = Some(most.ok_or_else(|| {
             wrong(format!(
-                "`--threshold {text}`: `{MAX_REGRESSIONS}` is a whole number, the most that is forgiven"
+                "`--threshold {text}`: `{MAX_REGRESSIONS}` must be a whole number: how many failed regressions the gate allows"
             ))
         })?);
         return Ok(());
@@ -30,7 +30,7 @@ pub(super) fn read_typed(text: &str, set: &mut DemandSet) -> Result<(), Box<Prob
             .filter(|_| direction.is_none());
         set.require = Some(word.ok_or_else(|| {
             wrong(format!(
-                "`--threshold {text}`: `{REQUIRE}` is `all_evals` or `thresholds`"
+                "`--threshold {text}`: `{REQUIRE}` must be `all_evals` or `thresholds`"
             ))
         })?);
         return Ok(());

@@ -50,11 +50,11 @@ pub(in crate::load) fn warn_of_unguarded(
         "do not depend"
     };
     let message = format!(
-        "the gate can pass though {which} fail{}: where there are thresholds they decide, and {}{more} {depend} on evals that pass",
+        "the gate can pass although {which} fail{}: the thresholds decide, and {}{more} {depend} on evals that pass",
         if capabilities == 1 { "s" } else { "" },
         named.join(", ")
     );
-    let hint = "add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`";
+    let hint = "add `require: all_evals` to the thresholds, or a threshold such as `pass_rate: 0.9`; if this is intended, add `require: thresholds`";
     problems.push(
         first
             .problem(Code::UnguardedGate, message)

@@ -55,7 +55,7 @@ pub fn parse(sources: &SourceFiles, file: FileId, problems: &mut Problems) -> Op
         builder.problems.push(Problem::error(
             Code::EmptyFile,
             at,
-            "the file holds nothing but comments",
+            "the file contains nothing but comments",
         ));
     }
     builder.root.filter(|_| !nothing)
@@ -132,7 +132,7 @@ impl<'s, 'p> TreeBuilder<'s, 'p> {
                     span,
                     "a second YAML document begins here",
                 )
-                .hint("a file is one document: remove the `---`, or split the file");
+                .hint("a file must contain one document: remove the `---`, or split the file");
                 self.report(problem);
                 return false;
             }
@@ -173,7 +173,7 @@ impl<'s, 'p> TreeBuilder<'s, 'p> {
                 let problem = Problem::error(
                     Code::BadAlias,
                     span,
-                    format!("the alias `*{name}` names no anchor"),
+                    format!("no anchor is defined for the alias `*{name}`"),
                 )
                 .hint(format!(
                     "a text that begins with `*` needs quotes: \"*{name}\""
@@ -401,7 +401,7 @@ impl<'s, 'p> TreeBuilder<'s, 'p> {
 
     fn duplicate(&mut self, name: &str, first: Span, second: Span) {
         let line = self.sources.position(first).line;
-        let message = format!("the key `{name}` is there twice: first on line {line}");
+        let message = format!("duplicate key `{name}`: first on line {line}");
         let problem = Problem::error(Code::DuplicateKey, second, message)
             .hint("remove one of the two")
             .related(first, "the first one");
@@ -463,7 +463,7 @@ impl<'s, 'p> TreeBuilder<'s, 'p> {
                     self.error(
                         Code::ComplexKey,
                         node.span,
-                        format!("a key must be text, and this is {}", node.kind()),
+                        format!("a key must be text, but this is {}", node.kind()),
                     );
                 }
                 return PendingKey::Dropped;
@@ -480,7 +480,7 @@ impl<'s, 'p> TreeBuilder<'s, 'p> {
             self.error(
                 Code::BadAlias,
                 span,
-                "this alias stands inside of what it names",
+                "this alias is inside the value that it refers to",
             );
             self.finish(
                 Node {

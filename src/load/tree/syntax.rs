@@ -24,7 +24,7 @@ pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
     } else {
         format!("\"{template}\"")
     };
-    let message = "a value that begins with `{{` needs quotes: YAML reads it as a map in a map";
+    let message = "a value that begins with `{{` needs quotes: YAML reads it as a map inside a map";
     let hint = if template.len() <= 60 {
         format!("write {quoted}")
     } else {
@@ -140,7 +140,7 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> SyntaxMessage {
         }
         kind if is_tab(kind) => (
             Code::TabIndentation,
-            "a tab stands where YAML reads indentation".to_owned(),
+            "YAML does not allow a tab for indentation".to_owned(),
             Some("indent with spaces".to_owned()),
         ),
         ErrorKind::UnexpectedEofFlowSequence => syntax("a list (`[`) is not closed", "add the `]`"),
@@ -155,20 +155,20 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> SyntaxMessage {
             )
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            syntax(&format!("`{close}` closes what `{open}` opened"), "")
+            syntax(&format!("`{open}` is closed by `{close}`"), "")
         }
         ErrorKind::MisplacedFlowCollectionEnd => syntax("this bracket closes nothing", ""),
         ErrorKind::UnclosedQuotedScalar => {
             syntax("a quoted text is not closed", "add the closing quote")
         }
         ErrorKind::UnknownQuotedScalarEscape => syntax(
-            "a backslash in double quotes begins an escape, and this one is not known",
-            "write `\\\\` for a backslash, or use single quotes: in them a backslash is a backslash",
+            "a backslash in double quotes begins an escape, but this escape does not exist",
+            "write `\\\\` for a backslash, or use single quotes, in which there are no escapes",
         ),
         ErrorKind::InvalidTrailingSingleQuotedScalar
         | ErrorKind::InvalidTrailingDoubleQuotedScalar => syntax(
             "there is text after the closing quote",
-            "put the whole value in quotes; a quote inside of single quotes is written twice ('')",
+            "put the whole value in quotes; inside single quotes, write a quote twice ('')",
         ),
         ErrorKind::ExpectedFlowSequenceSeparator => syntax("expected `,` or `]` in this list", ""),
         ErrorKind::ExpectedFlowMappingSeparator => syntax("expected `,` or `}` in this map", ""),
@@ -178,18 +178,18 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> SyntaxMessage {
         ),
         ErrorKind::MappingValueNotAllowed => syntax(
             "a `:` is not allowed here",
-            "a text that holds `: ` needs quotes",
+            "a text that contains `: ` needs quotes",
         ),
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => syntax(
             "expected `key: value` here",
             "every line of a map has a `:` after its key",
         ),
         ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => syntax(
-            "this does not fit what stands above it",
+            "this line does not fit the lines above it",
             "check the indentation of this line",
         ),
         ErrorKind::InvalidIndentation => {
-            syntax("the indentation of this line fits nothing above it", "")
+            syntax("the indentation of this line matches no line above it", "")
         }
         ErrorKind::UnexpectedCharacter { character } if character.is_control() => syntax(
             &format!(

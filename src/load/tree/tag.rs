@@ -53,10 +53,6 @@ pub(super) fn problem(tag: &Tag, text: &str, span: Span) -> Problem {
             format!("the tag `{shown}` does not fit {what}"),
         );
     }
-    Problem::error(
-        Code::UnknownTag,
-        span,
-        format!("the tag `{shown}` is not known here"),
-    )
-    .hint("a text that begins with `!` needs quotes")
+    Problem::error(Code::UnknownTag, span, format!("unknown tag `{shown}`"))
+        .hint("a text that begins with `!` needs quotes")
 }

@@ -50,47 +50,45 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a:\n\t- x\n",
         "-",
-        &["2:1 tab-indentation a tab stands where YAML reads indentation | indent with spaces"],
+        &["2:1 tab-indentation YAML does not allow a tab for indentation | indent with spaces"],
     ),
     (
         "a: 1\na: 2\n",
         "{\"a\":1}",
-        &["2:1 duplicate-key the key `a` is there twice: first on line 1 | remove one of the two"],
+        &["2:1 duplicate-key duplicate key `a`: first on line 1 | remove one of the two"],
     ),
     (
         "a: {{x}}\n",
         "{\"a\":\"{{x}}\"}",
         &[
-            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{x}}\"",
+            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{x}}\"",
         ],
     ),
     (
         "a: {{ x }} tail\nb: 1\n",
         "-",
         &[
-            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
+            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
         ],
     ),
     (
         "- {{ \"q\" ~ x }}\n",
         "-",
         &[
-            "1:3 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write '{{ \"q\" ~ x }}'",
+            "1:3 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write '{{ \"q\" ~ x }}'",
         ],
     ),
     (
         "a: *x\n",
         "{\"a\":null}",
         &[
-            "1:4 bad-alias the alias `*x` names no anchor | a text that begins with `*` needs quotes: \"*x\"",
+            "1:4 bad-alias no anchor is defined for the alias `*x` | a text that begins with `*` needs quotes: \"*x\"",
         ],
     ),
     (
         "a: !foo 1\n",
         "{\"a\":\"1\"}",
-        &[
-            "1:4 unknown-tag the tag `!foo` is not known here | a text that begins with `!` needs quotes",
-        ],
+        &["1:4 unknown-tag unknown tag `!foo` | a text that begins with `!` needs quotes"],
     ),
     (
         "a: !!int x\n",
@@ -100,13 +98,13 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "? [a]\n: 1\n",
         "{}",
-        &["1:3 complex-key a key must be text, and this is a list | -"],
+        &["1:3 complex-key a key must be text, but this is a list | -"],
     ),
     (
         "a: 1\n---\nb: 2\n",
         "-",
         &[
-            "2:1 several-documents a second YAML document begins here | a file is one document: remove the `---`, or split the file",
+            "2:1 several-documents a second YAML document begins here | a file must contain one document: remove the `---`, or split the file",
         ],
     ),
     ("---\na: 1\n", "{\"a\":1}", &[]),
@@ -120,7 +118,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a: b: c\n",
         "-",
-        &["1:5 syntax a `:` is not allowed here | a text that holds `: ` needs quotes"],
+        &["1:5 syntax a `:` is not allowed here | a text that contains `: ` needs quotes"],
     ),
     (
         "a: @x\n",
@@ -136,21 +134,21 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "a: \"\\d\"\n",
         "-",
         &[
-            "1:4 syntax a backslash in double quotes begins an escape, and this one is not known | write `\\\\` for a backslash, or use single quotes: in them a backslash is a backslash",
+            "1:4 syntax a backslash in double quotes begins an escape, but this escape does not exist | write `\\\\` for a backslash, or use single quotes, in which there are no escapes",
         ],
     ),
     (
         "a: 'it's'\n",
         "-",
         &[
-            "1:8 syntax there is text after the closing quote | put the whole value in quotes; a quote inside of single quotes is written twice ('')",
+            "1:8 syntax there is text after the closing quote | put the whole value in quotes; inside single quotes, write a quote twice ('')",
         ],
     ),
     (
         "a: \"x\" y\n",
         "-",
         &[
-            "1:8 syntax there is text after the closing quote | put the whole value in quotes; a quote inside of single quotes is written twice ('')",
+            "1:8 syntax there is text after the closing quote | put the whole value in quotes; inside single quotes, write a quote twice ('')",
         ],
     ),
     (
@@ -170,15 +168,13 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "-",
         &["1:4 syntax this bracket closes nothing | -"],
     ),
-    (
-        "a: [1}\n",
-        "-",
-        &["1:4 syntax `}` closes what `[` opened | -"],
-    ),
+    ("a: [1}\n", "-", &["1:4 syntax `[` is closed by `}` | -"]),
     (
         "a:\n  - 1\n b: 2\n",
         "-",
-        &["3:2 syntax this does not fit what stands above it | check the indentation of this line"],
+        &[
+            "3:2 syntax this line does not fit the lines above it | check the indentation of this line",
+        ],
     ),
     (
         "a: %x\n",
@@ -195,17 +191,17 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "# only\n",
         "-",
-        &["1:1 empty-file the file holds nothing but comments | -"],
+        &["1:1 empty-file the file contains nothing but comments | -"],
     ),
     (
         "---\n",
         "-",
-        &["1:1 empty-file the file holds nothing but comments | -"],
+        &["1:1 empty-file the file contains nothing but comments | -"],
     ),
     (
         "a: &a [*a]\n",
         "{\"a\":[null]}",
-        &["1:8 bad-alias this alias stands inside of what it names | -"],
+        &["1:8 bad-alias this alias is inside the value that it refers to | -"],
     ),
     (
         "<<: 1\n",
@@ -244,12 +240,14 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a: {b: 1, b: 2}\n",
         "{\"a\":{\"b\":1}}",
-        &["1:11 duplicate-key the key `b` is there twice: first on line 1 | remove one of the two"],
+        &["1:11 duplicate-key duplicate key `b`: first on line 1 | remove one of the two"],
     ),
     (
         "- a\nb: 1\n",
         "-",
-        &["2:1 syntax this does not fit what stands above it | check the indentation of this line"],
+        &[
+            "2:1 syntax this line does not fit the lines above it | check the indentation of this line",
+        ],
     ),
     (
         "a: !!seq {b: 1}\n",
@@ -274,7 +272,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a: 1\n<<: {b: 2}\n<<: {c: 3}\n",
         "{\"a\":1,\"b\":2}",
-        &["3:1 duplicate-key the key `<<` is there twice: first on line 2 | remove one of the two"],
+        &["3:1 duplicate-key duplicate key `<<`: first on line 2 | remove one of the two"],
     ),
     ("\"<<\": 1\n", "{\"<<\":1}", &[]),
     (
@@ -285,40 +283,40 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "1: a\n\"1\": b\n",
         "{\"1\":\"a\"}",
-        &["2:1 duplicate-key the key `1` is there twice: first on line 1 | remove one of the two"],
+        &["2:1 duplicate-key duplicate key `1`: first on line 1 | remove one of the two"],
     ),
     ("k: &k name\n*k : 1\n", "{\"k\":\"name\",\"name\":1}", &[]),
     (
         "a: [{{ x }}, {{ y }}]\n",
         "{\"a\":[\"{{ x }}\",\"{{ y }}\"]}",
         &[
-            "1:5 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
-            "1:14 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ y }}\"",
+            "1:5 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
+            "1:14 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ y }}\"",
         ],
     ),
     (
         "{{ x }}: 1\n",
         "{\"{{ x }}\":1}",
         &[
-            "1:1 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
+            "1:1 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
         ],
     ),
     (
         "a: '{{ x }}' y\n",
         "-",
         &[
-            "1:14 syntax there is text after the closing quote | put the whole value in quotes; a quote inside of single quotes is written twice ('')",
+            "1:14 syntax there is text after the closing quote | put the whole value in quotes; inside single quotes, write a quote twice ('')",
         ],
     ),
     (
         "a: x {{ y }}: z\n",
         "-",
-        &["1:13 syntax a `:` is not allowed here | a text that holds `: ` needs quotes"],
+        &["1:13 syntax a `:` is not allowed here | a text that contains `: ` needs quotes"],
     ),
     (
         "a: 1\r\nb:\r\n  - c\r\n  - c: d\r\n    c: e\r\n",
         "{\"a\":1,\"b\":[\"c\",{\"c\":\"d\"}]}",
-        &["5:5 duplicate-key the key `c` is there twice: first on line 4 | remove one of the two"],
+        &["5:5 duplicate-key duplicate key `c`: first on line 4 | remove one of the two"],
     ),
     (
         "a: \"multi\nline\"\n",
@@ -332,13 +330,13 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "é: 1\né: 2\n",
         "{\"é\":1}",
-        &["2:1 duplicate-key the key `é` is there twice: first on line 1 | remove one of the two"],
+        &["2:1 duplicate-key duplicate key `é`: first on line 1 | remove one of the two"],
     ),
     (
         "a: *.yaml\n",
         "{\"a\":null}",
         &[
-            "1:4 bad-alias the alias `*.yaml` names no anchor | a text that begins with `*` needs quotes: \"*.yaml\"",
+            "1:4 bad-alias no anchor is defined for the alias `*.yaml` | a text that begins with `*` needs quotes: \"*.yaml\"",
         ],
     ),
     (
@@ -353,7 +351,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "a: 1\n--- \n",
         "-",
         &[
-            "2:1 several-documents a second YAML document begins here | a file is one document: remove the `---`, or split the file",
+            "2:1 several-documents a second YAML document begins here | a file must contain one document: remove the `---`, or split the file",
         ],
     ),
     (

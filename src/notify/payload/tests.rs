@@ -108,10 +108,10 @@ fn a_body_that_cannot_be_filled_is_replaced_and_told() {
         Some(json!({"text": "{{ failures[7].name }}"})),
     );
     assert!(body["text"].as_str().unwrap().starts_with("❌ *FAIL*"));
-    insta::assert_snapshot!(faults.join("\n"), @"its `body` cannot be filled (undefined value (in <string>:1)); the usual one was sent");
+    insta::assert_snapshot!(faults.join("\n"), @"its `body` cannot be filled (undefined value (in <string>:1)); the default body was sent");
     let endless = json!("{% for a in range(100000) %}{{ suite }}{% endfor %}");
     let (_, faults) = sent(NotifyFormat::Slack, Some(endless));
-    insta::assert_snapshot!(faults.join("\n"), @"its `body` came to more than 256 KiB; the usual one was sent");
+    insta::assert_snapshot!(faults.join("\n"), @"its `body` exceeds 256 KiB; the default body was sent");
 }
 
 #[test]

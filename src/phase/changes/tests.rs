@@ -363,11 +363,11 @@ fn a_base_that_is_not_there_says_why() {
             .to_string()
             .replace(&dir.path().display().to_string(), "DIR")
     };
-    insta::assert_snapshot!(why(dir.path(), "main"), @"cannot tell what changed since `main`: DIR is in no git repository");
+    insta::assert_snapshot!(why(dir.path(), "main"), @"cannot determine what changed since `main`: DIR is in no git repository");
     let repo = repository();
     git(repo.path(), &["branch", "release"]);
-    insta::assert_snapshot!(why(repo.path(), "relase"), @"cannot tell what changed since `relase`: `relase` is no revision of this repository");
-    insta::assert_snapshot!(why(repo.path(), "--output=x"), @"cannot tell what changed since `--output=x`: `--output=x` cannot name a revision: it begins with `-`, as an option does");
+    insta::assert_snapshot!(why(repo.path(), "relase"), @"cannot determine what changed since `relase`: `relase` is no revision of this repository");
+    insta::assert_snapshot!(why(repo.path(), "--output=x"), @"cannot determine what changed since `--output=x`: `--output=x` cannot name a revision: it begins with `-`, as an option does");
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn a_shallow_clone_that_lacks_the_common_commit_says_so() {
         ],
     );
     let error = since(&clones.path().join("clone"), "origin/feature", &[]).expect_err("shallow");
-    insta::assert_snapshot!(error, @"cannot tell what changed since `origin/feature`: it has no commit in common with HEAD in this shallow clone");
+    insta::assert_snapshot!(error, @"cannot determine what changed since `origin/feature`: it has no commit in common with HEAD in this shallow clone");
 }
 
 #[test]

@@ -153,9 +153,9 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
     + GOOD PASSES exit 0
       passed [0] junit 2+ 0- 0~
     + GOOD FAILS exit 0
-      failed [0] junit 2+ 0- 0~ pytest says: 1 of 2 tests failed; the JUnit files tell of no failure, though the command ended with exit code 0
+      failed [0] junit 2+ 0- 0~ pytest says: 1 of 2 tests failed; the JUnit files report no failure, though the command ended with exit code 0
     + GOOD echo '= 7 passed in 1s ='
-      passed [0] junit 2+ 0- 0~ (pytest says that 7 tests ran, the JUnit files 2)
+      passed [0] junit 2+ 0- 0~ (pytest says that 7 tests ran, the JUnit files contain 2)
     + GOOD exit 2
       failed [2] junit 2+ 0- 0~ it ended with exit code 2, though no test failed
     + BAD exit 0
@@ -167,13 +167,13 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
     + SKIPPED exit 0
       incomplete [0] junit 0+ 0- 1~ no test ran: the only one was skipped
     + PASSES exit 0
-      incomplete [0] junit 0+ 0- 0~ (pytest says that 2 tests ran, the JUnit files 0) no file matches `r.xml`
+      incomplete [0] junit 0+ 0- 0~ (pytest says that 2 tests ran, the JUnit files contain 0) no file matches `r.xml`
     + exit 1
       failed [1] junit 0+ 0- 0~ it ended with exit code 1; no file matches `r.xml`
     + printf '<testsuite><testcase' > r.xml
-      incomplete [0] junit 0+ 0- 0~ r.xml:1: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+      incomplete [0] junit 0+ 0- 0~ r.xml:1: it is not well-formed XML: syntax error: tag not closed: `>` not found before end of input
     + echo '<testsuite tests="3"><testcase name="a"/></testsuite>' > r.xml
-      incomplete [0] junit 1+ 0- 0~ r.xml: a suite claims 3 tests, but holds 1
+      incomplete [0] junit 1+ 0- 0~ r.xml: a suite claims 3 tests, but contains 1
     + echo '<testsuite failures="1"><testcase name="a"/></testsuite>' > r.xml
       failed [0] junit 1+ 0- 0~ r.xml: a suite claims 1 failure, but its test cases have 0, though the command ended with exit code 0
     "##);
@@ -224,7 +224,7 @@ async fn a_command_that_never_ends_is_ended_with_all_it_started() {
         ..shell(dir.path(), script, &[])
     };
     let result = done(StepType::Check, &command).await;
-    insta::assert_snapshot!(told(&result), @"failed [-] did not end within 1.5 s; it was ended with all it had started");
+    insta::assert_snapshot!(told(&result), @"failed [-] did not end within 1.5 s; it was stopped with all processes it had started");
     assert_eq!(
         result.output_tail, "begun\ntidied",
         "it was asked to end before it was killed"
@@ -254,7 +254,7 @@ async fn who_interrupts_does_not_wait_for_the_command() {
         command_step(&test, &command, &cancel, &mut heard, dir.path()),
         turn
     );
-    insta::assert_snapshot!(told(&result), @"incomplete [-] interrupted; it was ended with all it had started");
+    insta::assert_snapshot!(told(&result), @"incomplete [-] interrupted; it was stopped with all processes it had started");
     let pid = std::fs::read_to_string(dir.path().join("pid")).expect("it had begun");
     assert!(!alive(pid.trim()));
 }

@@ -69,7 +69,7 @@ fn named(report: &PhaseReport) -> StyledText {
 
 fn interrupted(page: &mut Page, report: &PhaseReport) {
     if report.gate.interrupted {
-        let words = "INTERRUPTED: the phase was ended early; the remaining steps were not run";
+        let words = "INTERRUPTED: the phase ended early; the remaining steps were not run";
         page.push(PageBlock::Notice(PageNotice::loud(words)));
     }
 }
@@ -185,7 +185,7 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &PageView) {
     page.section("Pending Human Grades");
     let verb = if samples == 1 { "waits" } else { "wait" };
     let samples = plural(samples, "sample");
-    page.words(own(format!("{samples} {verb} for a person's grade.")));
+    page.words(own(format!("{samples} {verb} for a human grade.")));
     page.list(cases.by_ref().take(FILES));
     page.more(view, cases.count(), "case");
 }
@@ -337,7 +337,7 @@ pub fn status_words(status: StepStatus) -> &'static str {
         StepStatus::Failed => "failed",
         StepStatus::Incomplete => "incomplete",
         StepStatus::Pending => "pending",
-        StepStatus::NotChecked => "not checked: nothing was run for it here",
+        StepStatus::NotChecked => "not checked: nothing was run for it",
         StepStatus::NotReached => "not reached: the phase ended before it",
     }
 }
@@ -369,7 +369,7 @@ fn tested(step: &StepResult) -> String {
         (Some(tests), _) if tests.total > 0 => {
             format!("{}{label}{}", counted(tests), blocking(step))
         }
-        (_, StepStatus::Passed) => "passed (how many tests ran is not known)".to_owned(),
+        (_, StepStatus::Passed) => "passed (the number of tests is unknown)".to_owned(),
         (_, status) => format!("{}{}", status_words(status), blocking(step)),
     }
 }

@@ -72,10 +72,7 @@ fn of_step(step: &StepResult) -> Option<(u8, String)> {
             0,
             tests(step).unwrap_or_else(|| format!("Fix {name}{detail}")),
         )),
-        StepStatus::Incomplete => Some((
-            2,
-            format!("Find out why nothing is known of {name}{detail}"),
-        )),
+        StepStatus::Incomplete => Some((2, format!("Find out why {name} is incomplete{detail}"))),
         StepStatus::Pending => Some((2, format!("Complete {name}{detail}"))),
         StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => None,
     }

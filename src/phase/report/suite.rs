@@ -106,7 +106,7 @@ pub fn ungraded_words(summary: &Summary) -> Option<String> {
         .collect();
     let of = plural(samples.total, "sample");
     let words = format!(
-        "Without a grade, of {of}: {}. They count neither as passed nor as failed.",
+        "Without a grade (of {of}): {}. They count neither as passed nor as failed.",
         parts.join(", ")
     );
     (!parts.is_empty()).then_some(words)

@@ -115,7 +115,7 @@ pub fn read(globs: &[String], root: &Path, before: Option<&EarlierFiles>) -> Fil
         reading
             .tally
             .notes
-            .push(format!("{n} from before the command started left out"));
+            .push(format!("ignored {n} from before the command started"));
     }
     let mut read = BTreeSet::new();
     for file in files {
@@ -187,9 +187,9 @@ fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
         }
     }
     let rest = rest.join("/");
-    let matcher = path_glob(&rest).map_err(|reason| format!("it is no glob: {reason}"))?;
+    let matcher = path_glob(&rest).map_err(|reason| format!("it is not a glob: {reason}"))?;
     files_below(&base, &rest, &matcher, MAX_WALK).ok_or_else(|| {
-        format!("it searches more than {MAX_WALK} files; begin it with a narrower folder")
+        format!("it searches more than {MAX_WALK} files; start it with a narrower folder")
     })
 }
 

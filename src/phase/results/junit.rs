@@ -49,7 +49,7 @@ pub fn read(source: impl Read) -> (TestTally, Option<JunitError>) {
         let step = match reader.read_event() {
             Ok(Event::Eof) => break reading.end(),
             Ok(event) => reading.event(event),
-            Err(error) => Err(format!("it is no well-formed XML: {error}")),
+            Err(error) => Err(format!("it is not well-formed XML: {error}")),
         };
         if let Err(why) = step {
             break Err(why);
@@ -224,7 +224,7 @@ impl JunitReader {
                 self.text(format!("&{name};").as_bytes(), true)
             }
             Event::DocType(declared) if declared.windows(8).any(|word| word == b"<!ENTITY") => {
-                Err("it declares entities of its own, which are not expanded".to_owned())
+                Err("it declares custom entities, which are not expanded".to_owned())
             }
             Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::Eof => {
                 Ok(())
@@ -237,12 +237,12 @@ impl JunitReader {
         let name = String::from_utf8_lossy(name.as_ref()).into_owned();
         if self.open.is_empty() {
             if self.rooted {
-                return Err("it holds more than one document".to_owned());
+                return Err("it contains more than one document".to_owned());
             }
             if !matches!(name.as_str(), "testsuites" | "testsuite") {
                 let name = one_line(&name);
                 return Err(format!(
-                    "it is no JUnit file: its root is <{name}>, not <testsuites> or <testsuite>"
+                    "it is not a JUnit file: its root is <{name}>, not <testsuites> or <testsuite>"
                 ));
             }
             self.rooted = true;
@@ -397,7 +397,7 @@ impl JunitReader {
             let (claimed, there) = (plural(suite.claimed_tests, "test"), suite.cases);
             super::say_each(
                 &mut self.tally.doubts,
-                [format!("{name} claims {claimed}, but holds {there}")],
+                [format!("{name} claims {claimed}, but contains {there}")],
             );
         }
         if let Some(OpenElement::Suite(parent)) = self.open.last_mut() {
@@ -410,8 +410,8 @@ impl JunitReader {
 
     fn end(&self) -> Result<(), String> {
         match (self.open.last(), self.rooted) {
-            (Some(_), _) => Err("it ends in the middle: elements are still open".to_owned()),
-            (None, false) => Err("it holds no XML element".to_owned()),
+            (Some(_), _) => Err("it is truncated: elements are still open".to_owned()),
+            (None, false) => Err("it contains no XML element".to_owned()),
             (None, true) => Ok(()),
         }
     }
@@ -491,7 +491,7 @@ fn message(tag: &BytesStart<'_>) -> Result<JunitFailure, String> {
 fn attributes(tag: &BytesStart<'_>) -> Result<Vec<(String, String)>, String> {
     let mut all = Vec::new();
     for attribute in tag.attributes().with_checks(false) {
-        let attribute = attribute.map_err(|error| format!("it is no well-formed XML: {error}"))?;
+        let attribute = attribute.map_err(|error| format!("it is not well-formed XML: {error}"))?;
         let key = String::from_utf8_lossy(attribute.key.local_name().as_ref()).into_owned();
         let value = unescaped(&String::from_utf8_lossy(&attribute.value)).into_owned();
         all.push((key, value));

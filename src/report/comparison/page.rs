@@ -310,7 +310,7 @@ fn metrics(page: &mut Page, comparison: &Comparison, view: &PageView) {
     }
     let loud = |row: &&MetricRow| row.decides || view.verbose || document;
     for row in rows.iter().filter(|row| !row.range.is_empty()).filter(loud) {
-        let words = " if all without a grade had gone against, or for, the candidate";
+        let words = " if all samples without a grade had counted against, or for, the candidate";
         let range = own(format!(" {}{words}", row.range));
         page.words(text![outside(&row.name), range].toned(TextTone::Warn));
     }

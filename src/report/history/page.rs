@@ -79,7 +79,7 @@ fn trend(page: &mut Page, group: &HistoryGroup) {
         let verb = if trend.left_out == 1 { "is" } else { "are" };
         let runs = plural(trend.left_out, "partial run");
         notes.push_str(&format!(
-            "; {runs} (filtered, interrupted or a shard) {verb} left out"
+            "; {runs} (filtered, interrupted or a shard) {verb} omitted"
         ));
     }
     page.words(dim(own(notes)));
@@ -241,7 +241,7 @@ fn all_evals(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, view: &PageVi
             let runs = plural(eval.partial, "run");
             let mut cells = vec![outside(id)];
             cells.resize(5, StyledText::default());
-            let note = own(format!("in {runs}, in none with all of its cases"));
+            let note = own(format!("in {runs}, never with all of its cases"));
             table.rows.push(TableRow { cells, note });
         } else {
             let last = eval.last(Outcome::Passed);
@@ -284,7 +284,7 @@ fn flaky(page: &mut Page, group: &HistoryGroup, takes: impl Fn(&str) -> bool, vi
         page.table(table);
         let cases = plural(flaky.len(), "case");
         page.words(dim(own(format!(
-            "{cases} passed and failed at one commit, with the same input and grading"
+            "{cases} both passed and failed at one commit, with the same input and grading"
         ))));
         page.more(view, flaky.len().saturating_sub(view.limits.cases), "case");
     }
@@ -292,7 +292,8 @@ fn flaky(page: &mut Page, group: &HistoryGroup, takes: impl Fn(&str) -> bool, vi
         let cases = plural(unproved.len(), "case");
         page.push(PageBlock::Gap);
         page.words(dim(own(format!(
-            "{cases} passed and failed in checkouts with uncommitted changes, or without git: the changes may be the cause"
+            "{cases} both passed and failed in checkouts with uncommitted changes, or without git: the changes may be the \
+             cause"
         ))));
     }
 }
@@ -362,7 +363,7 @@ fn facts(page: &mut Page, eval: &EvalHistory) {
     if eval.partial > 0 {
         let runs = plural(eval.partial, "run");
         page.words(dim(own(format!(
-            "{runs} had only some of its cases: listed, not counted"
+            "{runs} had only some of its cases: listed but not counted"
         ))));
     }
 }
@@ -478,6 +479,6 @@ fn left_out(page: &mut Page, history: &RunHistory) {
         if at == 0 {
             page.push(PageBlock::Gap);
         }
-        page.words(dim(text!["left out: ", words]));
+        page.words(dim(text!["not shown: ", words]));
     }
 }

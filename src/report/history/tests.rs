@@ -127,7 +127,7 @@ fn the_page_of_a_suite() {
     Flaky                                    Passed  Failed  At commit
       cap-a-capability-with-a-long-name › 2       1       1  a1b2a1b
       reg-users                                   1       1  a1b2a1b
-      2 cases passed and failed at one commit, with the same input and grading
+      2 cases both both passed and failed at one commit, with the same input and grading
 
     Slowest                                  Median latency  Samples
       cap-a-capability-with-a-long-name › 1          120 ms        4
@@ -135,8 +135,8 @@ fn the_page_of_a_suite() {
       reg-users                                      120 ms        4
       * the checkout had uncommitted changes
 
-      left out: 2 runs of other suites (Other); --all-suites shows them
-      left out: 1 run made to capture baselines
+      not shown: 2 runs of other suites (Other); --all-suites shows them
+      not shown: 1 run made to capture baselines
     ");
 }
 
@@ -166,11 +166,11 @@ fn the_page_of_one_eval() {
 
     Flaky        Passed  Failed  At commit
       reg-users       1       1  a1b2a1b
-      1 case passed and failed at one commit, with the same input and grading
+      1 case both both passed and failed at one commit, with the same input and grading
       * the checkout had uncommitted changes
 
-      left out: 2 runs of other suites (Other); --all-suites shows them
-      left out: 1 run made to capture baselines
+      not shown: 2 runs of other suites (Other); --all-suites shows them
+      not shown: 1 run made to capture baselines
     ");
 }
 

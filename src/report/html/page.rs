@@ -114,8 +114,8 @@ pub fn write(
     }
     write!(
         out,
-        "<p>This page shows its figures with JavaScript, which is off here. The Markdown report has them, too.</p>\n\
-         </noscript>\n<div id=\"app\"></div>\n"
+        "<p>This page needs JavaScript to show its figures. The Markdown report also has them.</p>\n</noscript>\n<div \
+         id=\"app\"></div>\n"
     )?;
     data(out)?;
     writeln!(

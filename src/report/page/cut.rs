@@ -29,7 +29,9 @@ pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
     }
     open.close(&mut out);
     let lines = eval_base::text::plural(left, "more line");
-    out.push_str(&format!("\n**Cut here: {lines} did not fit.** {rest}\n"));
+    out.push_str(&format!(
+        "\n**Truncated here: {lines} did not fit.** {rest}\n"
+    ));
     out
 }
 
@@ -102,7 +104,7 @@ mod tests {
 
         </details>
 
-        **Cut here: 501 more lines did not fit.** See C.
+        **Truncated here: 501 more lines did not fit.** See C.
         ");
     }
 
@@ -118,7 +120,7 @@ mod tests {
             <details><summary>x
             ````
 
-        **Cut here: 500 more lines did not fit.** See C.
+        **Truncated here: 500 more lines did not fit.** See C.
         ");
         let ended = format!(
             "{}{}",

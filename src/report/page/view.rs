@@ -196,8 +196,8 @@ impl PageView {
     pub fn rest(&self) -> &'static str {
         match (self.medium, self.verbose) {
             (PageMedium::Terminal, false) => "--verbose shows more",
-            (PageMedium::Terminal, true) | (PageMedium::Markdown, _) => "the JSON report has all",
-            (PageMedium::Comment, _) => "the report has all",
+            (PageMedium::Terminal, true) | (PageMedium::Markdown, _) => "the JSON report lists all",
+            (PageMedium::Comment, _) => "the report lists all",
         }
     }
 

@@ -29,7 +29,7 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     }
     parts.more(view, total.saturating_sub(view.limits.judged), "case");
     let cases = plural(total, "case");
-    let title = own(format!("What judges said of {cases} that did not fail"));
+    let title = own(format!("Judge verdicts on {cases} that did not fail"));
     page.part(title, true, parts.blocks);
 }
 

@@ -244,7 +244,7 @@ fn compared(page: &mut Page, summary: &Summary, view: &PageView) {
 /// Commands, and where reports are.
 fn next(page: &mut Page, summary: &Summary, written: &[String]) {
     for (label, command) in [
-        ("go on", commands::resume(summary)),
+        ("resume", commands::resume(summary)),
         ("rerun", commands::run_failed_again(summary)),
     ] {
         if let Some(command) = command {

@@ -24,11 +24,11 @@ const MAX_CASES: usize = 200;
 /// Runs that can't be put beside each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SidesError {
-    #[error("side by side are two runs or more")]
+    #[error("a side-by-side report needs at least two runs")]
     TooFew,
-    #[error("{0} is named twice")]
+    #[error("{0} is given twice")]
     Twice(String),
-    #[error("the runs are of different suites: {0} and {1}")]
+    #[error("the runs are from different suites: {0} and {1}")]
     Suites(String, String),
 }
 
@@ -156,7 +156,8 @@ impl<'a> RunSides<'a> {
         };
         if differ(&self.runs, |run| extent(run)) {
             said.push(
-                "the runs did not have the same cases: their figures are not comparable".to_owned(),
+                "the runs did not have the same cases, so their figures are not comparable"
+                    .to_owned(),
             );
         }
         let labels = self.labels();
@@ -166,7 +167,7 @@ impl<'a> RunSides<'a> {
             if open > 0 {
                 let of = plural(samples.total, "sample");
                 said.push(format!(
-                    "{label}: {open} of {of} have no grade, and its figures leave them out"
+                    "{label}: {open} of {of} have no grade, and its figures omit them"
                 ));
             }
         }

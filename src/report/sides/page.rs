@@ -91,7 +91,7 @@ fn figures(page: &mut Page, sides: &RunSides, view: &PageView) {
     page.push(PageBlock::Gap);
     page.table(table);
     page.words(dim(
-        "In brackets: intervals at 95 % of each target alone; no difference is tested here.",
+        "In brackets: the 95 % interval of each target. Differences between targets are not tested here.",
     ));
 }
 
@@ -101,7 +101,7 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
     let differing: Vec<_> = lines.into_iter().filter(|line| line.differs()).collect();
     if differing.is_empty() {
         page.push(PageBlock::Gap);
-        page.words("Every eval ended alike on each target.");
+        page.words("Every eval had the same outcome on each target.");
         return;
     }
     let most = view.limits.evals.min(MAX_CASES);
@@ -121,13 +121,15 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
     page.more(view, differing.len().saturating_sub(most), "eval");
     if all > differing.len() {
         let alike = group_digits(all - differing.len());
-        page.words(own(format!("{alike} more ended alike on each target.")));
+        page.words(own(format!(
+            "{alike} more had the same outcome on each target."
+        )));
     }
 }
 
 fn cases(page: &mut Page, sides: &RunSides, view: &PageView) {
     let Some(lines) = sides.cases() else {
-        page.words("The runs are too large to list the cases that ended differently.");
+        page.words("The runs are too large to list the cases with different outcomes.");
         return;
     };
     if lines.is_empty() {

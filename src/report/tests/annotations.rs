@@ -96,7 +96,7 @@ fn github_shows_ten_of_a_level_and_the_last_counts_the_rest() {
     let commands = as_commands(&of_run(&summary));
     let lines: Vec<&str> = commands.lines().collect();
     assert_eq!(lines.len(), 10, "{commands}");
-    assert_snapshot!(lines[9], @"::error title=16 more::The report lists them all; GitHub shows ten annotations of a level.");
+    assert_snapshot!(lines[9], @"::error title=16 more::GitHub shows ten annotations per level; the report lists them all.");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn no_run_is_too_large_for_a_comment() {
         let more = eval_base::text::group_digits(summary.failures.len() - told);
         assert!(
             shown.contains(&format!(
-                "... and {more} more failures. The report has all."
+                "... and {more} more failures. The report contains everything."
             )),
             "{told} of {cases}"
         );

@@ -89,9 +89,9 @@ fn every_kind_of_remark_is_shown() {
     summary.truncated = true;
     let shown = terminal_text(&summary, &TerminalOptions::default());
     for remark in [
-        "!! INTERRUPTED: the run was ended early; what it left out is skipped, not failed",
+        "!! INTERRUPTED: the run ended early; samples that did not run are skipped, not\n   failed",
         "!  Not the whole suite: tag fast, eval cap-*",
-        "!  Only samples that did not pass are listed; the journal has all",
+        "!  Only samples that did not pass are listed; the journal has all samples",
     ] {
         assert!(shown.contains(remark), "{shown}");
     }
@@ -124,8 +124,8 @@ fn shards_and_regrades_say_what_they_are() {
         let shown = rendered(format, &summary).replace("\n   ", " ");
         for words in [
             decision,
-            "Shard 1 of 3: no gate was decided; join the shards with eval-harness report --run RUN --run RUN",
-            "Stored outputs of eval-1, graded again; no target was asked",
+            "Shard 1 of 3: the gate was not decided; join the shards with eval-harness report --run RUN --run RUN",
+            "Regraded the stored outputs of eval-1; the target was not called",
         ] {
             assert!(shown.contains(words), "{format:?} lacks {words:?}: {shown}");
         }
@@ -139,7 +139,7 @@ fn a_regrade_that_was_ended_early_names_the_command_that_starts_it_anew() {
     summary.metadata.interrupted = true;
     let shown = rendered(ReportFormat::Terminal, &summary);
     assert!(
-        shown.contains("go on    eval-harness run --resume eval-20260102-120000\n"),
+        shown.contains("resume   eval-harness run --resume eval-20260102-120000\n"),
         "{shown}"
     );
     summary.metadata.regrade_of = Some("eval-1".to_owned());
@@ -162,8 +162,8 @@ fn what_the_lists_leave_out_is_counted() {
         unpassed_samples: 1,
         failures: 70,
     });
-    let words = "Figures count everything; the lists leave out 1200 cases, 30,000 samples, 70 failures \
-                 (1 sample that did not pass among them), which the journal has";
+    let words = "Figures count everything; the lists omit 1200 cases, 30,000 samples, 70 failures (including 1 sample that did not \
+                 pass); the journal has them";
     for format in [
         ReportFormat::Terminal,
         ReportFormat::Markdown,

@@ -207,7 +207,7 @@ proptest! {
             prop_assert!(columns.is_none_or(|columns| columns == pipes), "{line:?}");
             let ours = ["# ❌ FAIL: ", "## ", "### By ", "### More failures", "### ❌", "### ⚠️", "### ✅", "### ⏳", "### ➖"];
             prop_assert!(!line.starts_with('#') || ours.iter().any(|heading| line.starts_with(heading)), "{line:?}");
-            let folds = ["<details><summary>Details</summary>", "<details><summary>What judges said of "];
+            let folds = ["<details><summary>Details</summary>", "<details><summary>Judge verdicts on "];
             let html = folds.iter().any(|fold| line.starts_with(fold)) || line == "</details>";
             let spans = line.contains('`');
             prop_assert!(html || spans || !line.replace("<!-- -->", "").contains('<'), "{line:?}");

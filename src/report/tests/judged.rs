@@ -123,7 +123,7 @@ fn three() -> Summary {
         votes: vec![panel().votes[2].clone()],
         ..panel()
     };
-    let why = "the judge's answers could not be used (off_scale), after 1 request for repair";
+    let why = "the judge's answers could not be used (off_scale), after 1 repair request";
     summary_of(vec![
         judged_case(
             "spec",
@@ -164,8 +164,8 @@ fn the_terminal_shows_criteria_checks_and_why() {
         Readability of names and comments, and…  40.0 %      4    1-5  0.750
         ✗ does not say: PostgreSQL 14+
         ✓ says: /api/v1/users
-        ✓ rightly does not say: deprecated
-        ✗ says what it must not: legacy
+        ✓ does not say, as required: deprecated
+        ✗ says, but must not: legacy
         Why       It names the endpoints but not the version of the database, on
                   which everything else rests.
         Feedback  Name the version.
@@ -174,10 +174,10 @@ fn the_terminal_shows_criteria_checks_and_why() {
 
         Vote          Outcome    Share
         openai:judge  ✓ passed   0.750
-        openai:judge  ✗ failed   0.500  said passed of itself, which does not count;
-                                        scored what the rubric does not have: Style
+        openai:judge  ✗ failed   0.500  its stated verdict (passed) does not count;
+                                        scored criteria that are not in the rubric: Style
         local:llama   ! errored  judge_unparseable: its answers could not be used
-                                 (no_json); after 1 request for repair
+                                 (no_json); after 1 repair request
 
       ! cap-doc › lost  judge_unparseable
         the judge's answers could not be used (off_scale), after 1 request for
@@ -186,7 +186,7 @@ fn the_terminal_shows_criteria_checks_and_why() {
 
         Vote         Outcome
         local:llama  ! errored  judge_unparseable: its answers could not be used
-                                (no_json); after 1 request for repair
+                                (no_json); after 1 repair request
 
     Summary  Total  Pass rate  Passed
       Evals      1      100 %       1
@@ -251,7 +251,7 @@ fn all_of_it_is_shown_when_asked_for() {
 
         Vote         Outcome
         local:llama  ! errored  judge_unparseable: its answers could not be used
-                                (no_json); after 1 request for repair
+                                (no_json); after 1 repair request
         Reply 1 of 2, vote 1: no_json (there is no whole JSON object in it)
         | I would say it is
         | fine | `really` </details>
@@ -262,7 +262,7 @@ fn all_of_it_is_shown_when_asked_for() {
 
     Judged
 
-      What judges said of 1 case that did not fail
+      Judge verdicts on 1 case that did not fail
 
         + cap-doc > good
           Judged by documentation_rubric: passed; 4 of 1-5, needs 3.8
@@ -320,8 +320,8 @@ fn markdown_shows_it_of_every_case() {
 
     - ❌ does not say: PostgreSQL 14+
     - ✅ says: /api/v1/users
-    - ✅ rightly does not say: deprecated
-    - ❌ says what it must not: legacy
+    - ✅ does not say, as required: deprecated
+    - ❌ says, but must not: legacy
 
     <!-- -->
 
@@ -333,8 +333,8 @@ fn markdown_shows_it_of_every_case() {
     | Vote | Outcome | Share | Remark |
     | --- | --- | ---: | --- |
     | openai:judge | ✅ passed | 0.750 |  |
-    | openai:judge | ❌ failed | 0.500 | said passed of itself, which does not count; scored what the rubric does not have: Style |
-    | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
+    | openai:judge | ❌ failed | 0.500 | its stated verdict (passed) does not count; scored criteria that are not in the rubric: Style |
+    | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 repair request |
 
     Reply 1 of 2, vote 3: no_json (there is no whole JSON object in it):
 
@@ -353,13 +353,13 @@ fn markdown_shows_it_of_every_case() {
 
     ### ⚠️ cap-doc › lost  judge_unparseable
 
-    the judge's answers could not be used (off_scale), after 1 request for repair
+    the judge's answers could not be used (off_scale), after 1 repair request
 
     Judged by documentation_rubric: errored
 
     | Vote | Outcome | Remark |
     | --- | --- | --- |
-    | local:llama | ⚠️ errored | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
+    | local:llama | ⚠️ errored | judge_unparseable: its answers could not be used (no_json); after 1 repair request |
 
     Reply 1 of 2, vote 1: no_json (there is no whole JSON object in it):
 
@@ -378,7 +378,7 @@ fn markdown_shows_it_of_every_case() {
 
     ## Judged
 
-    <details><summary>What judges said of 1 case that did not fail</summary>
+    <details><summary>Judge verdicts on 1 case that did not fail</summary>
 
     ### ✅ cap-doc › good
 
@@ -434,7 +434,7 @@ fn categories_and_verdicts_without_criteria_have_no_scale() {
     assert_snapshot!(from(&page, "Judged\n", "         total"), @"
     Judged
 
-      What judges said of 2 cases that did not fail
+      Judge verdicts on 2 cases that did not fail
 
         ✓ cap-doc › a
           Judged by documentation_rubric: passed; 0.5, needs 0.7
@@ -542,46 +542,43 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
     Judges
       verdicts  45 samples judged, 3 without a verdict (judge_unparseable: 2,
                 judge_unreachable: 1)
-      panels    40 of several votes: in 4 (10.0 %) votes differ on whether it passes
+      panels    40 with several votes: in 4 (10.0 %) the votes disagree on whether it passes
       ! 2 samples were not judged, though their cases have a judge
-      ! 3 verdicts on texts with marks or hidden characters, which were made
-        harmless
-      ! 1 verdict on texts of which the middle was left out
+      ! 3 verdicts on texts with prompt markers or hidden characters, which were made harmless
+      ! 1 verdict on texts that were truncated in the middle
       - local:llama | `x`
         votes  30: 30 pass, 0 fail
-        ! all 30 usable votes gave the same share of the scale (1.000): check that
-          it can tell good from bad
+        ! all 30 usable votes gave the same score (1.000): check that the judge can distinguish good outputs from bad ones
       - openai:judge
         votes    45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
                  judge_unparseable: 2)
-        replies  7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests
-                 for repair
+        replies  7 of 42 first replies not usable (cut: 5, no_json: 2); 6 repair
+                 requests
         repeats  118 of 120 pairs of votes on the same question agree (98.3 %)
-        ! 2 votes said of themselves another verdict than the scores give; the
-          scores count
+        ! 2 votes stated a verdict that differs from the result of their scores; the scores count
     ");
     let page = rendered(ReportFormat::Markdown, &summary);
     assert_snapshot!(from(&page, "## Judges", "\n## "), @r"
     ## Judges
 
     - verdicts: 45 samples judged, 3 without a verdict (judge_unparseable: 2, judge_unreachable: 1)
-    - panels: 40 of several votes: in 4 (10.0 %) votes differ on whether it passes
+    - panels: 40 with several votes: in 4 (10.0 %) the votes disagree on whether it passes
 
     <!-- -->
 
     - ⚠️ 2 samples were not judged, though their cases have a judge
-    - ⚠️ 3 verdicts on texts with marks or hidden characters, which were made harmless
-    - ⚠️ 1 verdict on texts of which the middle was left out
+    - ⚠️ 3 verdicts on texts with prompt markers or hidden characters, which were made harmless
+    - ⚠️ 1 verdict on texts that were truncated in the middle
 
     <!-- -->
 
     - **local:llama &#124; \`x\`**
       - votes: 30: 30 pass, 0 fail
-      - ⚠️ all 30 usable votes gave the same share of the scale (1.000): check that it can tell good from bad
+      - ⚠️ all 30 usable votes gave the same score (1.000): check that the judge can distinguish good outputs from bad ones
     - **openai:judge**
       - votes: 45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3, judge_unparseable: 2)
-      - replies: 7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests for repair
+      - replies: 7 of 42 first replies not usable (cut: 5, no_json: 2); 6 repair requests
       - repeats: 118 of 120 pairs of votes on the same question agree (98.3 %)
-      - ⚠️ 2 votes said of themselves another verdict than the scores give; the scores count
+      - ⚠️ 2 votes stated a verdict that differs from the result of their scores; the scores count
     ");
 }

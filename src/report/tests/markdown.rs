@@ -41,7 +41,7 @@ fn markdown_shows_the_whole_picture() {
 
     1 sample passed only on a later attempt (flaky)
 
-    2 samples ran out of time and had one more try alone before that counted
+    2 samples timed out and had to be run again, alone, to confirm the timeout
 
     ### By type and category
 
@@ -152,7 +152,7 @@ fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
                 && shown.contains("| cap-0 | case-60 |") == (evals == 1)
         );
         let more = if evals == 1 {
-            "... and 19,750 more failures; the JSON report has all"
+            "... and 19,750 more failures; the JSON report lists all"
         } else {
             "... and 9750 more failures"
         };
@@ -179,7 +179,8 @@ fn markdown_tells_flaky_samples_apart_from_calls_made_again() {
     | cap-001 |  |  |  |
     ");
     assert!(shown.contains(
-        "3 samples passed only on a later attempt (flaky)\n\n4 calls of the target did not get through and were made again\n"
+        "3 samples passed only on a later attempt (flaky)\n\n4 calls to the target did not get through and had to be \
+         retried\n"
     ));
 }
 
@@ -192,7 +193,7 @@ fn markdown_offers_to_go_on_with_what_was_ended_early() {
     # ✅ PASS: Parser suite 1.2.0
 
     > [!CAUTION]
-    > **INTERRUPTED: the run was ended early; what it left out is skipped, not failed**
+    > **INTERRUPTED: the run ended early; samples that did not run are skipped, not failed**
     >
     > `eval-harness run --resume eval-20260102-120000`
     ");

@@ -98,15 +98,15 @@ fn the_terminal_tells_what_a_model_took() {
     assert_snapshot!(on_terminal(&with(&[("openai:gpt-4o-mini", busy())])), @"
     Models
       - openai:gpt-4o-mini
-        answers  40: 28 asked now, 12 from the cache (oldest 2026-11-02)
+        answers  40: 28 from the API, 12 from the cache (oldest 2026-11-02)
         retries  4 of 33 requests (429: 3, timeout: 2)
-        waited   12.3 s for rate limits, 4.00 s between tries (all calls together)
+        waited   12.3 s for rate limits, 4.00 s between retries (all calls together)
         latency  p50 1.20 s, p95 3.40 s, p99 4.10 s
         tokens   12,345 in, 4567 out
         cost     $0.0123
         spent    $0.0086 in this run (11,900 tokens, 120 of them wasted)
         ! 1 call ended without an answer
-        ! 2 answers cut at the limit of tokens
+        ! 2 answers truncated at the token limit
         ! 1 answer refused
     ");
 }
@@ -116,22 +116,22 @@ fn what_is_not_known_is_not_told_as_nothing() {
     assert_snapshot!(on_terminal(&with(&[("local:llama | `x`\u{1b}[2J", quiet()), ("openai:a", busy())])), @"
     Models
       - local:llama | `x`
-        answers  5: all asked now
+        answers  5: all from the API
         tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
       - openai:a
-        answers  40: 28 asked now, 12 from the cache (oldest 2026-11-02)
+        answers  40: 28 from the API, 12 from the cache (oldest 2026-11-02)
         retries  4 of 33 requests (429: 3, timeout: 2)
-        waited   12.3 s for rate limits, 4.00 s between tries (all calls together)
+        waited   12.3 s for rate limits, 4.00 s between retries (all calls together)
         latency  p50 1.20 s, p95 3.40 s, p99 4.10 s
         tokens   12,345 in, 4567 out
         cost     $0.0123
         spent    $0.0086 in this run (11,900 tokens, 120 of them wasted)
         ! 1 call ended without an answer
-        ! 2 answers cut at the limit of tokens
+        ! 2 answers truncated at the token limit
         ! 1 answer refused
       - all models
-        answers  5: all asked now
+        answers  5: all from the API
         tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
     ");
@@ -144,9 +144,9 @@ fn what_is_not_known_is_not_told_as_nothing() {
     assert_snapshot!(on_terminal(&with(&[("local:llama", untold)])), @"
     Models
       - local:llama
-        answers  5: all asked now
-        tokens   unknown: the answers don't tell
-        cost     unknown: the answers don't tell their tokens
+        answers  5: all from the API
+        tokens   unknown: the answers do not report them
+        cost     unknown: the answers do not report their tokens
         spent    unknown price in this run (70 tokens)
     ");
     let in_part = ModelUsed {
@@ -157,9 +157,9 @@ fn what_is_not_known_is_not_told_as_nothing() {
     assert_snapshot!(on_terminal(&with(&[("local:llama", in_part)])), @"
     Models
       - local:llama
-        answers  5: all asked now
+        answers  5: all from the API
         tokens   50 in, 20 out (2 answers have no usage)
-        cost     at least $0.5000 (1 answer of unknown cost)
+        cost     at least $0.5000 (1 answer with unknown cost)
     ");
     let nobody = ModelUsed {
         answers: Answers::default(),
@@ -204,9 +204,9 @@ fn answers_that_are_not_from_now_are_told_at_the_top() {
         cache: 1,
         recording: 1,
     };
-    assert_snapshot!(top(some, "2026-11-02T10:11:12Z"), @"!  12 of 40 answers of models came from the cache (oldest 2026-11-02)");
-    assert_snapshot!(top(all, "\u{1b}[2J GATE PASS"), @"!  All 3 answers of models came from recordings (oldest unknown)");
-    assert_snapshot!(top(both, "2026-11-02"), @"!  2 of 3 answers of models came from the cache and from recordings (oldest");
+    assert_snapshot!(top(some, "2026-11-02T10:11:12Z"), @"!  12 of 40 answers came from the cache (oldest 2026-11-02)");
+    assert_snapshot!(top(all, "\u{1b}[2J GATE PASS"), @"!  All 3 answers came from recordings (oldest unknown)");
+    assert_snapshot!(top(both, "2026-11-02"), @"!  2 of 3 answers came from the cache or from recordings (oldest");
     assert_eq!(
         top(
             Answers {
@@ -230,22 +230,22 @@ fn markdown_and_junit_tell_it_too() {
     ## Models
 
     - **local:llama &#124; \`x\`**
-      - answers: 5: all asked now
+      - answers: 5: all from the API
       - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     - **openai:gpt-4o-mini**
-      - answers: 40: 28 asked now, 12 from the cache (oldest 2026-11-02)
+      - answers: 40: 28 from the API, 12 from the cache (oldest 2026-11-02)
       - retries: 4 of 33 requests (429: 3, timeout: 2)
-      - waited: 12.3 s for rate limits, 4.00 s between tries (all calls together)
+      - waited: 12.3 s for rate limits, 4.00 s between retries (all calls together)
       - latency: p50 1.20 s, p95 3.40 s, p99 4.10 s
       - tokens: 12,345 in, 4567 out
       - cost: \$0.0123
       - spent: \$0.0086 in this run (11,900 tokens, 120 of them wasted)
       - ⚠️ 1 call ended without an answer
-      - ⚠️ 2 answers cut at the limit of tokens
+      - ⚠️ 2 answers truncated at the token limit
       - ⚠️ 1 answer refused
     - **all models**
-      - answers: 5: all asked now
+      - answers: 5: all from the API
       - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     ");
@@ -283,16 +283,16 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
     assert_snapshot!(on_terminal(&summary), @"
     Models
       - openai:a
-        answers  5: all asked now
+        answers  5: all from the API
         tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
       - openai:a (judge)
-        answers  5: all asked now
+        answers  5: all from the API
         tokens   50 in, 20 out
         cost     unknown price
-        ! 1 answer cut at the limit of tokens
+        ! 1 answer truncated at the token limit
       - all models (targets and judges)
-        answers  5: all asked now
+        answers  5: all from the API
         tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
     ");
@@ -301,16 +301,16 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
     ## Models
 
     - **openai:a**
-      - answers: 5: all asked now
+      - answers: 5: all from the API
       - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     - **openai:a** (judge)
-      - answers: 5: all asked now
+      - answers: 5: all from the API
       - tokens: 50 in, 20 out
       - cost: unknown price
-      - ⚠️ 1 answer cut at the limit of tokens
+      - ⚠️ 1 answer truncated at the token limit
     - **all models** (targets and judges)
-      - answers: 5: all asked now
+      - answers: 5: all from the API
       - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     ");

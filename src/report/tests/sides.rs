@@ -51,8 +51,8 @@ fn a_terminal_shows_a_column_for_each_target() {
     ];
     insta::assert_snapshot!(text_of(&runs, ReportFormat::Terminal), @"
     Parser suite: 2 targets side by side
-    !  small: 3 of 8 samples have no grade, and its figures leave them out
-    !  large: 3 of 8 samples have no grade, and its figures leave them out
+    !  small: 3 of 8 samples have no grade, and its figures omit them
+    !  large: 3 of 8 samples have no grade, and its figures omit them
 
                     small           large
       gate          ✗ FAIL          ✓ PASS
@@ -61,8 +61,7 @@ fn a_terminal_shows_a_column_for_each_target() {
       pass@1        0.400           0.400
                     [0.117, 0.769]  [0.117, 0.769]
       latency p95   1.23 s          1.23 s
-      In brackets: intervals at 95 % of each target alone; no difference is tested
-      here.
+      In brackets: the 95 % interval of each target. Differences between targets are not tested here.
 
     Evals that differ  small  large
       cap-code-002     ✗ 1/3  ✓ 3/3
@@ -70,7 +69,7 @@ fn a_terminal_shows_a_column_for_each_target() {
       cap-human-004    ? 0/1  ✓ 1/1
       reg-api-001      ✗ 0/1  ✓ 1/1
       reg-skip-002     – 0/1  ✓ 1/1
-      1 more ended alike on each target.
+      1 more had the same outcome on each target.
 
     Cases that differ                          small                large
       cap-code-002 / lists                     ✗ wrong_answer       ✓ passed
@@ -98,10 +97,10 @@ fn markdown_has_a_column_for_each_target() {
     # Parser suite: 2 targets side by side
 
     > [!NOTE]
-    > small: 3 of 8 samples have no grade, and its figures leave them out
+    > small: 3 of 8 samples have no grade, and its figures omit them
 
     > [!NOTE]
-    > large&#124;\`x\`: 3 of 8 samples have no grade, and its figures leave them out
+    > large&#124;\`x\`: 3 of 8 samples have no grade, and its figures omit them
 
     |  | small | large&#124;\`x\` |
     | --- | --- | --- |
@@ -114,7 +113,7 @@ fn markdown_has_a_column_for_each_target() {
     | pass@1 | 0.400<br>[0.117, 0.769] | 0.400<br>[0.117, 0.769] |
     | latency p95 | 1.23 s | 1.23 s |
 
-    In brackets: intervals at 95 % of each target alone; no difference is tested here.
+    In brackets: the 95 % interval of each target. Differences between targets are not tested here.
 
     ## Evals that differ
 
@@ -126,7 +125,7 @@ fn markdown_has_a_column_for_each_target() {
     | reg-api-001 | ❌ 0/1 | ✅ 1/1 |
     | reg-skip-002 | ➖ 0/1 | ✅ 1/1 |
 
-    1 more ended alike on each target.
+    1 more had the same outcome on each target.
 
     ## Cases that differ
 
@@ -170,7 +169,10 @@ fn more_targets_than_fit_stand_below_each_other() {
         page.lines().all(|line| eval_base::text::width(line) <= 80),
         "{page}"
     );
-    assert!(page.contains("ended alike on each target"), "{page}");
+    assert!(
+        page.contains("had the same outcome on each target"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -235,11 +237,11 @@ fn runs_that_have_nothing_in_common_are_refused() {
     assert_eq!(RunSides::of([&run]).err(), Some(SidesError::TooFew));
     assert_eq!(
         of(&[run.clone(), run.clone()]).as_deref(),
-        Some("r-1 is named twice")
+        Some("r-1 is given twice")
     );
     assert!(
         of(&[run.clone(), other])
-            .is_some_and(|why| why.starts_with("the runs are of different suites"))
+            .is_some_and(|why| why.starts_with("the runs are from different suites"))
     );
     assert_eq!(of(&[run, on("small", None, "r-2")]), None);
 }
@@ -274,7 +276,7 @@ fn a_page_holds_what_the_other_forms_tell() {
     insta::assert_snapshot!(told.replace('\u{202e}', "U+202E"), @r#"
 alike: "1 more eval"
 cases: [{"case":"lists","cells":[["failed","wrong_answer"],["passed","passed"]],"eval":"cap-code-002"},{"case":"日本語の長い名前のケース","cells":[["failed","timeout"],["passed","passed"]],"eval":"cap-code-002"},{"case":"cap-judge-003","cells":[["errored","judge_unreachable"],["passed","passed"]],"eval":"cap-judge-003"},{"case":"cap-human-004","cells":[["pending","pending"],["passed","passed"]],"eval":"cap-human-004"},{"case":"reg-api-001","cells":[["failed","wrong_answer"],["passed","passed"]],"eval":"reg-api-001"},{"case":"reg-skip-002","cells":[["skipped","max_fail"],["passed","passed"]],"eval":"reg-skip-002"}]
-cautions: ["small: 3 of 8 samples have no grade, and its figures leave them out","large: 3 of 8 samples have no grade, and its figures leave them out"]
+cautions: ["small: 3 of 8 samples have no grade, and its figures omit them","large: 3 of 8 samples have no grade, and its figures omit them"]
 compare: "eval-harness compare r-1 r-2"
 evals: [{"cells":[["failed","1/3"],["passed","3/3"]],"id":"cap-code-002"},{"cells":[["errored","0/1"],["passed","1/1"]],"id":"cap-judge-003"},{"cells":[["pending","0/1"],["passed","1/1"]],"id":"cap-human-004"},{"cells":[["failed","0/1"],["passed","1/1"]],"id":"reg-api-001"},{"cells":[["skipped","0/1"],["passed","1/1"]],"id":"reg-skip-002"}]
 harness_version: "0.1.0"

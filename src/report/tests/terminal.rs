@@ -49,7 +49,7 @@ fn terminal_shows_the_whole_picture() {
       Cases      8     40.0 %       2       3        1        1        1
       Trust  harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
-      2 samples ran out of time and had one more try alone before that counted
+      2 samples timed out and had to be run again, alone, to confirm the timeout
 
     Metrics         Value  95 % CI         Cases  Worst, best
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
@@ -180,8 +180,7 @@ fn terminal_without_unicode_or_sandbox() {
         errored 1, skipped 1, pending 1
       Trust  harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
-      2 samples ran out of time and had one more try alone
-      before that counted
+      2 samples timed out and had to be run again, alone, to confirm the timeout
 
     Metrics         Value  95 % CI         Cases  Worst, best
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
@@ -445,7 +444,7 @@ fn terminal_tells_flaky_samples_apart_from_calls_made_again() {
       Evals      2      100 %       2
       Cases      2      100 %       2
       3 samples passed only on a later attempt (flaky)
-      4 calls of the target did not get through and were made again
+      4 calls to the target did not get through and had to be retried
     ");
 }
 
@@ -465,7 +464,7 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
     let last: Vec<&str> = shown.lines().rev().take(4).collect();
     assert_eq!(
         last[3],
-        "go on    eval-harness run --resume eval-20260102-120000"
+        "resume   eval-harness run --resume eval-20260102-120000"
     );
     assert_eq!(
         last[2],
@@ -492,6 +491,6 @@ fn terminal_of_ten_thousand_evals_is_a_page() {
     };
     assert!(
         terminal_text(&red(3000, false), &verbose)
-            .contains("... and 2000 more failures; the JSON report has all")
+            .contains("... and 2000 more failures; the JSON report lists all")
     );
 }

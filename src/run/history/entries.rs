@@ -79,7 +79,7 @@ pub(super) fn heads(
 
 /// In words why a journal does not count.
 pub(super) fn left_out(error: &JournalError) -> String {
-    format!("{error}; it is left out")
+    format!("{error}; it is skipped")
 }
 
 /// What the shards of one run have in common.
@@ -257,8 +257,8 @@ pub(super) fn suites_of_one_name(entries: &[HistoryEntry], results: &Path) -> Ve
             .map(|file| file.display().to_string())
             .collect();
         format!(
-            "the runs of suite `{name}` are those of {} files and are counted together ({}); suites with names of their own \
-             are kept apart",
+            "the runs of suite `{name}` come from {} files and are counted together ({}); give each suite its own \
+                 name to separate them",
             files.len(),
             files.join(", ")
         )

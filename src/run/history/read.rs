@@ -77,7 +77,7 @@ fn entry_run(
         };
         match &mut run {
             Some(_) if again.interrupted => warnings.push(format!(
-                "the regrade {} did not come to its end; the outcomes that it was to replace still count",
+                "the regrade {} did not finish; the outcomes before it still count",
                 again.run_id
             )),
             Some(run) => replace(run, again),
@@ -148,13 +148,14 @@ fn heads_run(
         match folded(&readable) {
             Ok(folded) => {
                 warnings.extend(folded.cut_off.iter().map(|run| {
-                    format!("run {run} has no end: it was cut off or still goes on; what it recorded counts")
+                    format!("run {run} did not finish: it was interrupted or is still running; its recorded \
+                         samples count")
                 }));
                 let run = folded.past_run(texts);
                 return run
                     .map_err(|error| {
                         warnings.push(format!(
-                            "a journal contradicts itself: {error}; it is left out"
+                            "a journal contradicts itself: {error}; it is skipped"
                         ));
                     })
                     .ok();
@@ -207,7 +208,7 @@ fn folded(heads: &[&JournalHead]) -> Result<FoldedJournals, (usize, String)> {
 fn told(head: &JournalHead, error: RunError) -> String {
     match error {
         RunError::Journal(error) => left_out(&error),
-        error => format!("{}: {error}; it is left out", head.journal.display()),
+        error => format!("{}: {error}; it is skipped", head.journal.display()),
     }
 }
 

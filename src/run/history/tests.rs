@@ -279,8 +279,8 @@ fn a_regrade_whose_run_is_gone_stands_for_itself_and_one_cut_off_counts_not() {
     let history = read(dir.path());
     assert_eq!(outcomes(&history.groups[0])["a"], "pf");
     insta::assert_snapshot!(history.warnings.join("\n"), @r"
-    run eval-20260301-020000 has no end: it was cut off or still goes on; what it recorded counts
-    the regrade eval-20260301-020000 did not come to its end; the outcomes that it was to replace still count
+    run eval-20260301-020000 did not finish: it was interrupted or is still running; its recorded samples count
+    the regrade eval-20260301-020000 did not finish; the outcomes before it still count
     ");
 }
 
@@ -491,10 +491,10 @@ fn what_cannot_be_read_is_named_and_the_rest_counts() {
         })
         .collect();
     insta::assert_snapshot!(said.join("\n"), @r"
-    DIR/2026-03-01/run-010000.journal.jsonl holds no run: it is empty or its first line is torn; it is left out
-    DIR/2026-03-01/run-040000.journal.jsonl was written by a later version of eval-harness (journal version 9); it is left out
-    cannot read the journal DIR/2026-03-01/run-050000.journal.jsonl: Is a directory (os error 21); it is left out
-    run eval-20260301-020000 has no end: it was cut off or still goes on; what it recorded counts
+    DIR/2026-03-01/run-010000.journal.jsonl contains no run: it is empty or its first line is incomplete; it is skipped
+    DIR/2026-03-01/run-040000.journal.jsonl was written by a later version of eval-harness (journal version 9); it is skipped
+    cannot read the journal DIR/2026-03-01/run-050000.journal.jsonl: Is a directory (os error 21); it is skipped
+    run eval-20260301-020000 did not finish: it was interrupted or is still running; its recorded samples count
     DIR/2026-03-01/run-030000.journal.jsonl:2: not a journal line
     ");
 }

@@ -205,11 +205,11 @@ fn what_a_run_measured_takes_the_place_of_what_is_assumed() {
     };
     assert_eq!(
         said(&run(&[(0, 0)], &suite)),
-        "run eval-1 has a graded sample of none of the selected cases"
+        "run eval-1 has no graded samples of the selected cases"
     );
     assert_eq!(
         said(&run(&[(1, 1)], "Other")),
-        format!("run eval-1 is one of suite `Other`, not of `{suite}`")
+        format!("run eval-1 belongs to suite `Other`, not `{suite}`")
     );
     assert_eq!(power(&planned(0, 1), &asked(0.05)), Err(PowerError::NoCase));
 }

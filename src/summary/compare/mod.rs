@@ -100,9 +100,7 @@ impl CompareSettings {
 /// Why two sides can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ComparisonError {
-    #[error(
-        "{label} is a run of suite `{candidate}`, and the reference is one of suite `{reference}`"
-    )]
+    #[error("{label} is from suite `{candidate}`, but the reference is from suite `{reference}`")]
     OtherSuite {
         label: String,
         reference: String,
@@ -114,7 +112,7 @@ pub enum ComparisonError {
         reference: usize,
         candidate: usize,
     },
-    #[error("no verdict can rest on `{metric}`: it {why}")]
+    #[error("the verdict can't be based on `{metric}`: it {why}")]
     Untestable { metric: String, why: String },
     #[error("there is nothing to compare with")]
     Nothing,
@@ -125,14 +123,14 @@ impl ComparisonError {
     pub fn hint(&self) -> Option<String> {
         match self {
             ComparisonError::OtherSuite { .. } => {
-                Some("name two runs of one suite; `eval-harness history` lists them".to_owned())
+                Some("use two runs of one suite; `eval-harness history` lists them".to_owned())
             }
             ComparisonError::NoSharedCase { .. } => Some(
-                "cases are the same when their eval's id and their own are; were they renamed, or filtered apart?".to_owned(),
+                "cases are matched by eval id and case id; were they renamed, or selected by different filters?".to_owned(),
             ),
             ComparisonError::Untestable { .. } => Some(
-                "such are pass_at_1, pass_hat_3_unbiased, case_pass_rate, pass_rate, score, weighted_score, latency_mean_ms, \
-                 tokens_per_sample and cost_usd_per_sample"
+                "use a metric such as pass_at_1, pass_hat_3_unbiased, case_pass_rate, pass_rate, score, weighted_score, \
+                 latency_mean_ms, tokens_per_sample or cost_usd_per_sample"
                     .to_owned(),
             ),
             ComparisonError::Nothing => None,
@@ -198,7 +196,7 @@ pub fn compare_anyway(
         let measure = PairedMeasure::of(metric, sides).map_err(untestable)?;
         if measure.higher_is_better.is_none() {
             return Err(untestable(
-                "has no direction: say whether more of it is better",
+                "has no direction: whether higher or lower is better is unknown",
             ));
         }
         if !tested.contains(&measure) {

@@ -14,7 +14,7 @@ pub(super) fn notes(draft: &ComparisonDraft<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if a.suite != b.suite {
         notes.push(format!(
-            "the reference is of suite `{}` and the candidate of suite `{}`: no case is the same",
+            "the reference is from suite `{}` and the candidate from suite `{}`: no case is the same",
             a.suite, b.suite
         ));
         return notes;
@@ -32,7 +32,7 @@ pub(super) fn notes(draft: &ComparisonDraft<'_>) -> Vec<String> {
         && !tests_whole_evals(pairing.scope(), evals)
     {
         notes.push(format!(
-            "{} {} too few to test evals like these: cases are tested, and the verdict is about these cases",
+            "{} {} too few to test evals like these: cases are tested instead, and the verdict applies to these cases only",
             plural(evals, "eval"),
             if evals == 1 { "is" } else { "are" }
         ));
@@ -48,7 +48,7 @@ pub(super) fn notes(draft: &ComparisonDraft<'_>) -> Vec<String> {
             Grouping::Type | Grouping::Difficulty => continue,
         };
         notes.push(format!(
-            "{words}, since they are more than {}: `--by {}` does",
+            "{words} because there are more than {}; use `--by {}`",
             super::groups::MOST,
             by.name()
         ));
@@ -74,13 +74,13 @@ fn versions(reference: &RunScores, candidate: &RunScores, notes: &mut Vec<String
     }
     if a.target != b.target {
         notes.push(format!(
-            "the reference asked target {}, and the candidate {}",
+            "the reference called target {}, and the candidate {}",
             a.target, b.target
         ));
     }
     if a.target_type != b.target_type {
         notes.push(format!(
-            "the target was of type {} and is of type {}",
+            "the target's type was {} and is {}",
             a.target_type, b.target_type
         ));
     }
@@ -99,7 +99,7 @@ fn versions(reference: &RunScores, candidate: &RunScores, notes: &mut Vec<String
     }
     if a.harness_version != b.harness_version {
         notes.push(format!(
-            "it was eval-harness {} and is {}",
+            "the eval-harness version was {} and is {}",
             a.harness_version, b.harness_version
         ));
     }
@@ -113,7 +113,7 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
             filters => format!("a part of the suite ({})", filters.join(", ")),
         };
         notes.push(format!(
-            "the reference had {}, and the candidate {}: only cases of both count",
+            "the reference ran {}, and the candidate {}: only cases of both are compared",
             part(a),
             part(b)
         ));
@@ -122,30 +122,30 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
         if !side.shards.is_empty() {
             let (noun, of) = shards(&side.shards);
             notes.push(format!(
-                "the {name} is {noun} of {of}: only cases of both count"
+                "the {name} is {noun} of {of}: only cases of both are compared"
             ));
         }
         if side.interrupted {
             notes.push(format!(
-                "the {name} was ended early, or its journal breaks off: what it did not get to has no grade"
+                "the {name} ended early, or its journal is truncated: samples that did not run have no grade"
             ));
         }
         if side.capture {
             notes.push(format!(
-                "the {name} was made to capture baselines, so that its outcomes are no verdict"
+                "the {name} captured baselines, so its outcomes are not a verdict"
             ));
         }
     }
     match (&a.regrade_of, &b.regrade_of) {
         (None, Some(of)) if *of == a.run_id => {
             notes.push(
-                "the candidate graded the reference's outputs again: no target was asked"
+                "the candidate regraded the reference's outputs: the target was not called"
                     .to_owned(),
             );
         }
         (Some(of), None) if *of == b.run_id => {
             notes.push(
-                "the reference graded the candidate's outputs again: no target was asked"
+                "the reference regraded the candidate's outputs: the target was not called"
                     .to_owned(),
             );
         }
@@ -153,7 +153,7 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
             for (of, name) in [(then, "reference"), (now, "candidate")] {
                 notes.extend(
                     of.as_ref()
-                        .map(|of| format!("the {name} graded the outputs of run {of} again")),
+                        .map(|of| format!("the {name} regraded the outputs of run {of}")),
                 );
             }
         }
@@ -186,21 +186,21 @@ fn cases(draft: &ComparisonDraft<'_>, notes: &mut Vec<String>) {
         ));
     } else if changed > 0 {
         let (is, what) = if changed == 1 {
-            ("is", "it is another task")
+            ("is", "it is a different task")
         } else {
-            ("are", "they are other tasks")
+            ("are", "they are different tasks")
         };
         notes.push(format!(
-            "{} changed in data or grading and {is} not compared: {what} than in the reference; `--allow-changed` compares {} all \
-             the same",
+            "{} changed in data or grading and {is} not compared: {what} than in the reference; `--allow-changed` compares \
+             {} anyway",
             plural(changed, "case"),
             if changed == 1 { "it" } else { "them" }
         ));
         let unknown = |flip: &CaseFlip| flip.changed.contains(&CasePart::InputOrGrading);
         if pairing.changes.changed.cases.iter().any(unknown) {
             notes.push(
-                "one of the sides was recorded by an earlier version, which does not tell a changed prompt from changed data or \
-                 grading: run it again to compare prompts"
+                "one of the sides was recorded by an earlier version, which does not distinguish a changed prompt from \
+                 changed data or grading: run it again to compare prompts"
                     .to_owned(),
             );
         }
@@ -213,8 +213,8 @@ fn cases(draft: &ComparisonDraft<'_>, notes: &mut Vec<String>) {
     if other > 0 {
         let have = if other == 1 { "has" } else { "have" };
         notes.push(format!(
-            "{} {have} another number of samples than in the reference: whether such a case passes as a whole moves with that, so \
-             that rates of whole cases and evals, and pass^k, leave it out",
+            "{} {have} a different number of samples than in the reference: this affects whether a case passes as a whole, \
+             so rates of whole cases and evals, and pass^k, omit such cases",
             plural(other, "case")
         ));
     }
@@ -226,7 +226,7 @@ fn cases(draft: &ComparisonDraft<'_>, notes: &mut Vec<String>) {
             "evals have"
         };
         notes.push(format!(
-            "{reweighed} {have} another weight or score threshold: figures over evals leave {} out",
+            "{reweighed} {have} a different weight or score threshold: figures over evals omit {}",
             if reweighed == 1 { "it" } else { "them" }
         ));
     }
@@ -235,11 +235,11 @@ fn cases(draft: &ComparisonDraft<'_>, notes: &mut Vec<String>) {
     };
     if pairing.pairs.iter().any(untold) {
         let what = match pairing.reference.side.source {
-            ScoresSource::ScoreBaseline { .. } => "the accepted scores do not tell",
-            ScoresSource::Journals(_) => "one of the sides does not tell",
+            ScoresSource::ScoreBaseline { .. } => "the accepted scores do not record",
+            ScoresSource::Journals(_) => "one of the sides does not record",
         };
         notes.push(format!(
-            "{what} what every case was: one that changed since counts as it is"
+            "{what} the definition of every case: cases that changed since are compared anyway"
         ));
     }
 }

@@ -68,9 +68,11 @@ impl PairedMeasure {
             }
             Named(name) if is_score(name) => (MeasureUnit::Case, true, Some(true)),
             Named(_) => (MeasureUnit::Case, false, None),
-            LatencyP50Ms | LatencyP95Ms => return Err("is a percentile, which no case has alone"),
-            metric if metric.is_of_judges() => return Err("measures judges and not the target"),
-            _ => return Err("is a sum over the run, which no case has alone"),
+            LatencyP50Ms | LatencyP95Ms => {
+                return Err("is a percentile, which a single case does not have");
+            }
+            metric if metric.is_of_judges() => return Err("measures judges, not the target"),
+            _ => return Err("is a sum over the run, which a single case does not have"),
         };
         Ok(PairedMeasure {
             metric: metric.clone(),

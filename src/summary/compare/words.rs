@@ -96,9 +96,9 @@ fn nothing_to_test(draft: &ComparisonDraft<'_>) -> String {
     let why = match draft.rows.first().map(|row| &row.difference) {
         Some(_) if draft.pairing.pairs.is_empty() && changes.changed.count > 0 => {
             let all = if changes.changed.count == 1 {
-                "the one case of both"
+                "the only case on both sides"
             } else {
-                "every case of both"
+                "every case on both sides"
             };
             if changes.changed.only_input_or_grading() {
                 format!(
@@ -106,9 +106,7 @@ fn nothing_to_test(draft: &ComparisonDraft<'_>) -> String {
                      the earlier version again, or pass `--allow-changed`"
                 )
             } else {
-                format!(
-                    "{all} changed in data or grading; `--allow-changed` compares them all the same"
-                )
+                format!("{all} changed in data or grading; `--allow-changed` compares them anyway")
             }
         }
         Some(_) if draft.pairing.pairs.is_empty() => "no case is the same on both sides".to_owned(),
@@ -239,24 +237,26 @@ fn at_the_edge(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> Opti
         let about = speaks_about(&draft.rows.first()?.difference, draft.pairing.scope());
         return Some(if p >= ALPHA / 2.0 {
             format!(
-                "The interval reaches 0 because it allows 2.5 % on either side; the test asks only whether the candidate is {question}, at \
-                 5 %."
+                "The interval includes 0 because it allows 2.5 % on either side; the test checks only whether the candidate \
+                 is {question}, at 5 %."
             )
         } else if about == IntervalScope::TheseCases {
-            "The interval reaches 0 because it speaks about cases like these; the test asks only about these."
+            "The interval includes 0 because it applies to cases like these; the test applies only to these."
                 .to_owned()
         } else {
-            "The interval reaches 0, but the test reaches 5 %: they are made in different ways, and the test decides.".to_owned()
+            "The interval includes 0, but the test is significant at 5 %: they use different methods, and the test decides.".to_owned()
         });
     }
     if (worse && !is_worse) || (better && !is_better) {
         return Some(if deciding.family > 1 {
             format!(
-                "The interval leaves 0 out, but it stands alone; the verdict allows 5 % to all {} tests together.",
+                "The interval excludes 0, but it is not adjusted for several tests; the verdict allows 5 % for all {} tests \
+                 together.",
                 deciding.family
             )
         } else {
-            "The interval leaves 0 out, but the test does not reach 5 %: they are made in different ways, and the test decides."
+            "The interval excludes 0, but the test is not significant at 5 %: they use different methods, and the test \
+             decides."
                 .to_owned()
         });
     }
@@ -293,11 +293,11 @@ fn could_have_found(
         return match found.cases {
             Some(cases) if found.effect.is_some() => {
                 format!(
-                    "{begin}; it takes about {} {unit}s like these.",
+                    "{begin}; about {} {unit}s like these would be needed.",
                     group_digits(cases as usize)
                 )
             }
-            _ if nothing_to_lose => format!("{begin}: nothing is left to lose."),
+            _ if nothing_to_lose => format!("{begin}: both sides are at 0."),
             _ => format!("{begin}: add {unit}s."),
         };
     };
@@ -365,10 +365,10 @@ fn readings(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> Option<
         plural(before + now, "sample")
     );
     Some(if worst == graded && best == graded {
-        format!("{count}; the verdict is the same whichever way they had gone.")
+        format!("{count}; the verdict is the same whether they count for or against the candidate.")
     } else {
         format!(
-            "{count}: had they gone against the candidate, the verdict would be `{}`, and had they gone for it, `{}`.",
+            "{count}: if they counted against the candidate, the verdict would be `{}`, and if they counted for it, `{}`.",
             name(worst),
             name(best)
         )
@@ -400,7 +400,7 @@ fn informing_group(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> 
         String::new()
     };
     Some(format!(
-        "Alone, {} {} is worse: {}, p{}{holm}. It decides nothing here; `--by {}` lets such groups decide.",
+        "Taken alone, {} {} is worse: {}, p{}{holm}. This does not affect the verdict; with `--by {}`, such groups do.",
         group.by.name(),
         group.name,
         moved(measure, &row.difference),

@@ -58,7 +58,7 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         }
         Cause::SandboxViolation => {
             let why = if why.is_empty() {
-                "they tried what the sandbox forbids"
+                "they tried operations that the sandbox forbids"
             } else {
                 &why
             };
@@ -74,12 +74,12 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::ExecutorMissing => return missing(known, n, &at),
         Cause::SandboxUnavailable => (
             AdviceRank::Unknown,
-            format!("See with `eval-harness doctor` why there was no sandbox for {at}{detail}"),
+            format!("Run `eval-harness doctor` to see why there was no sandbox for {at}{detail}"),
         ),
         Cause::TargetUnreachable => (
             AdviceRank::Unknown,
             format!(
-                "Start the target, or correct its address, which could not be reached for {at}{detail}"
+                "Start the target, or correct its address: it could not be reached for {at}{detail}"
             ),
         ),
         Cause::TargetFailed => (
@@ -88,11 +88,11 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         ),
         Cause::MissingOutput => (
             AdviceRank::Unknown,
-            format!("Record outputs for {at}, or leave them out with a filter{detail}"),
+            format!("Record outputs for {at}, or exclude them with a filter{detail}"),
         ),
         Cause::JudgeUnreachable => (
             AdviceRank::Unknown,
-            format!("See to the judge, which gave no answer on {at}{detail}"),
+            format!("Check the judge, which gave no answer for {at}{detail}"),
         ),
         Cause::JudgeUnparseable => (AdviceRank::Unknown, unparseable(known, &at)),
         Cause::GraderTimeout if why.starts_with("extract: the search for JSON") => (
@@ -102,7 +102,7 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::GraderTimeout => (
             AdviceRank::Unknown,
             format!(
-                "Simplify the graders of {at}, or give them more time (`config.grade_timeout_seconds`, of a command its \
+                "Simplify the graders of {at}, or give them more time (`config.grade_timeout_seconds`; for a command grader, \
                  `timeout_seconds`){detail}"
             ),
         ),
@@ -122,16 +122,16 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         ),
         Cause::MemoryLimit => (
             AdviceRank::Kind,
-            format!("Find what takes the memory in {at}, or raise `memory_mb`{detail}"),
+            format!("Find what uses the memory in {at}, or raise `memory_mb`{detail}"),
         ),
         Cause::OutputLimit => (
             AdviceRank::Kind,
-            format!("Find what writes without end in {at}{detail}"),
+            format!("Find what writes endlessly in {at}{detail}"),
         ),
         Cause::Crashed => (AdviceRank::Kind, format!("Find what crashed {at}{detail}")),
         Cause::Exited => (
             AdviceRank::Kind,
-            format!("Leave out `sys.exit` and the like in {at}{detail}"),
+            format!("Remove `sys.exit` and similar calls in {at}{detail}"),
         ),
         Cause::MaxFail => (
             AdviceRank::Skipped,
@@ -143,7 +143,7 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::GlobalTimeout => (
             AdviceRank::Skipped,
             format!(
-                "{} did not run because `timeout_global` came first: raise it, or run more at once with `--jobs`",
+                "{} did not run because `timeout_global` was reached: raise it, or run more in parallel with `--jobs`",
                 samples(n)
             ),
         ),
@@ -158,8 +158,8 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
                     "--run",
                     run
                 ])) {
-                    None => "`eval-harness run --resume latest` goes on".to_owned(),
-                    Some(command) => format!("`{command}` starts again"),
+                    None => "`eval-harness run --resume latest` continues it".to_owned(),
+                    Some(command) => format!("`{command}` restarts it"),
                 }
             ),
         ),
@@ -192,15 +192,15 @@ fn unparseable(known: &RunFindings<'_>, at: &str) -> String {
     let help = match counted.first() {
         Some((ReplyFault::Cut, _)) => "raise the judge's `max_tokens`",
         Some((ReplyFault::Refused, _)) => {
-            "the judge declines: reword the rubric, or take another judge"
+            "the judge refused: reword the rubric, or use a different judge"
         }
         Some((ReplyFault::WrongToken | ReplyFault::Copied, _)) => {
-            "see whether the outputs try to steer the judge, and take another one if not"
+            "check whether the outputs try to steer the judge; if not, use a different judge"
         }
         _ if known.judges.is_some_and(|judges| judges.total.repairs > 0) => {
-            "resume the run to ask again, state the form more plainly, or use a judge that keeps to it"
+            "resume the run to call the judge again, describe the format more clearly, or use a judge that follows it"
         }
-        _ => "allow `repairs`, state the form more plainly, or use a judge that keeps to it",
+        _ => "allow `repairs`, describe the format more clearly, or use a judge that follows it",
     };
     let words = |(fault, n): &(ReplyFault, u64)| {
         format!("{} {}", fault.name(), text::group_digits(*n as usize))
@@ -211,7 +211,7 @@ fn unparseable(known: &RunFindings<'_>, at: &str) -> String {
     } else {
         format!(" ({})", named.join(", "))
     };
-    format!("Look at the judge's answers on {at}, which could not be read{named}: {help}")
+    format!("Look at the judge's answers for {at}, which could not be parsed{named}: {help}")
 }
 
 fn first_reason(known: &RunFindings<'_>, cause: Cause) -> String {
@@ -239,7 +239,7 @@ fn missing(known: &RunFindings<'_>, n: usize, at: &str) -> Vec<Advice> {
             None => reasons.push((why, failure.samples)),
         }
     }
-    const DOCTOR: &str = "`eval-harness doctor` shows what this machine has";
+    const DOCTOR: &str = "`eval-harness doctor` shows what is installed";
     if reasons.len() < 2 {
         let detail = reasons
             .first()
@@ -313,7 +313,7 @@ fn time_out(
             AdviceRank::Unknown,
             "target",
             latency_ms as fn(&SampleResult) -> Option<f64>,
-            "see why the target hangs",
+            "find out why the target hangs",
         ),
     };
     // Where limits differ none of them is that of all.
@@ -329,7 +329,7 @@ fn time_out(
     let limit_told = limit
         .map(|seconds| format!(" (limit {seconds} s)"))
         .unwrap_or_default();
-    let lead = format!("{at} ran out of time{limit_told}");
+    let lead = format!("{at} timed out{limit_told}");
     let at_evals: HashSet<&str> = places.evals().collect();
     let of_evals = known
         .evals
@@ -343,14 +343,16 @@ fn time_out(
     let slowest = slowest.filter(|share| all_listed || *share >= 0.5);
     let text = match slowest {
         Some(share) if share >= 0.8 => format!(
-            "{lead}, and the slowest {whose} that passed took over four fifths of that: raise `timeout_seconds`, or make them faster"
+            "{lead}, and the slowest {whose} that passed took over four fifths of the limit: raise `timeout_seconds`, or \
+             make them faster"
         ),
         Some(share) if share >= 0.5 => format!(
-            "{lead}, and the slowest {whose} that passed took over half of that: raise `timeout_seconds`, or make them faster"
+            "{lead}, and the slowest {whose} that passed took over half of the limit: raise `timeout_seconds`, or make them \
+             faster"
         ),
         Some(share) => {
             let part = if share < 0.1 { "a tenth" } else { "half" };
-            format!("{lead}, but no {whose} that passed took {part} of that: {look}")
+            format!("{lead}, but no {whose} that passed took {part} of the limit: {look}")
         }
         None => format!("{lead}: {look}, or raise `timeout_seconds`"),
     };
@@ -416,7 +418,7 @@ mod tests {
         for (why, limit) in [
             ("the program did not end within 10 s", Some(10.0)),
             (
-                "./solve.sh did not end within 1.5 s; it was ended with all it had started",
+                "./solve.sh did not end within 1.5 s; it and all processes that it started were stopped",
                 Some(1.5),
             ),
             (

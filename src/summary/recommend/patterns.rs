@@ -125,7 +125,7 @@ pub fn near_miss<'a>(known: &RunFindings<'a>, told: &mut HashSet<&'a str>) -> Op
     let (threshold, nearest, failed, noun) = found?;
     told.extend(nearest.eval);
     let text = format!(
-        "Fix {} first: of the {} failed {noun}s it scored highest ({}), and one more that passes meets {} >= {}",
+        "Fix {} first: of the {} failed {noun}s it scored highest ({}), and one more pass would meet {} >= {}",
         nearest.name,
         text::group_digits(failed),
         shown(nearest.score),
@@ -248,7 +248,7 @@ pub fn slow(known: &RunFindings<'_>) -> Vec<Advice> {
             let metric = short(&threshold.metric);
             all.push(advice(
                 AdviceRank::Slow,
-                format!("Begin with the {what} to bring {metric} down: {names}"),
+                format!("Start with the {what} to lower {metric}: {names}"),
             ));
         }
     }
@@ -268,7 +268,7 @@ fn taken(metric: &Metric) -> Option<(&'static str, CaseCost)> {
                 most(case, |sample| sample.latency_ms)
             }))
         }
-        Metric::CostUsd => Some(("dearest cases", |case| {
+        Metric::CostUsd => Some(("most expensive cases", |case| {
             let costs = case
                 .samples
                 .iter()

@@ -265,7 +265,7 @@ fn many_failures_are_one_sentence_and_critical_regressions_come_first() {
         .wrong("reg-orders")
         .with(|eval| eval.criticality = Some(Criticality::Critical));
     assert_snapshot!(said.text(), @"
-    Fix reg-orders before all else, a critical regression, which no threshold forgives: expected 4, got 5
+    Fix reg-orders first, a critical regression, which fails the gate whatever the thresholds are: expected 4, got 5
     Fix the 6 other evals with wrong answers: cap-bad-0, cap-bad-1, cap-bad-2 and 3 more evals
     ");
 }
@@ -334,11 +334,11 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
         .text()
     };
     assert_snapshot!([said(Some(9_700.0)), said(Some(6_000.0)), said(Some(1_500.0)), said(Some(12.0)), said(None)].join("\n"), @"
-    1 sample of cap-sort / large ran out of time (limit 10 s), and the slowest program that passed took over four fifths of that: raise `timeout_seconds`, or make them faster
-    1 sample of cap-sort / large ran out of time (limit 10 s), and the slowest program that passed took over half of that: raise `timeout_seconds`, or make them faster
-    1 sample of cap-sort / large ran out of time (limit 10 s), but no program that passed took half of that: look for endless loops
-    1 sample of cap-sort / large ran out of time (limit 10 s), but no program that passed took a tenth of that: look for endless loops
-    1 sample of cap-sort / large ran out of time (limit 10 s): look for endless loops, or raise `timeout_seconds`
+    1 sample of cap-sort / large timed out (limit 10 s), and the slowest program that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster
+    1 sample of cap-sort / large timed out (limit 10 s), and the slowest program that passed took over half of the limit: raise `timeout_seconds`, or make them faster
+    1 sample of cap-sort / large timed out (limit 10 s), but no program that passed took half of the limit: look for endless loops
+    1 sample of cap-sort / large timed out (limit 10 s), but no program that passed took a tenth of the limit: look for endless loops
+    1 sample of cap-sort / large timed out (limit 10 s): look for endless loops, or raise `timeout_seconds`
     ");
     let target = run()
         .passes(0, 30)
@@ -348,9 +348,9 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
         .lost(
             "b",
             Cause::TargetTimeout,
-            "./solve.sh did not end within 30 s; it was ended with all it had started",
+            "./solve.sh did not end within 30 s; it and all processes that it started were stopped",
         );
-    assert_snapshot!(target.text(), @"1 sample of cap-slow / b ran out of time (limit 30 s), and the slowest target that passed took over four fifths of that: raise `timeout_seconds`, or make them faster");
+    assert_snapshot!(target.text(), @"1 sample of cap-slow / b timed out (limit 30 s), and the slowest target that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster");
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn of_time_outs_with_different_limits_no_limit_is_told() {
         .lost("x", Cause::Timeout, &limit(1))
         .eval("cap-b", "B")
         .lost("y", Cause::Timeout, &limit(60));
-    assert_snapshot!(said.text(), @"2 samples of cap-a / x and cap-b / y ran out of time: look for endless loops, or raise `timeout_seconds`");
+    assert_snapshot!(said.text(), @"2 samples of cap-a / x and cap-b / y timed out: look for endless loops, or raise `timeout_seconds`");
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn samples_are_told_of_the_cases_that_they_are_of() {
     said.causes.insert("timeout".to_owned(), 2);
     assert!(
         said.text()
-            .contains("2 samples of cap-a / early (and 1 more) ran out of time (limit 1 s)"),
+            .contains("2 samples of cap-a / early (and 1 more) timed out (limit 1 s)"),
         "{}",
         said.text()
     );
@@ -400,7 +400,7 @@ fn samples_are_told_of_the_cases_that_they_are_of() {
         .for_each(|case| case.samples.clear());
     assert!(
         said.text()
-            .contains("2 samples of cap-a / early and others ran out of time"),
+            .contains("2 samples of cap-a / early and others timed out"),
         "{}",
         said.text()
     );
@@ -425,11 +425,11 @@ fn of_samples_that_are_not_listed_nothing_is_said() {
         .missed("latency_p95_ms", Bound::Max, 1.0);
     assert!(
         said.text().contains("no program that passed took a tenth")
-            && said.text().contains("Begin with")
+            && said.text().contains("Start with")
     );
     said.omitted.samples = 1;
     assert!(
-        !said.text().contains("no program") && !said.text().contains("Begin with"),
+        !said.text().contains("no program") && !said.text().contains("Start with"),
         "{}",
         said.text()
     );
@@ -452,15 +452,15 @@ fn what_could_not_be_found_out_names_what_to_do() {
         ),
         said(
             Cause::SandboxUnavailable,
-            "no isolation is possible here: userns: not permitted",
+            "no isolation is available: userns: not permitted",
         ),
         said(
             Cause::TargetUnreachable,
-            "127.0.0.1:8000 refuses the connection: nothing listens there",
+            "127.0.0.1:8000 refuses the connection: no server listens on this port",
         ),
         said(Cause::TargetFailed, "./solve.sh exited with code 3"),
         said(Cause::MissingOutput, "samples.jsonl has no line for it"),
-        said(Cause::JudgeUnreachable, "no judge was asked"),
+        said(Cause::JudgeUnreachable, "no judge was called"),
         said(Cause::JudgeUnparseable, "no JSON in the answer"),
         said(Cause::Harness, "the grader ./grade did not end within 1 s"),
         said(Cause::NoCode, "extract: no code in the output"),
@@ -484,20 +484,20 @@ fn what_could_not_be_found_out_names_what_to_do() {
         said(Cause::MaxFail, ""),
     ];
     assert_snapshot!(all.join("\n"), @"
-    Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what this machine has
-    See with `eval-harness doctor` why there was no sandbox for 2 samples of cap-x / a (and 1 more): no isolation is possible here: userns: not permitted
-    Start the target, or correct its address, which could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
+    Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what is installed
+    Run `eval-harness doctor` to see why there was no sandbox for 2 samples of cap-x / a (and 1 more): no isolation is possible here: userns: not permitted
+    Start the target, or correct its address: it could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
     Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
-    Record outputs for 2 samples of cap-x / a (and 1 more), or leave them out with a filter: samples.jsonl has no line for it
-    See to the judge, which gave no answer on 2 samples of cap-x / a (and 1 more): no judge was asked
-    Look at the judge's answers on 2 samples of cap-x / a (and 1 more), which could not be read: allow `repairs`, state the form more plainly, or use a judge that keeps to it
+    Record outputs for 2 samples of cap-x / a (and 1 more), or exclude them with a filter: samples.jsonl has no line for it
+    Check the judge, which gave no answer for 2 samples of cap-x / a (and 1 more): no judge was called
+    Look at the judge's answers for 2 samples of cap-x / a (and 1 more), which could not be parsed: allow `repairs`, describe the format more clearly, or use a judge that follows it
     Correct the tests or settings of 2 samples of cap-x / a (and 1 more), not the output: the grader ./grade did not end within 1 s
     Look at the prompt of 2 samples of cap-x / a (and 1 more), or at `extract`, which found nothing to run: extract: no code in the output
     Look for prose around the code of 2 samples of cap-x / a (and 1 more), or set `extract: code`: the code does not parse: invalid syntax (line 1)
     Read the programs of 2 samples of cap-x / a (and 1 more) before you trust their author: the program tampered with the verdict: a second token
-    Leave out `sys.exit` and the like in 2 samples of cap-x / a (and 1 more): the program ended with exit code 0 before its tests did
+    Remove `sys.exit` and similar calls in 2 samples of cap-x / a (and 1 more): the program ended with exit code 0 before its tests did
     Find what crashed 2 samples of cap-x / a (and 1 more): the program was ended by SIGSEGV
-    Find what takes the memory in 2 samples of cap-x / a (and 1 more), or raise `memory_mb`: the program used more than 256 MB of memory
+    Find what uses the memory in 2 samples of cap-x / a (and 1 more), or raise `memory_mb`: the program used more than 256 MB of memory
     2 samples did not run because of `--max-fail`: raise it to see them
     ");
 }
@@ -524,8 +524,8 @@ fn each_missing_executor_is_named_once() {
             "the compiler of `c` can't be run: cc; apt install gcc",
         );
     assert_snapshot!(said.text(), @"
-    Install what 2 of 3 samples need: javascript can't be run here: install Node.js; `eval-harness doctor` shows what this machine has
-    Install what 1 of 3 samples needs: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` shows what this machine has
+    Install what 2 of 3 samples need: javascript can't be run here: install Node.js; `eval-harness doctor` shows what is installed
+    Install what 1 of 3 samples needs: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` shows what is installed
     ");
 }
 
@@ -568,7 +568,7 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
             .missed("pass_rate", Bound::Min, rate)
     };
     assert_snapshot!(near(0.9).text(), @"
-    Fix High (cap-high) first: of the 3 failed evals it scored highest (0.999), and one more that passes meets pass_rate >= 0.9
+    Fix High (cap-high) first: of the 3 failed evals it scored highest (0.999), and one more pass would meet pass_rate >= 0.9
     Fix Low (cap-low): too low
     Fix Mid (cap-mid): too low
     ");
@@ -586,7 +586,7 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
         .lost_with("a", Cause::Threshold, "low", Some(0.1))
         .lost_with("b", Cause::Threshold, "low", Some(0.4))
         .missed("case_pass_rate", Bound::Min, 0.96);
-    assert_snapshot!(cases.advice()[0], @"Fix cap-x / b first: of the 2 failed cases it scored highest (0.4), and one more that passes meets case_pass_rate >= 0.96");
+    assert_snapshot!(cases.advice()[0], @"Fix cap-x / b first: of the 2 failed cases it scored highest (0.4), and one more pass would meet case_pass_rate >= 0.96");
 }
 
 #[test]
@@ -622,8 +622,8 @@ fn what_takes_most_is_named_where_a_threshold_on_it_is_missed() {
         .missed("latency_mean_ms", Bound::Max, 5.0)
         .missed("cost_usd", Bound::Max, 0.1);
     assert_snapshot!(said.text(), @"
-    Begin with the slowest cases to bring latency_p95_ms down: cap-x / b, cap-x / d and cap-x / c
-    Begin with the dearest cases to bring cost_usd down: cap-x / a, cap-x / c and cap-x / d
+    Start with the slowest cases to lower latency_p95_ms: cap-x / b, cap-x / d and cap-x / c
+    Start with the most expensive cases to lower cost_usd: cap-x / a, cap-x / c and cap-x / d
     ");
     // Where not every case is listed nobody knows which is slowest.
     said.omitted.cases = 1;
@@ -640,16 +640,16 @@ fn flaky_and_pending_ones_are_named() {
         .case("chat", Pending, None);
     let mut waits = said;
     assert_snapshot!(waits.text(), @"
-    2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have them graded
-    1 sample of cap-029 passed on a later attempt only: look at what varies before you raise retries; pass@k and pass^k count first attempts
+    2 samples of cap-tone / mail (and 1 more) wait for a human grade: have them graded
+    1 sample of cap-029 passed on a later attempt only: find out what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;
     assert!(
-        waits.advice()[0].ends_with("have them graded, which the gate waits for"),
+        waits.advice()[0].ends_with("have them graded; the gate is pending until then"),
         "{}",
         waits.text()
     );
-    assert_snapshot!(run().passes(0, 3).missed("score", Bound::Min, 0.9).text(), @"Don't read small differences into these figures: with 3 samples graded the intervals are wide");
+    assert_snapshot!(run().passes(0, 3).missed("score", Bound::Min, 0.9).text(), @"Do not rely on small differences between these figures: with 3 samples graded the intervals are wide");
 }
 
 const CAUSES: [Cause; 12] = [
@@ -710,16 +710,16 @@ fn what_a_judge_got_wrong_says_what_helps() {
         lost.text()
     };
     let said = |faults: &[(ReplyFault, u64)]| said_after(faults, 0);
-    assert_snapshot!(said_after(&[(ReplyFault::NoJson, 2)], 4), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (no_json 2): resume the run to ask again, state the form more plainly, or use a judge that keeps to it");
-    assert_snapshot!(said(&[(ReplyFault::Cut, 3), (ReplyFault::NoJson, 1)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (cut 3, no_json 1): raise the judge's `max_tokens`");
-    assert_snapshot!(said(&[(ReplyFault::Refused, 1)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (refused 1): the judge declines: reword the rubric, or take another judge");
-    assert_snapshot!(said(&[(ReplyFault::Copied, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (copied 2): see whether the outputs try to steer the judge, and take another one if not");
-    assert_snapshot!(said(&[(ReplyFault::OffScale, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (off_scale 2): allow `repairs`, state the form more plainly, or use a judge that keeps to it");
-    assert_snapshot!(said(&[]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read: allow `repairs`, state the form more plainly, or use a judge that keeps to it");
+    assert_snapshot!(said_after(&[(ReplyFault::NoJson, 2)], 4), @"Look at the judge's answers for 1 sample of cap-a, which could not be parsed (no_json 2): resume the run to call the judge again, describe the format more clearly, or use a judge that follows it");
+    assert_snapshot!(said(&[(ReplyFault::Cut, 3), (ReplyFault::NoJson, 1)]), @"Look at the judge's answers for 1 sample of cap-a, which could not be parsed (cut 3, no_json 1): raise the judge's `max_tokens`");
+    assert_snapshot!(said(&[(ReplyFault::Refused, 1)]), @"Look at the judge's answers for 1 sample of cap-a, which could not be parsed (refused 1): the judge refused: reword the rubric, or use a different judge");
+    assert_snapshot!(said(&[(ReplyFault::Copied, 2)]), @"Look at the judge's answers for 1 sample of cap-a, which could not be parsed (copied 2): check whether the outputs try to steer the judge; if not, use a different judge");
+    assert_snapshot!(said(&[(ReplyFault::OffScale, 2)]), @"Look at the judge's answers for 1 sample of cap-a, which could not be parsed (off_scale 2): allow `repairs`, describe the format more clearly, or use a judge that follows it");
+    assert_snapshot!(said(&[]), @"Look at the judge's answers for 1 sample of cap-a, which could not be parsed: allow `repairs`, describe the format more clearly, or use a judge that follows it");
     let lost = run().passes(0, 40).eval("cap-a", "cap-a").lost(
         "cap-a",
         Cause::JudgeUnreachable,
         "no route to it",
     );
-    assert_snapshot!(lost.text(), @"See to the judge, which gave no answer on 1 sample of cap-a: no route to it");
+    assert_snapshot!(lost.text(), @"Check the judge, which gave no answer for 1 sample of cap-a: no route to it");
 }

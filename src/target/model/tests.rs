@@ -54,7 +54,7 @@ fn what_a_model_says_becomes_an_output_or_the_reason_why_there_is_none() {
     Refused Text("I can't.")
     refused the model declined to answer, and gave no text usage kept: true
     target_failed the model answered with an empty text usage kept: true
-    target_failed the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low) usage kept: true
+    target_failed the answer reached its token limit before its first word (`max_tokens` may be too low) usage kept: true
     Other Text("x")
     ToolCalls Json(Object {"text": String(""), "tool_calls": Array [Object {"name": String("f")}]})
     "#);

@@ -110,12 +110,12 @@ impl RecordFault {
             }
             FaultKind::Mixed { first_says } => {
                 let (says, other) = if first_says {
-                    ("says its `sample`", "this one does not")
+                    ("has a `sample`", "this one does not")
                 } else {
-                    ("has no `sample`", "this one has")
+                    ("has no `sample`", "this one does")
                 };
                 format!(
-                    "{first} of case `{case}` {says} and {other}: give all of them an index or none"
+                    "{first} of case `{case}` {says}, but {other}: give all of them an index, or none"
                 )
             }
         }

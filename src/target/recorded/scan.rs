@@ -232,7 +232,7 @@ impl<'a> RecordingScan<'a> {
             match parse_record::<JsonShape>(record) {
                 Ok(record) if element.is_whole => self.take(record, span),
                 Ok(_) => {
-                    let message = "the array is cut or goes on after its end".to_owned();
+                    let message = "the array is truncated, or text follows its end".to_owned();
                     self.broken(
                         LineFault {
                             column: None,
@@ -287,7 +287,7 @@ impl<'a> RecordingScan<'a> {
             RecordFit::None => self.not_of_the_suite(span.place, record.case),
             RecordFit::Several(first, second) => {
                 let message = format!(
-                    "case {} is in the evals {} and {}: say which with `eval`",
+                    "case {} is in the evals {} and {}: select one with `eval`",
                     shown(&record.case),
                     shown(first),
                     shown(second)
@@ -468,7 +468,7 @@ impl<'a> RecordingScan<'a> {
             "records are"
         };
         Some(format!(
-            "{name}: {} {says} of no case of this suite: {}{more}",
+            "{name}: {} {says} for no case of this suite: {}{more}",
             self.unknown_count,
             named.join(", ")
         ))
@@ -478,7 +478,7 @@ impl<'a> RecordingScan<'a> {
 /// Why a line that is too long is not read.
 pub(super) fn too_long(longest: usize) -> String {
     format!(
-        "a line may hold up to {} MiB, and this one is longer",
+        "a line may have up to {} MiB, but this one is longer",
         longest >> 20
     )
 }

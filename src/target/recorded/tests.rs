@@ -240,7 +240,7 @@ fn many_records_of_several_evals_are_found_in_whatever_order_they_lie() {
     }
     assert_eq!(
         text(recording.output("eval-0", "case-0", 5)),
-        Err("r.jsonl holds 5 of this case's samples, and not sample 5 (counted from 0)".to_owned())
+        Err("r.jsonl has 5 of this case's samples, but not sample 5 (counted from 0)".to_owned())
     );
 }
 
@@ -312,10 +312,10 @@ fn what_is_too_large_is_refused_in_words() {
     let cases = [("e", "a")];
     let array = format!("[{{\"case\":\"a\",\"output\":\"{long}{long}\"}}]");
     insta::assert_snapshot!([folder.refused(lines, &cases), folder.refused(array, &cases)].join("\n"), @r"
-    r.jsonl:1: a line may hold up to 1 MiB, and this one is longer
-    r.jsonl:2: names no case: `case` (or `task_id`) is missing
-    r.jsonl:3: a line may hold up to 1 MiB, and this one is longer
-    r.jsonl: a JSON array is read whole and may hold up to 2 MiB: write one JSON object a line instead
+    r.jsonl:1: a line may have up to 1 MiB, but this one is longer
+    r.jsonl:2: has no case: `case` (or `task_id`) is missing
+    r.jsonl:3: a line may have up to 1 MiB, but this one is longer
+    r.jsonl: a JSON array is read into memory and may have up to 2 MiB: write one JSON object per line instead
     ");
 }
 
@@ -332,11 +332,11 @@ fn problems_that_show_late_are_told_in_the_order_of_the_file() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     r.jsonl:2: sample 0 of case `a` was already recorded at line 1
     r.jsonl:3: sample 0 of case `a` was already recorded at line 1
-    r.jsonl:4: names no case: `case` (or `task_id`) is missing
+    r.jsonl:4: has no case: `case` (or `task_id`) is missing
     r.jsonl:5: sample 0 of case `a` was already recorded at line 1
     r.jsonl:6: sample 0 of case `a` was already recorded at line 1
     r.jsonl:7: sample 0 of case `a` was already recorded at line 1
-    r.jsonl:8: line 1 of case `a` says its `sample` and this one does not: give all of them an index or none
+    r.jsonl:8: line 1 of case `a` has a `sample`, but this one does not: give all of them an index, or none
     ");
     assert!(told.ends_with("\nand 7 more problems"), "{told}");
 }
@@ -431,9 +431,9 @@ fn a_long_line_is_scanned_and_not_held() {
     assert_eq!(text(recording.output("e", "b", 0)), Ok(long));
     let reasons = ["c", "d", "e"].map(|case| text(recording.output("e", case, 0)).unwrap_err());
     insta::assert_snapshot!(reasons.join("\n"), @r"
-    line 3 of r.jsonl cannot be read: a line may hold up to 10 MiB, and this one is longer
+    line 3 of r.jsonl cannot be read: a line may have up to 10 MiB, but this one is longer
     line 4 of r.jsonl cannot be read (column 6291474): not JSON: unexpected end of hex escape
-    r.jsonl holds no output of this case; its line 5 cannot be read and may be the one
+    r.jsonl has no output for this case; its line 5 cannot be read and may contain it
     ");
     assert_eq!(
         recording.records.lost,

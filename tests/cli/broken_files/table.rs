@@ -17,36 +17,36 @@ vec![
         name: "file.yaml",
         text: "a: b: c\n",
         said: &[
-            "1:5 syntax: a `:` is not allowed here | a text that holds `: ` needs quotes",
+            "1:5 syntax: a `:` is not allowed here | a text that contains `: ` needs quotes",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n\tinput: x\n",
         said: &[
-            "1:7 tab-indentation: a tab stands where YAML reads indentation | indent with spaces",
+            "1:7 tab-indentation: YAML does not allow a tab for indentation | indent with spaces",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  id: b\n  input: x\n  expected: y\n",
         said: &[
-            "2:3 duplicate-key: the key `id` is there twice: first on line 1 | remove one of the two",
+            "2:3 duplicate-key: duplicate key `id`: first on line 1 | remove one of the two",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: {{ x }}\n  expected: y\n",
         said: &[
-            "2:10 unquoted-template: a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
-            "2:13 warning undefined-variable: nothing defines `x` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
+            "2:10 unquoted-template: a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
+            "2:13 warning undefined-variable: `x` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n---\n- id: b\n",
         said: &[
-            "2:1 several-documents: a second YAML document begins here | a file is one document: remove the `---`, or split the file",
+            "2:1 several-documents: a second YAML document begins here | a file must contain one document: remove the `---`, or split the file",
         ],
     },
     Broken {
@@ -54,7 +54,7 @@ vec![
         text: "- id: !foo a\n",
         said: &[
             "1:3 missing-key: element 1 lacks the key `input`",
-            "1:7 unknown-tag: the tag `!foo` is not known here | a text that begins with `!` needs quotes",
+            "1:7 unknown-tag: unknown tag `!foo` | a text that begins with `!` needs quotes",
         ],
     },
     Broken {
@@ -63,7 +63,7 @@ vec![
         said: &[
             "1:3 missing-key: element 1 lacks the key `id` | add `id`: a text",
             "1:3 missing-key: element 1 lacks the key `input`",
-            "1:5 complex-key: a key must be text, and this is a list",
+            "1:5 complex-key: a key must be text, but this is a list",
         ],
     },
     Broken {
@@ -72,7 +72,7 @@ vec![
         said: &[
             "1:3 missing-key: element 1 lacks the key `input`",
             "1:3 wrong-type: `id` is empty: expected a text",
-            "1:7 bad-alias: the alias `*nope` names no anchor | a text that begins with `*` needs quotes: \"*nope\"",
+            "1:7 bad-alias: no anchor is defined for the alias `*nope` | a text that begins with `*` needs quotes: \"*nope\"",
         ],
     },
     Broken {
@@ -87,14 +87,14 @@ vec![
         name: "file.yaml",
         text: "hello\n",
         said: &[
-            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+            "1:1 unknown-shape: eval-harness does not know this kind of file | a file needs one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "foo: 1\n",
         said: &[
-            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+            "1:1 unknown-shape: eval-harness does not know this kind of file | a file needs one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
         ],
     },
     Broken {
@@ -108,14 +108,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n",
         said: &[
-            "1:7 grader-incomplete: the case has neither `expected` nor `grader` | say what a good output is under `expected:`, or how to judge it under `grader:`",
+            "1:7 grader-incomplete: the case has neither `expected` nor `grader` | describe a good output under `expected:`, or add a `grader:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  exepcted: z\n",
         said: &[
-            "4:3 unknown-key: the key `exepcted` is not known here | known here: `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, and 1 more",
+            "4:3 unknown-key: unknown key `exepcted` | valid keys: `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, and 1 more",
         ],
     },
     Broken {
@@ -136,7 +136,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: exakt, value: y}\n",
         said: &[
-            "3:20 unknown-value: `exakt` is not a value of `type`: it takes `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural` | did you mean `exact`?",
+            "3:20 unknown-value: `exakt` is not a valid value of `type`: expected one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural` | did you mean `exact`?",
         ],
     },
     Broken {
@@ -164,14 +164,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  metadata: {difficulty: tough}\n",
         said: &[
-            "4:26 unknown-value: `tough` is not a value of `difficulty`: it takes `easy`, `medium`, `hard`",
+            "4:26 unknown-value: `tough` is not a valid value of `difficulty`: expected one of `easy`, `medium`, `hard`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  expected_output: z\n",
         said: &[
-            "4:3 both-spellings: `expected` (line 3) and `expected_output` (line 4) are two spellings of the same key | keep one of them, best `expected`",
+            "4:3 both-spellings: `expected` (line 3) and `expected_output` (line 4) are two spellings of the same key | keep one of them, preferably `expected`",
         ],
     },
     Broken {
@@ -185,14 +185,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  config: {timeout_seconds: 5}\n  metadata: {timeout_seconds: 6}\n",
         said: &[
-            "5:14 both-spellings: `config.timeout_seconds` (line 4) and `metadata.timeout_seconds` (line 5) differ | keep one of them, best `config.timeout_seconds`",
+            "5:14 both-spellings: `config.timeout_seconds` (line 4) and `metadata.timeout_seconds` (line 5) differ | keep one of them, preferably `config.timeout_seconds`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  config: {pass_rate_threshold: 0}\n",
         said: &[
-            "4:33 suspicious-value: `pass_rate_threshold: 0` would pass without a single pass | a share above 0, at most 1",
+            "4:33 suspicious-value: with `pass_rate_threshold: 0`, the eval would pass even if nothing passes | write a share above 0, at most 1",
         ],
     },
     Broken {
@@ -213,21 +213,21 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: {type: file, content: nope.md}\n  expected: y\n",
         said: &[
-            "2:32 missing-ref: there is no file `nope.md` | paths are relative to the file that names them",
+            "2:32 missing-ref: the file `nope.md` does not exist | paths are relative to the file that contains them",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: {type: file, content: ../../x}\n  expected: y\n",
         said: &[
-            "2:32 escaping-ref: `../../x` leads out of the project | list the folder under `allow_paths:` in the suite if that is meant",
+            "2:32 escaping-ref: `../../x` is outside the project | if that is intended, list the folder under `allow_paths:` in the suite",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code}\n",
         said: &[
-            "3:11 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
+            "3:11 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
         ],
     },
     Broken {
@@ -241,7 +241,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_mtach}}\n",
         said: &[
-            "4:41 unknown-value: `exact_mtach` is not a value of `method`: it takes `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `command` | did you mean `exact_match`?",
+            "4:41 unknown-value: `exact_mtach` is not a valid value of `method`: expected one of `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `command` | did you mean `exact_match`?",
         ],
     },
     Broken {
@@ -255,14 +255,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains, must_include: ['']}}\n",
         said: &[
-            "3:32 grader-incomplete: an empty text is in every output, so it tests nothing | write the text that is meant",
+            "3:32 grader-incomplete: every output contains the empty text, so it tests nothing | write the text to look for",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains, must_include: [cat], must_not_include: [cat]}}\n",
         said: &[
-            "3:32 grader-conflict: no output can pass: \"cat\" must be included, and what it holds must not",
+            "3:32 grader-conflict: no output can pass: \"cat\" must be included, but a part of it must not",
         ],
     },
     Broken {
@@ -290,14 +290,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: 'a', capture_groups: [x]}}\n",
         said: &[
-            "3:78 bad-capture-group: the pattern has no group `x` | the pattern has no groups; name one by `(?P<x>...)`",
+            "3:78 bad-capture-group: the pattern has no group `x` | the pattern has no groups; name one with `(?P<x>...)`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: ''}}\n",
         said: &[
-            "3:57 grader-incomplete: the empty pattern matches every output | write the pattern that is meant",
+            "3:57 grader-incomplete: the empty pattern matches every output | write a pattern",
         ],
     },
     Broken {
@@ -318,7 +318,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: numeric, value: many}}\n",
         said: &[
-            "3:32 grader-incomplete: `numeric` expects a number, and \"many\" is none",
+            "3:32 grader-incomplete: `numeric` expects a number, but \"many\" is not one",
         ],
     },
     Broken {
@@ -332,7 +332,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: json, schema: {type: strin}}}\n",
         said: &[
-            "3:55 bad-schema: not a JSON Schema: \"strin\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+            "3:55 bad-schema: not a valid JSON Schema: \"strin\" is not valid under any of the schemas listed in the 'anyOf' keyword",
         ],
     },
     Broken {
@@ -381,28 +381,28 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1]}]}}\n",
         said: &[
-            "3:89 grader-incomplete: call 0 says neither what is `expected` nor what it `raises` | add `expected:`",
+            "3:89 grader-incomplete: call 0 has neither `expected` nor `raises` | add `expected:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, raises: E}]}}\n",
         said: &[
-            "3:89 grader-conflict: call 0 demands both a result (`expected`) and an exception (`raises`)",
+            "3:89 grader-conflict: call 0 sets both a result (`expected`) and an exception (`raises`)",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, tolerance: 1}]}}\n",
         said: &[
-            "3:89 grader-conflict: `tolerance` counts only with `comparator: approx` | add `comparator: approx`",
+            "3:89 grader-conflict: `tolerance` applies only with `comparator: approx` | add `comparator: approx`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: functional, value: {test_cases: [{args: [1], expected: 1}]}}\n  grader: {type: code, config: {method: function_output}}\n",
         said: &[
-            "4:32 grader-incomplete: `function_output` does not say which function to call | add `function_name:`",
+            "4:32 grader-incomplete: `function_output` has no function to call | add `function_name:`",
         ],
     },
     Broken {
@@ -416,7 +416,8 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, asserts: ['x = 1']}}\n",
         said: &[
-            "3:67 grader-incomplete: \"x = 1\" asserts nothing, so it would always pass | write `assert ...`; what prepares the tests goes under `setup:`",
+            "3:67 grader-incomplete: \"x = 1\" asserts nothing, so it would always pass | write `assert ...`; put code that \
+             prepares the tests under `setup:`",
         ],
     },
     Broken {
@@ -437,7 +438,8 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, asserts: ['assert 1'], stdio: [{stdout: a}]}}\n",
         said: &[
-            "3:80 grader-conflict: `asserts` and `stdio` stand side by side; one kind of tests is run | use two graders under `graders:`",
+            "3:80 grader-conflict: use `asserts` or `stdio`, not both: only one kind of tests is run | use two graders under \
+             `graders:`",
         ],
     },
     Broken {
@@ -458,98 +460,98 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: strict\n",
         said: &[
-            "3:11 warning unknown-grader: no grader is named `strict` | define it under `graders:` in the suite",
+            "3:11 warning unknown-grader: unknown grader `strict` | define it under `graders:` in the suite",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: modl, config: {}}\n",
         said: &[
-            "3:18 unknown-value: `modl` is not a value of `type`: it takes `code`, `model`, `human` | did you mean `model`?",
+            "3:18 unknown-value: `modl` is not a valid value of `type`: expected one of `code`, `model`, `human` | did you mean `model`?",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: nope}}\n",
         said: &[
-            "3:53 warning unknown-rubric: no rubric is named `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
+            "3:53 warning unknown-rubric: unknown rubric `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: semantic, value: y}\n",
         said: &[
-            "3:13 warning cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`",
+            "3:13 warning cannot-infer-grader: no grader is set, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or set a default judge in the suite: `graders: {defaults: {model: NAME}}`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {rubric: be good}}\n",
         said: &[
-            "3:33 missing-key: nothing says which model judges | add `model: \"openai:gpt-4o-mini\"`, or several under `models:`",
+            "3:33 missing-key: the judge has no `model` | add `model: \"openai:gpt-4o-mini\"`, or list several under `models:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, models: [o3], rubric: be good}}\n",
         said: &[
-            "3:45 grader-conflict: `model` and `models` stand side by side | put all of them under `models:`",
+            "3:45 grader-conflict: use `model` or `models`, not both | put all of them under `models:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {models: [o1, 'openai:o1'], rubric: be good}}\n",
         said: &[
-            "3:47 grader-conflict: `openai:o1` is asked twice | `votes: 2` asks each model twice",
+            "3:47 grader-conflict: `openai:o1` is listed twice | set `votes: 2` to call each model twice",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1}}\n",
         said: &[
-            "3:33 grader-incomplete: nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected | write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`",
+            "3:33 grader-incomplete: the judge has nothing to judge by: there is no `rubric`, no `criteria` and no expected value | describe a good output under `rubric:`, or add `expected: {type: semantic, value: ...}`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: numeric, range: [5, 5]}}}\n",
         said: &[
-            "3:94 grader-conflict: [5, 5] is no scale: its first number must be the lower",
+            "3:94 grader-conflict: [5, 5] is not a scale: its first number must be lower",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: boolean}, pass_threshold: 0.5}}\n",
         said: &[
-            "3:104 grader-conflict: `pass_threshold` has nothing to be held against: a boolean verdict over the whole rubric has no score | leave it out, or write `criteria:` of which a share must be met",
+            "3:104 grader-conflict: `pass_threshold` does not apply: a boolean verdict on the whole rubric has no score | remove it, or list `criteria:`; it is then the share of them that must be met",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, prompt: 'Grade {{ outputs }}'}}\n",
         said: &[
-            "3:80 undefined-variable: a prompt has no `outputs` | did you mean `output`?",
+            "3:80 undefined-variable: `outputs` is not available in a judge's prompt | did you mean `output`?",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, examples: [{output: x, score: nine}]}}\n",
         said: &[
-            "3:92 wrong-type: \"nine\" is no number",
+            "3:92 wrong-type: \"nine\" is not a number",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: semantic, value: {must_include: [], must_not_inlcude: a}}\n  grader: {type: model, config: {model: o1}}\n",
         said: &[
-            "3:56 unknown-key: the key `must_not_inlcude` is not known here | did you mean `must_not_include`?",
+            "3:56 unknown-key: unknown key `must_not_inlcude` | did you mean `must_not_include`?",
         ],
     },
     Broken {
         name: "graders.yaml",
         text: "graders:\n  j: {type: model, config: {model: 'local:m', rubric: cleer}}\nrubrics: {clear: Is it clear?}\n",
         said: &[
-            "2:55 unknown-rubric: no rubric is named `cleer` | did you mean `clear`?",
+            "2:55 unknown-rubric: unknown rubric `cleer` | did you mean `clear`?",
         ],
     },
     Broken {
@@ -563,29 +565,29 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, pass_threshold: 0}}\n",
         said: &[
-            "3:78 suspicious-value: `pass_threshold: 0` passes whatever the judge says | a threshold above 0",
+            "3:78 suspicious-value: with `pass_threshold: 0`, every output passes | write a threshold above 0",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_match}}\n  graders: [{type: code, config: {method: exact_match}}]\n",
         said: &[
-            "5:3 grader-conflict: `grader` and `graders` stand side by side | put all of them under `graders:`",
+            "5:3 grader-conflict: use `grader` or `graders`, not both | put all of them under `graders:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  graders: [{type: code, config: {method: exact_match}}]\n  combine: {at_least: 2}\n",
         said: &[
-            "5:3 bad-combine: `at_least: 2` does not fit 1 grader(s)",
-            "5:3 warning bad-combine: `combine` has nothing to combine: there is only one grader that decides",
+            "5:3 bad-combine: `at_least: 2` is not possible with 1 grader(s)",
+            "5:3 warning bad-combine: `combine` has nothing to combine: only one grader decides",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  graders: [{type: code, config: {}}, {type: code, config: {}}]\n  combine: weighted\n",
         said: &[
-            "5:3 bad-combine: `combine: weighted` needs the score at which it passes | write `combine: {weighted: {pass_threshold: 0.7}}`",
+            "5:3 bad-combine: `combine: weighted` needs a `pass_threshold` | write `combine: {weighted: {pass_threshold: 0.7}}`",
         ],
     },
     Broken {
@@ -613,7 +615,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: '{{ x'\n",
         said: &[
-            "3:17 bad-template: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block | write `{% raw %}...{% endraw %}` around braces that are no template",
+            "3:17 bad-template: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block | write `{% raw %}...{% endraw %}` around braces that are not a template",
         ],
     },
     Broken {
@@ -627,7 +629,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: 'say {{ model }}'\n",
         said: &[
-            "3:21 warning undefined-variable: nothing defines `model` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
+            "3:21 warning undefined-variable: `model` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
         ],
     },
     Broken {
@@ -655,7 +657,7 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: f}\ntest_cases:\n  - {id: t, input: x, expected: y, weight: 1}\n  - {id: u, input: x, grader: {type: code, config: {method: regex, pattern: '['}}}\n",
         said: &[
-            "3:36 unknown-key: the key `weight` is not known here | known here: `combine`, `description`, `difficulty`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `name`, `retries`, and 3 more",
+            "3:36 unknown-key: unknown key `weight` | valid keys: `combine`, `description`, `difficulty`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `name`, `retries`, and 3 more",
             "4:77 bad-regex: not a regular expression: unclosed character class",
         ],
     },
@@ -663,21 +665,21 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset: {path: nope.jsonl, format: jsonl, case: {id: x, input: y, expected: z}}\n",
         said: &[
-            "2:17 missing-ref: there is no file `nope.jsonl` | did you mean `rows.jsonl`?",
+            "2:17 missing-ref: the file `nope.jsonl` does not exist | did you mean `rows.jsonl`?",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset: {path: rows.jsonl, format: xml, case: {}}\n",
         said: &[
-            "2:37 unknown-value: `xml` is not a value of `format`: it takes `jsonl`, `json`, `csv`, `humaneval`, `mbpp`",
+            "2:37 unknown-value: `xml` is not a valid value of `format`: expected one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset:\n  path: rows.jsonl\n  format: jsonl\n  case:\n    id: \"{{ row.id }}\"\n    input: \"{{ row.q }}\"\n    expected: z\n",
         said: &[
-            "3:9 dataset-row: rows.jsonl:2: the id `1` is taken by line 1 | ids are unique in an eval",
+            "3:9 dataset-row: rows.jsonl:2: the id `1` is already used on line 1 | ids must be unique in an eval",
             "3:9 dataset-row: rows.jsonl:3: not JSON: expected ident (column 2)",
             "7:12 dataset-row: rows.jsonl:4: the row has no `row.q`",
         ],
@@ -686,21 +688,21 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset:\n  path: rows.csv\n  format: csv\n  case:\n    id: \"{{ row.id }}\"\n    inptu: \"{{ row.q }}\"\n    expected: z\n",
         said: &[
-            "7:5 unknown-key: the key `inptu` is not known here | did you mean `input`?",
+            "7:5 unknown-key: unknown key `inptu` | did you mean `input`?",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset:\n  path: rows.csv\n  format: csv\n  case:\n    id: \"{{ row.id }}\"\n    input: \"{{ row.q }}\"\n    expected: z\n",
         said: &[
-            "3:9 dataset-row: rows.csv:3: 1 fields, but the header names 2",
+            "3:9 dataset-row: rows.csv:3: 1 fields, but the header has 2",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset: {path: rows.jsonl, format: json, case: {id: x, input: y, expected: z}}\n",
         said: &[
-            "2:17 dataset-unreadable: `rows.jsonl` line 1: a JSON array was expected",
+            "2:17 dataset-unreadable: `rows.jsonl` line 1: expected a JSON array",
         ],
     },
     Broken {
@@ -731,31 +733,31 @@ vec![
         name: "file.yaml",
         text: "- id: r\n  baseline: {output: {a: b}}\n  current: {input: x}\n  comparison: {type: numeric}\n",
         said: &[
-            "4:15 grader-incomplete: `comparison: numeric` finds no number in the baseline where it looks",
+            "4:15 grader-incomplete: `comparison: numeric` compares numbers, but the baseline has none to compare",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: r\n  baseline: {output: {a: b}}\n  current: {input: x, execution: {type: http, base_url: ftp://x}}\n  comparison: {type: exact}\n  grader: {type: code, config: {method: contains, must_include: x}}\n",
         said: &[
-            "3:57 bad-request: `ftp://x` is not an HTTP address | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`",
-            "4:15 grader-conflict: `comparison` and `grader` say two different ways to compare | keep one of them",
+            "3:57 bad-request: `ftp://x` is not an HTTP address | an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`",
+            "4:15 grader-conflict: `comparison` and `grader` define two different ways to compare | keep one of them",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "graders:\n  g: {type: code, config: {case_sensitive: false}}\ndefaults: {code: h}\n",
         said: &[
-            "2:6 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
-            "3:18 unknown-grader: no grader is named `h`",
+            "2:6 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
+            "3:18 unknown-grader: unknown grader `h`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "thresholds: {pass_at_1: 2, pass@1: 0.5, nope: 1, latency_p95_ms: {on: ci_lower, max: 3}}\n",
         said: &[
-            "1:14 both-spellings: `pass@1` and `pass_at_1` are two names of one metric",
-            "1:66 unknown-metric: `latency_p95_ms` has no interval for `bound` to look at",
+            "1:14 both-spellings: `pass@1` and `pass_at_1` are two names of the same metric",
+            "1:66 unknown-metric: `latency_p95_ms` has no interval, so `bound` is not allowed",
         ],
     },
     Broken {
@@ -769,7 +771,7 @@ vec![
         name: "file.yaml",
         text: "eval_trigger: {when: now, suite: s.yaml, thresholds: {pas_rate: 1}}\n",
         said: &[
-            "1:34 missing-ref: there is no file `s.yaml` | paths are relative to the file that names them",
+            "1:34 missing-ref: the file `s.yaml` does not exist | paths are relative to the file that contains them",
         ],
     },
 ]

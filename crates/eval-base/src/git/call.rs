@@ -151,7 +151,7 @@ fn failure(dir: &Path, what: String, said: String) -> GitError {
         return GitError::NotARepository { dir };
     }
     let said = match said.trim_start_matches("fatal: ") {
-        "" => "it did not say why",
+        "" => "git gave no reason",
         said => said,
     };
     GitError::Failed {

@@ -119,14 +119,14 @@ fn a_revision_that_is_not_there_is_told_with_what_may_bring_it() {
         &["update-ref", "refs/remotes/origin/feature", "HEAD"],
     );
     let why = |rev: &str| told(commit_of(repo.path(), rev).expect_err("no such revision"));
-    insta::assert_snapshot!(why("v9.9"), @"`v9.9` is no revision of this repository | `git fetch` may bring it");
-    insta::assert_snapshot!(why("feature"), @"`feature` is no revision of this repository | did you mean `origin/feature`?");
-    insta::assert_snapshot!(why("relase"), @"`relase` is no revision of this repository | did you mean `release`?");
-    insta::assert_snapshot!(why("--help"), @"`--help` cannot name a revision: it begins with `-`, as an option does");
+    insta::assert_snapshot!(why("v9.9"), @"`v9.9` is not a revision of this repository | `git fetch` may add it");
+    insta::assert_snapshot!(why("feature"), @"`feature` is not a revision of this repository | did you mean `origin/feature`?");
+    insta::assert_snapshot!(why("relase"), @"`relase` is not a revision of this repository | did you mean `release`?");
+    insta::assert_snapshot!(why("--help"), @"`--help` cannot name a revision: it begins with `-`, like an option");
     insta::assert_snapshot!(why(" "), @"` ` cannot name a revision: it is empty");
-    insta::assert_snapshot!(why("HEAD:sub"), @"`HEAD:sub` is no revision of this repository | `git fetch` may bring it");
+    insta::assert_snapshot!(why("HEAD:sub"), @"`HEAD:sub` is not a revision of this repository | `git fetch` may add it");
     git(repo.path(), &["tag", "release"]);
-    insta::assert_snapshot!(why("release"), @"the revision `release` is ambiguous: refname 'release' is ambiguous | write more of it, such as refs/heads/release or refs/tags/release, or more digits");
+    insta::assert_snapshot!(why("release"), @"the revision `release` is ambiguous: refname 'release' is ambiguous | write a full name, such as refs/heads/release or refs/tags/release, or more digits of the hash");
     assert!(commit_of(repo.path(), "refs/tags/release").is_ok());
 }
 
@@ -159,13 +159,13 @@ fn no_repository_and_no_commit_are_told() {
     let place = dir.path().display().to_string();
     let why =
         told(commit_of(dir.path(), "HEAD").expect_err("no repository")).replace(&place, "DIR");
-    insta::assert_snapshot!(why, @"DIR is in no git repository | only files of a git repository can be read at a revision");
+    insta::assert_snapshot!(why, @"DIR is not in a git repository | only files of a git repository can be read at a revision");
     assert!(!holds(&dir.path().join("x")));
     git(dir.path(), &["init", "-q"]);
     assert!(holds(&dir.path().join("x/y")));
     assert!(checkout(dir.path()).is_err());
     let why = told(commit_of(dir.path(), "HEAD").expect_err("no commit"));
-    insta::assert_snapshot!(why, @"`HEAD` is no revision of this repository | `git fetch` may bring it");
+    insta::assert_snapshot!(why, @"`HEAD` is not a revision of this repository | `git fetch` may add it");
 }
 
 #[test]
@@ -225,9 +225,9 @@ fn a_git_that_hangs_says_too_much_or_is_missing_is_told() {
         )
         .expect_err("no answer")
     };
-    insta::assert_snapshot!(told(stand_in("exec sleep 600", 9)), @"`git status --porcelain` did not end within 1 s | is its disk or its network reachable?");
-    insta::assert_snapshot!(told(stand_in("echo 0123456789", 9)), @"`git status --porcelain` answered with more than 0 MiB");
-    insta::assert_snapshot!(told(stand_in("echo \"fatal: detected dubious ownership in repository at '/x'\" >&2; exit 128", 9)).replace(&dir.path().display().to_string(), "DIR"), @"git does not trust the repository of DIR, which belongs to another user | git says: fatal: detected dubious ownership in repository at '/x'");
+    insta::assert_snapshot!(told(stand_in("exec sleep 600", 9)), @"`git status --porcelain` did not end within 1 s | check that the disk or the network of the repository is reachable");
+    insta::assert_snapshot!(told(stand_in("echo 0123456789", 9)), @"`git status --porcelain` printed more than 0 MiB");
+    insta::assert_snapshot!(told(stand_in("echo \"fatal: detected dubious ownership in repository at '/x'\" >&2; exit 128", 9)).replace(&dir.path().display().to_string(), "DIR"), @"git does not trust the repository of DIR, which belongs to another user | git reports: fatal: detected dubious ownership in repository at '/x'");
     std::fs::remove_file(&script).expect("removed");
     let program = script.display().to_string();
     let gone = bounded(
@@ -239,5 +239,5 @@ fn a_git_that_hangs_says_too_much_or_is_missing_is_told() {
         Duration::from_secs(1),
     )
     .expect_err("none");
-    insta::assert_snapshot!(told(gone), @"git is not installed, or not on the PATH | install git");
+    insta::assert_snapshot!(told(gone), @"git is not installed, or is not on the PATH | install git");
 }

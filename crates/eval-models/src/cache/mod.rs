@@ -203,8 +203,8 @@ impl AnswerCache {
         if open::is_damage(error) {
             self.damaged.store(true, Ordering::Relaxed);
             self.warn_once(format!(
-                "the cache {} is damaged ({error}): what can't be read is asked again, and the file is set aside when \
-                 this run ends",
+                "the cache {} is damaged ({error}): the model is called again for answers that can't be read, and \
+                     the file is renamed when this run ends",
                 self.file.display()
             ));
         } else if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) {

@@ -34,15 +34,15 @@ const SCHEMA: &str = "
 /// Why there is no cache.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    #[error("there is no cache at {}: nothing was kept there yet", .0.display())]
+    #[error("there is no cache at {}: no answers are stored there yet", .0.display())]
     Missing(PathBuf),
     #[error("the cache {} is damaged ({reason})", file.display())]
     Damaged { file: PathBuf, reason: String },
-    #[error("{} is in the place of the cache's file", .0.display())]
+    #[error("{} is not a regular file, so it can't be the cache", .0.display())]
     NotAFile(PathBuf),
-    #[error("{} is the database of another program", .0.display())]
+    #[error("{} is a database of another program", .0.display())]
     Foreign(PathBuf),
-    #[error("the cache {} is of a later version of eval-harness", .0.display())]
+    #[error("the cache {} was written by a later version of eval-harness", .0.display())]
     Newer(PathBuf),
     #[error("the cache {} can't be opened: {reason}", file.display())]
     Unusable { file: PathBuf, reason: String },
@@ -115,7 +115,7 @@ pub(super) fn open(file: &Path, now: Timestamp) -> Result<CacheFile, CacheError>
         CacheError::unusable(file, format!("it is damaged, and can't be moved: {error}"))
     })?;
     let warning = format!(
-        "the cache {} was damaged ({reason}): it is now {}, and a new one is begun",
+        "the cache {} was damaged ({reason}): it was renamed to {}, and a new cache was created",
         file.display(),
         aside.file_name().unwrap_or_default().to_string_lossy()
     );
@@ -186,7 +186,7 @@ type UnfitReason = fn(PathBuf) -> CacheError;
 fn prepared(connection: &Connection) -> rusqlite::Result<Option<UnfitReason>> {
     let odd = |file| CacheError::Damaged {
         file,
-        reason: format!("its tables are not those of version {VERSION}"),
+        reason: format!("its tables differ from those of version {VERSION}"),
     };
     connection.busy_timeout(PATIENCE)?;
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -250,7 +250,7 @@ pub(super) fn read_only(file: &Path, reason: &str) -> Result<CacheFile, CacheErr
         match opened {
             Ok(connection) => {
                 let warning = format!(
-                    "the cache {} can only be read ({reason}): what is answered now is not kept",
+                    "the cache {} can only be read ({reason}): new answers are not stored",
                     file.display()
                 );
                 return Ok(CacheFile {
@@ -278,7 +278,7 @@ fn lock_file(file: &Path) -> io::Result<File> {
         .open(beside(file, ".lock"))?;
     match files::lock(&lock, PATIENCE, Duration::from_millis(5))? {
         LockState::Held => Ok(lock),
-        LockState::Busy => Err(io::Error::other("another process holds it")),
+        LockState::Busy => Err(io::Error::other("another process has locked it")),
         LockState::Unsupported => Err(io::ErrorKind::Unsupported.into()),
     }
 }
@@ -309,7 +309,7 @@ fn set_aside(file: &Path, now: Timestamp) -> io::Result<PathBuf> {
             n => beside(file, &format!(".damaged-{time}-{n}")),
         })
         .find(|path| !path.exists())
-        .ok_or_else(|| io::Error::other("too many damaged files"))?;
+        .ok_or_else(|| io::Error::other("there are too many damaged files"))?;
     std::fs::rename(file, &aside)?;
     for end in ["-wal", "-shm"] {
         match std::fs::rename(beside(file, end), beside(&aside, end)) {

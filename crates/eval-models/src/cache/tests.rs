@@ -181,8 +181,8 @@ async fn what_is_damaged_is_set_aside_and_told_once() {
             "database disk image is malformed",
         ),
         (whole[..5000].to_vec(), "database disk image is malformed"),
-        (old_version, "its tables are not those of version 1"),
-        (other_table, "its tables are not those of version 1"),
+        (old_version, "its tables differ from those of version 1"),
+        (other_table, "its tables differ from those of version 1"),
     ] {
         let (_dir, file) = place();
         let folder = file.parent().expect("a folder");
@@ -202,7 +202,7 @@ async fn what_is_damaged_is_set_aside_and_told_once() {
         assert_eq!(
             scrubbed(&cache.take_warnings(), &file),
             format!(
-                "the cache FILE was damaged ({why}): it is now answers.sqlite.damaged-20260304-050607, and a new one is begun"
+                "the cache FILE was damaged ({why}): it was renamed to answers.sqlite.damaged-20260304-050607, and a new cache was created"
             )
         );
         drop(cache);
@@ -227,17 +227,17 @@ fn what_is_not_ours_stays_where_it_is() {
             .to_string()
             .replace(&file.display().to_string(), "FILE")
     };
-    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("a folder")), @"FILE is in the place of the cache's file");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("a folder")), @"FILE is not a regular file, so it can't be the cache");
     fs::remove_dir(&file).expect("removed");
     let connection = Connection::open(&file).expect("open");
     connection
         .execute_batch("CREATE TABLE recipes(cake TEXT)")
         .expect("made");
-    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("of somebody else")), @"FILE is the database of another program");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("of somebody else")), @"FILE is a database of another program");
     connection
         .execute_batch("DROP TABLE recipes; PRAGMA application_id = 77")
         .expect("made");
-    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("of somebody else")), @"FILE is the database of another program");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("of somebody else")), @"FILE is a database of another program");
     drop(connection);
     fs::remove_file(&file).expect("removed");
     drop(AnswerCache::open(&file, now()).expect("open"));
@@ -246,7 +246,7 @@ fn what_is_not_ours_stays_where_it_is() {
         .pragma_update(None, "user_version", 2)
         .expect("set");
     drop(connection);
-    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("later")), @"the cache FILE is of a later version of eval-harness");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("later")), @"the cache FILE was written by a later version of eval-harness");
     assert_eq!(names(folder), ["answers.sqlite"]);
     fs::write(folder.join("plain"), "").expect("a file");
     let below = folder.join("plain").join(CACHE_FILE_NAME);
@@ -347,7 +347,7 @@ async fn a_cache_that_can_only_be_read_is_read() {
     assert_eq!(text(&cache, 1).as_deref(), Some("kept"));
     put(&cache, 2, "lost").await;
     assert_eq!(text(&cache, 2), None);
-    insta::assert_snapshot!(scrubbed(&cache.take_warnings(), &file), @"the cache FILE can only be read (the disk is read-only): what is answered now is not kept");
+    insta::assert_snapshot!(scrubbed(&cache.take_warnings(), &file), @"the cache FILE can only be read (the disk is read-only): new answers are not stored");
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn a_full_disk_costs_answers_and_is_told_once() {
     }
     let found = (0..100).filter(|n| text(&cache, *n).is_some()).count();
     assert!((10..60).contains(&found), "{found}");
-    insta::assert_snapshot!(scrubbed(&cache.take_warnings(), &file), @"the cache FILE does not take answers: the disk is full");
+    insta::assert_snapshot!(scrubbed(&cache.take_warnings(), &file), @"the cache FILE can't store answers: the disk is full");
     assert_eq!(cache.take_warnings(), Vec::<String>::new());
     drop(cache);
     assert_eq!(names(file.parent().expect("a folder")), ["answers.sqlite"]);

@@ -175,11 +175,11 @@ impl CacheWriterThread {
         }
         let why = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => "the disk is full".to_owned(),
-            Some(ErrorCode::DatabaseBusy) => "another process holds it".to_owned(),
+            Some(ErrorCode::DatabaseBusy) => "another process has locked it".to_owned(),
             _ => error.to_string(),
         };
         lock(&self.warnings).push(format!(
-            "the cache {} does not take answers: {why}",
+            "the cache {} can't store answers: {why}",
             self.file.display()
         ));
     }

@@ -63,7 +63,7 @@ async fn each_mode_does_what_its_name_says() {
         .prepare(&endpoint())
         .expect_err("nothing was kept yet")
         .to_string();
-    insta::assert_snapshot!(error.replace(&dir.path().display().to_string(), "DIR"), @"there is no cache at DIR/cache/answers.sqlite: nothing was kept there yet; with --cache only every answer comes from there");
+    insta::assert_snapshot!(error.replace(&dir.path().display().to_string(), "DIR"), @"there is no cache at DIR/cache/answers.sqlite: no answers are stored there yet; `--cache only` reads every answer from the cache");
     assert!(
         !dir.path().join("cache").exists(),
         "who only reads makes nothing"
@@ -106,7 +106,7 @@ async fn each_mode_does_what_its_name_says() {
         looked(&only, &call("a")).await,
         "two (Cache, 2026-03-04T04:00:00.000Z)"
     );
-    insta::assert_snapshot!(looked(&only, &call("b")).await, @"NotRecorded: the cache has no answer of openai:small-1 to this question, and --cache only calls no model; run it once with --cache use");
+    insta::assert_snapshot!(looked(&only, &call("b")).await, @"NotRecorded: the cache has no answer of openai:small-1 to this request, and `--cache only` calls no model; run it once with `--cache use`");
     assert_eq!(only.take_warnings(), Vec::<String>::new());
 }
 
@@ -224,7 +224,7 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     assert!(
         looked(&kept, &call("d"))
             .await
-            .starts_with("NotRecorded: no recorded answer in ")
+            .contains(" has no recorded answer to this request (")
     );
     assert_eq!(kept.take_warnings(), Vec::<String>::new());
 
@@ -243,7 +243,7 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     };
     assert!(
         missing.reason.ends_with(
-            "record it with --record; take `replay` out of the target (or judge) first, which calls no model"
+            "record it with --record; first remove `replay` from the target (or judge), because it prevents model calls"
         ),
         "{missing:?}"
     );
@@ -263,7 +263,7 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
     assert_eq!(looked(&kept, &call("a")).await, "ask");
     assert_eq!(
         kept.take_warnings(),
-        ["answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"]
+        ["answers are not cached: neither EVAL_HARNESS_CACHE_DIR nor HOME is set"]
     );
     assert_eq!(kept.take_warnings(), Vec::<String>::new());
     let only = run(
@@ -285,7 +285,7 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
         .take_warnings()
         .join("\n")
         .replace(&dir.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(warnings, @"DIR/cache/answers.sqlite is in the place of the cache's file; this run has no cache");
+    insta::assert_snapshot!(warnings, @"DIR/cache/answers.sqlite is not a regular file, so it can't be the cache; this run uses no cache");
     assert!(matches!(
         run(&settings(dir.path(), CacheMode::Only), 1).prepare(&endpoint()),
         Err(KeptError::Cache(_))

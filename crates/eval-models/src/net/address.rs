@@ -12,11 +12,11 @@ pub enum JoinError {
     NotHttp(String),
     #[error("the address {0}")]
     BadBase(&'static str),
-    #[error("the endpoint does not lie below the base address {0}")]
+    #[error("the endpoint is not below the base address {0}")]
     Elsewhere(String),
-    #[error("the endpoint holds a control character")]
+    #[error("the endpoint contains a control character")]
     Control,
-    #[error("the endpoint makes no address: {0}")]
+    #[error("the endpoint does not form a valid address: {0}")]
     Unreadable(String),
 }
 
@@ -26,7 +26,9 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
     let base = text.split(['?', '#']).next().unwrap_or_default();
     read_base(base)?;
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(JoinError::BadBase("holds a space or a control character"));
+        return Err(JoinError::BadBase(
+            "contains a space or a control character",
+        ));
     }
     Url::parse(text).map_err(|error| JoinError::Unreadable(error.to_string()))
 }
@@ -52,7 +54,9 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
         }
     };
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(JoinError::BadBase("holds a space or a control character"));
+        return Err(JoinError::BadBase(
+            "contains a space or a control character",
+        ));
     }
     // What browsers forgive, such as `http:user:password@host`, would show the user: one who leaves
     // it out looks behind `://`.
@@ -67,7 +71,7 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     }
     if url.fragment().is_some() {
         return Err(JoinError::BadBase(
-            "has a fragment (`#...`), which no server sees; leave it out",
+            "has a fragment (`#...`), which is never sent to a server; remove it",
         ));
     }
     Ok(url)
@@ -241,30 +245,30 @@ mod tests {
         http://h + "@evil.example/x": http://h/@evil.example/x
         http://h/api + "http://h/api/users?x=1": http://h/api/users?x=1
         http://h/api + "HTTP://H:80/api": http://h/api
-        http://h/api + "http://h/apiary": error: the endpoint does not lie below the base address http://h/api
-        http://h/api + "http://h/api/../admin": error: the endpoint does not lie below the base address http://h/api
-        http://h/api + "../admin": error: the endpoint does not lie below the base address http://h/api
-        http://h/api + "/a/%2e%2E/../../admin": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "http://h/apiary": error: the endpoint is not below the base address http://h/api
+        http://h/api + "http://h/api/../admin": error: the endpoint is not below the base address http://h/api
+        http://h/api + "../admin": error: the endpoint is not below the base address http://h/api
+        http://h/api + "/a/%2e%2E/../../admin": error: the endpoint is not below the base address http://h/api
         http://h/api + "/a/../b": http://h/api/b
-        http://h/api + "http://other/api/users": error: the endpoint does not lie below the base address http://h/api
-        http://h/api + "http://u:p@h/api/users": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "http://other/api/users": error: the endpoint is not below the base address http://h/api
+        http://h/api + "http://u:p@h/api/users": error: the endpoint is not below the base address http://h/api
         http://u:p@h/api + "http://h/api/users": http://u:p@h/api/users
         http://h + "/a b/ü?q=ü x": http://h/a%20b/%C3%BC?q=%C3%BC%20x
-        http://h + "/a\r\nHost: x": error: the endpoint holds a control character
+        http://h + "/a\r\nHost: x": error: the endpoint contains a control character
         http://h?x=1 + "/a": http://h/a?x=1
         http://h/api/?v=1&w + "chat/completions": http://h/api/chat/completions?v=1&w
         http://h/api?v=1 + "/a?x=2#f": http://h/api/a?v=1&x=2#f
         http://h/api?v=1 + "http://h/api/a": http://h/api/a?v=1
         http://h/api?v=1 + "?x=2": http://h/api?v=1&x=2
-        http://h/api?key=secret + "http://other/": error: the endpoint does not lie below the base address http://h/api
-        http://h/api#f + "/a": error: the address has a fragment (`#...`), which no server sees; leave it out
+        http://h/api?key=secret + "http://other/": error: the endpoint is not below the base address http://h/api
+        http://h/api#f + "/a": error: the address has a fragment (`#...`), which is never sent to a server; remove it
         ftp://u:p@h + "/a": error: `[redacted]@h` is not an HTTP address
         u:p@h/v1?api-key=k + "/a": error: `[redacted]@h/v1?api-key=` is not an HTTP address
         http://u:p/w@h + "/a": error: the address does not begin with `http://` or `https://` and a host
         h:8080 + "/a": error: `h:8080` is not an HTTP address
         h:8080/@scope/v1 + "/a": error: the address does not begin with `http://` or `https://` and a host
         http:// + "/a": error: `http://` is not an HTTP address
-        http://h /x + "/a": error: the address holds a space or a control character
+        http://h /x + "/a": error: the address contains a space or a control character
         http:u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
         http:///u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
         http://\\u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host

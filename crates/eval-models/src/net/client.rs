@@ -243,9 +243,9 @@ fn build(
             true => NetError::NoAuthorities {
                 host: host.to_owned(),
             },
-            false => {
-                NetError::Settings("the HTTP client cannot be made with these settings".to_owned())
-            }
+            false => NetError::Settings(
+                "the HTTP client cannot be created with these settings".to_owned(),
+            ),
         })
 }
 

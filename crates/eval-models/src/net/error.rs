@@ -12,34 +12,32 @@ pub(super) const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 /// Why there is no whole answer. `host` is `host:port`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NetError {
-    #[error(
-        "the host name of {host} cannot be resolved; is it spelled right, and is there a network?"
-    )]
+    #[error("the host name of {host} cannot be resolved; check its spelling and the network")]
     UnknownHost { host: String },
-    #[error("{host} refuses the connection: nothing listens there")]
+    #[error("{host} refuses the connection: no server listens on this port")]
     Refused { host: String },
     #[error("{host} cannot be reached: {why}")]
     Unreachable { host: String, why: String },
     #[error("no TLS connection to {host}: {fault}")]
     Tls { host: String, fault: String },
     #[error(
-        "this machine has no certificates of authorities to know {host} by; install them (the package is often called \
-         `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE"
+        "this machine has no CA certificates to verify {host} with; install them (often the package \
+             `ca-certificates`), or set `ca_file` or SSL_CERT_FILE to a file of certificates"
     )]
     NoAuthorities { host: String },
     #[error("{host} closed the connection without an answer")]
     NoAnswer { host: String },
-    #[error("{host} cut its answer off after {received} bytes of the body")]
+    #[error("{host} closed the connection after {received} bytes of the body")]
     CutOff { host: String, received: u64 },
-    #[error("what {host} answers is not HTTP: {why}")]
+    #[error("the response of {host} is not HTTP: {why}")]
     NotHttp { host: String, why: String },
-    #[error("the compressed answer of {host} cannot be unpacked: {why}")]
+    #[error("the compressed response of {host} cannot be decompressed: {why}")]
     BadCompression { host: String, why: String },
     #[error("{host} redirects in a circle")]
     RedirectLoop { host: String },
-    #[error("{host} redirects more often than is followed ({limit})")]
+    #[error("{host} exceeds the limit of {limit} redirects")]
     TooManyRedirects { host: String, limit: u32 },
-    #[error("{host} redirects to what is no HTTP address")]
+    #[error("{host} redirects to an address that is not HTTP")]
     BadRedirect { host: String },
     #[error("{host} {phase} within {seconds} s")]
     TimedOut {
@@ -73,7 +71,7 @@ impl fmt::Display for TimeoutStage {
             TimeoutStage::Body { received } => {
                 write!(
                     f,
-                    "did not end its answer ({received} bytes of the body came)"
+                    "did not complete its answer ({received} bytes of the body were received)"
                 )
             }
         }
@@ -181,24 +179,26 @@ fn tls_fault(error: &rustls::Error) -> String {
     let certificate = match error {
         rustls::Error::InvalidCertificate(certificate) => certificate,
         rustls::Error::InvalidMessage(_) => {
-            return "it does not speak TLS; is it an `http://` address?".to_owned();
+            return "it does not use TLS; check whether the address begins with `http://`"
+                .to_owned();
         }
         other => return other.to_string(),
     };
     let why = match certificate {
         // An authority of the same name with another key is another authority.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "is signed by an authority that is not known here; name the authority's certificate with `ca_file`"
+            "is signed by an authority that this machine does not trust; set `ca_file` to the authority's \
+                 certificate"
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "is not valid yet; is the clock of this machine right?"
+            "is not valid yet; check the clock of this machine"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "is for another name"
+            "is for a different host name"
         }
         CertificateError::Other(why) if why.to_string() == CA_AS_SERVER => {
-            "is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`"
+            "is self-signed and is not in `ca_file`; set `ca_file` to this certificate"
         }
         other => return format!("its certificate is not accepted: {other}"),
     };

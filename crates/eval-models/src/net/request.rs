@@ -26,11 +26,11 @@ pub struct NetworkRequest {
 /// What is wrong with a header; the value is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderFault {
-    #[error("`{0}` is not a header name: letters, digits and `-` make one")]
+    #[error("`{0}` is not a header name; use letters, digits and `-`")]
     Name(String),
-    #[error("the value of the header `{0}` holds a line break or another control character")]
+    #[error("the value of the header `{0}` contains a line break or another control character")]
     Value(String),
-    #[error("the header `{0}` is set by the program, from what it sends")]
+    #[error("the header `{0}` is computed from the request and can't be set")]
     Own(String),
 }
 
@@ -69,10 +69,12 @@ pub fn check_method(method: &str) -> Result<(), String> {
 
 fn read_method(method: &str) -> Result<Method, String> {
     match Method::from_bytes(method.as_bytes()) {
-        Ok(Method::CONNECT) => Err("`CONNECT` opens a tunnel and has no answer".to_owned()),
+        Ok(Method::CONNECT) => {
+            Err("`CONNECT` is not allowed: it opens a tunnel and returns no response".to_owned())
+        }
         Ok(method) => Ok(method),
         Err(_) => Err(format!(
-            "`{method}` is not a method: it is one word, such as GET or POST"
+            "`{method}` is not a method; write one word, such as GET or POST"
         )),
     }
 }
@@ -130,19 +132,19 @@ mod tests {
         assert!(!told.contains("secret"));
         insta::assert_snapshot!(told, @r##"
         "X-A": Ok(())
-        "x y": Err("`x y` is not a header name: letters, digits and `-` make one")
-        "": Err("`` is not a header name: letters, digits and `-` make one")
-        "X-Töken": Err("`X-Töken` is not a header name: letters, digits and `-` make one")
-        "X-Token": Err("the value of the header `X-Token` holds a line break or another control character")
-        "X-Token": Err("the value of the header `X-Token` holds a line break or another control character")
-        "Content-Length": Err("the header `Content-Length` is set by the program, from what it sends")
+        "x y": Err("`x y` is not a header name; use letters, digits and `-`")
+        "": Err("`` is not a header name; use letters, digits and `-`")
+        "X-Töken": Err("`X-Töken` is not a header name; use letters, digits and `-`")
+        "X-Token": Err("the value of the header `X-Token` contains a line break or another control character")
+        "X-Token": Err("the value of the header `X-Token` contains a line break or another control character")
+        "Content-Length": Err("the header `Content-Length` is computed from the request and can't be set")
         "GET": Ok(())
         "purge": Ok(())
-        "GE T": Err("`GE T` is not a method: it is one word, such as GET or POST")
-        "": Err("`` is not a method: it is one word, such as GET or POST")
-        "CONNECT": Err("`CONNECT` opens a tunnel and has no answer")
+        "GE T": Err("`GE T` is not a method; write one word, such as GET or POST")
+        "": Err("`` is not a method; write one word, such as GET or POST")
+        "CONNECT": Err("`CONNECT` is not allowed: it opens a tunnel and returns no response")
         "M-SEARCH": Ok(())
-        "GET\r\n": Err("`GET\r\n` is not a method: it is one word, such as GET or POST")
+        "GET\r\n": Err("`GET\r\n` is not a method; write one word, such as GET or POST")
         "##);
     }
 }

@@ -54,7 +54,7 @@ pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String>
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match found {
         Err(_) => Err(bad("it is not PEM")),
-        Ok(found) if found.is_empty() => Err(bad("it holds no `BEGIN CERTIFICATE`")),
+        Ok(found) if found.is_empty() => Err(bad("it contains no `BEGIN CERTIFICATE`")),
         Ok(found) => Ok(found),
     }
 }

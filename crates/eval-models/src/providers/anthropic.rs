@@ -91,8 +91,8 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, ModelFault> {
     let reason = body.get("stop_reason").and_then(Value::as_str);
     if reason == Some("pause_turn") {
         let why = format!(
-            "{host} paused before the answer was complete (`pause_turn`), and a paused turn is not continued; leave tools that run \
-             on the server out of `options.tools`, or lower their `max_uses`"
+            "{host} paused before the answer was complete (`pause_turn`), and eval-harness does not continue a \
+                 paused turn; remove tools that run on the server from `options.tools`, or lower their `max_uses`"
         );
         return Err(ModelFault::new(FaultKind::Cut, why));
     }

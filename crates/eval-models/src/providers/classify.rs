@@ -18,7 +18,7 @@ pub(super) fn of_status(
     let mut reason = sentence(&format!("{host} answered {status}"), said);
     // An API that does not know a model says so in words of its own.
     if kind == FaultKind::UnknownModel && said.words.is_empty() {
-        reason.push_str("; does `base_url` end where the API's own path begins?");
+        reason.push_str("; check that `base_url` ends where the API's own path begins");
     }
     Err(ModelFault {
         status: Some(status),
@@ -36,7 +36,7 @@ pub(super) fn of_error_body(host: &str, said: &ErrorReply) -> ModelFault {
         },
         None => kind_of_words(said).unwrap_or(FaultKind::ErrorBody),
     };
-    let begin = format!("{host} answered with an error though its status says that all is well");
+    let begin = format!("{host} answered with an error, although the HTTP status is a success");
     ModelFault {
         retry_after: said.retry_after,
         ..ModelFault::new(kind, sentence(&begin, said))
@@ -48,7 +48,7 @@ pub(super) fn of_end(host: &str, word: Option<&str>) -> Result<FinishReason, Mod
     match word.and_then(broken_off) {
         None => Ok(word.map_or(FinishReason::Other, finish)),
         Some((word, kind)) => {
-            let why = format!("{host} broke its answer off (`{word}`)");
+            let why = format!("{host} stopped before its answer was complete (`{word}`)");
             Err(ModelFault::new(kind, why))
         }
     }
@@ -58,9 +58,9 @@ fn sentence(begin: &str, said: &ErrorReply) -> String {
     let end = said.message.clone().or_else(|| said.words.first().cloned());
     let why = match said.mentions(&["tokens per min", "tokens per day"]) {
         true => {
-            "one request exceeds the limit of tokens; shorten it, lower `max_tokens`, or raise the limit"
+            "one request exceeds the token limit; shorten it, lower `max_tokens`, or raise the limit"
         }
-        false => "the question does not fit the model's context",
+        false => "the request does not fit the model's context",
     };
     match (end, is_too_long(said)) {
         (Some(words), true) => format!("{begin}: {why}: {words}"),
@@ -237,7 +237,7 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
         (None, FinishReason::Length) => (
             FaultKind::Cut,
             format!(
-                "{host} cut the answer at its limit of tokens before it said anything; raise `max_tokens`"
+                "{host} reached the token limit before the answer had any text; raise `max_tokens`"
             ),
         ),
         _ => (

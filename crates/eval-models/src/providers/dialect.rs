@@ -114,12 +114,13 @@ impl UsedPlaceholders {
                 > 1
         {
             return bad(
-                "the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`",
+                "the input is a conversation, but the request has only one `prompt`: use `{{ messages }}`",
             );
         }
         if !self.system && system(call).is_some() {
             return bad(
-                "there is a system prompt, and the request has no place for it: use `{{ system }}` or `{{ messages }}`",
+                "the input has a system message, but the request has no place for it: use \
+                 `{{ system }}` or `{{ messages }}`",
             );
         }
         Ok(())

@@ -106,7 +106,7 @@ pub(super) async fn once(
     let mut body = Vec::new();
     let result = if answer.was_asked_anew() {
         let why = format!(
-            "{host} redirects in a way that leaves the question behind; write the address that it leads to as `base_url`"
+            "{host} redirects POST to GET, which drops the request body; set `base_url` to the final address"
         );
         Err(ModelFault::new(FaultKind::UnknownModel, why))
     } else if (200..300).contains(&status) {
@@ -116,7 +116,7 @@ pub(super) async fn once(
         {
             Ok(false) => read(endpoint, &host, &body),
             Ok(true) => {
-                let why = format!("{host} answers with more than the {most} bytes that are read");
+                let why = format!("the answer of {host} exceeds the limit of {most} bytes");
                 Err(ModelFault::new(FaultKind::TooLarge, why))
             }
             Err(error) => Err(classify::of_net(&error).0),
@@ -204,7 +204,7 @@ impl ApiRequest {
             serde_json::to_vec(&OrderedValue::Map(fields).as_written()).map_err(|error| {
                 ModelFault::new(
                     FaultKind::Settings,
-                    format!("the request cannot be written: {error}"),
+                    format!("the request cannot be written as JSON: {error}"),
                 )
             })?;
         headers.insert(0, ("content-type", "application/json".to_owned()));
@@ -243,7 +243,7 @@ fn request(endpoint: &Endpoint, call: &ModelRequest) -> Result<NetworkRequest, M
         (ProviderApi::Anthropic, _) => anthropic::speak(endpoint, call, key)?,
         (ProviderApi::Http, Some(dialect)) => dialect::speak(dialect, endpoint, call, key)?,
         (ProviderApi::Http, None) => {
-            let why = format!("nothing says how {} is spoken to", endpoint.name());
+            let why = format!("the request format of {} is not defined", endpoint.name());
             return Err(ModelFault::new(FaultKind::Settings, why));
         }
     };
@@ -312,13 +312,14 @@ fn json(host: &str, body: &[u8]) -> Result<Value, ModelFault> {
         let what = match words::page(&text) {
             Some(page) => page,
             None if text.starts_with("data:") || text.starts_with("event:") => {
-                "a stream of events, which is not read; is `stream` among the options?".to_owned()
+                "a stream of events, which is not supported; remove `stream` from the options"
+                    .to_owned()
             }
             None if is_json && error.is_eof() => {
-                format!("JSON that breaks off after {} bytes", body.len())
+                format!("JSON that ends early, after {} bytes", body.len())
             }
-            None if is_json => format!("broken JSON ({error})"),
-            None => "no JSON".to_owned(),
+            None if is_json => format!("invalid JSON ({error})"),
+            None => "text that is not JSON".to_owned(),
         };
         ModelFault::new(
             FaultKind::Unreadable,
@@ -362,7 +363,7 @@ fn with_options(fields: &mut RequestFields, options: &BTreeMap<String, OrderedVa
 fn misshapen(host: &str, what: &str) -> ModelFault {
     ModelFault::new(
         FaultKind::Unreadable,
-        format!("{host} answered with JSON that is no answer: {what}"),
+        format!("{host} answered with JSON that is not an answer: {what}"),
     )
 }
 

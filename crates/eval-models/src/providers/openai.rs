@@ -95,8 +95,8 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, ModelFault> {
         },
     };
     let content = message.get("content").unwrap_or(&Value::Null);
-    let text =
-        text_of(content).ok_or_else(|| misshapen(host, "the content of its message is no text"))?;
+    let text = text_of(content)
+        .ok_or_else(|| misshapen(host, "the content of its message is not text"))?;
     let refusal = message
         .get("refusal")
         .and_then(Value::as_str)

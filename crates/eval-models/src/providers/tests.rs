@@ -286,7 +286,7 @@ fn apis_of_ones_own_are_asked_as_they_want() {
         &call(vec![ChatMessage::user("Hi")], SamplingOptions::default()),
     ));
     insta::assert_snapshot!(told, @r#"
-    settings: nothing says how http:small is spoken to
+    settings: the request format of http:small is not defined
     POST http://127.0.0.1:9/models/a%2Fb:generate
     content-type: application/json
     authorization: Bearer sk-secret-0123456789
@@ -412,7 +412,7 @@ fn chat_completions_are_read() {
     only_reasoning: host:1 answered with reasoning (2 output tokens) and no text; raise `max_tokens`, or lower the model's reasoning effort [tokens 3+2]
     Stop "a" tokens 3+2 (0 cached, 0 written)
     Length "cut of" tokens 3+2 (0 cached, 0 written)
-    cut: host:1 cut the answer at its limit of tokens before it said anything; raise `max_tokens` [tokens 3+2]
+    cut: host:1 reached the token limit before the answer had any text; raise `max_tokens` [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
@@ -426,15 +426,15 @@ fn chat_completions_are_read() {
     empty: host:1 answered with an empty text [tokens 3+2]
     Stop "old" tokens 3+2 (0 cached, 0 written)
     Other "x" tokens 3+2 (0 cached, 0 written)
-    unreadable: host:1 answered with JSON that is no answer: the content of its message is no text [tokens 3+2]
-    unreadable: host:1 answered with JSON that is no answer: its first choice has no `message` [tokens 3+2]
-    error_body: host:1 answered with an error though its status says that all is well: upstream [tokens 3+2]
+    unreadable: host:1 answered with JSON that is not an answer: the content of its message is not text [tokens 3+2]
+    unreadable: host:1 answered with JSON that is not an answer: its first choice has no `message` [tokens 3+2]
+    error_body: host:1 answered with an error, although the HTTP status is a success: upstream [tokens 3+2]
     empty: host:1 answered with an empty text
-    unreadable: host:1 answered with JSON that is no answer: it has no `choices`
-    unreadable: host:1 answered with JSON that is no answer: it has no `choices`
-    unreadable: host:1 answered with JSON that is no answer: it has no `choices`
-    unreadable: host:1 answered with JSON that is no answer: it has no `choices`
-    unreadable: host:1 answered with JSON that is no answer: it has no `choices`
+    unreadable: host:1 answered with JSON that is not an answer: it has no `choices`
+    unreadable: host:1 answered with JSON that is not an answer: it has no `choices`
+    unreadable: host:1 answered with JSON that is not an answer: it has no `choices`
+    unreadable: host:1 answered with JSON that is not an answer: it has no `choices`
+    unreadable: host:1 answered with JSON that is not an answer: it has no `choices`
     Other "x" tokens unknown
     Other "x" tokens unknown
     Other "x" tokens unknown
@@ -445,11 +445,11 @@ fn chat_completions_are_read() {
     Other "x" tokens unknown
     Other "x" tokens unknown
     Other "x" tokens 3+2 (0 cached, 0 written)
-    error_body: host:1 answered with an error though its status says that all is well: no [tokens 3+0]
-    429: host:1 answered with an error though its status says that all is well: slow down
-    503: host:1 answered with an error though its status says that all is well: full
-    unauthorized: host:1 answered with an error though its status says that all is well: who?
-    bad_request: host:1 answered with an error though its status says that all is well: what?
+    error_body: host:1 answered with an error, although the HTTP status is a success: no [tokens 3+0]
+    429: host:1 answered with an error, although the HTTP status is a success: slow down
+    503: host:1 answered with an error, although the HTTP status is a success: full
+    unauthorized: host:1 answered with an error, although the HTTP status is a success: who?
+    bad_request: host:1 answered with an error, although the HTTP status is a success: what?
     "#);
 }
 
@@ -518,12 +518,12 @@ fn messages_are_read() {
     Refused "" tokens 5+3 (0 cached, 0 written) by claude-x
     empty: host:1 answered with an empty text [tokens 5+3]
     ToolCalls "so" tokens 5+3 (0 cached, 0 written) calls=[{"id":"t","input":{},"name":"f","type":"tool_use"}] by claude-x
-    cut: host:1 paused before the answer was complete (`pause_turn`), and a paused turn is not continued; leave tools that run on the server out of `options.tools`, or lower their `max_uses` [tokens 5+3]
+    cut: host:1 paused before the answer was complete (`pause_turn`), and eval-harness does not continue a paused turn; remove tools that run on the server from `options.tools`, or lower their `max_uses` [tokens 5+3]
     Stop "Hi" tokens 125+3 (100 cached, 20 written) by claude-x
     Stop "Hi" tokens unknown by claude-x
-    503: host:1 answered with an error though its status says that all is well: Overloaded
-    error_body: host:1 answered with an error though its status says that all is well: Internal server error
-    unreadable: host:1 answered with JSON that is no answer: it has no `content`
+    503: host:1 answered with an error, although the HTTP status is a success: Overloaded
+    error_body: host:1 answered with an error, although the HTTP status is a success: Internal server error
+    unreadable: host:1 answered with JSON that is not an answer: it has no `content`
     Other "x" tokens unknown
     "#);
 }
@@ -571,16 +571,16 @@ fn apis_of_ones_own_are_read_by_their_paths() {
     Stop "ab" tokens 5+3 (0 cached, 0 written)
     Length "a" tokens 5+3 (0 cached, 0 written)
     Refused "" tokens 5+3 (0 cached, 0 written)
-    unreadable: host:1 answered with JSON that is no answer: there is nothing at `$.candidates[0].content.parts[*].text` [tokens 5+3]
+    unreadable: host:1 answered with JSON that is not an answer: there is nothing at `$.candidates[0].content.parts[*].text` [tokens 5+3]
     empty: host:1 answered with an empty text [tokens 5+3]
-    error_body: host:1 answered with an error though its status says that all is well: it broke [tokens 5+0]
+    error_body: host:1 answered with an error, although the HTTP status is a success: it broke [tokens 5+0]
     Other "x" tokens unknown
-    429: host:1 answered with an error though its status says that all is well: slow down
+    429: host:1 answered with an error, although the HTTP status is a success: slow down
     Other "0.1" tokens unknown
     Other "true" tokens unknown
     Other "{\"b\":[1,2]}" tokens unknown
     empty: host:1 answered with an empty text
-    unreadable: host:1 answered with JSON that is no answer: there is nothing at `$.x`
+    unreadable: host:1 answered with JSON that is not an answer: there is nothing at `$.x`
     settings: `$[` is not a JSON path (RFC 9535): at position 1, parser error
     "#);
 }
@@ -628,16 +628,16 @@ fn what_is_no_json_is_told_apart() {
     insta::assert_snapshot!(said, @r#"
     empty: host:1 answered without a body
     empty: host:1 answered without a body
-    unreadable: host:1 answered with no JSON
+    unreadable: host:1 answered with text that is not JSON
     unreadable: host:1 answered with an HTML page titled `Login`
-    unreadable: host:1 answered with JSON that breaks off after 19 bytes
-    unreadable: host:1 answered with broken JSON (expected ident at line 1 column 14)
-    unreadable: host:1 answered with broken JSON (trailing characters at line 1 column 17)
-    unreadable: host:1 answered with a stream of events, which is not read; is `stream` among the options?
-    unreadable: host:1 answered with broken JSON (invalid unicode code point at line 1 column 8)
+    unreadable: host:1 answered with JSON that ends early, after 19 bytes
+    unreadable: host:1 answered with invalid JSON (expected ident at line 1 column 14)
+    unreadable: host:1 answered with invalid JSON (trailing characters at line 1 column 17)
+    unreadable: host:1 answered with a stream of events, which is not supported; remove `stream` from the options
+    unreadable: host:1 answered with invalid JSON (invalid unicode code point at line 1 column 8)
     Other "marked" tokens unknown
-    unreadable: host:1 answered with no JSON
-    unreadable: host:1 answered with broken JSON (recursion limit exceeded at line 1 column 128)
+    unreadable: host:1 answered with text that is not JSON
+    unreadable: host:1 answered with invalid JSON (recursion limit exceeded at line 1 column 128)
     "#);
 }
 
@@ -692,12 +692,12 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         unauthorized: host:1 answered 403: no
         no_credit: host:1 answered 402: Pay first
         unknown_model: host:1 answered 404: model: claude-0
-        unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; does `base_url` end where the API's own path begins?
-        unknown_model: host:1 answered 405; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; check that `base_url` ends where the API's own path begins
+        unknown_model: host:1 answered 405; check that `base_url` ends where the API's own path begins
         no_credit: host:1 answered 400: Your credit balance is too low to access the API
         bad_request: host:1 answered 400: temperature: at most 1
-        bad_request: host:1 answered 400: the question does not fit the model's context: This model's maximum context length is 8192 tokens
-        bad_request: host:1 answered 400: the question does not fit the model's context: prompt is too long: 210000 tokens > 200000 maximum
+        bad_request: host:1 answered 400: the request does not fit the model's context: This model's maximum context length is 8192 tokens
+        bad_request: host:1 answered 400: the request does not fit the model's context: prompt is too long: 210000 tokens > 200000 maximum
         unauthorized: host:1 answered 400: API key not valid.
         unknown_model: host:1 answered 400: no such model
         Refused "" tokens unknown
@@ -712,8 +712,8 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         5xx: host:1 answered 502: an HTML page titled `502 Bad Gateway`
         503: host:1 answered 503: no healthy upstream
         503: host:1 answered 529: Overloaded
-        unknown_model: host:1 answered 301; does `base_url` end where the API's own path begins?
-        unknown_model: host:1 answered 304; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 301; check that `base_url` ends where the API's own path begins
+        unknown_model: host:1 answered 304; check that `base_url` ends where the API's own path begins
         "#);
 }
 
@@ -834,11 +834,11 @@ fn an_answer_that_its_server_broke_off_is_none() {
         json!({"candidates": [{"content": {"parts": [{"text": "par"}]}, "finishReason": "ERROR"}]});
     said.push_str(&readings(&http, &[cohere]));
     insta::assert_snapshot!(said, @r#"
-    error_body: host:1 broke its answer off (`error`) [tokens 3+2]
-    error_body: host:1 broke its answer off (`abort`) [tokens 3+2]
-    error_body: host:1 broke its answer off (`cancelled`) [tokens 3+2]
-    503: host:1 broke its answer off (`insufficient_system_resource`) [tokens 3+2]
-    error_body: host:1 broke its answer off (`error`)
+    error_body: host:1 stopped before its answer was complete (`error`) [tokens 3+2]
+    error_body: host:1 stopped before its answer was complete (`abort`) [tokens 3+2]
+    error_body: host:1 stopped before its answer was complete (`cancelled`) [tokens 3+2]
+    503: host:1 stopped before its answer was complete (`insufficient_system_resource`) [tokens 3+2]
+    error_body: host:1 stopped before its answer was complete (`error`)
     "#);
 }
 

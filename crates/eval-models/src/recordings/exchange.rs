@@ -173,7 +173,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<SoundRecording, String> {
         .filter(|version| *version != FORMAT_VERSION)
     {
         return Err(format!(
-            "its format_version is {version}, and {FORMAT_VERSION} is what this version reads"
+            "`format_version` {version} is not supported; this version reads {FORMAT_VERSION}"
         ));
     }
     let computed = written.request.key();
@@ -183,8 +183,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<SoundRecording, String> {
             let key = QuestionKey::parse(&text).ok_or("its key is not 64 hex digits")?;
             // What was cut from a request is part of its key.
             if key != computed && !written.redacted.contains(&RedactedPart::Request) {
-                return Err("its request was changed by hand: it is not the one that its key is of; without `key` it would \
-                            be taken as it is"
+                return Err("its `key` does not match its request, so the file was edited; remove `key` to use the \
+                     request"
                     .to_owned());
             }
             key
@@ -198,7 +198,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<SoundRecording, String> {
             FinishReason::Stop | FinishReason::Other | FinishReason::ToolCalls
         )
     {
-        return Err("its answer says nothing".to_owned());
+        return Err("its answer is empty".to_owned());
     }
     // Who writes one by hand may not know when.
     let answered_at = written.answered_at.as_deref().map(moment).transpose()?;
@@ -229,7 +229,7 @@ fn completion(answer: Value) -> Result<Completion, String> {
                 .or_insert_with(|| Value::String(finish.to_owned()));
             serde_json::from_value(Value::Object(map)).map_err(|error| error.to_string())
         }
-        _ => Err("a text or an object with `text` belongs here".to_owned()),
+        _ => Err("write a text, or an object with `text`".to_owned()),
     }
 }
 
@@ -255,5 +255,5 @@ fn moment(text: &str) -> Result<String, String> {
     };
     let at = text.parse::<Timestamp>().ok().or_else(day);
     at.map(rfc3339)
-        .ok_or_else(|| "its answered_at is no time such as 2026-03-04T05:06:07Z".to_owned())
+        .ok_or_else(|| "its `answered_at` is not a time such as 2026-03-04T05:06:07Z".to_owned())
 }

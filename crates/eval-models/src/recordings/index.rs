@@ -24,7 +24,7 @@ const MOST_WARNINGS: usize = 10;
 pub enum RecordingsError {
     #[error("the recordings {} can't be read: {source}", dir.display())]
     Unreadable { dir: PathBuf, source: io::Error },
-    #[error("{} and {} are two answers to one question; remove one of them", first.display(), second.display())]
+    #[error("{} and {} contain different answers to the same request; remove one of them", first.display(), second.display())]
     Twice { first: PathBuf, second: PathBuf },
 }
 
@@ -95,13 +95,13 @@ impl RecordingIndex {
     ) -> Result<StoredAnswer, String> {
         match self.answers.get(key) {
             Some((path, recorded)) if recorded.is_cut => Err(format!(
-                "the recorded answer {} held a secret, which was cut: what was graded then is not known; record it again \
-                 with --record where its answers hold none",
+                "the recorded answer {} contained a secret that was redacted, so the graded text is unknown; \
+                     record it again with --record once its answers contain no secret",
                 path.display()
             )),
             Some((_, recorded)) => Ok(recorded.kept.clone()),
             None => Err(format!(
-                "no recorded answer in {} to this question ({}); record it with --record",
+                "{} has no recorded answer to this request ({}); record it with --record",
                 self.dir.display(),
                 told(question, redactor)
             )),
@@ -142,7 +142,7 @@ fn read(path: &Path) -> Result<SoundRecording, String> {
         .map_err(|error| error.to_string())?
         .is_file()
     {
-        return Err("it is no ordinary file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(LONGEST + 1)

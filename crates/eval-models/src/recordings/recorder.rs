@@ -68,10 +68,10 @@ impl ExchangeRecorder {
             let mut state = lock(&self.state);
             let more = match state.failed {
                 0 => String::new(),
-                before => format!(" (and {before} before it)"),
+                before => format!(" (and {before} earlier ones)"),
             };
             state.failed += 1;
-            state.warning = Some(format!("an exchange can't be recorded{more}: {error}"));
+            state.warning = Some(format!("a model call can't be recorded{more}: {error}"));
         }
     }
 

@@ -200,7 +200,7 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
     let place = Place::new();
     place.record(&call("What is 2 + 2?"), &kept("4"));
     let long = format!("What is the {} answer?", "very ".repeat(40));
-    insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is the very very very very very very very …"); record it with --record"#);
+    insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @r#"DIR has no recorded answer to this request ("What is the very very very very very very very …"); record it with --record"#);
     let second = ModelRequest {
         index: CallIndex {
             sample: 3,
@@ -209,7 +209,7 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
         },
         ..call("What is 2 + 2?")
     };
-    insta::assert_snapshot!(place.find(&second).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is 2 + 2?", sample 3, attempt 1); record it with --record"#);
+    insta::assert_snapshot!(place.find(&second).unwrap_err(), @r#"DIR has no recorded answer to this request ("What is 2 + 2?", sample 3, attempt 1); record it with --record"#);
     assert_eq!(place.open().answers.len(), 1);
     let gone = RecordingIndex::open(&place.path().join("none")).expect_err("no folder");
     assert!(matches!(gone, RecordingsError::Unreadable { .. }), "{gone}");
@@ -292,7 +292,7 @@ fn secrets_are_cut_and_an_answer_that_held_one_is_not_used() {
         text.contains("[redacted] is weak") && !text.contains("hunter2"),
         "{text}"
     );
-    insta::assert_snapshot!(place.find(&asked).unwrap_err(), @"the recorded answer DIR/openai-small-1/my-password-is-redacted-is-it-strong-aebabafff33f.json held a secret, which was cut: what was graded then is not known; record it again with --record where its answers hold none");
+    insta::assert_snapshot!(place.find(&asked).unwrap_err(), @"the recorded answer DIR/openai-small-1/my-password-is-redacted-is-it-strong-aebabafff33f.json contained a secret that was redacted, so the graded text is unknown; record it again with --record once its answers contain no secret");
     // Only cut in the answer: the request is checked as ever.
     let place = Place {
         secrets: vec!["hunter2hunter2".into()],
@@ -303,11 +303,13 @@ fn secrets_are_cut_and_an_answer_that_held_one_is_not_used() {
         place
             .find(&call("a"))
             .unwrap_err()
-            .contains("held a secret")
+            .contains("contained a secret")
     );
     place.change("Be brief.", "Be long.");
     assert!(
-        place.warnings().contains("its request was changed by hand"),
+        place
+            .warnings()
+            .contains("its `key` does not match its request"),
         "{}",
         place.warnings()
     );
@@ -358,7 +360,7 @@ fn an_answer_without_a_word_and_without_a_call_is_none_however_it_is_written() {
         file["answer"] = answer.clone();
         fs::write(place.only(), file.to_string()).expect("written");
         assert!(
-            place.warnings().contains("its answer says nothing"),
+            place.warnings().contains("its answer is empty"),
             "{answer}: {}",
             place.warnings()
         );
@@ -392,7 +394,7 @@ fn when_it_was_answered_is_a_time() {
     assert!(
         place
             .warnings()
-            .contains("its answered_at is no time such as "),
+            .contains("its `answered_at` is not a time such as "),
         "{}",
         place.warnings()
     );
@@ -422,7 +424,7 @@ fn an_answer_may_be_edited_and_a_request_may_not() {
     place.change("\"text\": \"4\"", "\"text\": \"four\"");
     assert_eq!(place.find(&call("a")), Ok(kept("four")));
     place.change("\"content\": \"a\"", "\"content\": \"b\"");
-    insta::assert_snapshot!(place.warnings(), @"DIR/openai-small-1/a-bb2e1134dedf.json: its request was changed by hand: it is not the one that its key is of; without `key` it would be taken as it is; it is not used");
+    insta::assert_snapshot!(place.warnings(), @"DIR/openai-small-1/a-bb2e1134dedf.json: its `key` does not match its request, so the file was edited; remove `key` to use the request; it is not used");
     assert!(place.find(&call("a")).is_err() && place.find(&call("b")).is_err());
 }
 
@@ -471,7 +473,7 @@ fn two_answers_to_one_question_are_an_error_and_the_same_one_twice_is_none() {
     let error = RecordingIndex::open(place.path())
         .expect_err("two answers")
         .to_string();
-    insta::assert_snapshot!(place.scrubbed(&error), @"DIR/openai-small-1/a-bb2e1134dedf.json and DIR/zcopy.json are two answers to one question; remove one of them");
+    insta::assert_snapshot!(place.scrubbed(&error), @"DIR/openai-small-1/a-bb2e1134dedf.json and DIR/zcopy.json contain different answers to the same request; remove one of them");
 }
 
 #[test]
@@ -500,9 +502,9 @@ fn a_file_that_is_no_recording_is_out_and_told() {
     DIR/b/empty.json: EOF while parsing a value at line 1 column 0; it is not used
     DIR/b/gone.json: No such file or directory (os error 2); it is not used
     DIR/b/key.json: its key is not 64 hex digits; it is not used
-    DIR/b/later.json: its format_version is 2, and 1 is what this version reads; it is not used
+    DIR/b/later.json: `format_version` 2 is not supported; this version reads 1; it is not used
     DIR/b/list.json: invalid type: integer `2`, expected a string at line 1 column 5; it is not used
-    DIR/b/nothing.json: its answer says nothing; it is not used
+    DIR/b/nothing.json: its answer is empty; it is not used
     DIR/b/odd.json: unknown field `sytsem`, expected one of `api`, `base_url`, `model`, `headers`, `dialect`, `system`, `messages`, `sampling`, `sample`, `attempt`, `vote` at line 11 column 12; it is not used
     ");
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
@@ -529,7 +531,7 @@ fn what_can_not_be_written_is_told() {
     recorder.keep(&endpoint(), &question, &question.key(), &kept("4"));
     let warning = recorder.take_warning().expect("told");
     assert!(
-        warning.starts_with("an exchange can't be recorded: "),
+        warning.starts_with("a model call can't be recorded: "),
         "{warning}"
     );
     assert_eq!(recorder.take_warning(), None);

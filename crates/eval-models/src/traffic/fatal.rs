@@ -81,7 +81,7 @@ impl FailureStreak {
         self.given_up.get_or_insert_with(|| {
             ModelFault::new(
                 FaultKind::GivenUp,
-                format!("not asked, because {most} calls in a row ended so: {why}"),
+                format!("not called, because {most} calls in a row failed like this: {why}"),
             )
         });
         now
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(given_up.kind, FaultKind::GivenUp);
         assert_eq!(
             given_up.reason,
-            "not asked, because 3 calls in a row ended so: no such key"
+            "not called, because 3 calls in a row failed like this: no such key"
         );
     }
 
@@ -128,7 +128,7 @@ mod tests {
         );
         assert_eq!(
             fatal.given_up().unwrap().reason,
-            "not asked, because 10 calls in a row ended so: 400: unknown field"
+            "not called, because 10 calls in a row failed like this: 400: unknown field"
         );
         // Refusals that differ are about their questions, and those of a model that answers
         // likewise.
@@ -158,7 +158,7 @@ mod tests {
         assert!(fatal.failed(&fault("d")));
         assert_eq!(
             fatal.given_up().unwrap().reason,
-            "not asked, because 10 calls in a row ended so: c"
+            "not called, because 10 calls in a row failed like this: c"
         );
     }
 }

@@ -157,7 +157,7 @@ impl CallTries<'_> {
             if let Some(time) = too_long {
                 let (time, most) = (in_words(time), in_words(LONGEST));
                 fault.reason = format!(
-                    "{}; it asks to wait {time}, and more than {most} is not waited for",
+                    "{}; it requests a wait of {time}, but the longest wait is {most}",
                     fault.reason
                 );
                 return Err(fault);
@@ -216,7 +216,7 @@ async fn in_time(time: Duration, tried: impl Future<Output = TryOutcome>) -> Try
 fn budget_spent() -> ModelFault {
     ModelFault::new(
         FaultKind::BudgetSpent,
-        "not asked: the budget of the run is spent",
+        "not called: the budget of the run is spent",
     )
 }
 
@@ -227,7 +227,7 @@ fn unpaid(last: Option<ModelFault>) -> ModelFault {
         None => budget_spent(),
         Some(fault) => ModelFault {
             reason: format!(
-                "{}; not asked again: the budget of the run is spent",
+                "{}; not called again: the budget of the run is spent",
                 fault.reason
             ),
             ..fault

@@ -550,7 +550,7 @@ async fn a_wait_of_a_day_is_an_error_at_once_and_ends_the_asking_when_all_say_so
     assert_eq!(fault.kind, FaultKind::RateLimited);
     assert_eq!(
         fault.reason,
-        "it said 429; it asks to wait 24 h, and more than 5 min is not waited for"
+        "it said 429; it requests a wait of 24 h, but the longest wait is 5 min"
     );
     let done = bench.all(20).await;
     assert_eq!(bench.server.log().len(), 3);
@@ -588,7 +588,7 @@ async fn a_model_that_never_answers_is_given_up_and_others_are_not() {
     let reason = &given_up[0].result.as_ref().unwrap_err().reason;
     assert_eq!(
         reason,
-        "not asked, because 3 calls in a row ended so: it said unauthorized"
+        "not called, because 3 calls in a row failed like this: it said unauthorized"
     );
     // Another model of the same lane is asked.
     let mut other = bench.endpoint.clone();
@@ -809,7 +809,7 @@ async fn what_was_asked_in_vain_before_the_budget_ended_is_told() {
     assert_eq!(fault.kind, FaultKind::Empty);
     assert_eq!(
         fault.reason,
-        "it said empty; not asked again: the budget of the run is spent"
+        "it said empty; not called again: the budget of the run is spent"
     );
     let wasted = first.call.wasted.unwrap();
     assert_eq!(

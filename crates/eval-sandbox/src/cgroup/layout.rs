@@ -69,9 +69,12 @@ pub(crate) enum MissingController {
 impl fmt::Display for MissingController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MissingController::NotMounted => f.write_str("no control group with it is mounted"),
+            MissingController::NotMounted => f.write_str(
+                "no control group hierarchy with this controller is \
+                 mounted",
+            ),
             MissingController::Outside => {
-                f.write_str("our own control group is not below what is mounted")
+                f.write_str("the control group of eval-harness is outside of the mounted hierarchy")
             }
             MissingController::ReadOnly(at) => write!(f, "{} is mounted read-only", at.display()),
         }
@@ -278,7 +281,7 @@ mod tests {
     fn a_controller_that_is_not_delegated_is_missing() {
         insta::assert_snapshot!(told("0::/user.slice\n", V2, "pids"), @r"
         v2 pids at /sys/fs/cgroup/user.slice
-        no memory: no control group with it is mounted
+        no memory: no control group hierarchy with this controller is mounted
         ");
     }
 
@@ -321,20 +324,20 @@ mod tests {
         let mounts = "700 690 0:30 /docker/abc /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory";
         insta::assert_snapshot!(told("4:memory:/docker/abc\n", mounts, ""), @r"
         v1 memory at /sys/fs/cgroup/memory
-        no pids: no control group with it is mounted
+        no pids: no control group hierarchy with this controller is mounted
         ");
         insta::assert_snapshot!(told("4:memory:/docker/abc/in/side\n", mounts, "").lines().next().unwrap(), @"v1 memory at /sys/fs/cgroup/memory/in/side");
         // A name that only begins like ours is another group.
-        insta::assert_snapshot!(told("4:memory:/docker/abcd\n", mounts, "").lines().next().unwrap(), @"no memory: our own control group is not below what is mounted");
+        insta::assert_snapshot!(told("4:memory:/docker/abcd\n", mounts, "").lines().next().unwrap(), @"no memory: the control group of eval-harness is outside of the mounted hierarchy");
     }
 
     #[test]
     fn a_group_outside_of_the_namespace_is_not_ours_to_use() {
         insta::assert_snapshot!(told("0::/../../elsewhere\n", V2, "memory pids"), @r"
-        no memory: our own control group is not below what is mounted
-        no pids: our own control group is not below what is mounted
+        no memory: the control group of eval-harness is outside of the mounted hierarchy
+        no pids: the control group of eval-harness is outside of the mounted hierarchy
         ");
-        insta::assert_snapshot!(told("0::/gone (deleted)\n", V2, "memory pids").lines().next().unwrap(), @"no memory: our own control group is not below what is mounted");
+        insta::assert_snapshot!(told("0::/gone (deleted)\n", V2, "memory pids").lines().next().unwrap(), @"no memory: the control group of eval-harness is outside of the mounted hierarchy");
     }
 
     #[test]

@@ -172,14 +172,14 @@ fn each_reason_has_its_remedy() {
         missing: CgroupController::ALL.map(|c| (c, why())).to_vec(),
     };
     insta::assert_snapshot!(shown(&missing(|| layout::MissingController::NotMounted)), @r"
-    memory: no control group with it is mounted; pids: no control group with it is mounted
+    memory: no control group hierarchy with this controller is mounted; pids: no control group hierarchy with this controller is mounted
     -> mount a control group file system with the memory controller
     ");
     insta::assert_snapshot!(shown(&missing(|| layout::MissingController::ReadOnly("/sys/fs/cgroup".into()))), @r"
     memory: /sys/fs/cgroup is mounted read-only; pids: /sys/fs/cgroup is mounted read-only
     -> in a container, mount /sys/fs/cgroup writable (for Docker: `--privileged`; for Podman: `--cgroupns=private --security-opt unmask=/sys/fs/cgroup`)
     ");
-    insta::assert_snapshot!(no_cgroup("/sys/fs/cgroup/user.slice is not ours to write".into()).remedy, @"`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives the harness a group of its own");
+    insta::assert_snapshot!(no_cgroup("/sys/fs/cgroup/user.slice is not writable".into()).remedy, @"`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives eval-harness a separate group");
 }
 
 #[test]

@@ -67,14 +67,14 @@ pub(crate) fn run_tests(
     let process = ended
         .into_iter()
         .next()
-        .ok_or_else(|| SandboxError::lost("a job without a process"))?;
+        .ok_or_else(|| SandboxError::lost("the job has no process"))?;
     let verdict = match heard {
         InProcessOutcome::Verdict { map, held, said } => match found.language {
             BuiltinLanguage::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
             _ => of_node(&map, &process)?,
         },
         InProcessOutcome::Tampered => TestVerdict::Failed(forged(
-            "a false verdict was written to the channel of verdicts",
+            "a forged verdict was written to the verdict channel",
         )),
         _ => match silent_end(&process)? {
             RunFailure::Ended(ProgramEnding::Signaled(_))
@@ -86,7 +86,7 @@ pub(crate) fn run_tests(
         },
     };
     Ok(TestReport {
-        mode_reason: "the tests run in the process of the candidate".to_owned(),
+        mode_reason: "the tests run in the candidate's process".to_owned(),
         streams: process.streams,
         wall: started.elapsed(),
         cpu: process.cpu,

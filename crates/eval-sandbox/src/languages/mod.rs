@@ -76,11 +76,11 @@ impl BuiltinLanguage {
                 "install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)"
             }
             BuiltinLanguage::Typescript => {
-                "install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite \
-                 (`npm install --save-dev typescript`)"
+                "install Node.js 22.18 or newer, which runs TypeScript, or install the compiler next to the suite \
+                     (`npm install --save-dev typescript`)"
             }
             BuiltinLanguage::Bash => "install bash (Debian, Ubuntu: `apt install bash`)",
-            BuiltinLanguage::Sql => "it is part of this program",
+            BuiltinLanguage::Sql => "it is built in",
         }
     }
 
@@ -182,7 +182,7 @@ pub fn find(
             };
             if !strips && library.is_none() {
                 let reason = format!(
-                    "node {} can't read TypeScript, and there is no `typescript` package",
+                    "node {} can't run TypeScript, and the `typescript` package is not installed",
                     node.version
                 );
                 return Err(language.missing(reason));
@@ -233,7 +233,7 @@ fn output_of(program: &Path, arguments: &[&str]) -> Result<String, String> {
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-        return Err(said(&last.unwrap_or("it failed without a word").trim()));
+        return Err(said(&last.unwrap_or("it failed without a message").trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -248,7 +248,10 @@ fn two_lines(program: &Path, arguments: &[&str]) -> Result<(String, String), Str
         .filter(|line| !line.is_empty());
     match (lines.next(), lines.next()) {
         (Some(version), Some(path)) => Ok((path.to_owned(), version.to_owned())),
-        _ => Err(format!("{}: it answered strangely", program.display())),
+        _ => Err(format!(
+            "{}: its output has an unexpected format",
+            program.display()
+        )),
     }
 }
 
@@ -286,7 +289,7 @@ mod tests {
                 .to_string()
         };
         insta::assert_snapshot!(said(BuiltinLanguage::Javascript), @"node is not in PATH; install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)");
-        insta::assert_snapshot!(said(BuiltinLanguage::Typescript), @"node is not in PATH; install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite (`npm install --save-dev typescript`)");
+        insta::assert_snapshot!(said(BuiltinLanguage::Typescript), @"node is not in PATH; install Node.js 22.18 or newer, which runs TypeScript, or install the compiler next to the suite (`npm install --save-dev typescript`)");
         assert!(find(BuiltinLanguage::Sql, nowhere, Path::new("/")).is_ok());
     }
 
@@ -325,7 +328,7 @@ mod tests {
         let without = find(BuiltinLanguage::Typescript, search, dir.path()).unwrap_err();
         assert_eq!(
             without.reason,
-            "node 20.1.0 can't read TypeScript, and there is no `typescript` package"
+            "node 20.1.0 can't run TypeScript, and the `typescript` package is not installed"
         );
         let library = put("node_modules/typescript/lib/typescript.js", "");
         let below = dir.path().join("a/b");

@@ -208,7 +208,7 @@ pub(crate) fn transpile(
             other => {
                 let stderr = String::from_utf8_lossy(&result.streams.stderr).into_owned();
                 Err(SandboxError::lost(format!(
-                    "the TypeScript compiler {other}: {}",
+                    "the TypeScript compiler failed: {other}: {}",
                     stderr.trim()
                 )))
             }
@@ -236,7 +236,7 @@ pub(crate) fn transpile(
         .collect();
     if made.len() != texts.len() {
         return Err(SandboxError::lost(
-            "the TypeScript compiler answered strangely",
+            "the output of the TypeScript compiler has an unexpected format",
         ));
     }
     Ok(Ok(made))

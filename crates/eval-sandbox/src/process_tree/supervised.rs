@@ -25,7 +25,7 @@ const NOT_STARTED: i32 = 1;
 fn exec_of(program: &ProgramStart) -> Result<ExecArguments, StartError> {
     let c_string = |bytes: Vec<u8>| {
         CString::new(bytes).map_err(|_| StartError {
-            reason: "cannot run a command whose words hold a NUL character".to_owned(),
+            reason: "cannot run a command whose arguments contain a NUL character".to_owned(),
         })
     };
     let path = c_string(find(program)?.into_os_string().into_vec())?;

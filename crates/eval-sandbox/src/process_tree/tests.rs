@@ -226,8 +226,8 @@ async fn what_cannot_start_says_why() {
     `no-such-program` was not found in PATH; for a file of the suite write `./no-such-program`
     `./missing` does not exist (looked for DIR/./missing)
     cannot run `./plain.sh`: it is not executable (`chmod +x ./plain.sh`)
-    cannot run `./bad.sh`: the interpreter of its first line `#!/no/such/interpreter -x` was not found
-    cannot run `./data`: it is no program and has no `#!` line
+    cannot run `./bad.sh`: the interpreter in its first line `#!/no/such/interpreter -x` was not found
+    cannot run `./data`: it is not a program and has no `#!` line
     cannot run `sh`: its folder DIR/gone does not exist
     the command is empty
     ");

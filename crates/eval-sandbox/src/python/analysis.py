@@ -167,7 +167,7 @@ class Analysis:
             if _kind(node.ctx) == 'Load' and self.is_candidate(node.id):
                 self.use(node.id)
                 if role not in ('called', 'argument'):
-                    self.blame('uses %s of the candidate other than by calling it' % node.id)
+                    self.blame('a test uses %s of the candidate without calling it' % node.id)
             elif _kind(node.ctx) == 'Load' and node.id not in self.bound and hasattr(_b, node.id):
                 self.builtins.add(node.id)
             return
@@ -180,7 +180,7 @@ class Analysis:
         if k == 'ClassDef':
             for base in node.bases:
                 if _kind(base) == 'Name' and self.is_candidate(base.id):
-                    self.blame('derives a class from %s of the candidate' % base.id)
+                    self.blame('a test derives a class from %s of the candidate' % base.id)
         for c in _children(node):
             self.visit(c, '')
 
@@ -193,9 +193,9 @@ class Analysis:
             return
         if _kind(base) == 'Name' and self.is_candidate(base.id):
             self.use(base.id)
-            self.blame('looks at an attribute of %s of the candidate' % base.id)
+            self.blame('a test reads an attribute of %s of the candidate' % base.id)
         elif (node.attr not in _PLAIN or _kind(node.ctx) != 'Load') and self.from_candidate(base):
-            self.blame('looks at the attribute %s of what the candidate returned' % node.attr)
+            self.blame('a test reads the attribute %s of a value that the candidate returned' % node.attr)
         if _kind(base) != 'Name' or not self.is_candidate(base.id):
             self.visit(base, '')
 
@@ -203,12 +203,12 @@ class Analysis:
         f = node.func
         to_candidate = _kind(f) == 'Name' and self.is_candidate(f.id)
         if _kind(f) == 'Call' and self.from_candidate(f) or _kind(f) == 'Name' and f.id in self.tainted and not to_candidate:
-            self.blame('calls what the candidate returned')
+            self.blame('a test calls a value that the candidate returned')
         self.visit(f, 'called')
         about_types = _kind(f) == 'Name' and f.id in ('isinstance', 'issubclass', 'type')
         for a in node.args + [kw.value for kw in node.keywords]:
             if _kind(a) == 'Name' and self.is_candidate(a.id) and about_types:
-                self.blame('needs %s of the candidate as a class' % a.id)
+                self.blame('a test uses %s of the candidate as a class' % a.id)
             if to_candidate:
                 self.hand_over(f.id, a)
             self.visit(a, 'argument')
@@ -218,13 +218,13 @@ class Analysis:
         for n in self.everything(a):
             k = _kind(n)
             if k == 'Lambda':
-                self.blame('hands %s a function of its own' % f)
+                self.blame('a test passes to %s a function of its own' % f)
             elif k == 'Name' and n.id in self.own:
-                self.blame('hands %s the object %s of its own' % (f, n.id))
+                self.blame('a test passes to %s its own object %s' % (f, n.id))
             elif k == 'Call' and _kind(n.func) == 'Name' and n.func.id in self.own and n.func.id[:1].isupper():
-                self.blame('hands %s an object of its own class %s' % (f, n.func.id))
+                self.blame('a test passes to %s an object of its own class %s' % (f, n.func.id))
             elif k == 'Call' and _kind(n.func) == 'Name' and self.is_candidate(n.func.id) and n.func.id[:1].isupper():
-                self.blame('hands %s what %s of the candidate made' % (f, n.func.id))
+                self.blame('a test passes to %s an object that %s of the candidate made' % (f, n.func.id))
 
     def everything(self, node):
         yield node
@@ -271,8 +271,8 @@ _WRITING_CALLS = {'write_text', 'write_bytes', 'mkdir', 'makedirs', 'mkdtemp', '
     'touch', 'copyfile', 'copytree', 'to_csv', 'to_excel', 'to_json', 'to_parquet', 'savefig', 'rmtree', 'chdir', 'extractall', 'symlink',
     'symlink_to', 'rename', 'unlink', 'remove_file', 'removedirs', 'rmdir', 'savetxt', 'imwrite', 'imsave'}
 _STATE_CALLS = {'seed': 'seed random numbers', 'redirect_stdout': 'read what the code prints', 'redirect_stderr': 'read what the code prints',
-    'assertLogs': 'listen to its log', 'assertNoLogs': 'listen to its log', 'assertWarns': 'catch its warnings',
-    'assertWarnsRegex': 'catch its warnings', 'catch_warnings': 'catch its warnings', 'setlocale': 'change the locale', 'putenv': 'set variables of the environment'}
+    'assertLogs': 'capture its log', 'assertNoLogs': 'capture its log', 'assertWarns': 'catch its warnings',
+    'assertWarnsRegex': 'catch its warnings', 'catch_warnings': 'catch its warnings', 'setlocale': 'change the locale', 'putenv': 'set environment variables'}
 # Modules whose objects cross, or that say nothing of what the candidate returns.
 _NO_VALUES = _MODULES | {'typing', 'unittest', 'pytest', 'mock', 'abc', 'builtins', 'solution', 'tests', '__future__', 'textwrap', 'inspect'}
 
@@ -317,14 +317,14 @@ class Shared:
             return
         name = getattr(f, 'attr', None) or getattr(f, 'id', None) or ''
         if name in _WRITING_CALLS:
-            self.note('make or change files (`%s`)' % name)
+            self.note('create or change files (`%s`)' % name)
         elif name in _STATE_CALLS:
             self.note('%s (`%s`)' % (_STATE_CALLS[name], name))
         elif name == 'open':
             modes = [a for a in node.args[1:2]] + [kw.value for kw in node.keywords if kw.arg == 'mode']
             texts = [getattr(m, 'value', getattr(m, 's', '')) for m in modes]
             if any(type(t) is str and not set('wax+').isdisjoint(t) for t in texts):
-                self.note('make or change files (`open`)')
+                self.note('create or change files (`open`)')
 
     def assign(self, target):
         # `sys.stdout = ...`, `os.environ[...] = ...`
@@ -365,7 +365,7 @@ def _look(trees, entry, check, shadowed):
     for t in trees:
         a.visit(t)
     if a.star:
-        a.blame('imports every name of a module')
+        a.blame('a test imports every name of a module')
     if check and entry:
         a.use(entry)
     return a

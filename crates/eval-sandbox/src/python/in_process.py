@@ -116,7 +116,7 @@ class Rests:
 
     def check(self, old):
         for name, owner, _ in self.changes(old):
-            out('unsound', why='the code replaced `%s` of `%s`, which they use' % (name, owner))
+            out('unsound', why='the code replaced `%s` of `%s`, which the tests use' % (name, owner))
 
 # -- what the tests are given
 
@@ -184,7 +184,7 @@ class Guard:
         else:
             for name in self.builtins:
                 if callable(g.get(name)) and g[name] is not getattr(builtins, name):
-                    self.refusal = 'the code defines `%s`, which they use; rename it in the code' % name
+                    self.refusal = 'the code defines `%s`, which the tests use; rename it in the code' % name
 
     def hide(self):
         # Tests use the real builtins, also where the code has a name of its own for another thing.
@@ -230,7 +230,7 @@ class Guard:
                     self.wrap(n, g[n])
             self.rests.check(old)
             if g.get('__builtins__') is not builtins:
-                out('unsound', why='the code replaced `__builtins__`, which they use')
+                out('unsound', why='the code replaced `__builtins__`, which the tests use')
             for n, f in tests.items():
                 if g.get(n) is not f or f.__code__ is not codes[n]:
                     out('unsound', why='the code replaced `%s` of the tests' % n)

@@ -120,7 +120,7 @@ def opaque(x):
         out('large')       # too deep or too long, not of a kind that can't cross
     if calls and not made_by_tests(x):
         out('opaque', kind=t.__name__[:200], **place())
-    out('needs_in_process', why='the tests hand the candidate a %s' % t.__name__)
+    out('needs_in_process', why='the tests pass the candidate a %s' % t.__name__)
 
 def hear():
     try:
@@ -184,7 +184,7 @@ def ask(name, args, kwargs):
         # What grew beyond all bounds may have come from an earlier answer.
         if calls:
             out('large')
-        out('needs_in_process', why='the tests hand the candidate too much data')
+        out('needs_in_process', why='the tests pass too much data to the candidate')
     r = exchange(body)
     if 'e' in r:
         raise_as_named(r['e'])

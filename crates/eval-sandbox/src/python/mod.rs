@@ -161,7 +161,7 @@ impl PythonRuntime {
     fn from_about(about: PythonFacts) -> Result<PythonRuntime, String> {
         for (name, _) in sources() {
             let compiled = about.runners.get(name).and_then(|code| unhex(code));
-            compiled.ok_or_else(|| "it compiled the runners to nonsense".to_owned())?;
+            compiled.ok_or_else(|| "it compiled the runners to invalid code".to_owned())?;
         }
         Ok(PythonRuntime {
             interpreter: Interpreter {
@@ -262,14 +262,14 @@ fn ask(name: &OsStr) -> Result<PythonFacts, String> {
         return Err(text
             .lines()
             .last()
-            .unwrap_or("it failed without a word")
+            .unwrap_or("it failed without a message")
             .trim()
             .to_owned());
     }
     // Anything before the last line comes from the user's own start-up files.
     let stdout = output.stdout.trim_ascii_end();
     let last = stdout.rsplit(|b| *b == b'\n').next().unwrap_or_default();
-    serde_json::from_slice(last).map_err(|e| format!("it answered strangely: {e}"))
+    serde_json::from_slice(last).map_err(|e| format!("its output has an unexpected format: {e}"))
 }
 
 /// The folders to show: only where executables and libraries lie, not all of a prefix, which may be

@@ -95,7 +95,7 @@ impl ForkServer {
                 said = String::from_utf8_lossy(&line).into_owned();
             }
         }
-        format!("the fork server did not get ready: {said}")
+        format!("the fork server did not start: {said}")
     }
 
     /// Whether it has done enough: a new one takes over now and then, so that nothing grows without

@@ -47,7 +47,7 @@ pub(super) fn run(
     let process = judged
         .ended
         .first()
-        .ok_or_else(|| SandboxError::lost("a job without a process"))?;
+        .ok_or_else(|| SandboxError::lost("the job has no process"))?;
     let verdict = match &judged.verdict {
         Some(map) => interpret(map, process)?,
         None => TestVerdict::Failed(silent_end(process)?),

@@ -28,7 +28,7 @@ use super::types::*;
 use eval_base::text::hex;
 
 /// What the answers of a candidate did that are none.
-const BROKEN_PROTOCOL: &str = "the answers broke the protocol between judge and candidate";
+const BROKEN_PROTOCOL: &str = "the answers violate the protocol between judge and candidate";
 
 /// The judge's word, and what became of the processes.
 struct Judged {
@@ -248,9 +248,9 @@ pub(super) fn interpret(
             why: text(map, "why"),
         },
         "protocol" => failed(forged(BROKEN_PROTOCOL)),
-        "endless" => failed(forged("a verdict without end")),
+        "endless" => failed(forged("a verdict that exceeds the size limit")),
         "tampered" => failed(forged(
-            "a false verdict was written to the channel of verdicts",
+            "a forged verdict was written to the verdict channel",
         )),
         _ => failed(forged("an unknown verdict")),
     })

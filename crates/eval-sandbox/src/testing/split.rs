@@ -20,7 +20,7 @@ pub(super) fn run(
     let candidate = judged
         .ended
         .get(1)
-        .ok_or_else(|| SandboxError::lost("a job without a candidate"))?;
+        .ok_or_else(|| SandboxError::lost("the job has no candidate"))?;
     let verdict = match &judged.verdict {
         Some(map) => interpret(map, candidate)?,
         None => no_verdict(&judged)?,
@@ -39,7 +39,7 @@ fn uncertain(verdict: TestVerdict, plan: &TestPlan) -> TestVerdict {
     };
     match verdict {
         TestVerdict::Opaque { type_name } if foreign(&type_name) => TestVerdict::Uncertain {
-            why: format!("look at a {type_name} object, which is no plain data"),
+            why: format!("read a {type_name} object, which is not plain data"),
         },
         TestVerdict::AssertionFailed { .. }
         | TestVerdict::CandidateRaised(_)
@@ -117,7 +117,7 @@ fn no_verdict(judged: &Judged) -> Result<TestVerdict, SandboxError> {
         Err(reason) => reason.clone(),
     });
     Err(SandboxError::lost(format!(
-        "the judge came to no verdict: {}",
+        "the judge ended without a verdict: {}",
         said.unwrap_or_default()
     )))
 }

@@ -21,7 +21,7 @@ const LONG_RUBRIC: usize = 100_000;
 
 /// How weights are written so that they are read.
 const WEIGHTS: &str =
-    "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
+    "write each item as `1. **Name** (weight: 0.4)`, or list the criteria under `criteria:`";
 
 /// What judges read, and what they score.
 pub(super) struct JudgeRubric {
@@ -46,15 +46,15 @@ pub(super) fn resolve(
         );
         desk.push(
             Problem::warning(Code::SuspiciousValue, at, message)
-                .hint("say what decides, and leave the rest out"),
+                .hint("keep what decides the verdict, and remove the rest"),
         );
     }
     let scored = if written.is_empty() {
         of_text(desk, &text, scoring, at)?
     } else {
         if rubric::mentions_weights(&text) {
-            let message = "the weights in the rubric count for nothing: those of `criteria` do";
-            let hint = "say them under `criteria:` alone";
+            let message = "the weights in the rubric are ignored: those of `criteria` are used";
+            let hint = "write weights only under `criteria:`";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
         JudgeRubric {
@@ -80,10 +80,10 @@ fn of_specs(
             (JudgeScoring::Numeric { range }, own) => Some(own.unwrap_or(*range)),
             (_, None) => None,
             (_, Some(_)) => {
-                let message = "`scale` belongs to numeric scoring";
+                let message = "`scale` requires numeric scoring";
                 desk.push(
                     Problem::error(Code::GraderConflict, node.key_span(&at("scale")), message)
-                        .hint("leave it out"),
+                        .hint("remove it"),
                 );
                 whole = false;
                 None
@@ -133,12 +133,12 @@ fn stray_level(level: &str, scoring: &JudgeScoring, scale: Option<[f64; 2]>) -> 
             match point(level) {
                 None => {
                     let message =
-                        format!("`{level}` is no point of the scale from {low} to {high}");
+                        format!("`{level}` is not a point on the scale from {low} to {high}");
                     Some(Problem::general(Code::BadFormat, message))
                 }
                 Some(point) if !(low..=high).contains(&point) => {
                     let message =
-                        format!("the level {level} is outside of the scale from {low} to {high}");
+                        format!("the level {level} is outside the scale from {low} to {high}");
                     Some(
                         Problem::general(Code::OutOfRange, message)
                             .hint("set `scale`, or `range` under `scoring`"),
@@ -172,9 +172,8 @@ fn of_text(
 ) -> Option<JudgeRubric> {
     if matches!(scoring, JudgeScoring::Boolean) {
         if rubric::mentions_weights(text) {
-            let message =
-                "the weights in the rubric count for nothing: its verdict is one of the whole";
-            let hint = "write `criteria:` to have each of them judged, or leave `scoring` out";
+            let message = "the weights in the rubric are ignored: the rubric is judged as a whole";
+            let hint = "list `criteria:` to have each of them judged, or remove `scoring`";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
         return Some(JudgeRubric {
@@ -195,7 +194,7 @@ fn of_text(
     let Some(items) = rubric::split(text, &is_level) else {
         if rubric::mentions_weights(text) {
             let message =
-                "the weights in the rubric are not read: not every item of it is a criterion";
+                "the weights in the rubric are ignored: not every item of it is a criterion";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(WEIGHTS));
         }
         let overall = of_item(
@@ -213,7 +212,7 @@ fn of_text(
     };
     let weights: Vec<Option<f64>> = items.iter().map(|item| item.weight).collect();
     if weights.iter().all(Option::is_none) && rubric::mentions_weights(text) {
-        let message = "the weights in the rubric are not read: all its criteria count alike";
+        let message = "the weights in the rubric are ignored: all its criteria count equally";
         desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(WEIGHTS));
     }
     let weights = weigh(desk, &weights, false, at)?;
@@ -242,12 +241,12 @@ fn distinct(desk: &mut SuiteDesk, criteria: &[Criterion], at: &dyn Fn(usize) -> 
     let mut whole = true;
     for (i, criterion) in criteria.iter().enumerate() {
         let name = folded_name(&criterion.name);
-        let hint = "case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer";
+        let hint = "names must differ in more than case, spaces, `_`, `-` and `*`";
         let problem = if name.is_empty() {
             Problem::error(
                 Code::BadFormat,
                 at(i),
-                format!("`{}` is no name of a criterion", criterion.name),
+                format!("`{}` is not a valid criterion name", criterion.name),
             )
         } else if let Some(first) = seen.get(&name) {
             let problem = Problem::error(
@@ -285,18 +284,18 @@ fn weigh(
     let (message, hint) = if given.len() < written.len() {
         (
             "some criteria have a weight and others have none",
-            "give each of them one, or none",
+            "give every criterion a weight, or none",
         )
     } else if !sum.is_finite() || sum <= 0.0 {
         (
             "the weights of all criteria are 0",
-            "a weight above 0 for what counts",
+            "set a weight above 0 for at least one criterion",
         )
     } else {
         let is_near = |whole: f64| (sum / whole - 1.0).abs() <= WEIGHT_SLACK;
         if !are_parts && !is_near(1.0) && !is_near(100.0) {
             let message = format!(
-                "the weights sum to {}, not to 1: each counts in proportion",
+                "the weights sum to {}, not to 1, so they are scaled",
                 rounded(sum)
             );
             desk.push(
@@ -356,18 +355,19 @@ fn warn_of_scale(
     };
     let (message, [low, high]) = match (other, stray()) {
         (Some((low, high, words)), _) => (
-            format!("the rubric names another scale (`{words}`): {given}"),
+            format!("the rubric uses a different scale (`{words}`), but {given}"),
             [low.unwrap_or(range.unwrap_or_default()[0]), high],
         ),
         (None, Some(point)) => {
             let [low, high] = range.unwrap_or_default();
             (
-                format!("the rubric has a level {point}: {given}"),
+                format!("the rubric has a level {point}, but {given}"),
                 [low.min(point), high.max(point)],
             )
         }
         (None, None) => return,
     };
-    let hint = format!("set `scoring: {{type: numeric, range: [{low}, {high}]}}` if that is meant");
+    let hint =
+        format!("if that is intended, set `scoring: {{type: numeric, range: [{low}, {high}]}}`");
     desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
 }

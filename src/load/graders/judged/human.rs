@@ -35,7 +35,7 @@ pub(in crate::load::graders) fn human(
             (RatingKind::Likert, Some([low, high])) if low >= high => {
                 faults.push((
                     at,
-                    "the `range` is empty: its first number must be the lower".to_owned(),
+                    "the `range` is empty: its first number must be lower".to_owned(),
                 ));
             }
             (RatingKind::Ranking, _)

@@ -92,8 +92,8 @@ pub(super) fn model(
         timeout: config.timeout_seconds.map_or(Judge::TIMEOUT, seconds),
     };
     if config.panel.is_some() && judge.all_votes() == 1 {
-        let message = "`panel` says how several votes become one verdict, and there is one";
-        let hint = "ask for more `votes`, or several `models`";
+        let message = "`panel` combines several votes, but there is only one";
+        let hint = "set more `votes`, or list several `models`";
         desk.push(
             Problem::warning(Code::SuspiciousValue, node.key_span("/panel"), message).hint(hint),
         );
@@ -120,8 +120,8 @@ fn unwritten(
     }
     if let Some(reference) = &wanted.reference {
         if wanted::says_nothing(reference) {
-            let message = "what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do";
-            let hint = "write what a good output says, or what is judged under `rubric:`";
+            let message = "the expected value is empty and there is neither `rubric` nor `criteria`, so every output would pass";
+            let hint = "write an expected value, or describe a good output under `rubric:`";
             return desk
                 .refuse(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
         }
@@ -130,18 +130,18 @@ fn unwritten(
     if wanted.has_items() {
         return Some((own(wanted::OF_ITEMS), JudgeScoring::Boolean));
     }
-    let message = "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
+    let message = "the judge has nothing to judge by: there is no `rubric`, no `criteria` and no expected value";
     let hint =
-        "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
+        "describe a good output under `rubric:`, or add `expected: {type: semantic, value: ...}`";
     desk.refuse(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint))
 }
 
 /// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is
 /// judged.
 fn tell_unshown(desk: &mut SuiteDesk, at: Span, by_reference: bool) {
-    let message = "the prompt does not show what is expected";
+    let message = "the prompt does not show `expected`";
     let problem = if by_reference {
-        let message = format!("{message}, and nothing else is judged");
+        let message = format!("{message}, so the judge has nothing to judge by");
         Problem::error(Code::GraderIncomplete, at, message)
     } else {
         Problem::warning(Code::SuspiciousValue, at, message)

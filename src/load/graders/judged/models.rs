@@ -38,7 +38,7 @@ pub(super) fn resolve(
             let problem = Problem::error(
                 Code::GraderConflict,
                 at,
-                "`model` and `models` stand side by side",
+                "use `model` or `models`, not both",
             );
             return desk.refuse(
                 problem
@@ -47,8 +47,8 @@ pub(super) fn resolve(
             );
         }
         (None, []) => {
-            let message = "nothing says which model judges";
-            let hint = "add `model: \"openai:gpt-4o-mini\"`, or several under `models:`";
+            let message = "the judge has no `model`";
+            let hint = "add `model: \"openai:gpt-4o-mini\"`, or list several under `models:`";
             return desk.refuse(Problem::error(Code::MissingKey, node.span, message).hint(hint));
         }
         (Some(_), []) => vec![models::resolve(desk, &common, node, dir)?],
@@ -93,8 +93,8 @@ fn panel(
                 && other.endpoint.base_url == model.endpoint.base_url
         };
         if found.iter().any(is_same) {
-            let message = format!("`{}` is asked twice", model.endpoint.name());
-            let hint = "`votes: 2` asks each model twice";
+            let message = format!("`{}` is listed twice", model.endpoint.name());
+            let hint = "set `votes: 2` to call each model twice";
             desk.push(Problem::error(Code::GraderConflict, own.span, message).hint(hint));
             whole = false;
         }
@@ -132,7 +132,7 @@ fn keys_stay_home(
     if config.api_key_env.is_some() && places(&without_key).len() > 1 {
         faults.push((
             "/api_key_env",
-            "one key would be sent to several places".to_owned(),
+            "one API key would be sent to several servers".to_owned(),
         ));
     }
     if let Some(header) = config.headers.keys().find(|name| is_sensitive_header(name))
@@ -140,13 +140,12 @@ fn keys_stay_home(
     {
         faults.push((
             "/headers",
-            format!("the header `{header}` would be sent to several places"),
+            format!("the header `{header}` would be sent to several servers"),
         ));
     }
     let whole = faults.is_empty();
     for (at, message) in faults {
-        let hint =
-            "name the keys under the suite's `providers:`, or `api_key_env` with each of `models`";
+        let hint = "set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`";
         desk.push(Problem::error(Code::GraderConflict, node.key_span(at), message).hint(hint));
     }
     whole
@@ -171,9 +170,9 @@ fn warn_of_equal_votes(
             "/votes"
         };
         let message = format!(
-            "{votes} votes at `temperature: 0` are as good as one: the model says the same again"
+            "{votes} votes at `temperature: 0` are no better than one: the model repeats its answer"
         );
-        let hint = "leave `temperature` out, or ask several `models`";
+        let hint = "remove `temperature`, or list several `models`";
         desk.push(Problem::warning(Code::SuspiciousValue, node.key_span(at), message).hint(hint));
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn resolve(
         let at = node.key_span(&format!("/scoring/{key}"));
         desk.push(
             Problem::error(Code::GraderConflict, at, message)
-                .hint(format!("write `type: {of}`, or leave it out")),
+                .hint(format!("write `type: {of}`, or remove it")),
         );
         whole = false;
     }
@@ -68,7 +68,7 @@ pub(super) fn check_range(
 ) -> bool {
     let fits = low.is_finite() && high.is_finite() && low < high && (high - low).is_finite();
     if !fits {
-        let message = format!("[{low}, {high}] is no scale: its first number must be the lower");
+        let message = format!("[{low}, {high}] is not a scale: its first number must be lower");
         desk.push(Problem::error(Code::GraderConflict, at, message));
     }
     fits
@@ -78,7 +78,7 @@ fn categories(desk: &mut SuiteDesk, spec: &ScoringSpec, node: &Node) -> Option<J
     let at = node.locate("/scoring");
     if spec.categories.len() < 2 {
         let message = "categorical scoring needs at least two categories";
-        let hint = "such as `categories: [{name: good, score: 1}, {name: bad, score: 0}]`";
+        let hint = "for example `categories: [{name: good, score: 1}, {name: bad, score: 0}]`";
         return desk.refuse(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
     }
     let mut whole = true;
@@ -88,10 +88,10 @@ fn categories(desk: &mut SuiteDesk, spec: &ScoringSpec, node: &Node) -> Option<J
         if name.is_empty() || seen.contains(&name) {
             let at = node.locate(&format!("/scoring/categories/{i}/name"));
             let message = match name.is_empty() {
-                true => format!("`{}` is no name of a category", category.name),
+                true => format!("`{}` is not a valid category name", category.name),
                 false => format!("two categories are named `{}`", category.name),
             };
-            let hint = "case, spaces, `_`, `-` and `*` don't tell names apart";
+            let hint = "names must differ in more than case, spaces, `_`, `-` and `*`";
             desk.push(Problem::error(Code::DuplicateId, at, message).hint(hint));
             whole = false;
         }
@@ -124,14 +124,16 @@ pub(super) fn pass_threshold(
     };
     let threshold = match config.pass_threshold {
         Some(_) if by_verdict => {
-            let message = "`pass_threshold` has nothing to be held against: a boolean verdict over the whole rubric has no score";
-            let hint = "leave it out, or write `criteria:` of which a share must be met";
+            let message = "`pass_threshold` does not apply: a boolean verdict on the whole rubric has no score";
+            let hint =
+                "remove it, or list `criteria:`; it is then the share of them that must be met";
             return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint));
         }
         Some(written) if written <= 0.0 => {
-            let message = "`pass_threshold: 0` passes whatever the judge says";
+            let message = "with `pass_threshold: 0`, every output passes";
             return desk.refuse(
-                Problem::error(Code::SuspiciousValue, at, message).hint("a threshold above 0"),
+                Problem::error(Code::SuspiciousValue, at, message)
+                    .hint("write a threshold above 0"),
             );
         }
         written => written.unwrap_or(usual),
@@ -142,9 +144,9 @@ pub(super) fn pass_threshold(
             .filter(|category| reaches(category.score, threshold))
             .count();
         let message = match passing {
-            0 => "no category's score reaches the threshold: the grade never passes",
+            0 => "no category's score reaches the threshold, so no output can pass",
             all if all == categories.len() => {
-                "every category's score reaches the threshold: the grade always passes"
+                "every category's score reaches the threshold, so every output passes"
             }
             _ => return Some(threshold),
         };
@@ -222,7 +224,7 @@ fn by_criterion(
             }
             None => {
                 let known = criteria.iter().map(|criterion| criterion.name.as_str());
-                let message = format!("no criterion is named `{name}`");
+                let message = format!("unknown criterion `{name}`");
                 let problem = Problem::error(Code::UnknownKey, node.key_span(&place), message);
                 problems.push(problem.near(name, known));
             }
@@ -238,7 +240,7 @@ fn by_criterion(
         .collect();
     if !lacking.is_empty() && problems.is_empty() {
         let message = format!("the example has no score for {}", lacking.join(", "));
-        let hint = "an example shows the judge a whole answer";
+        let hint = "an example needs a score for every criterion";
         problems.push(Problem::error(Code::MissingKey, node.locate(pointer), message).hint(hint));
     }
     problems
@@ -250,7 +252,7 @@ pub(super) fn unknown_category(name: &str, categories: &[ScoreCategory]) -> Opti
         .iter()
         .map(|category| category.name.as_str())
         .collect();
-    let problem = Problem::general(Code::UnknownValue, format!("`{name}` is no category"))
+    let problem = Problem::general(Code::UnknownValue, format!("`{name}` is not a category"))
         .near(name, known.iter().copied())
         .or_hint(format!("the categories are {}", known.join(", ")));
     (!known.contains(&name)).then_some(problem)
@@ -270,19 +272,19 @@ fn misfit(score: &Value, scoring: &JudgeScoring, scale: Option<[f64; 2]>) -> Opt
         }
         (JudgeScoring::Categorical { .. }, _) => Some(Problem::general(
             Code::WrongType,
-            format!("{} is no category", shown()),
+            format!("{} is not a category", shown()),
         )),
         (JudgeScoring::Numeric { range }, Value::Number(number)) => {
             let [low, high] = scale.unwrap_or(*range);
             let fits = number
                 .as_f64()
                 .is_some_and(|number| (low..=high).contains(&number));
-            let message = format!("{number} is outside of the scale from {low} to {high}");
+            let message = format!("{number} is outside the scale from {low} to {high}");
             (!fits).then(|| Problem::general(Code::OutOfRange, message))
         }
         (JudgeScoring::Numeric { .. }, _) => Some(Problem::general(
             Code::WrongType,
-            format!("{} is no number", shown()),
+            format!("{} is not a number", shown()),
         )),
     }
 }

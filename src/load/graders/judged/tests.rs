@@ -188,7 +188,7 @@ fn must_include_is_what_an_output_has_to_say() {
     );
     assert_eq!(said(&rubric, semantic), "");
     let range = format!("{rubric}, scoring: {{type: numeric, range: [1, 5]}}");
-    insta::assert_snapshot!(said(&range, semantic), @"10:41 warning suspicious-value: the rubric names another scale (`(0-5)`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [0, 5]}` if that is meant");
+    insta::assert_snapshot!(said(&range, semantic), @"10:41 warning suspicious-value: the rubric uses a different scale (`(0-5)`), but the judge scores from 1 to 5 | if that is intended, set `scoring: {type: numeric, range: [0, 5]}`");
     let without = judge(M, semantic);
     assert_eq!(
         (&without.scoring, without.criteria.len(), without.panel),
@@ -237,11 +237,11 @@ fn must_include_is_what_an_output_has_to_say() {
         "must_include: [a], must_not_include: [a]",
     ];
     insta::assert_snapshot!(all.map(said).join("\n"), @"
-    7:59 unknown-key: the key `must_not_inclde` is not known here | did you mean `must_not_include`?
-    7:59 unknown-key: the key `other` is not known here | known here: `must_include`, `must_not_include`
-    7:56 grader-incomplete: nothing must be said and nothing must not be: any output would pass | write at least one text under `must_include` or `must_not_include`
+    7:59 unknown-key: unknown key `must_not_inclde` | did you mean `must_not_include`?
+    7:59 unknown-key: unknown key `other` | valid keys: `must_include`, `must_not_include`
+    7:56 grader-incomplete: the expected value requires nothing and forbids nothing, so every output would pass | write at least one text under `must_include` or `must_not_include`
     7:64 wrong-type: element 3 of `must_include`: expected a text, found the number `3` | put quotes around it
-    7:79 grader-conflict: `a` must be said and must not be said
+    7:79 grader-conflict: `a` is in both `must_include` and `must_not_include`
     ");
 }
 
@@ -350,19 +350,19 @@ fn several_models_judge_each_with_what_is_its_own() {
         "model: gpt-a, json_schema: {}, rubric: Is it good?",
     ];
     insta::assert_snapshot!(all.map(|config| said(config, "")).join("\n"), @r#"
-    9:17 missing-key: nothing says which model judges | add `model: "openai:gpt-4o-mini"`, or several under `models:`
-    9:32 grader-conflict: `model` and `models` stand side by side | put all of them under `models:`
-    9:34 grader-conflict: `openai:gpt-a` is asked twice | `votes: 2` asks each model twice
-    9:47 grader-conflict: one key would be sent to several places | name the keys under the suite's `providers:`, or `api_key_env` with each of `models`
-    9:76 grader-conflict: the header `Authorization` would be sent to several places | name the keys under the suite's `providers:`, or `api_key_env` with each of `models`
-    9:49 unknown-key: the key `temprature` is not known here | did you mean `temperature`?
-    9:42 unknown-provider: nothing says whose model `nobody` is | write `PROVIDER:nobody` with `openai`, `anthropic` or a name under the suite's `providers:`, or give a `base_url`
-    9:57 missing-ref: there is no folder `gone` of recorded exchanges | the path is relative to the file that names it; `--record DIR` writes such a folder
-    9:42 warning suspicious-value: 3 votes at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or ask several `models`
-    9:32 warning suspicious-value: `panel` says how several votes become one verdict, and there is one | ask for more `votes`, or several `models`
-    9:44 undefined-variable: nothing defines `nobody` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    9:50 undefined-variable: nothing defines `nobody` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    9:32 unknown-key: the key `json_schema` is not known here | known here: `api_key_env`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, and 18 more
+    9:17 missing-key: the judge has no `model` | add `model: "openai:gpt-4o-mini"`, or list several under `models:`
+    9:32 grader-conflict: use `model` or `models`, not both | put all of them under `models:`
+    9:34 grader-conflict: `openai:gpt-a` is listed twice | set `votes: 2` to call each model twice
+    9:47 grader-conflict: one API key would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`
+    9:76 grader-conflict: the header `Authorization` would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`
+    9:49 unknown-key: unknown key `temprature` | did you mean `temperature`?
+    9:42 unknown-provider: the model `nobody` has no provider | write `PROVIDER:nobody` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`
+    9:57 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that contains it; `--record DIR` writes such a folder
+    9:42 warning suspicious-value: 3 votes at `temperature: 0` are no better than one: the model repeats its answer | remove `temperature`, or list several `models`
+    9:32 warning suspicious-value: `panel` combines several votes, but there is only one | set more `votes`, or list several `models`
+    9:44 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
+    9:50 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
+    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_env`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, and 18 more
     "#);
 }
 
@@ -421,31 +421,31 @@ fn a_scoring_fits_its_kind() {
         "criteria: [{nam: a}]",
     ];
     insta::assert_snapshot!(all.map(|more| said(&format!("{rubric}, {more}"), "")).join("\n"), @"
-    9:86 grader-conflict: [5, 1] is no scale: its first number must be the lower
-    9:79 grader-conflict: `range` does not fit `type: boolean` | write `type: numeric`, or leave it out
-    9:79 grader-conflict: `categories` does not fit `type: numeric` | write `type: categorical`, or leave it out
-    9:96 grader-conflict: `pass_threshold` has nothing to be held against: a boolean verdict over the whole rubric has no score | leave it out, or write `criteria:` of which a share must be met
-    9:70 suspicious-value: `pass_threshold: 0` passes whatever the judge says | a threshold above 0
-    9:63 grader-incomplete: categorical scoring needs at least two categories | such as `categories: [{name: good, score: 1}, {name: bad, score: 0}]`
-    9:127 duplicate-id: two categories are named `Good` | case, spaces, `_`, `-` and `*` don't tell names apart
-    9:95 grader-conflict: every category's score reaches the threshold: the grade always passes | a category passes when its score is at least `pass_threshold`, which is 0.7
-    9:95 grader-conflict: no category's score reaches the threshold: the grade never passes | a category passes when its score is at least `pass_threshold`, which is 0.7
+    9:86 grader-conflict: [5, 1] is not a scale: its first number must be lower
+    9:79 grader-conflict: `range` does not fit `type: boolean` | write `type: numeric`, or remove it
+    9:79 grader-conflict: `categories` does not fit `type: numeric` | write `type: categorical`, or remove it
+    9:96 grader-conflict: `pass_threshold` does not apply: a boolean verdict on the whole rubric has no score | remove it, or list `criteria:`; it is then the share of them that must be met
+    9:70 suspicious-value: with `pass_threshold: 0`, every output passes | write a threshold above 0
+    9:63 grader-incomplete: categorical scoring needs at least two categories | for example `categories: [{name: good, score: 1}, {name: bad, score: 0}]`
+    9:127 duplicate-id: two categories are named `Good` | names must differ in more than case, spaces, `_`, `-` and `*`
+    9:95 grader-conflict: every category's score reaches the threshold, so every output passes | a category passes when its score is at least `pass_threshold`, which is 0.7
+    9:95 grader-conflict: no category's score reaches the threshold, so no output can pass | a category passes when its score is at least `pass_threshold`, which is 0.7
     9:116 out-of-range: `score` must be at most 1.0, found `2`
     9:96 wrong-type: element 1 of `categories`: expected a map, found the text `good`
     9:102 wrong-type: element 2 of `categories`: expected a map, found the text `bad`
-    9:70 unknown-value: `percent` is not a value of `type`: it takes `numeric`, `categorical`, `boolean`
-    9:83 duplicate-id: two criteria are named `A*` | case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer
-    9:72 bad-format: `**` is no name of a criterion | case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer
-    9:64 grader-conflict: some criteria have a weight and others have none | give each of them one, or none
-    9:64 grader-conflict: the weights of all criteria are 0 | a weight above 0 for what counts
-    9:64 warning suspicious-value: the weights sum to 0.9, not to 1: each counts in proportion | make them sum to 1, or to 100%
-    9:82 grader-conflict: [3, 3] is no scale: its first number must be the lower
-    9:110 out-of-range: the level 6 is outside of the scale from 1 to 5 | set `scale`, or `range` under `scoring`
-    9:116 bad-format: `good` is no point of the scale from 1 to 5
-    9:75 grader-conflict: `scale` belongs to numeric scoring | leave it out
+    9:70 unknown-value: `percent` is not a valid value of `type`: expected one of `numeric`, `categorical`, `boolean`
+    9:83 duplicate-id: two criteria are named `A*` | names must differ in more than case, spaces, `_`, `-` and `*`
+    9:72 bad-format: `**` is not a valid criterion name | names must differ in more than case, spaces, `_`, `-` and `*`
+    9:64 grader-conflict: some criteria have a weight and others have none | give every criterion a weight, or none
+    9:64 grader-conflict: the weights of all criteria are 0 | set a weight above 0 for at least one criterion
+    9:64 warning suspicious-value: the weights sum to 0.9, not to 1, so they are scaled | make them sum to 1, or to 100%
+    9:82 grader-conflict: [3, 3] is not a scale: its first number must be lower
+    9:110 out-of-range: the level 6 is outside the scale from 1 to 5 | set `scale`, or `range` under `scoring`
+    9:116 bad-format: `good` is not a point on the scale from 1 to 5
+    9:75 grader-conflict: `scale` requires numeric scoring | remove it
     9:99 unknown-value: `sure` is neither `true` nor `false`
-    9:84 unknown-value: `goud` is no category | did you mean `good`?
-    9:66 unknown-key: the key `nam` is not known here | did you mean `name`?
+    9:84 unknown-value: `goud` is not a category | did you mean `good`?
+    9:66 unknown-key: unknown key `nam` | did you mean `name`?
     ");
 }
 
@@ -486,22 +486,22 @@ fn weights_and_scales_in_a_text_are_looked_at() {
         of(&"word ".repeat(20_001), ""),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    9:41 grader-incomplete: the rubric is empty: a judge needs criteria
-    9:41 grader-incomplete: the rubric is empty: a judge needs criteria
-    9:41 unknown-rubric: no rubric is named `cleer` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
-    9:41 warning suspicious-value: the weights sum to 0.9, not to 1: each counts in proportion | make them sum to 1, or to 100%
+    9:41 grader-incomplete: the rubric is empty, but a judge needs criteria
+    9:41 grader-incomplete: the rubric is empty, but a judge needs criteria
+    9:41 unknown-rubric: unknown rubric `cleer` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
+    9:41 warning suspicious-value: the weights sum to 0.9, not to 1, so they are scaled | make them sum to 1, or to 100%
 
-    9:41 grader-conflict: some criteria have a weight and others have none | give each of them one, or none
-    9:41 duplicate-id: two criteria are named `a` | case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer
-    9:41 warning suspicious-value: the weights sum to 2, not to 1: each counts in proportion | make them sum to 1, or to 100%
-    9:41 warning suspicious-value: the weights in the rubric are not read: not every item of it is a criterion | write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`
-    9:41 warning suspicious-value: the weights in the rubric count for nothing: its verdict is one of the whole | write `criteria:` to have each of them judged, or leave `scoring` out
+    9:41 grader-conflict: some criteria have a weight and others have none | give every criterion a weight, or none
+    9:41 duplicate-id: two criteria are named `a` | names must differ in more than case, spaces, `_`, `-` and `*`
+    9:41 warning suspicious-value: the weights sum to 2, not to 1, so they are scaled | make them sum to 1, or to 100%
+    9:41 warning suspicious-value: the weights in the rubric are ignored: not every item of it is a criterion | write each item as `1. **Name** (weight: 0.4)`, or list the criteria under `criteria:`
+    9:41 warning suspicious-value: the weights in the rubric are ignored: the rubric is judged as a whole | list `criteria:` to have each of them judged, or remove `scoring`
 
-    9:41 warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge gives no numbers | set `scoring: {type: numeric, range: [0, 10]}` if that is meant
+    9:41 warning suspicious-value: the rubric uses a different scale (`Score from 0 to 10`), but the judge gives no numbers | if that is intended, set `scoring: {type: numeric, range: [0, 10]}`
 
-    9:41 warning suspicious-value: the rubric names another scale (`rating out of 10`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [1, 10]}` if that is meant
-    9:41 warning suspicious-value: the rubric has a level 6: the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [1, 6]}` if that is meant
-    9:41 warning suspicious-value: the rubric has 100005 characters: it may not fit into the judge's context | say what decides, and leave the rest out
+    9:41 warning suspicious-value: the rubric uses a different scale (`rating out of 10`), but the judge scores from 1 to 5 | if that is intended, set `scoring: {type: numeric, range: [1, 10]}`
+    9:41 warning suspicious-value: the rubric has a level 6, but the judge scores from 1 to 5 | if that is intended, set `scoring: {type: numeric, range: [1, 6]}`
+    9:41 warning suspicious-value: the rubric has 100005 characters: it may not fit into the judge's context | keep what decides the verdict, and remove the rest
     ");
     let categorical =
         "scoring: {type: categorical, categories: [{name: Good, score: 1}, {name: Bad, score: 0}]}";
@@ -539,26 +539,26 @@ fn examples_have_scores_of_the_scale() {
         of(two, "{Depth: 3}"),
     ];
     insta::assert_snapshot!(all.join("\n--\n"), @r#"
-    9:125 out-of-range: 6 is outside of the scale from 1 to 5
+    9:125 out-of-range: 6 is outside the scale from 1 to 5
     --
-    9:125 wrong-type: "4" is no number
+    9:125 wrong-type: "4" is not a number
     --
-    9:125 wrong-type: true is no number
+    9:125 wrong-type: true is not a number
     --
     9:110 wrong-type: 1 is neither true nor false
     --
-    9:175 wrong-type: 1 is no category
-    9:216 unknown-value: `goood` is no category | did you mean `good`?
+    9:175 wrong-type: 1 is not a category
+    9:216 unknown-value: `goood` is not a category | did you mean `good`?
     --
 
     --
 
     --
-    9:168 out-of-range: 10 is outside of the scale from 1 to 9
+    9:168 out-of-range: 10 is outside the scale from 1 to 9
     --
-    9:171 unknown-key: no criterion is named `Tonne` | did you mean `Tone`?
+    9:171 unknown-key: unknown criterion `Tonne` | did you mean `Tone`?
     --
-    9:160 missing-key: the example has no score for `Tone` | an example shows the judge a whole answer
+    9:160 missing-key: the example has no score for `Tone` | an example needs a score for every criterion
     "#);
     let kept = judge(
         &format!(
@@ -596,18 +596,18 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
         "grade",
     ];
     insta::assert_snapshot!(all.map(of).join("\n"), @"
-    9:62 grader-incomplete: the prompt does not show the output as it is | write `{{ output }}` without a filter: it comes quoted, between marks
-    9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
-    9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{{ output }}` where it belongs
+    9:62 grader-incomplete: the prompt does not show the output unchanged | write `{{ output }}` without a filter; it is quoted and placed between markers
+    9:62 grader-incomplete: the prompt does not show the output to judge | write `{output}` where it belongs
+    9:62 grader-incomplete: the prompt does not show the output to judge | write `{{ output }}` where it belongs
     9:62 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
     9:62 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
-    9:81 warning suspicious-value: `{rubrik}` is no name of a prompt and stays as it is | did you mean `{rubric}`?
-    9:88 undefined-variable: a prompt has no `rubrics` | did you mean `rubric`?
-    9:106 undefined-variable: a prompt has no `nothing` | a judge's prompt has input, output, expected, rubric, criteria, examples, context, format; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    9:101 bad-template: the template cannot be rendered: syntax error: unexpected end of block | write `{% raw %}...{% endraw %}` around braces that are no template
+    9:81 warning suspicious-value: `{rubrik}` is not a name that a prompt can use, so it is not replaced | did you mean `{rubric}`?
+    9:88 undefined-variable: `rubrics` is not available in a judge's prompt | did you mean `rubric`?
+    9:106 undefined-variable: `nothing` is not available in a judge's prompt | a judge's prompt can use input, output, expected, rubric, criteria, examples, context, format; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
+    9:101 bad-template: the template cannot be rendered: syntax error: unexpected end of block | write `{% raw %}...{% endraw %}` around braces that are not a template
     9:81 bad-template: the template cannot be rendered: unknown filter: filter shout is unknown
-    9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
-    9:62 unknown-rubric: no prompt is named `grade` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
+    9:62 grader-incomplete: the prompt does not show the output to judge | write `{output}` where it belongs
+    9:62 unknown-rubric: unknown prompt `grade` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
     ");
     let named = |name: &str| {
         let more = "  graders: {prompts: {short: 'Grade {output} by {rubric}.', blind: 'Grade {rubric}.'}}\n";
@@ -625,9 +625,9 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
         Some("Grade {output} by {rubric}.")
     );
     insta::assert_snapshot!(["shrt", "other", "blind"].map(|name| tell(&named(name))).join("\n"), @"
-    10:62 unknown-rubric: no prompt is named `shrt` | did you mean `short`?
-    10:62 unknown-rubric: no prompt is named `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
-    10:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
+    10:62 unknown-rubric: unknown prompt `shrt` | did you mean `short`?
+    10:62 unknown-rubric: unknown prompt `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
+    10:62 grader-incomplete: the prompt does not show the output to judge | write `{output}` where it belongs
     ");
 }
 
@@ -653,11 +653,11 @@ fn what_is_expected_reaches_the_judge() {
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     
-    10:41 grader-incomplete: the prompt does not show what is expected, and nothing else is judged | write `{{ expected }}` (or `{expected}`) where it belongs
-    10:41 warning suspicious-value: the prompt does not show what is expected | write `{{ expected }}` (or `{expected}`) where it belongs
+    10:41 grader-incomplete: the prompt does not show `expected`, so the judge has nothing to judge by | write `{{ expected }}` (or `{expected}`) where it belongs
+    10:41 warning suspicious-value: the prompt does not show `expected` | write `{{ expected }}` (or `{expected}`) where it belongs
 
-    10:17 grader-incomplete: what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do | write what a good output says, or what is judged under `rubric:`
-    7:17 grader-incomplete: what is expected is empty: nothing must be said and nothing must not be | write at least one text under `must_include` or `must_not_include`, or a reference
+    10:17 grader-incomplete: the expected value is empty and there is neither `rubric` nor `criteria`, so every output would pass | write an expected value, or describe a good output under `rubric:`
+    7:17 grader-incomplete: the expected value is empty: it requires nothing and forbids nothing | write at least one text under `must_include` or `must_not_include`, or a reference
 
     ");
     let more = "  graders: {rubrics: {tone: Is it kind?}}\n";
@@ -697,9 +697,9 @@ fn a_semantic_expectation_finds_the_suites_default_judge() {
             .rubric
             .starts_with("Does the output say what the reference says?")
     );
-    insta::assert_snapshot!(tell(&loaded(&text(""), &[])), @"5:35 cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`");
+    insta::assert_snapshot!(tell(&loaded(&text(""), &[])), @"5:35 cannot-infer-grader: no grader is set, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or set a default judge in the suite: `graders: {defaults: {model: NAME}}`");
     // A reference is not all that a judge can be held to, but without one nothing would be judged.
-    insta::assert_snapshot!(said(M, ""), @"9:17 grader-incomplete: nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected | write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`");
+    insta::assert_snapshot!(said(M, ""), @"9:17 grader-incomplete: the judge has nothing to judge by: there is no `rubric`, no `criteria` and no expected value | describe a good output under `rubric:`, or add `expected: {type: semantic, value: ...}`");
 }
 
 #[test]
@@ -794,8 +794,8 @@ fn judges_count_where_models_are_asked() {
         asks_only_judges: true,
         ..LoadOverrides::default()
     };
-    insta::assert_snapshot!(tell(&try_with(&text, LoadOverrides::default(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
-    insta::assert_snapshot!(tell(&try_with(&text, regrade(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(tell(&try_with(&text, LoadOverrides::default(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(tell(&try_with(&text, regrade(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     assert_eq!(
         tell(&try_with(
             &text,
@@ -811,10 +811,10 @@ fn judges_count_where_models_are_asked() {
     let both = text
         .replace("{type: echo}", "{type: model, model: claude-x}")
         .replace("max_workers: 2", "budget: {usd: 1}");
-    insta::assert_snapshot!(tell(&try_with(&both, regrade(), &key)), @"unknown-price: the budget is in dollars, and `openai:gpt-4o` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
+    insta::assert_snapshot!(tell(&try_with(&both, regrade(), &key)), @"unknown-price: the budget is in dollars, but `openai:gpt-4o` has no price | add it under `prices:` in dollars per million tokens (0 for a model that you host), or set a budget in `tokens`");
     insta::assert_snapshot!(tell(&try_with(&both, LoadOverrides::default(), &key)), @"
-    unknown-price: the budget is in dollars, and `anthropic:claude-x`, `openai:gpt-4o` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`
-    3:32 no-api-key: anthropic:claude-x needs a key, and the environment variable `ANTHROPIC_API_KEY` is not set | set `ANTHROPIC_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache
+    unknown-price: the budget is in dollars, but `anthropic:claude-x`, `openai:gpt-4o` has no price | add it under `prices:` in dollars per million tokens (0 for a model that you host), or set a budget in `tokens`
+    3:32 no-api-key: anthropic:claude-x needs a key, and the environment variable `ANTHROPIC_API_KEY` is not set | set `ANTHROPIC_API_KEY`, or run without the network: `--replay DIR` with recordings, `--cache only` with a cache
     ");
 }
 
@@ -877,7 +877,7 @@ fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
     // What is doubtful is told once, and not for each row.
     insta::assert_snapshot!(of("{type: exact, value: '{{ row.a }}'}", "{output} by {rubrik}"), @r#"
     9:81 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
-    9:94 warning suspicious-value: `{rubrik}` is no name of a prompt and stays as it is | did you mean `{rubric}`?
+    9:94 warning suspicious-value: `{rubrik}` is not a name that a prompt can use, so it is not replaced | did you mean `{rubric}`?
     Some(String("one")) [] {output} by {rubrik} "{{ x }}"
     Some(String("two")) [] {output} by {rubrik} "{{ x }}"
     Some(String("three")) [] {output} by {rubrik} "{{ x }}"
@@ -932,9 +932,9 @@ fn rows_whose_suite_is_not_known_are_told_of_once() {
         ),
     ];
     insta::assert_snapshot!(all.join("\n--\n"), @"
-    warning unknown-grader: no grader is named `judge`
+    warning unknown-grader: unknown grader `judge`
     --
-    warning cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic`
+    warning cannot-infer-grader: no grader is set, and code cannot judge an expectation of type `semantic`
     --
 
     --

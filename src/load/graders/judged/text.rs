@@ -44,7 +44,7 @@ pub(super) fn rubric(desk: &mut SuiteDesk, written: &str, at: Span) -> Option<St
         return desk.refuse(Problem::error(
             Code::GraderIncomplete,
             at,
-            "the rubric is empty: a judge needs criteria",
+            "the rubric is empty, but a judge needs criteria",
         ));
     }
     Some(text)
@@ -68,7 +68,7 @@ fn look_up(desk: &mut SuiteDesk, kind: &NamedTextKind, written: &str, at: Span) 
         "define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"
     );
     let open = desk.suite.shelf.open && !desk.suite.shelf.texts_known;
-    let message = format!("no {word} is named `{name}`");
+    let message = format!("unknown {word} `{name}`");
     desk.push(
         Problem::error(Code::UnknownRubric, at, message)
             .near(name, named.keys().map(String::as_str))
@@ -112,7 +112,7 @@ pub(super) fn prompt(desk: &mut SuiteDesk, written: &str, at: Span) -> Option<St
         of_braces(desk, &text, at)
     };
     if !names.iter().any(|name| name == "output") {
-        let message = "the prompt does not show the output that is to be judged";
+        let message = "the prompt does not show the output to judge";
         return desk.refuse(
             Problem::error(Code::GraderIncomplete, at, message)
                 .hint(format!("write {} where it belongs", shown("output"))),
@@ -160,10 +160,10 @@ fn of_template(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<Vec<String>
         let at = text
             .find(name.as_str())
             .map_or(at, |start| place(desk, start..start + name.len()));
-        let message = format!("a prompt has no `{name}`");
+        let message = format!("`{name}` is not available in a judge's prompt");
         let problem = Problem::error(Code::UndefinedVariable, at, message).near(name, NAMES);
         desk.push(problem.or_hint(format!(
-            "a judge's prompt has {}; write `{{% raw %}}{{{{ ... }}}}{{% endraw %}}` for literal braces",
+            "a judge's prompt can use {}; write `{{% raw %}}{{{{ ... }}}}{{% endraw %}}` for literal braces",
             NAMES.join(", ")
         )));
         whole = false;
@@ -179,8 +179,9 @@ fn of_template(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<Vec<String>
     match template.render(Jinja::from_pairs(sample)) {
         _ if !whole => {}
         Ok(shown) if names.iter().any(|name| name == "output") && !shown.contains(OUTPUT) => {
-            let message = "the prompt does not show the output as it is";
-            let hint = "write `{{ output }}` without a filter: it comes quoted, between marks";
+            let message = "the prompt does not show the output unchanged";
+            let hint =
+                "write `{{ output }}` without a filter; it is quoted and placed between markers";
             desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
             whole = false;
         }
@@ -212,7 +213,8 @@ fn of_braces(desk: &mut SuiteDesk, text: &str, at: Span) -> Vec<String> {
             && inner.chars().all(|c| c.is_alphanumeric() || c == '_')
             && let Some(near) = did_you_mean(inner, NAMES)
         {
-            let message = format!("`{{{inner}}}` is no name of a prompt and stays as it is");
+            let message =
+                format!("`{{{inner}}}` is not a name that a prompt can use, so it is not replaced");
             let at = place_in(desk.sources, at, text, start..start + inner.len() + 2);
             let hint = format!("did you mean `{{{near}}}`?");
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));

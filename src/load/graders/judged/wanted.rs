@@ -76,7 +76,7 @@ pub(super) fn resolve(
         && semantic.value.as_object().is_some_and(Map::is_empty)
     {
         // Such as a row leaves of `must_include: "{{ row.x }}"` when it has none.
-        let message = "what is expected is empty: nothing must be said and nothing must not be";
+        let message = "the expected value is empty: it requires nothing and forbids nothing";
         let hint =
             "write at least one text under `must_include` or `must_not_include`, or a reference";
         return desk
@@ -129,8 +129,8 @@ fn of_items(
         let at = expected
             .node
             .map_or(expected.span, |node| node.key_span("/alternatives"));
-        let message = "`alternatives` are other references, and there is none: the value says what must be said";
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint("leave them out"));
+        let message = "`alternatives` needs a reference text, but the value lists what outputs must or must not include";
+        desk.push(Problem::error(Code::GraderConflict, at, message).hint("remove `alternatives`"));
         whole = false;
     }
     let must_include = texts(
@@ -151,7 +151,8 @@ fn of_items(
         ..JudgeExpectation::default()
     };
     if whole && !wanted.has_items() {
-        let message = "nothing must be said and nothing must not be: any output would pass";
+        let message =
+            "the expected value requires nothing and forbids nothing, so every output would pass";
         let hint = "write at least one text under `must_include` or `must_not_include`";
         desk.push(Problem::error(Code::GraderIncomplete, at("must_include"), message).hint(hint));
         whole = false;
@@ -161,7 +162,7 @@ fn of_items(
         .iter()
         .find(|text| wanted.must_not_include.contains(text));
     if let Some(text) = both {
-        let message = format!("`{text}` must be said and must not be said");
+        let message = format!("`{text}` is in both `must_include` and `must_not_include`");
         desk.push(Problem::error(
             Code::GraderConflict,
             at("must_not_include"),
@@ -200,12 +201,12 @@ fn texts(
                 desk.push(Problem::error(
                     Code::GraderIncomplete,
                     at,
-                    "an empty text is said by every output",
+                    "every output contains the empty text, so it tests nothing",
                 ));
             }
             other => {
                 let message = format!(
-                    "what must be said is a text, not {}",
+                    "an element must be a text, not {}",
                     serde_json::to_string(other).unwrap_or_default()
                 );
                 desk.push(Problem::error(Code::WrongType, at, message));

@@ -91,7 +91,7 @@ pub fn pending() -> Attempt {
     attempt(Grade::pending(
         GraderType::Human,
         "human",
-        "waits for a person's grade",
+        "waits for a human grade",
     ))
 }
 

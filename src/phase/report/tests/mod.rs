@@ -307,7 +307,7 @@ fn markdown_tells_all_that_happened() {
 
     - Unit tests: 2 of 45 tests failed
     - Lint: it ended with exit code 1
-    - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is undefined: needs 3 samples a case, has 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
+    - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
 
     ### Implementation Summary
 
@@ -335,8 +335,8 @@ fn markdown_tells_all_that_happened() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
-    - [ ] code-review: not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
+    - [ ] code-review: not checked: nothing was run for it
     - [ ] Lint (check): failed, which does not block
       - Reason: it ended with exit code 1
       - End of its output:
@@ -359,9 +359,9 @@ fn markdown_tells_all_that_happened() {
 
     Intervals are for cases like these, in these evals.
 
-    pass^3 has no value: needs 3 samples a case, has 1.
+    pass^3 has no value: needs 3 samples per case, but found 1.
 
-    Without a grade, of 9 samples: 1 errored, 2 pending. They count neither as passed nor as failed.
+    Without a grade (of 9 samples): 1 errored, 2 pending. They count neither as passed nor as failed.
 
     #### Capability Evals (1/4 passed)
 
@@ -424,7 +424,7 @@ fn markdown_tells_all_that_happened() {
 
     ### Pending Human Grades
 
-    2 samples wait for a person's grade.
+    2 samples wait for a human grade.
 
     - [ ] cap-tone › mail: Tone of the reply
     - [ ] cap-tone › chat: Tone of the reply
@@ -432,14 +432,14 @@ fn markdown_tells_all_that_happened() {
     ### Recommendations
 
     1. Fix 2 failed tests of Unit tests, first auth::session / expires: assertion failed: left 1, right 2
-    2. Start the target, or correct its address, which could not be reached for 1 sample of cap-net: 127.0.0.1:9 refuses the connection
+    2. Start the target, or correct its address: it could not be reached for 1 sample of cap-net: 127.0.0.1:9 refuses the connection
     3. Fix Orders stay (reg-orders): orders\[0\].total: expected 13.5, got 14
     4. Fix reg-same: the output differs
     5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    6. 2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have them graded
+    6. 2 samples of cap-tone / mail (and 1 more) wait for a human grade: have them graded
     7. Fix Lint: it ended with exit code 1
     8. Check code-review yourself, or give it a \`command\`: nothing was run for it
-    9. Don't read small differences into these figures: with 6 samples graded the intervals are wide
+    9. Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
     ");
 }
 
@@ -524,15 +524,15 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       pass@1      0.333  [0.014, 0.885]  ≥ 0.85     FAIL
       pass^3        n/a                  ≥ 0.50     INCOMPLETE
       Intervals are for cases like these, in these evals.
-      pass^3 has no value: needs 3 samples a case, has 1.
-      Without a grade, of 9 samples: 1 errored, 2 pending. They count neither as
+      pass^3 has no value: needs 3 samples per case, but found 1.
+      Without a grade (of 9 samples): 1 errored, 2 pending. They count neither as
       passed nor as failed.
       ✗ cap-code: Writes code (FAILED), 1 of 3 cases passed
         - lists (wrong_answer)
           - expected  + actual
           - line 1
             line 2
-          ⋯ 1 line alike
+          ⋯ 1 equal line
             line 4
           + line 5
           + more
@@ -560,24 +560,24 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     Recommendations
       1. Fix 2 failed tests of Unit tests, first auth::session / expires: assertion
          failed: left 1, right 2
-      2. Start the target, or correct its address, which could not be reached for 1
+      2. Start the target, or correct its address: it could not be reached for 1
          sample of cap-net: 127.0.0.1:9 refuses the connection
       3. Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
       4. Fix reg-same: the output differs
       5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
          differs
-      6. 2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have
+      6. 2 samples of cap-tone / mail (and 1 more) wait for a human grade: have
          them graded
       7. Fix Lint: it ended with exit code 1
       8. Check code-review yourself, or give it a `command`: nothing was run for it
-      9. Don't read small differences into these figures: with 6 samples graded the
+      9. Do not rely on small differences between these figures: with 6 samples graded the
          intervals are wide
 
     GATE FAIL: 3 reasons
       - Unit tests: 2 of 45 tests failed
       - Lint: it ended with exit code 1
       - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is
-        undefined: needs 3 samples a case, has 1; 2 regressions (reg-orders,
+        undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders,
         reg-same) failed (0 allowed)
     reports  results/phases/phase-auth.md
              results/phases/phase-auth.json
@@ -721,14 +721,14 @@ fn a_phase_recommends_in_order_and_says_nothing_twice() {
     let report = everything();
     assert_snapshot!(report.recommendations.join("\n"), @"
     Fix 2 failed tests of Unit tests, first auth::session / expires: assertion failed: left 1, right 2
-    Start the target, or correct its address, which could not be reached for 1 sample of cap-net: 127.0.0.1:9 refuses the connection
+    Start the target, or correct its address: it could not be reached for 1 sample of cap-net: 127.0.0.1:9 refuses the connection
     Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
     Fix reg-same: the output differs
     Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have them graded
+    2 samples of cap-tone / mail (and 1 more) wait for a human grade: have them graded
     Fix Lint: it ended with exit code 1
     Check code-review yourself, or give it a `command`: nothing was run for it
-    Don't read small differences into these figures: with 6 samples graded the intervals are wide
+    Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
     ");
     let twice: Vec<StepResult> = report.steps.iter().chain(&report.steps).cloned().collect();
     assert_eq!(
@@ -757,13 +757,13 @@ fn that_there_is_little_data_is_said_once_of_all_suites() {
     assert_eq!(
         report(vec![of(2)]).recommendations,
         [
-            "Don't read small differences into these figures: with 2 samples graded the intervals are wide"
+            "Do not rely on small differences between these figures: with 2 samples graded the intervals are wide"
         ]
     );
     assert_eq!(
         report(vec![of(2), of(1)]).recommendations,
         [
-            "Don't read small differences into these figures: with so few samples graded the intervals are wide"
+            "Do not rely on small differences between these figures: with so few samples graded the intervals are wide"
         ]
     );
 }

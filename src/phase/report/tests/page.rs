@@ -97,9 +97,9 @@ implementation: {"added":"234","base":"main","commit":"89abcdef0123","files":[["
 interrupted: false
 kind: "phase"
 notes: ["the archive could not be written"]
-pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a person's grade."}
+pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a human grade."}
 reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, at least 0.85 was asked"]
-recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address, which could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a person's grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Don't read small differences into these figures: with 1 sample graded the intervals are wide"]
+recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address: it could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a human grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Do not rely on small differences between these figures: with 1 sample graded the intervals are wide"]
 steps: null
 subject: "Implement user authentication"
 unsandboxed: null
@@ -110,7 +110,7 @@ unsandboxed: null
     assert_snapshot!(told.join("\n"), @r#"
 {"action":"block","blocks":true,"counted":"tests: 3/4 passed, 1 failed","duration":"1.50 s","eval":null,"exit_code":"1","kind":"test","means":"","name":"Unit tests","reason":"","status":"failed","tail":"","tests":{"failures":[["auth","expires","left: 3, right: 4"]],"files":["target/junit.xml"],"more":null,"notes":[],"source":"junit"},"tone":"failed"}
 {"action":"warn","blocks":false,"counted":null,"duration":"1.50 s","eval":null,"exit_code":"2","kind":"check","means":"","name":"clippy","reason":"it ended with exit code 2","status":"failed","tail":"compiling\nerror: no\n</script>","tests":null,"tone":"failed"}
-{"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"code-review","means":"nothing was run for it here","name":"Review","reason":"","status":"not checked","tail":"","tests":null,"tone":"errored"}
+{"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"code-review","means":"nothing was run for it","name":"Review","reason":"","status":"not checked","tail":"","tests":null,"tone":"errored"}
 {"action":"block","blocks":true,"counted":"0/3 evals passed","duration":"1.50 s","eval":null,"exit_code":null,"kind":"eval","means":"","name":"Evals","reason":"pass_at_1 is 0, at least 0.85 was asked","status":"failed","tail":"","tests":null,"tone":"failed"}
 {"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"check","means":"the phase ended before it","name":"Build","reason":"","status":"not reached","tail":"","tests":null,"tone":"skipped"}
 "#);
@@ -120,12 +120,12 @@ unsandboxed: null
     journal: "results/2026-03-04/run-050607.journal.jsonl"
     kinds: [{"evals":[{"cases":null,"id":"human","more":null,"name":"Human","outcome":"pending","told":[{"case":null,"cause":null,"what":null}]},{"cases":null,"id":"wrong","more":null,"name":"Wrong","outcome":"failed","told":[{"case":null,"cause":"wrong_answer","what":{"actual":"{\"a\":2,\"b\":[1]}","diff":null,"expected":"{\"a\":1,\"b\":[1,2]}","more":null,"reason":null}}]}],"title":"Capability evals (0/2 passed)"},{"evals":[{"cases":null,"id":"lost","more":null,"name":"Lost","outcome":"errored","told":[{"case":null,"cause":"target_unreachable","what":{"actual":"out","diff":null,"expected":null,"more":null,"reason":"connection refused"}}]}],"title":"Regression evals (0/1 passed)"}]
     level: "95 % interval"
-    metrics: [{"drawn":{"ci":[0.0,0.9448463172264346],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.945]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples a case, has 1","value":"n/a"}]
+    metrics: [{"drawn":{"ci":[0.0,0.9448463172264346],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.945]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples per case, but found 1","value":"n/a"}]
     notices: []
-    reasons: ["pass_at_1 is 0, at least 0.85 was asked"]
+    reasons: ["pass_at_1 is 0, but at least 0.85 is required"]
     run_id: "eval-20260304-050607"
     suite: "./evals/auth.yaml"
-    ungraded: "Without a grade, of 3 samples: 1 errored, 1 pending. They count neither as passed nor as failed."
+    ungraded: "Without a grade (of 3 samples): 1 errored, 1 pending. They count neither as passed nor as failed."
     "#);
 }
 

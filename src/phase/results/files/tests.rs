@@ -65,7 +65,7 @@ fn globs_find_files_sorted_and_each_once() {
     ");
     insta::assert_snapshot!(read(&["a.xml/**/["]), @r"
     0+ 0- of 
-    ? `a.xml/**/[`: it is no glob: unclosed character class; missing ']'
+    ? `a.xml/**/[`: it is not a glob: unclosed character class; missing ']'
     ");
 }
 
@@ -81,8 +81,8 @@ fn files_that_cannot_be_read_are_told_with_their_lines() {
     std::fs::write(dir.path().join("gz.xml"), b"\x1f\x8b\x08").expect("a file");
     insta::assert_snapshot!(told(&read(&globs(dir.path(), &["*.xml"]), dir.path(), None)), @r##"
     1+ 0- of cut.xml empty.xml gz.xml
-    ? cut.xml:3: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
-    ? empty.xml:1: it holds no XML element
+    ? cut.xml:3: it is not well-formed XML: syntax error: tag not closed: `>` not found before end of input
+    ? empty.xml:1: it contains no XML element
     ? gz.xml: it is compressed with gzip
     "##);
 }
@@ -102,7 +102,7 @@ fn what_was_there_before_is_no_result() {
     put(dir.path(), "new.xml", 4);
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
     7+ 0- of again.xml new.xml
-    i 1 file from before the command started left out
+    i 1 file from before the command started
     ");
     // A file that was put there with a time of long ago was not written by the command either.
     let moved = put(dir.path(), "moved.xml", 100);
@@ -114,7 +114,7 @@ fn what_was_there_before_is_no_result() {
         .expect("a time");
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
     7+ 0- of again.xml new.xml
-    i 2 files from before the command started left out
+    i 2 files from before the command started
     ");
 }
 
@@ -142,6 +142,6 @@ fn a_new_name_makes_no_new_file() {
     std::fs::hard_link(dir.path().join("now.xml"), dir.path().join("now-2.xml")).expect("a link");
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
     5+ 0- of now-2.xml
-    i 3 files from before the command started left out
+    i 3 files from before the command started
     ");
 }

@@ -110,7 +110,7 @@ fn what_attributes_claim_beyond_the_cases_is_told_and_never_counted() {
     let nested = br#"<testsuites tests="9" failures="0"><testsuite name="outer" tests="9"><testsuite name="in" tests="2"><testcase name="a"/></testsuite><testcase name="b"/></testsuite></testsuites>"#;
     insta::assert_snapshot!(told(nested), @r#"
     2+ 0- 0~
-      ? the suite "in" claims 2 tests, but holds 1
+      ? the suite "in" claims 2 tests, but contains 1
     "#);
     insta::assert_snapshot!(told(br#"<testsuite name="s" tests="1" failures="0" errors="1"><testcase name="a"/></testsuite>"#), @r#"
     1+ 0- 0~
@@ -166,20 +166,20 @@ fn cut_and_broken_files_say_where() {
     }
     insta::assert_snapshot!(seen, @r##"
     0: 0+ 0- 0~
-      :1: it holds no XML element
+      :1: it contains no XML element
     5: 0+ 0- 0~
-      :1: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+      :1: it is not well-formed XML: syntax error: tag not closed: `>` not found before end of input
     30: 0+ 0- 0~
-      :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+      :2: it is not well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
     60: 0+ 0- 0~
-      :3: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+      :3: it is not well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
     85: 1+ 0- 0~
-      :5: it ends in the middle: elements are still open
+      :5: it is truncated: elements are still open
     95: 1+ 0- 0~
-      :5: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+      :5: it is not well-formed XML: syntax error: tag not closed: `>` not found before end of input
     130: 1+ 1- 0~
       [s] b: m
-      :6: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+      :6: it is not well-formed XML: syntax error: tag not closed: `>` not found before end of input
     145: 1+ 1- 0~
       [s] b: m
     "##);
@@ -199,21 +199,21 @@ fn cut_and_broken_files_say_where() {
     }
     insta::assert_snapshot!(seen, @r#"
     0+ 0- 0~
-      :1: it is no JUnit file: its root is <html>, not <testsuites> or <testsuite>
+      :1: it is not a JUnit file: its root is <html>, not <testsuites> or <testsuite>
     0+ 0- 0~
-      :1: it is no JUnit file: its root is <assemblies>, not <testsuites> or <testsuite>
+      :1: it is not a JUnit file: its root is <assemblies>, not <testsuites> or <testsuite>
     0+ 0- 0~
-      :1: it holds no XML element
+      :1: it contains no XML element
     0+ 0- 0~
-      :1: it is no well-formed XML: ill-formed document: expected `</testcase>`, but `</testsuite>` was found
+      :1: it is not well-formed XML: ill-formed document: expected `</testcase>`, but `</testsuite>` was found
     0+ 0- 0~
-      :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+      :2: it is not well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
     0+ 0- 0~
-      :1: it holds more than one document
+      :1: it contains more than one document
     0+ 0- 0~
-      :2: it declares entities of its own, which are not expanded
+      :2: it declares custom entities, which are not expanded
     0+ 0- 0~
-      :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+      :2: it is not well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
     0+ 0- 0~
       :0: its encoding is utf-7, which can't be read; write UTF-8
     "#);

@@ -93,18 +93,18 @@ impl CargoTest {
         if self.failed && tally.failed == 0 {
             tally
                 .broken
-                .push("cargo test says that a test failed".to_owned());
+                .push("cargo test reports that a test failed".to_owned());
         }
         if self.uncompiled {
             tally
                 .broken
-                .push("cargo says that code did not compile".to_owned());
+                .push("cargo reports that code did not compile".to_owned());
         }
         if self.begun > self.summaries {
             let n = plural(self.begun - self.summaries, "binary");
             tally
                 .doubts
-                .push(format!("{n} of cargo test started and reported no result"));
+                .push(format!("{n} of cargo test started but reported no result"));
         }
         Some(tally)
     }

@@ -261,14 +261,14 @@ impl GoTest {
             let n = plural(self.begun - over, "test");
             tally
                 .doubts
-                .push(format!("{n} of go test began and did not end"));
+                .push(format!("{n} of go test started but did not end"));
         }
         if !told {
             tally.of_packages = true;
             (tally.passed, tally.failed, tally.skipped) =
                 (self.packages_ok, self.packages_failed.len(), 0);
             tally.notes.push(
-                "the numbers are of packages: without -v or -json, go test does not tell how many tests ran"
+                "the numbers count packages: without -v or -json, go test does not report how many tests ran"
                     .to_owned(),
             );
         }

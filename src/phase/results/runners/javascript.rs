@@ -87,13 +87,13 @@ impl JavascriptSummary {
         }
         if tally.broken.is_empty() && tally.failed == 0 && self.failed_files > 0 {
             tally.broken.push(format!(
-                "{name} says that {} failed",
+                "{name} reports that {} failed",
                 plural(self.failed_files, "file")
             ));
         }
         if self.errors > 0 {
             tally.broken.push(format!(
-                "{name} met {} outside of tests",
+                "{name} reports {} outside of tests",
                 plural(self.errors, "error")
             ));
         }
@@ -154,7 +154,7 @@ impl Vitest {
         let mut tally = tally.unwrap_or_default();
         tally
             .doubts
-            .push("vitest started and reported no summary".to_owned());
+            .push("vitest started but reported no summary".to_owned());
         Some(tally)
     }
 }

@@ -126,7 +126,7 @@ impl Nextest {
         if unended > 0 {
             tally
                 .doubts
-                .push("cargo-nextest started and reported no summary".to_owned());
+                .push("cargo-nextest started but reported no summary".to_owned());
         }
         for (binary, test) in &self.failed {
             tally.list(binary, test, panics.of(test));

@@ -144,7 +144,7 @@ impl Pytest {
         if unended > 0 {
             tally
                 .doubts
-                .push("pytest started and reported no summary".to_owned());
+                .push("pytest started but reported no summary".to_owned());
         }
         tally.note_sum(self.summaries, "pytest");
         Some(tally)

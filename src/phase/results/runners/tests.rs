@@ -71,10 +71,10 @@ fn cargo_test() {
     cargo-color: cargo-test 5+ 1- 1~
       [] tests::bad: assertion `left == right` failed: one is not two
     cargo-broken: cargo-test 0+ 0- 0~
-      ! cargo says that code did not compile
+      ! cargo reports that code did not compile
     cargo-abort: cargo-test 0+ 0- 0~
-      ! cargo test says that a test failed
-      ? 1 binary of cargo test started and reported no result
+      ! cargo test reports that a test failed
+      ? 1 binary of cargo test started but reported no result
     "#);
 }
 
@@ -150,7 +150,7 @@ fn go_test() {
       [example.org/m/pkg] TestBad: a_test.go:4: want 1, got 2
       [example.org/m/pkg] TestSub: 
       [example.org/m/pkg] TestSub/bad: a_test.go:8: oops
-      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+      i the numbers count packages: without -v or -json, go test does not report how many tests ran
     go-mixed-v: go-test 4+ 3- 1~
       [example.org/m/pkg] TestBad: a_test.go:4: want 1, got 2
       [example.org/m/pkg] TestSub: 
@@ -160,23 +160,23 @@ fn go_test() {
       [example.org/m/pkg] TestSub/bad: hello
       [example.org/m/pkg] TestSub: 
     go-good: go-test 1+ 0- 0~
-      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+      i the numbers count packages: without -v or -json, go test does not report how many tests ran
     go-good-v: go-test 2+ 0- 0~
     go-good-json: go-test 2+ 0- 0~
     go-broken: go-test 1+ 1- 0~
       ! the package example.org/m/broken failed [build failed]
-      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+      i the numbers count packages: without -v or -json, go test does not report how many tests ran
     go-broken-json: go-test 2+ 0- 0~
       ! the package example.org/m/broken failed [build failed]
     go-panic: go-test 0+ 1- 0~
       [example.org/m/pan] TestP: panic: assignment to entry in nil map [recovered]
-      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+      i the numbers count packages: without -v or -json, go test does not report how many tests ran
     go-panic-json: go-test 0+ 1- 0~
       [example.org/m/pan] TestP: panic: assignment to entry in nil map [recovered]
     go-none: go-test 0+ 0- 0~
-      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+      i the numbers count packages: without -v or -json, go test does not report how many tests ran
     go-none-run: go-test 0+ 0- 0~
-      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+      i the numbers count packages: without -v or -json, go test does not report how many tests ran
     "#);
 }
 
@@ -250,7 +250,7 @@ fn a_failing_summary_is_not_outshone_by_a_passing_one() {
     let odd = b"test result: FAILED. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     insta::assert_snapshot!(told(odd), @r"
     cargo-test 5+ 0- 0~
-      ! cargo test says that a test failed
+      ! cargo test reports that a test failed
     ");
 }
 
@@ -258,7 +258,7 @@ fn a_failing_summary_is_not_outshone_by_a_passing_one() {
 fn tests_that_began_and_did_not_end_are_told() {
     insta::assert_snapshot!(told(b"=== RUN   TestA\n=== RUN   TestB\n--- PASS: TestA (0.00s)\nok  \tm\t0.1s\n"), @r"
     go-test 1+ 0- 0~
-      ? 1 test of go test began and did not end
+      ? 1 test of go test started but did not end
     ");
 }
 

@@ -184,7 +184,7 @@ pub fn extent(side: &ComparedSide) -> Vec<String> {
     facts.extend(
         side.regrade_of
             .as_deref()
-            .map(|run| format!("graded again from {}", text::one_line(run))),
+            .map(|run| format!("regraded from {}", text::one_line(run))),
     );
     if !side.filters.is_empty() {
         let filters: Vec<String> = side
@@ -273,8 +273,8 @@ impl FlipKind {
             FlipKind::Broken => "Broken: passed before, fail now",
             FlipKind::Fixed => "Fixed: failed before, pass now",
             FlipKind::StillFailing => "Still failing",
-            FlipKind::Ungraded => "Without a grade on a side",
-            FlipKind::Changed => "Changed: other data or grading, not compared",
+            FlipKind::Ungraded => "Without a grade on one side",
+            FlipKind::Changed => "Changed: different data or grading, not compared",
             FlipKind::New => "New: not in the reference",
             FlipKind::Gone => "Gone: not in the candidate",
         }
@@ -344,16 +344,16 @@ pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
     }];
     let changed = match cases.changed.only_input_or_grading() {
         true => "changed (input or grading)",
-        false => "changed (other data or grading)",
+        false => "changed (different data or grading)",
     };
     let apart = listed(vec![
-        counted(cases.ungraded.count, "without a grade on a side"),
+        counted(cases.ungraded.count, "without a grade on one side"),
         counted(cases.changed.count, changed),
         counted(cases.new.count, "new"),
         counted(cases.gone.count, "gone"),
         counted(
             cases.not_selected,
-            "left out of a side by filters or shards",
+            "omitted from one side by filters or shards",
         ),
     ]);
     if !apart.is_empty() {
@@ -397,9 +397,9 @@ pub fn method(comparison: &Comparison) -> String {
 /// Whether a run's gate looks at it.
 pub fn bearing(fail_on: Option<FailOn>) -> String {
     match fail_on {
-        None | Some(FailOn::Never) => "It informs: the gate does not look at it.".to_owned(),
+        None | Some(FailOn::Never) => "For information only: the gate ignores it.".to_owned(),
         Some(word) => format!(
-            "The gate looks at it (--fail-on {}): {}.",
+            "The gate uses it (--fail-on {}): {}.",
             word.name(),
             what_fails(word)
         ),
@@ -409,10 +409,10 @@ pub fn bearing(fail_on: Option<FailOn>) -> String {
 /// What each word of `--fail-on` asks for.
 pub fn what_fails(word: FailOn) -> &'static str {
     match word {
-        FailOn::Significant => "a regression fails it",
-        FailOn::Any => "any broken case fails it",
-        FailOn::Critical => "a broken case of a critical eval fails it",
-        FailOn::Never => "nothing here fails it",
+        FailOn::Significant => "a regression fails the gate",
+        FailOn::Any => "any broken case fails the gate",
+        FailOn::Critical => "a broken case of a critical eval fails the gate",
+        FailOn::Never => "nothing here fails the gate",
     }
 }
 

@@ -203,7 +203,7 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
     };
     let mut words = String::new();
     if comparison.metrics.iter().any(decides) {
-        words.push_str("* the verdict rests on it. ");
+        words.push_str("* the verdict depends on it. ");
     }
     let moved = comparison
         .metrics
@@ -222,13 +222,13 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
     if tests.clone().all(|metric| metric.test.is_none()) {
         return words.trim_end().to_owned();
     }
-    words.push_str("p: one-sided, the way the difference points");
+    words.push_str("p: one-sided, in the direction of the difference");
     let none = comparison.verdict == ComparisonVerdict::None;
     if none && comparison.metrics.iter().any(decides) {
-        words.push_str(", of * whether it is worse");
+        words.push_str(", for * whether it is worse");
     }
     words.push_str(match tests.clone().any(adjusted) {
-        true => "; of several tests adjusted by Holm, those of other metrics not.",
+        true => "; several tests are adjusted by Holm, other metrics are not.",
         false => ".",
     });
     words

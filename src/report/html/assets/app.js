@@ -93,7 +93,7 @@ function tellFault(place, fault) {
   console.error(fault);
   place.replaceChildren(
     el('h1', {}, 'This page could not be drawn'),
-    el('p', {}, 'Its data is not what was expected: ', said(fault?.message ?? fault), '. The Markdown report has the figures, too.'));
+    el('p', {}, 'Its data is not valid: ', said(fault?.message ?? fault), '. The Markdown report also has the figures.'));
 }
 
 function navigate() {

@@ -21,7 +21,7 @@ views.set('case', {
 function noCase(main, evalId, caseId) {
   main.append(
     el('h1', {}, 'No such case here'),
-    el('p', {}, said(evalId), ' › ', said(caseId), ' is not in this report. A report of a large run holds a sample of the cases that passed; the journal has all.'),
+    el('p', {}, said(evalId), ' › ', said(caseId), ' is not in this report. A report of a large run contains only some of the cases that passed; the journal has all of them.'),
     el('p', {}, link({ view: 'cases' }, {}, 'All cases of this report')));
 }
 
@@ -52,7 +52,7 @@ function drawCase(main, row) {
     caseInput(details?.input),
     details
       ? caseSamples(details)
-      : el('p', { class: 'note' }, 'There was no room for the details of this case in this report; the journal has them.'),
+      : el('p', { class: 'note' }, 'This report has no room for the details of this case; the journal has them.'),
     caseCommands(row, details)));
 }
 
@@ -71,7 +71,7 @@ function caseSteps(row) {
     : link({ case: caseId(order[to]) }, { class: 'step', 'data-step': key, title: `Key ${key}` }, text));
   const filtered = order.length < casesData().n;
   return el('div', { class: 'case-steps' },
-    el('nav', { 'aria-label': 'Place of this case', class: 'crumbs' },
+    el('nav', { 'aria-label': 'Location of this case', class: 'crumbs' },
       el('a', { href: casesView.fragment ?? '#view=cases' }, 'Cases'), el('span', { 'aria-hidden': 'true' }, '›'),
       link({ view: 'cases', eval: casesData().evalOf(row).id }, {}, said(casesData().evalOf(row).name || casesData().evalOf(row).id))),
     el('nav', { 'aria-label': 'Other cases', class: 'steps' },
@@ -106,7 +106,7 @@ function caseInput(input) {
     input.context && (input.context.text.length > LONG_CONTEXT
       ? foldedText('Context', input.context)
       : el('div', { class: 'part' }, el('h3', { class: 'role' }, 'Context'), textView(input.context, 'Context'))),
-    input.truncated && el('p', { class: 'soft small' }, 'The input was too large to be kept whole in the journal; this is its beginning.'));
+    input.truncated && el('p', { class: 'soft small' }, 'The input was too large to be stored in full; this is its beginning.'));
 }
 
 function caseSamples(details) {
@@ -114,7 +114,7 @@ function caseSamples(details) {
   if (details.never_ran) return el('p', { class: 'note' }, 'No sample of this case ran.');
   if (samples.length === 0) return el('p', { class: 'note' }, 'No samples of this case were kept for reports; the journal has them.');
   const list = samples.map((sample, at) => caseSample(sample, samples.length, at));
-  return [list, more > 0 && el('p', { class: 'note' }, `${plural(more, 'more sample')} of this case: the journal has all.`)];
+  return [list, more > 0 && el('p', { class: 'note' }, `${plural(more, 'more sample')} of this case: the journal has all of them.`)];
 }
 
 function caseSample(sample, total, at) {
@@ -137,15 +137,15 @@ function sampleParts(sample) {
   return [
     sample.reason && el('div', { class: 'reason-box' }, textView(sample.reason, 'Reason', { plain: true })),
     sample.output && part('Output', textView(sample.output, 'Output')),
-    sample.output_truncated && el('p', { class: 'soft small' }, 'The target said more than was kept: this is its beginning.'),
+    sample.output_truncated && el('p', { class: 'soft small' }, 'The output was too large to be stored in full; this is its beginning.'),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
-    sample.thoughts && part('Reasoning before it, not graded', textView(sample.thoughts, 'Reasoning', { plain: true })),
-    sample.extracted && part('Extracted from it, and graded', textView(sample.extracted, 'Extracted')),
+    sample.thoughts && part('Reasoning, not graded', textView(sample.thoughts, 'Reasoning', { plain: true })),
+    sample.extracted && part('Extracted and graded', textView(sample.extracted, 'Extracted')),
     (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample))),
     sample.metrics && part('Measured', facts(sample.metrics.map(([name, text]) => [said(name), said(text)]))),
     sample.earlier && part('Earlier attempts', el('ol', { class: 'earlier' }, sample.earlier.map(([outcome, cause, reason]) =>
       el('li', {}, badge(outcome, outcome), ' ', cause && el('code', {}, cause), ' ', textView(reason, 'Reason', { plain: true }))))),
-    part('How it went', facts(sample.facts.map(([name, text]) => [name, said(text)]))),
+    part('Details', facts(sample.facts.map(([name, text]) => [name, said(text)]))),
   ];
 }
 
@@ -157,9 +157,9 @@ function caseCommands(row, details) {
   const { columns, evalOf } = casesData();
   const line = (words) => columns.run && words && `${columns.run} ${words}`;
   const commands = [
-    ['This case again', line(details?.rerun)],
-    ['Its eval again', line(evalOf(row).rerun)],
-    ['All that did not pass again', columns.run_failed],
+    ['This case', line(details?.rerun)],
+    ['Its eval', line(evalOf(row).rerun)],
+    ['All cases that did not pass', columns.run_failed],
   ].filter(([, text]) => text);
   return commands.length > 0 && el('section', { class: 'card', 'aria-labelledby': 'case-commands' },
     el('h2', { id: 'case-commands' }, 'Run again'),

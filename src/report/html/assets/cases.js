@@ -71,7 +71,7 @@ function drawCases(main, params) {
   casesView.change = change;
   casesView.toPaper = () => {
     grid.spread(PAPER_ROWS);
-    paper.textContent = casesView.found.length > PAPER_ROWS ? `The first ${grouped(PAPER_ROWS)} are printed; the page has the others.` : '';
+    paper.textContent = casesView.found.length > PAPER_ROWS ? `Only the first ${grouped(PAPER_ROWS)} are printed.` : '';
   };
   search.addEventListener('input', () => change({ q: search.value.trim() }));
   search.addEventListener('keydown', (event) => {
@@ -93,7 +93,7 @@ function drawCases(main, params) {
     el('div', { class: 'card table-card' }, grid.root, nothing, paper),
     el('p', { class: 'soft small keys' }, 'Arrow keys move, Enter opens a case, / goes to the search.'),
     data.columns.run_failed && el('section', { class: 'card', 'aria-labelledby': 'run-failed' },
-      el('h2', { id: 'run-failed' }, 'Run those that did not pass again'), command(data.columns.run_failed)));
+      el('h2', { id: 'run-failed' }, 'Run again: cases that did not pass'), command(data.columns.run_failed)));
   paint({ controls: true });
   if (back) grid.scroll(casesView.scrolled);
 }
@@ -156,7 +156,7 @@ function caseNothing(change) {
   const clear = (changes) => () => { change(changes); document.getElementById('search').focus(); };
   if (set.length === 0) return [el('p', {}, 'This run has no cases.')];
   return [
-    el('p', {}, 'No case fits all of this. Clear one:'),
+    el('p', {}, 'No case matches all filters. Clear one:'),
     el('div', { class: 'chips' },
       set.map((name) => el('button', { type: 'button', class: 'chip', onclick: clear({ [name]: undefined }) }, words(name), ' ×')),
       set.length > 1 && el('button', { type: 'button', class: 'chip', onclick: clear(Object.fromEntries(set.map((name) => [name, undefined]))) }, 'Clear all')),

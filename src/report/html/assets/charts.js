@@ -77,7 +77,7 @@ function tickMark(place, text) {
  * How many lie where: {label, caption?, note?, bins: [{from, to, count, tone?, text?}], ticks?: [{at, text}], columns?: [of bins, of counts]}.
  * Bins are as wide as each other; `at` of a tick counts edges of bins from 0. `text` names a bin.
  */
-function histogram({ label, caption, note, bins, ticks = [], columns = ['From, to', 'Count'], limit = null }) {
+function histogram({ label, caption, note, bins, ticks = [], columns = ['Range', 'Count'], limit = null }) {
   const most = Math.max(1, ...bins.map((bin) => bin.count));
   const wide = 100 / bins.length;
   const name = (bin) => bin.text ?? `${bin.from} to ${bin.to}`;

@@ -49,20 +49,20 @@ function differencePlot(plot, { most = 20, label = 'Differences' } = {}) {
   const chart = intervalChart({
     label: `${label}: ${plot.title}`,
     caption: plot.title,
-    note: plot.rows.some((row) => row.range) ? 'dashed: if all without a grade had gone against, or for, the candidate' : null,
+    note: plot.rows.some((row) => row.range) ? 'dashed: if all samples without a grade had counted against, or for, the candidate' : null,
     min: plot.min,
     max: plot.max,
     zero: 0,
     ticks: plot.ticks,
     shown: most,
     rows: plot.rows.map((row) => ({
-      name: el('span', {}, said(row.name), row.decides && el('abbr', { title: 'the verdict rests on it' }, ' *')),
+      name: el('span', {}, said(row.name), row.decides && el('abbr', { title: 'the verdict depends on it' }, ' *')),
       value: row.value,
       low: row.low,
       high: row.high,
       text: [row.leaning && `${LEANING_SIGNS[row.leaning]} `, row.text].filter(Boolean).join(''),
       tone: row.leaning ? LEANING_TONES[row.leaning] : 'none',
-      marks: (row.range ?? []).map((at) => ({ at, title: `${row.said} if all without a grade had gone against, or for, the candidate` })),
+      marks: (row.range ?? []).map((at) => ({ at, title: `${row.said} if all samples without a grade had counted against, or for, the candidate` })),
     })),
   });
   chart.classList.add('differences');
@@ -103,7 +103,7 @@ function differenceTable(label, first, lines, level, flips) {
 function differenceRemarks(lines) {
   const remarks = lines.flatMap((line) => [
     line.undefined && [said(line.name), ': ', said(sentence(line.undefined))],
-    line.range && [said(line.name), ` ${line.range} if all without a grade had gone against, or for, the candidate.`],
+    line.range && [said(line.name), ` ${line.range} if all samples without a grade had counted against, or for, the candidate.`],
   ].filter(Boolean));
   return remarks.length > 0 && el('ul', { class: 'plain small' }, remarks.map((words) => el('li', {}, words)));
 }
@@ -119,7 +119,7 @@ function flipTiles(cases, href) {
       : el('span', { class: `tile tone-${tone}` }, content));
   };
   const apart = ['without a grade', 'changed', 'new', 'gone'].filter((name) => count(name) > 0);
-  return el('ul', { class: 'tiles', 'aria-label': 'What became of the cases' },
+  return el('ul', { class: 'tiles', 'aria-label': 'Results of the cases' },
     ['broken', 'fixed', 'still failing'].map((name) => tile(name, count(name))),
     tile('still passing', cases.still_passing), apart.map((name) => tile(name, count(name))));
 }

@@ -20,7 +20,7 @@ function sidesTable(reference, others) {
     })]),
   ];
   if (sides.some((side) => side.extent.length > 0)) {
-    rows.push(['What it is', ...sides.map((side) => el('ul', { class: 'plain' }, side.extent.map((words) => el('li', {}, said(words)))))]);
+    rows.push(['Extent', ...sides.map((side) => el('ul', { class: 'plain' }, side.extent.map((words) => el('li', {}, said(words)))))]);
   }
   const node = table('Facts of both sides', columns, rows);
   node.classList.add('sides');
@@ -51,7 +51,7 @@ function comparisonGroups(candidate) {
     const names = new Set(told.map((group) => group.line.name));
     const plot = kind.plot && { ...kind.plot, rows: kind.plot.rows.filter((row) => names.has(row.name)) };
     return card(`By ${kind.by}`,
-      el('p', { class: 'soft' }, kind.metric, kind.decides ? ' * of each group: the verdict rests on them, too.' : ' of each group.',
+      el('p', { class: 'soft' }, kind.metric, kind.decides ? ' * of each group: the verdict also depends on them.' : ' of each group.',
         told.length === 0 && ' No group differs by more than chance.'),
       plot && plot.rows.length > 0 && differencePlot(plot, { most: 12, label: `By ${kind.by}` }),
       told.length > 0 && (told.length > 12 ? el('details', {}, el('summary', {}, `All ${grouped(told.length)} in numbers`), rows(told)) : rows(told)),
@@ -81,7 +81,7 @@ function comparisonCases(candidate, params, at) {
     el('p', {}, cases.sentences.map((words) => [prose(words), ' '])),
     cases.flips.length > 0 && list.node,
     cut.length > 0 && el('p', { class: 'soft small' },
-      `Listed are ${cut.map((kind) => `${grouped(kind.listed)} of ${grouped(kind.count)} ${kind.name}`).join(', ')}${at ? `; ${at}` : ''}.`));
+      `Listed: ${cut.map((kind) => `${grouped(kind.listed)} of ${grouped(kind.count)} ${kind.name}`).join(', ')}${at ? `; ${at}` : ''}.`));
   if (params.kind || params.q) requestAnimationFrame(() => node.scrollIntoView({ block: 'start' }));
   return node;
 }
@@ -135,7 +135,7 @@ function columnsTable() {
     drops.some(Boolean) && ['Could have found', ...drops],
   ].filter(Boolean);
   const columns = [{ title: unseenTitle('Figure') }, ...candidates.map((one, at) => ({ title: link({ view: 'candidate', n: at + 1 }, {}, said(one.label)) }))];
-  const node = table('Candidates beside each other', columns, rows);
+  const node = table('Candidates side by side', columns, rows);
   node.classList.add('columns');
   return node;
 }

@@ -60,7 +60,7 @@ function lineDiff(expected, actual) {
     if (near[at]) { lines.push(all[at]); continue; }
     let to = at;
     while (to < all.length && !near[to]) to += 1;
-    lines.push({ kind: 'gap', text: `${plural(to - at, 'line')} alike` });
+    lines.push({ kind: 'gap', text: plural(to - at, 'equal line') });
     at = to - 1;
   }
   return lines;
@@ -101,6 +101,6 @@ function diffView(lines) {
   return [
     el('p', { class: 'diff-legend soft small' }, el('span', { class: 'tone-fail' }, '− expected'), el('span', { class: 'tone-pass' }, '+ actual')),
     list,
-    lines.length > shown.length && el('p', { class: 'soft small' }, `${plural(lines.length - shown.length, 'more line')} differ or stand between; both sides are below.`),
+    lines.length > shown.length && el('p', { class: 'soft small' }, `${plural(lines.length - shown.length, 'more line')} of the difference not shown; both sides are below.`),
   ];
 }

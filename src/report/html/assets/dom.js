@@ -43,7 +43,7 @@ function said(text, attributes) {
   for (const match of whole.matchAll(UNSEEN)) {
     node.append(whole.slice(from, match.index));
     const code = match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
-    node.append(el('span', { class: 'unseen', title: 'a character that shows nothing' }, `U+${code}`));
+    node.append(el('span', { class: 'unseen', title: 'an invisible character' }, `U+${code}`));
     from = match.index + match[0].length;
   }
   node.append(whole.slice(from));

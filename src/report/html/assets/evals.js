@@ -15,7 +15,7 @@ function failuresCard({ first, total }) {
       caseLink(failure.eval, failure.case),
       failure.cause && el('code', { class: 'cause' }, failure.cause),
       failure.samples > 1 && el('span', { class: 'soft small' }, plural(failure.samples, 'sample')),
-      failure.case_passed && el('span', { class: 'soft small' }, 'the case passed all the same'),
+      failure.case_passed && el('span', { class: 'soft small' }, 'the case passed anyway'),
       failure.name && el('span', { class: 'soft small' }, said(failure.name))),
     failure.reason.trim() && el('p', {}, said(failure.reason)),
     (failure.expected || failure.actual) && el('dl', { class: 'both' }, side('Expected', failure.expected), side('Actual', failure.actual)));
@@ -116,7 +116,7 @@ function environmentCard(environment) {
     ['Filters', list(environment.filters)],
     ['Shard', environment.shard],
     ['Joined with', list(environment.joined)],
-    ['Graded again', environment.regrade_of && said(environment.regrade_of)],
+    ['Regraded from', environment.regrade_of && said(environment.regrade_of)],
     ['Baselines of', environment.against && said(environment.against)],
     ['Sandbox', sandbox && [said(sandbox.tier), sandbox.enforced ? ', enforced' : el('strong', { class: 'bad' }, ', NOT ENFORCED')]],
     ['Control groups', sandbox?.cgroup && said(sandbox.cgroup)],

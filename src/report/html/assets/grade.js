@@ -70,8 +70,8 @@ function gradeView(grade, sample) {
 
 function gradeRemarks(grade) {
   const remarks = [
-    grade.informative && 'Informative: it took no part in the verdict.',
-    grade.adjudicated && 'A program ran out of time and was run once more, alone, before that was believed.',
+    grade.informative && 'Informative: it does not affect the verdict.',
+    grade.adjudicated && 'A program timed out and was run again, alone, to confirm the timeout.',
     grade.trust && [el('strong', {}, `Trust: ${grade.trust[0]}`), `: ${grade.trust[1]}.`],
   ].filter(Boolean);
   return remarks.length > 0 && el('ul', { class: 'grade-remarks' }, remarks.map((remark) => el('li', {}, remark)));
@@ -86,8 +86,8 @@ function sidesView(grade, actual) {
   const lines = long && (expected.json ?? false) === (actual.json ?? false) ? lineDiff(expected.text, actual.text) : null;
   if (lines) {
     return el('div', { class: 'part' }, diffView(lines),
-      (expected.cut || actual.cut) && el('p', { class: 'soft small cut' }, 'Only what is shown of the two is compared.'),
-      foldedText('Expected, whole', expected), !grade.actual_is_output && foldedText('Actual, whole', actual));
+      (expected.cut || actual.cut) && el('p', { class: 'soft small cut' }, 'Only the shown parts are compared.'),
+      foldedText('Expected, in full', expected), !grade.actual_is_output && foldedText('Actual, in full', actual));
   }
   const words = both && !long ? wordDiff(expected.text, actual.text) : null;
   const side = (title, shown, pieces, tone) => shown && el('div', { class: `side ${tone}` }, el('h5', {}, title),
@@ -146,15 +146,15 @@ function exchangeView(judged) {
           vote.score && el('span', { class: 'soft' }, vote.score)),
         vote.scores.length > 0 && facts(vote.scores.map(([name, score]) => [said(name), said(score)])),
         vote.justification.text && textView(vote.justification, 'Justification', { plain: true }),
-        vote.replies.length === 0 && el('p', { class: 'soft' }, 'No answer came.'),
+        vote.replies.length === 0 && el('p', { class: 'soft' }, 'No answer.'),
         vote.replies.map((reply, at) => [
           turn(`Answer ${at + 1}${reply.fault ? `: can't be used (${reply.fault})` : ''}${reply.finish && reply.finish !== 'stop' ? `, ended: ${reply.finish}` : ''}`, reply.text),
           reply.why.text && textView(reply.why, 'Why', { plain: true }),
-          turn('Asked again', reply.repair)]),
+          turn('Repair request', reply.repair)]),
         vote.facts.length > 0 && facts(vote.facts.map(([name, text]) => [name, said(text)])))),
     ].flat(Infinity).filter(Boolean));
   };
-  const folded = el('details', { class: 'folded' }, el('summary', {}, 'What was asked and answered'), body);
+  const folded = el('details', { class: 'folded' }, el('summary', {}, 'Requests and answers'), body);
   folded.addEventListener('toggle', fillBody);
   return folded;
 }

@@ -38,8 +38,8 @@ function runMetricsCard({ rows, interval_label: label, interval_notes: notes, ra
   const unknown = undefined_.length > 0 && el('div', {}, el('h3', {}, 'Undefined'),
     el('ul', { class: 'plain' }, undefined_.map((row) => el('li', {}, el('strong', {}, said(row.name)), ': ', said(row.undefined),
       row.limits.map((limit) => [' ', verdict(limit.status), ` needs ${limit.needs}`])))));
-  const all = el('details', {}, el('summary', {}, 'How these were found'),
-    ranged && el('p', { class: 'soft small' }, '[worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.'),
+  const all = el('details', {}, el('summary', {}, 'How these were computed'),
+    ranged && el('p', { class: 'soft small' }, '[worst, best]: the value if all errored, skipped and pending samples had failed, or had passed.'),
     table('Metrics with their methods',
       [{ title: 'Metric' }, { title: 'Value', number: true }, { title: label }, { title: 'Interval by' }, { title: 'Cases', number: true }, ranged && { title: '[worst, best]' }].filter(Boolean),
       rows.map((row) => [said(row.name), row.value, row.interval, row.method, row.cases, ranged && row.range].filter((cell) => cell !== false))));
@@ -52,7 +52,7 @@ function runMetricsCard({ rows, interval_label: label, interval_notes: notes, ra
 function groupsCard(groups) {
   if (groups.length === 0) return null;
   const ticks = PERCENT_TICKS;
-  return card('Pass rates', el('p', { class: 'soft small' }, 'Of what was graded, with 95 % intervals where they are known. The lowest first; a name leads to its cases.'),
+  return card('Pass rates', el('p', { class: 'soft small' }, 'Over what was graded, lowest first, with 95 % intervals where they are known. A name links to its cases.'),
     el('div', { class: 'cards tight' }, groups.map(({ by, unit, rows, more, intervals }) => intervalChart({
       label: `Pass rate by ${by}`, note: `${unit}${intervals ? '' : ': no interval for evals like these'}`, min: 0, max: 1, ticks, shown: 12,
       rows: rows.map((row) => groupRow(by, row)).concat(more > 0 ? [{ name: `and ${grouped(more)} more, in the JSON report`, text: '' }] : []),
@@ -84,7 +84,7 @@ function causesCard(causes) {
 
 function trustCard(levels) {
   if (levels.length === 0) return null;
-  return card('Trust', table('What verdicts over code rest on',
+  return card('Trust', table('Trust in verdicts on code',
     [{ title: 'Level' }, { title: 'Samples', number: true }, { title: 'Grades', number: true }, { title: 'What it means' }],
     levels.map(({ level, samples, grades, meaning }) => [level, grouped(samples), grouped(grades), meaning])));
 }
@@ -127,7 +127,7 @@ function usageCard(usage) {
 function historyCard(runs) {
   if (!runs || runs.length === 0) return null;
   return card('Earlier runs', sparkline({
-    label: 'Pass rate of cases', note: 'the newest to the right; the last is this run',
+    label: 'Pass rate of cases', note: 'the newest on the right; the last is this run',
     columns: [{ title: 'Run' }, { title: 'Began' }, { title: 'Commit' }, { title: 'Gate' }, { title: 'Cases passed', number: true }],
     points: runs.map((run) => ({
       title: run.run, text: run.text, value: run.value, tone: run.decision?.name ?? 'none',

@@ -105,7 +105,7 @@ function unknownCard(unknown) {
     ranges.length > 0 ? table('What the samples without a grade leave open',
       [{ title: 'If they had failed, or passed' }, { title: 'Now', number: true }, { title: '[worst, best]', number: true }],
       ranges.map((row) => [said(row.metric), row.value, row.range])) : null,
-    unknown.ranges.length > ranges.length ? el('p', { class: 'soft small' }, 'The other metrics stand below, with theirs.') : null);
+    unknown.ranges.length > ranges.length ? el('p', { class: 'soft small' }, 'The other metrics are below, with their ranges.') : null);
 }
 
 /** What to do next: advice, and commands to copy. */
@@ -115,6 +115,6 @@ function nextCard() {
   if (advice.length === 0 && !resume && !again) return null;
   return card('Next',
     advice.length > 0 && el('ol', { class: 'advice' }, advice.map((text) => el('li', {}, prose(text)))),
-    resume && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Go on with this run'), command(resume)),
-    again && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Run again what did not pass'), command(again)));
+    resume && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Resume this run'), command(resume)),
+    again && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Run again: cases that did not pass'), command(again)));
 }

@@ -9,7 +9,7 @@ function phaseBanner() {
     el('h1', {}, said(report.subject)),
     report.description && el('p', {}, said(report.description)),
     report.unsandboxed && el('p', { class: 'phase-alarm' }, report.unsandboxed),
-    report.interrupted && el('p', { class: 'phase-alarm' }, 'INTERRUPTED: the phase was ended early; what it left out was not checked'),
+    report.interrupted && el('p', { class: 'phase-alarm' }, 'INTERRUPTED: the phase ended early; the remaining steps were not run'),
     report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, said(reason)))),
     report.notes.length > 0 && el('ul', { class: 'remarks' }, report.notes.map((note) =>
       el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, prose(note))))),
@@ -48,7 +48,7 @@ function phaseStep(step, at) {
       tests && (tests.source || tests.files.length > 0) && el('p', { class: 'soft small' }, 'Counted from ', tests.source,
         tests.files.length > 0 && [': ', tests.files.map((file, n) => [n > 0 && ', ', said(file)])]),
       step.tail && el('details', { class: 'tail', open: isOpen(step) && !(tests?.failures.length > 0) },
-        el('summary', {}, 'The end of what it wrote'), el('pre', { tabindex: '0' }, said(step.tail)))),
+        el('summary', {}, 'End of its output'), el('pre', { tabindex: '0' }, said(step.tail)))),
     el('span', { class: 'duration soft' }, step.duration ?? ''));
 }
 
@@ -166,7 +166,7 @@ function phaseSuite(step, at, alone) {
 
 function phaseChanges() {
   const changed = report.implementation;
-  if (!changed) return card('Implementation', el('p', { class: 'soft' }, report.notes.length > 0 ? 'What changed is not known.' : 'What changed is not known: there is no commit to compare with.'));
+  if (!changed) return card('Implementation', el('p', { class: 'soft' }, report.notes.length > 0 ? 'Changes are unknown.' : 'Changes are unknown: there is no commit to compare with.'));
   const rows = changed.files.map(([path, added, removed]) => [said(path),
     added === 'binary' ? added : el('span', { class: 'added' }, `+${added}`), removed === 'binary' ? '' : el('span', { class: 'removed' }, `-${removed}`)]);
   return card('Implementation',
@@ -183,7 +183,7 @@ function phasePending() {
   const waiting = report.pending;
   if (!waiting) return null;
   const list = siftedList({
-    label: 'cases that wait', noun: 'case', rows: waiting.cases, words: (row) => row.join(' '),
+    label: 'pending cases', noun: 'case', rows: waiting.cases, words: (row) => row.join(' '),
     draw: ([evalId, caseId, name]) => el('li', {}, evalId !== caseId && [said(evalId), ' › '], said(caseId),
       ![evalId, caseId].includes(name) && el('span', { class: 'soft' }, ': ', said(name))),
   });

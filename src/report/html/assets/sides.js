@@ -11,7 +11,7 @@ function sideCell(cell, metric) {
       svg('line', { class: 'track', x1: 0, x2: '100%', y1: 6, y2: 6 }),
       cell.ci && svg('line', { class: 'ends', x1: at(cell.ci[0]), x2: at(cell.ci[1]), y1: 6, y2: 6 }),
       svg('circle', { class: 'point', cx: at(cell.at), cy: 6, r: 4 })),
-    cell.range && el('span', { class: 'soft small' }, `${cell.range} if what has no grade had failed, or passed`));
+    cell.range && el('span', { class: 'soft small' }, `${cell.range} if all samples without a grade had failed, or passed`));
 }
 
 function outcomeCell(cell) {
@@ -52,8 +52,8 @@ function sidesGates() {
 function sidesMetrics() {
   const rows = report.metrics.map((metric) => [said(metric.name), ...metric.cells.map((cell) => sideCell(cell, metric))]);
   return card('Metrics', rows.length > 0 ? sidesOf('Metrics by target', 'Metric', rows) : el('p', { class: 'soft' }, 'No metric was measured.'),
-    el('p', { class: 'soft small' }, 'In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.',
-      report.compare && ' This does:'),
+    el('p', { class: 'soft small' }, 'In brackets: the 95 % interval of each target. Differences between targets are not tested here.',
+      report.compare && ' To test them:'),
     report.compare && command(report.compare));
 }
 
@@ -71,15 +71,15 @@ function sidesList(label, noun, first, rows, words, name) {
 
 function sidesEvals() {
   const { evals, alike } = report;
-  const rest = evals.length > 0 && alike && el('p', { class: 'soft small' }, `${alike} ended alike on each target.`);
+  const rest = evals.length > 0 && alike && el('p', { class: 'soft small' }, `${alike} had the same outcome on each target.`);
   return card('Evals that differ',
     evals.length > 0 ? sidesList('evals by target', 'eval', 'Eval', evals, (row) => row.id, (row) => said(row.id))
-      : el('p', {}, 'Every eval ended alike on each target.'), rest);
+      : el('p', {}, 'Every eval had the same outcome on each target.'), rest);
 }
 
 function sidesCases() {
   const { cases } = report;
-  if (cases === null) return card('Cases that differ', el('p', {}, 'The runs are too large to list the cases that ended differently.'));
+  if (cases === null) return card('Cases that differ', el('p', {}, 'The runs are too large to list the cases with different outcomes.'));
   if (cases.length === 0) return null;
   const name = (row) => [row.eval !== row.case && [el('span', { class: 'soft' }, said(row.eval), ' / ')], said(row.case)];
   return card('Cases that differ', sidesList('cases by target', 'case', 'Case', cases, (row) => `${row.eval} / ${row.case} ${row.cells.map((cell) => cell?.join(' ') ?? 'not run').join(' ')}`, name));

@@ -214,8 +214,8 @@ impl PageCases<'_> {
             let [of, kept, bad, passed] =
                 [total, here, matters, here - matters].map(text::group_digits);
             sentences.push(format!(
-                "This page holds {kept} of {of} cases: {bad} that did not pass or were flaky, and {passed} that passed. \
-                 Figures count everything; the journal has all."
+                "This page contains {kept} of {of} cases: {bad} that did not pass or were flaky, and {passed} that passed. \
+                 Figures count everything; the journal has all cases."
             ));
             let not_passed = total.saturating_sub(self.summary.summary.cases.passed);
             let told = self
@@ -226,7 +226,7 @@ impl PageCases<'_> {
             if told < not_passed {
                 let [all, missing] = [not_passed, not_passed - told].map(text::group_digits);
                 sentences.push(format!(
-                    "Of {all} cases that did not pass, {missing} are not here."
+                    "{missing} of {all} cases that did not pass are not on this page."
                 ));
             }
         }
@@ -234,8 +234,8 @@ impl PageCases<'_> {
         let ran = self.held.iter().any(|held| !details::never_ran(held.case));
         if ran && self.held.iter().all(lacks) {
             sentences.push(
-                "Samples were not kept for reports (`include_details` is off, or there were too many), so that cases show no \
-                 outputs or grades here; the journal has them."
+                "Samples were not kept for reports (`include_details` is off, or there were too many), so no outputs or \
+                 grades are shown here; the journal has them."
                     .to_owned(),
             );
         }
@@ -252,7 +252,7 @@ fn eval_facts(eval: &EvalResult) -> Vec<[String; 2]> {
     fact("Criticality", eval.criticality.as_ref().map(json::word));
     fact("Weight", Some(figures::count(eval.weight)));
     fact(
-        "Written in",
+        "Defined in",
         eval.source
             .as_ref()
             .map(|place| format!("{}:{}", place.file, place.line)),

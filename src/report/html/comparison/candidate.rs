@@ -60,12 +60,12 @@ fn readings(comparison: &Comparison) -> Vec<(&'static str, ComparisonVerdict, &'
     }
     let readings = [
         (
-            "if all without a grade had gone against the candidate",
+            "if all samples without a grade had counted against the candidate",
             comparison.verdict_worst,
         ),
         ("over what was graded", comparison.verdict),
         (
-            "if all without a grade had gone for the candidate",
+            "if all samples without a grade had counted for the candidate",
             comparison.verdict_best,
         ),
     ];

@@ -221,13 +221,13 @@ pub fn facts_of_sample(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<
     if let Some(latency) = sample.latency_ms {
         fact("Latency", figures::duration_ms(latency));
     }
-    fact("Took in all", figures::duration_ms(sample.duration_ms));
+    fact("Total time", figures::duration_ms(sample.duration_ms));
     if sample.attempts != 1 {
         fact("Attempts", text::group_digits(sample.attempts));
     }
     if sample.infrastructure_retries > 0 {
         fact(
-            "Calls made again",
+            "Retried calls",
             number(u64::from(sample.infrastructure_retries)),
         );
     }
@@ -263,12 +263,12 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
     let at = call
         .answered_at
         .as_deref()
-        .map(|at| format!(", first given {}", shown::name(at, limit)));
+        .map(|at| format!(", first answered {}", shown::name(at, limit)));
     let at = at.unwrap_or_default();
     facts.push((
         "Answer",
         match call.source {
-            AnswerSource::Network => "asked now".to_owned(),
+            AnswerSource::Network => "from the API".to_owned(),
             AnswerSource::Cache => format!("from the cache{at}"),
             AnswerSource::Recording => format!("from a recording{at}"),
         },
@@ -286,8 +286,8 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
         facts.push(("Requests", format!("{}{faults}", call.requests)));
     }
     let waits = [
-        ("Waited for its turn", call.throttled_ms),
-        ("Waited between tries", call.backoff_ms),
+        ("Waited for rate limits", call.throttled_ms),
+        ("Waited between retries", call.backoff_ms),
     ];
     facts.extend(
         waits
@@ -296,7 +296,7 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
     );
     for (label, usage) in [
         ("Spent without an answer", &call.wasted),
-        ("Taken to have cost", &call.estimated),
+        ("Estimated usage", &call.estimated),
     ] {
         if let Some(usage) = usage {
             let cost = usage

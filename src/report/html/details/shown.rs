@@ -25,7 +25,7 @@ pub struct ShownText<'a> {
 
 fn cut(kept: usize, of: usize) -> String {
     let [kept, of] = [kept, of].map(text::group_digits);
-    format!("Cut: {kept} of {of} bytes are shown; the journal has all.")
+    format!("Truncated: {kept} of {of} bytes are shown; the journal has all of them.")
 }
 
 pub fn of_text(whole: &str, limit: usize) -> ShownText<'_> {

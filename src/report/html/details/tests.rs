@@ -150,7 +150,7 @@ fn what_a_page_knows_of_a_case() {
         {
           "facts": [
             [
-              "Took in all",
+              "Total time",
               "3.0 ms"
             ],
             [
@@ -230,7 +230,7 @@ fn what_a_page_knows_of_a_case() {
         {
           "facts": [
             [
-              "Took in all",
+              "Total time",
               "3.0 ms"
             ]
           ],
@@ -297,7 +297,7 @@ fn a_cut_says_how_much_is_there() {
     assert_eq!(output["text"].as_str().unwrap().len(), 32 << 10);
     assert_eq!(
         output["cut"],
-        "Cut: 32,768 of 60,000 bytes are shown; the journal has all."
+        "Truncated: 32,768 of 60,000 bytes are shown; the journal has all of them."
     );
 }
 

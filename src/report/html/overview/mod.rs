@@ -106,20 +106,22 @@ fn meaning(summary: &Summary) -> &'static str {
     let all_graded =
         without_grade(&summary.summary.samples) + without_grade(&summary.summary.cases) == 0;
     match gate.decision {
-        _ if gate.exit_code == 130 => "The run was ended before it was done.",
+        _ if gate.exit_code == 130 => "The run ended before it was complete.",
         Decision::Pass if all_graded => "The gate passed.",
         Decision::Pass => {
-            "The gate passed, whatever the samples without a grade would have come to."
+            "The gate passed; no result of the samples without a grade could change that."
         }
         Decision::Fail if all_graded => "The gate failed.",
         Decision::Fail => {
-            "The gate failed, whatever the samples without a grade would have come to."
+            "The gate failed; no result of the samples without a grade could change that."
         }
         Decision::Incomplete => {
-            "Undecided: something could not be graded, and what it would have come to decides."
+            "Undecided: some samples could not be graded, and their results could change the decision."
         }
-        Decision::Pending => "Undecided: grades by people are missing, and they decide.",
-        Decision::Undecided => "Nothing was decided: this run is one shard of a suite.",
+        Decision::Pending => {
+            "Undecided: human grades are missing, and they could change the decision."
+        }
+        Decision::Undecided => "The gate was not decided: this run is one shard of a suite.",
     }
 }
 

@@ -31,7 +31,7 @@ fn markdown_begins_with_the_verdict() {
 
     - ⚠️ the suite had version 1.1.0 and has 1.2.0
 
-    Gate: ❌ **FAIL** (`--fail-on significant`: a regression fails it)
+    Gate: ❌ **FAIL** (`--fail-on significant`: a regression fails the gate)
 
     - regression: pass@1 fell
 
@@ -50,7 +50,7 @@ fn markdown_begins_with_the_verdict() {
     | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.50 | 38 evals |  |
     | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.50 | 400 cases |  |
 
-    \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not.
+    \* the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
 
     <details><summary>By category: <code>pass@1</code> *, 1 group differs by more than chance</summary>
 
@@ -59,13 +59,13 @@ fn markdown_begins_with_the_verdict() {
     | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | ❌22 ✅4 | 200 |
     | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | ❌2 ✅8 | 190 |
 
-    1 more group without a difference; the JSON report has all
+    1 more group without a difference; the JSON report lists all
 
     </details>
 
     **398 cases compared: 2 broken, 2 fixed, 2 still failing, 301 still passing**
 
-    not compared: 2 changed (other data or grading), 1 new, 4 left out of a side by filters or shards
+    not compared: 2 changed (different data or grading), 1 new, 4 omitted from one side by filters or shards
 
     <details><summary>Broken: passed before, fail now (2)</summary>
 
@@ -85,7 +85,7 @@ fn markdown_begins_with_the_verdict() {
 
     </details>
 
-    <details><summary>Changed: other data or grading, not compared (2)</summary>
+    <details><summary>Changed: different data or grading, not compared (2)</summary>
 
     | Case | Passed |
     | --- | --- |
@@ -127,9 +127,9 @@ fn markdown_says_what_is_undecided() {
 
     With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 
-    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): if they counted against the candidate, the verdict would be \`regression\`, and if they counted for it, \`improvement\`.
 
-    Gate: ⚠️ **INCOMPLETE** (`--fail-on significant`: a regression fails it)
+    Gate: ⚠️ **INCOMPLETE** (`--fail-on significant`: a regression fails the gate)
 
     - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
     - candidate: latest · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
@@ -138,13 +138,13 @@ fn markdown_says_what_is_undecided() {
     | --- | ---: | ---: | ---: | --- | ---: | --- |
     | **pass@1** * | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 | 10 cases |
 
-    pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the candidate
+    pass@1 [-40.0, +30.0] if all samples without a grade had counted against, or for, the candidate
 
-    \* the verdict rests on it. p: one-sided, the way the difference points, of * whether it is worse.
+    \* the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
 
     **10 cases compared: 1 broken, 2 fixed, 7 still passing**
 
-    not compared: 6 without a grade on a side
+    not compared: 6 without a grade on one side
 
     <details><summary>Broken: passed before, fail now (1)</summary>
 
@@ -163,7 +163,7 @@ fn markdown_says_what_is_undecided() {
 
     </details>
 
-    <details><summary>Without a grade on a side (6)</summary>
+    <details><summary>Without a grade on one side (6)</summary>
 
     | Case | Passed |
     | --- | --- |
@@ -194,7 +194,7 @@ fn markdown_has_a_column_for_each_candidate() {
     assert_snapshot!(as_markdown(&all), @r"
     # ❌ Regression: Parser suite, 4 candidates against main
 
-    Gate: ❌ **FAIL** (`--fail-on significant`: a regression fails it)
+    Gate: ❌ **FAIL** (`--fail-on significant`: a regression fails the gate)
 
     - small: regression: pass@1 fell from 0.850 to 0.790
 
@@ -214,7 +214,7 @@ fn markdown_has_a_column_for_each_candidate() {
     | cases compared | 400 | 400 | 400 | 400 |
     | could have found | 4.1 points |  |  |  |
 
-    \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not.
+    \* the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
 
     ## ❌ small: regression
 
@@ -231,7 +231,7 @@ fn markdown_has_a_column_for_each_candidate() {
     | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | ❌22 ✅4 | 200 |
     | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | ❌2 ✅8 | 190 |
 
-    1 more group without a difference; the JSON report has all
+    1 more group without a difference; the JSON report lists all
 
     </details>
 
@@ -252,7 +252,7 @@ fn markdown_has_a_column_for_each_candidate() {
 
     With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 
-    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): if they counted against the candidate, the verdict would be \`regression\`, and if they counted for it, \`improvement\`.
 
     **400 cases compared: 400 still passing**
 
@@ -312,7 +312,7 @@ fn no_comparison_is_too_large_for_a_comment() {
             &["because|".repeat(900).as_str()],
         ));
         assert!(shown.contains("# ❌ Regression: "), "{shown}");
-        assert!(shown.contains("**Cut here: "), "{shown}");
+        assert!(shown.contains("**Truncated here: "), "{shown}");
     }
     assert!(as_markdown(&of(vec![huge], Decision::Fail, &[])).contains("... and 4900 more cases"));
 }

@@ -36,9 +36,7 @@ fn a_regression_is_told_whole() {
       pass rate           0.500   0.500              =  [-10.0, +10.0]        0.50
       edits               3.250   3.250        +0.0004  [-0.200, +0.210]      0.50
       paired: 400 cases, pass rate 38 evals
-      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
-      one-sided, the way the difference points; of several tests adjusted by Holm,
-      those of other metrics not.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
 
       By category: pass@1 *
         Group            From     To      Difference  95 % interval        p  Flips
@@ -47,8 +45,7 @@ fn a_regression_is_told_whole() {
         1 more group without a difference; --verbose shows more
 
       398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
-      not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
-      a side by filters or shards
+      not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards
 
       Broken: passed before, fail now (24)   Passed
         ✗ cap-code-002 / case-20 (critical)  5/5 → 1/5
@@ -76,7 +73,7 @@ fn a_regression_is_told_whole() {
         ✓ cap-code-002 / case-09           0/5 → 5/5
         ... and 2 more cases; --verbose shows more
 
-      Changed: other data or grading, not compared (2)  Passed
+      Changed: different data or grading, not compared (2)  Passed
         ~ cap-code-002 / case-00                        5/5 → 4/5
         ~ cap-code-002 / case-01                        5/5 → 4/5
 
@@ -92,7 +89,7 @@ fn a_regression_is_told_whole() {
         – cap-code-002 / case-05      was 5/5
         – cap-code-002 / case-06      was 5/5
 
-    GATE FAIL (--fail-on significant: a regression fails it)
+    GATE FAIL (--fail-on significant: a regression fails the gate)
       - regression: pass@1 fell from 0.850 to 0.790
     ");
 }
@@ -113,8 +110,7 @@ fn an_improvement() {
       Metric     From     To     Difference  95 % interval       p
       pass@1 *  0.790  0.850  ▲ +6.0 points  [+2.9, +9.1]   0.0004
       paired: 400 cases
-      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
-      one-sided, the way the difference points.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference.
 
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 
@@ -125,7 +121,7 @@ fn an_improvement() {
         ✓ cap-code-002 / case-00          0/1 → 1/1
         ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    GATE PASS (--fail-on significant: a regression fails it)
+    GATE PASS (--fail-on significant: a regression fails the gate)
     ");
 }
 
@@ -146,8 +142,7 @@ fn nothing_found_where_it_would_have_been() {
       Metric     From     To    Difference  95 % interval     p
       pass@1 *  0.850  0.850  -0.04 points  [-1.1, +1.0]   0.47
       paired: 4000 cases
-      * the verdict rests on it. p: one-sided, the way the difference points, of *
-      whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
 
       4000 cases compared: 1 broken, 2 fixed, 3997 still passing
 
@@ -158,7 +153,7 @@ fn nothing_found_where_it_would_have_been() {
         ✓ cap-code-002 / case-00          0/1 → 1/1
         ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    GATE PASS (--fail-on significant: a regression fails it)
+    GATE PASS (--fail-on significant: a regression fails the gate)
     ");
 }
 
@@ -180,8 +175,7 @@ fn too_few_cases_to_find_anything() {
       Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
-      * the verdict rests on it. p: one-sided, the way the difference points, of *
-      whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
 
       10 cases compared: 1 broken, 2 fixed, 7 still passing
 
@@ -192,7 +186,7 @@ fn too_few_cases_to_find_anything() {
         ✓ cap-code-002 / case-00          0/1 → 1/1
         ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    GATE PASS (--fail-on significant: a regression fails it)
+    GATE PASS (--fail-on significant: a regression fails the gate)
     ");
 }
 
@@ -215,19 +209,16 @@ fn what_has_no_grade_can_turn_the_verdict() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
       7 samples of the compared cases have no grade (1 of the reference, 6 of the
-      candidate): had they gone against the candidate, the verdict would be
-      `regression`, and had they gone for it, `improvement`.
+      candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `improvement`.
 
       Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
-      pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the
-      candidate
-      * the verdict rests on it. p: one-sided, the way the difference points, of *
-      whether it is worse.
+      pass@1 [-40.0, +30.0] if all samples without a grade had counted against, or for, the candidate
+      * the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
 
       10 cases compared: 1 broken, 2 fixed, 7 still passing
-      not compared: 6 without a grade on a side
+      not compared: 6 without a grade on one side
 
       Broken: passed before, fail now (1)  Passed
         ✗ cap-code-002 / case-00           1/1 → 0/1
@@ -236,7 +227,7 @@ fn what_has_no_grade_can_turn_the_verdict() {
         ✓ cap-code-002 / case-00          0/1 → 1/1
         ✓ cap-code-002 / case-01          0/1 → 1/1
 
-      Without a grade on a side (6)  Passed
+      Without a grade on one side (6)  Passed
         ! cap-code-002 / case-00     1/1 → no grade
         ! cap-code-002 / case-01     1/1 → no grade
         ! cap-code-002 / case-02     1/1 → no grade
@@ -244,7 +235,7 @@ fn what_has_no_grade_can_turn_the_verdict() {
         ! cap-code-002 / case-04     1/1 → no grade
         ! cap-code-002 / case-05     1/1 → no grade
 
-    GATE INCOMPLETE (--fail-on significant: a regression fails it)
+    GATE INCOMPLETE (--fail-on significant: a regression fails the gate)
       - samples without a grade could make it a regression
     ");
 }
@@ -260,16 +251,15 @@ fn nothing_could_be_paired() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! NOTHING COULD BE TESTED
-      every case of both changed in data or grading; `--allow-changed` compares them
-      all the same
+      every case on both sides changed in data or grading; `--allow-changed` compares them anyway
 
       Metric  From
       pass@1   n/a  no pairs
 
       no case could be compared
-      not compared: 400 changed (other data or grading)
+      not compared: 400 changed (different data or grading)
 
-      Changed: other data or grading, not compared (400)  Passed
+      Changed: different data or grading, not compared (400)  Passed
         ~ cap-code-002 / case-00                          1/1 → 0/1
         ~ cap-code-002 / case-01                          1/1 → 0/1
         ~ cap-code-002 / case-02                          1/1 → 0/1
@@ -282,7 +272,7 @@ fn nothing_could_be_paired() {
         ~ cap-code-002 / case-09                          1/1 → 0/1
         ... and 390 more cases; --verbose shows more
 
-    GATE INCOMPLETE (--fail-on significant: a regression fails it)
+    GATE INCOMPLETE (--fail-on significant: a regression fails the gate)
       - no case could be compared
     ");
 }
@@ -333,8 +323,7 @@ fn several_candidates_have_a_column_each() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
       7 samples of the compared cases have no grade (1 of the reference, 6 of the
-      candidate): had they gone against the candidate, the verdict would be
-      `regression`, and had they gone for it, `improvement`.
+      candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `improvement`.
 
     v2
     ○ NO EVIDENCE OF A DIFFERENCE
@@ -400,11 +389,9 @@ fn several_candidates_have_a_column_each() {
       new                0                     0
       gone               0                     0
       could have found
-      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
-      one-sided, the way the difference points; of several tests adjusted by Holm,
-      those of other metrics not.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
 
-    GATE FAIL (--fail-on significant: a regression fails it)
+    GATE FAIL (--fail-on significant: a regression fails the gate)
       - small: regression: pass@1 fell from 0.850 to 0.790
     ");
 }
@@ -450,9 +437,7 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       pass rate           0.500   0.500              =  [-10.0, +10.0]        0.50
       edits               3.250   3.250        +0.0004  [-0.200, +0.210]      0.50
       paired: 400 cases, pass rate 38 evals
-      * the verdict rests on it. v ^ more than chance, each metric taken alone. p:
-      one-sided, the way the difference points; of several tests adjusted by Holm,
-      those of other metrics not.
+      * the verdict depends on it. v ^ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
 
       By category: pass@1 *
         Group           From     To      Difference  95 % interval         p  Flips
@@ -461,8 +446,7 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
         chat           0.700  0.700               =  [-10.0, +10.0]
 
       398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
-      not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
-      a side by filters or shards
+      not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards
 
       Broken: passed before, fail now (2)  Passed
         x cap-code-002 / case-00           5/5 -> 1/5
@@ -472,7 +456,7 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
         + cap-code-002 / case-00          0/5 -> 5/5
         + cap-code-002 / case-01          0/5 -> 5/5
 
-      Changed: other data or grading, not compared (2)  Passed
+      Changed: different data or grading, not compared (2)  Passed
         ~ cap-code-002 / case-00                        5/5 -> 4/5
         ~ cap-code-002 / case-01                        5/5 -> 4/5
 
@@ -491,12 +475,12 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       Still failing (61)          Passed
         x cap-code-002 / case-00  0/5 -> 0/5
         x cap-code-002 / case-01  0/5 -> 0/5
-        ... and 59 more cases; the JSON report has all
+        ... and 59 more cases; the JSON report lists all
 
       tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000
       resamples, seed 7
 
-    GATE FAIL (--fail-on significant: a regression fails it)
+    GATE FAIL (--fail-on significant: a regression fails the gate)
     ");
 }
 
@@ -551,11 +535,8 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
         +0.0004, 95 % interval [-0.200, +0.210], p
         0.50
       paired: 400 cases, pass rate 38 evals
-      * the verdict rests on it. ▼ ▲ more than
-      chance, each metric taken alone. p:
-      one-sided, the way the difference points; of
-      several tests adjusted by Holm, those of
-      other metrics not.
+      * the verdict depends on it. ▼ ▲ more than
+      chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
 
       By category: pass@1 *
         code: from 0.900, to 0.760, difference ▼
@@ -571,8 +552,7 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
 
       398 cases compared: 398 still passing
 
-    GATE FAIL (--fail-on significant: a regression
-      fails it)
+    GATE FAIL (--fail-on significant: a regression fails the gate)
     ");
 }
 
@@ -588,7 +568,7 @@ fn colours_are_on_what_matters() {
         "\x1b[1mpass@1\x1b[0m *",
         "\x1b[31m▼ -6.0 points\x1b[0m",
         "\x1b[1mcritical\x1b[0m",
-        "\x1b[31mGATE FAIL\x1b[0m (--fail-on significant: a regression fails it)",
+        "\x1b[31mGATE FAIL\x1b[0m (--fail-on significant: a regression fails the gate)",
     ] {
         assert!(red.contains(told), "{told:?} in {red:?}");
     }
@@ -615,12 +595,12 @@ fn a_comparison_that_fails_nothing_informs() {
     };
     let shown = on_terminal(&never, &TerminalOptions::default());
     assert!(
-        shown.ends_with("\nGATE PASS (--fail-on never: nothing here fails it)\n"),
+        shown.ends_with("\nGATE PASS (--fail-on never: nothing here fails the gate)\n"),
         "{shown}"
     );
     let shown = as_markdown(&never);
     assert!(
-        shown.contains("\nGate: ✅ **PASS** (`--fail-on never`: nothing here fails it)\n"),
+        shown.contains("\nGate: ✅ **PASS** (`--fail-on never`: nothing here fails the gate)\n"),
         "{shown}"
     );
 }

@@ -56,8 +56,7 @@ fn the_terminal_has_a_section_of_it() {
       Metric     From     To     Difference  95 % interval       p
       pass@1 *  0.850  0.790  ▼ -6.0 points  [-9.1, -2.9]   0.0004
       paired: 400 cases
-      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
-      one-sided, the way the difference points.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference.
 
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 
@@ -68,11 +67,11 @@ fn the_terminal_has_a_section_of_it() {
         ✓ cap-code-002 / case-00          0/1 → 1/1
         ✓ cap-code-002 / case-01          0/1 → 1/1
 
-      It informs: the gate does not look at it.
+      For information only: the gate ignores it.
     ");
     let shown = rendered(ReportFormat::Terminal, &compared(Some(FailOn::Critical)));
     let words =
-        "The gate looks at it (--fail-on critical): a broken case of a critical eval fails it.";
+        "The gate uses it (--fail-on critical): a broken case of a critical eval fails the gate.";
     assert!(shown.replace("\n  ", " ").contains(words), "{shown}");
 }
 
@@ -96,7 +95,7 @@ fn markdown_has_a_section_of_it() {
     | --- | ---: | ---: | ---: | --- | ---: | --- |
     | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |
 
-    \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points.
+    \* the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference.
 
     **400 cases compared: 1 broken, 2 fixed, 397 still passing**
 
@@ -117,7 +116,7 @@ fn markdown_has_a_section_of_it() {
 
     </details>
 
-    The gate looks at it (--fail-on significant): a regression fails it.
+    The gate uses it (--fail-on significant): a regression fails the gate.
     ");
 }
 
@@ -130,7 +129,7 @@ fn a_comment_has_a_section_of_it_that_leaves_room_for_the_failures() {
         "{shown}"
     );
     assert!(
-        shown.contains("It informs: the gate does not look at it.\n"),
+        shown.contains("For information only: the gate ignores it.\n"),
         "{shown}"
     );
     let red = crate::report::tests::red(40, true);

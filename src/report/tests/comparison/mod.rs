@@ -305,7 +305,9 @@ pub(super) fn undecided() -> Comparison {
     );
     (open.metrics[0].worst, open.metrics[0].best) = (Some(-0.4), Some(0.3));
     open.cases.ungraded = flips(6, [Some([1, 1]), Some([0, 0])]);
-    open.sentences.push("7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be `regression`, and had they gone for it, `improvement`.".to_owned());
+    open.sentences.push("7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): if they \
+                         counted against the candidate, the verdict would be `regression`, and if they counted for it, \
+                         `improvement`.".to_owned());
     open.cases.ungraded_samples_candidate = 6;
     open.cases.ungraded_samples_reference = 1;
     open
@@ -315,7 +317,7 @@ pub(super) fn undecided() -> Comparison {
 pub(super) fn all_changed() -> Comparison {
     let mut comparison = none_with_few_cases();
     comparison.sentences =
-        vec!["no verdict: every case of both changed in data or grading; `--allow-changed` compares them all the same".to_owned()];
+        vec!["no verdict: every case on both sides changed in data or grading; `--allow-changed` compares them anyway".to_owned()];
     comparison.metrics[0] = MetricDifference {
         n: 0,
         reference: None,

@@ -40,7 +40,7 @@ fn a_page_holds_all_that_is_said_of_a_regression() {
     assert_snapshot!(lines_of(&whole), @r#"
 candidates: null
 decision: {"exit_code":1,"label":"FAIL","name":"fail"}
-fail_on: {"means":"a regression fails it","name":"significant"}
+fail_on: {"means":"a regression fails the gate","name":"significant"}
 harness_version: null
 kind: "comparison"
 method: "tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000 resamples, seed 7"
@@ -51,14 +51,14 @@ subject: "Parser suite"
 "#);
     assert_snapshot!(told(&comparisons), @r#"
 candidate: {"extent":[],"facts":[["Run","eval-20260103-093000"],["Target","solver (model)"],["Model","openai:gpt-4o-mini"],["Commit","fedcba987654 with changes"],["Began","2026-01-03T09:30:00Z"],["Suite","Parser suite 1.2.0"],["Harness","0.1.0"]],"label":"latest"}
-cases: {"compared":398,"flips":[[0,"cap-code-002","case-20","5/5 → 1/5",1],[1,"cap-code-002","case-00","0/5 → 5/5",0],[2,"cap-code-002","case-00","5/5 → 4/5",0],[3,"cap-code-002","case-00","now 3/5",0],[4,"cap-code-002","case-00","was 5/5",0],[5,"cap-code-002","case-00","0/5 → 0/5",0]],"kinds":[{"count":24,"listed":24,"name":"broken","title":"Broken: passed before, fail now"},{"count":12,"listed":12,"name":"fixed","title":"Fixed: failed before, pass now"},{"count":2,"listed":2,"name":"changed","title":"Changed: other data or grading, not compared"},{"count":1,"listed":1,"name":"new","title":"New: not in the reference"},{"count":7,"listed":7,"name":"gone","title":"Gone: not in the candidate"},{"count":61,"listed":61,"name":"still failing","title":"Still failing"}],"sentences":["398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing","not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of a side by filters or shards"],"still_passing":301}
+cases: {"compared":398,"flips":[[0,"cap-code-002","case-20","5/5 → 1/5",1],[1,"cap-code-002","case-00","0/5 → 5/5",0],[2,"cap-code-002","case-00","5/5 → 4/5",0],[3,"cap-code-002","case-00","now 3/5",0],[4,"cap-code-002","case-00","was 5/5",0],[5,"cap-code-002","case-00","0/5 → 0/5",0]],"kinds":[{"count":24,"listed":24,"name":"broken","title":"Broken: passed before, fail now"},{"count":12,"listed":12,"name":"fixed","title":"Fixed: failed before, pass now"},{"count":2,"listed":2,"name":"changed","title":"Changed: different data or grading, not compared"},{"count":1,"listed":1,"name":"new","title":"New: not in the reference"},{"count":7,"listed":7,"name":"gone","title":"Gone: not in the candidate"},{"count":61,"listed":61,"name":"still failing","title":"Still failing"}],"sentences":["398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing","not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards"],"still_passing":301}
 could_have_found: "4.1 points"
 first: "pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004 (one-sided, sign flips, 400 cases)"
 further: ["A true drop of 4.1 points would have been found with 80 % chance."]
 groups: [{"by":"category","decides":true,"metric":"pass@1","plot":{"max":0.1348,"min":-0.2248,"rows":[{"decides":true,"high":-0.092,"leaning":"worse","low":-0.19,"name":"code","range":null,"said":"","text":"-14.0 points [-19.0, -9.2]","value":-0.14},{"decides":true,"high":0.06,"leaning":null,"low":-0.02,"name":"math and everything else that counts","range":null,"said":"","text":"+2.0 points [-2.0, +6.0]","value":0.019999999999999907},{"decides":false,"high":0.1,"leaning":null,"low":-0.1,"name":"chat","range":null,"said":"","text":"= [-10.0, +10.0]","value":0.0}],"ticks":[{"at":-0.2,"text":"-20"},{"at":-0.1,"text":"-10"},{"at":0.0,"text":"0"},{"at":0.1,"text":"+10"}],"title":"Difference in percentage points, case by case","worse":"left"},"rows":[{"broken":22,"fixed":4,"line":{"candidate":"0.760","decides":true,"difference":"-14.0 points","interval":"[-19.0, -9.2]","leaning":"worse","moved":true,"n":"200 cases","name":"code","p":"<0.0001","range":"","reference":"0.900","undefined":""},"verdict":"regression"},{"broken":2,"fixed":8,"line":{"candidate":"0.830","decides":true,"difference":"+2.0 points","interval":"[-2.0, +6.0]","leaning":"better","moved":false,"n":"190 cases","name":"math and everything else that counts","p":"0.57","range":"","reference":"0.810","undefined":""},"verdict":"none"},{"broken":0,"fixed":0,"line":{"candidate":"0.700","decides":false,"difference":"=","interval":"[-10.0, +10.0]","leaning":null,"moved":false,"n":"10 cases","name":"chat","p":"","range":"","reference":"0.700","undefined":""},"verdict":"none"}],"telling":2}]
 headline: {"name":"regression","title":"Regression","words":"regression"}
 label: "latest"
-legend: "* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not."
+legend: "* the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not."
 level: "95 %"
 metrics: [{"candidate":"0.790","decides":true,"difference":"-6.0 points","interval":"[-9.1, -2.9]","leaning":"worse","moved":true,"n":"400 cases","name":"pass@1","p":"0.0004","range":"","reference":"0.850","undefined":""},{"candidate":"934 ms","decides":false,"difference":"+122 ms","interval":"[+80 ms, +164 ms]","leaning":"worse","moved":true,"n":"400 cases","name":"latency mean","p":"<0.0001","range":"","reference":"812 ms","undefined":""},{"candidate":"0.950","decides":false,"difference":"-0.04 points","interval":"[-1.0, +0.9]","leaning":"worse","moved":false,"n":"400 cases","name":"pass@5","p":"0.46","range":"","reference":"0.950","undefined":""},{"candidate":"0.541","decides":false,"difference":"-7.3 points","interval":"[-12.0, -2.6]","leaning":"worse","moved":true,"n":"400 cases","name":"pass^5 (unbiased)","p":"0.001","range":"","reference":"0.614","undefined":""},{"candidate":"n/a","decides":false,"difference":"","interval":"","leaning":null,"moved":false,"n":"0 cases","name":"pass@10","p":"","range":"","reference":"n/a","undefined":"10 samples of a case are needed; there are 5"},{"candidate":"0.500","decides":false,"difference":"=","interval":"[-10.0, +10.0]","leaning":null,"moved":false,"n":"38 evals","name":"pass rate","p":"0.50","range":"","reference":"0.500","undefined":""},{"candidate":"3.250","decides":false,"difference":"+0.0004","interval":"[-0.200, +0.210]","leaning":null,"moved":false,"n":"400 cases","name":"edits","p":"0.50","range":"","reference":"3.250","undefined":""}]
 notes: ["the suite had version 1.1.0 and has 1.2.0"]
@@ -83,7 +83,7 @@ fn readings_of_what_has_no_grade_are_told() {
     assert_snapshot!(told.join("\n"), @r#"
 headline: {"name":"undecided","title":"Undecided","words":"undecided"}
 undecided: "samples without a grade leave it open: at worst a regression, at best an improvement"
-readings: [["if all without a grade had gone against the candidate","regression","regression"],["over what was graded","none","no evidence of a difference"],["if all without a grade had gone for the candidate","improvement","improvement"]]
+readings: [["if all samples without a grade had counted against the candidate","regression","regression"],["over what was graded","none","no evidence of a difference"],["if all samples without a grade had counted for the candidate","improvement","improvement"]]
 first: "over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)"
 plots: [{"max":0.3852,"min":-0.4952,"rows":[{"decides":true,"high":0.22,"leaning":null,"low":-0.41,"name":"pass@1","range":[-0.4,0.3],"said":"[-40.0, +30.0]","text":"-10.0 points [-41.0, +22.0]","value":-0.09999999999999998}],"ticks":[{"at":-0.4,"text":"-40"},{"at":-0.2,"text":"-20"},{"at":0.0,"text":"0"},{"at":0.2,"text":"+20"}],"title":"Difference in percentage points, case by case","worse":"left"}]
 "#);
@@ -120,7 +120,7 @@ fn the_page_of_a_run_has_a_section_of_it() {
     let mut section = report(&summary)["comparison"].take();
     assert_eq!(section["shown"].take()["headline"]["name"], "improvement");
     assert_snapshot!(lines_of(&section), @r#"
-bearing: "The gate looks at it (--fail-on any): any broken case fails it."
+bearing: "The gate uses it (--fail-on any): any broken case fails the gate."
 cut: "eval-harness compare lists all"
 method: "tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000 resamples, seed 7"
 shown: null

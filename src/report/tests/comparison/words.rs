@@ -84,8 +84,8 @@ fn a_side_says_all_that_it_is_not() {
     side.regrade_of = Some("eval-1".to_owned());
     assert_eq!(
         facts(&side).join(" | "),
-        "target solver (model) | model openai:gpt-4o-mini | commit 0123456 | 2026-01-02 | accepted scores baselines/x.yaml at v1 | \
-         only shards 1/3, 2/3 | graded again from eval-1 | not the whole suite: tag fast | ended early"
+        "target solver (model) | model openai:gpt-4o-mini | commit 0123456 | 2026-01-02 | accepted scores baselines/x.yaml \
+         at v1 | only shards 1/3, 2/3 | regraded from eval-1 | not the whole suite: tag fast | ended early"
     );
 }
 

@@ -173,9 +173,9 @@ fn whole_evals_are_tested_where_the_suite_asks_for_evals_like_these() {
     assert_eq!(compared.scope, IntervalScope::SimilarEvals);
     insta::assert_snapshot!(compared.sentences.join("\n"), @"
     regression: pass@1 fell from 1.000 to 0.667, -33.3 points [-66.1, 9.9], p = 0.004 (one-sided, sign flips of whole evals, 32 cases of evals like these)
-    The interval reaches 0, but the test reaches 5 %: they are made in different ways, and the test decides.
+    The interval includes 0, but the test is significant at 5 %: they use different methods, and the test decides.
     ");
     let few = one(&run("a", [3, 3], 4), &run("b", [3, 1], 4));
     assert_eq!(few.scope, IntervalScope::TheseCases);
-    insta::assert_snapshot!(few.notes.join("\n"), @"4 evals are too few to test evals like these: cases are tested, and the verdict is about these cases");
+    insta::assert_snapshot!(few.notes.join("\n"), @"4 evals are too few to test evals like these: cases are tested instead, and the verdict applies to these cases only");
 }

@@ -42,10 +42,10 @@ fn other_suites_and_no_case_in_common_are_refused() {
     .unwrap_err();
     let told = |error: ComparisonError| format!("{error}\n  {}", error.hint().unwrap());
     insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
-    b is a run of suite `T`, and the reference is one of suite `S`
-      name two runs of one suite; `eval-harness history` lists them
+    b is from suite `T`, but the reference is from suite `S`
+      use two runs of one suite; `eval-harness history` lists them
     b and the reference have no case in common (1 and 2 cases)
-      cases are the same when their eval's id and their own are; were they renamed, or filtered apart?
+      cases are matched by eval id and case id; were they renamed, or selected by different filters?
     ");
     // A report has to be made nevertheless.
     for other in [&b, &apart] {
@@ -92,7 +92,7 @@ fn suites_of_other_names_share_no_case_in_a_report_either() {
         ),
         (0, 2, 2)
     );
-    insta::assert_snapshot!(compared.notes.join("\n"), @"the reference is of suite `S` and the candidate of suite `T`: no case is the same");
+    insta::assert_snapshot!(compared.notes.join("\n"), @"the reference is from suite `S` and the candidate from suite `T`: no case is the same");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
         all.metrics[0].undefined.as_deref(),
         Some("no pair of cases has it on both sides")
     );
-    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both changed in input or grading, and the recorded fingerprints do not show which; run or accept the side of the earlier version again, or pass `--allow-changed`");
+    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case on both sides changed in input or grading, and the recorded fingerprints do not show which; run or accept the side of the earlier version again, or pass `--allow-changed`");
     // Where one side does not tell, nobody says that it changed.
     b.evals[0]
         .cases
@@ -139,7 +139,7 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
     assert_eq!(one(&a, &b).cases.changed.count, 0);
     assert_eq!(
         notes(&a, &b),
-        "one of the sides does not tell what every case was: one that changed since counts as it is"
+        "one of the sides does not record the definition of every case: cases that changed since are compared anyway"
     );
 }
 
@@ -199,7 +199,7 @@ fn another_way_to_ask_is_compared_and_another_task_is_not() {
     let said = [compared.sentences[1].clone(), compared.notes.join("\n")].join("\n");
     insta::assert_snapshot!(said, @r"
     Changed since the reference: the input of 1 of 3 cases, the target's settings, the target of 1 of 3 cases.
-    2 cases changed in data or grading and are not compared: they are other tasks than in the reference; `--allow-changed` compares them all the same
+    2 cases changed in data or grading and are not compared: they are different tasks than in the reference; `--allow-changed` compares them anyway
     ");
 
     let settings = CompareSettings {
@@ -256,8 +256,8 @@ fn cases_of_one_side_are_new_or_gone_unless_a_side_is_a_part() {
         (0, 0, 3)
     );
     insta::assert_snapshot!(both.notes.join("\n"), @r"
-    the reference had the whole suite, and the candidate a part of the suite (eval e): only cases of both count
-    the reference is shards 1, 2 of 3: only cases of both count
+    the reference ran the whole suite, and the candidate a part of the suite (eval e): only cases of both are compared
+    the reference is shards 1, 2 of 3: only cases of both are compared
     ");
 }
 
@@ -291,7 +291,7 @@ fn other_numbers_of_samples_leave_out_what_moves_with_them() {
     assert_eq!(compared.cases.other_samples, 3);
     insta::assert_snapshot!(compared.notes.join("\n"), @r"
     k was 1, 2, 3 and is 1, 2
-    3 cases have another number of samples than in the reference: whether such a case passes as a whole moves with that, so that rates of whole cases and evals, and pass^k, leave it out
+    3 cases have a different number of samples than in the reference: this affects whether a case passes as a whole, so rates of whole cases and evals, and pass^k, omit such cases
     ");
 }
 
@@ -339,14 +339,14 @@ fn what_else_differs_is_said() {
     b.side.capture = true;
     insta::assert_snapshot!(notes(&a, &b), @r"
     the suite had version 1.0 and has version 2.0
-    the reference asked target t, and the candidate u
-    the target was of type recorded and is of type model
+    the reference called target t, and the candidate u
+    the target's type was recorded and is model
     the model was openai:a and is openai:b
     k was 1 and is 1, 3
-    it was eval-harness 0.0.9 and is 0.1.0
-    the reference was ended early, or its journal breaks off: what it did not get to has no grade
-    the candidate was made to capture baselines, so that its outcomes are no verdict
-    the candidate graded the reference's outputs again: no target was asked
+    the eval-harness version was 0.0.9 and is 0.1.0
+    the reference ended early, or its journal is truncated: samples that did not run have no grade
+    the candidate captured baselines, so its outcomes are not a verdict
+    the candidate regraded the reference's outputs: the target was not called
     ");
     let own = of("a", "11");
     assert_eq!(

@@ -207,9 +207,9 @@ fn samples_without_a_grade_are_read_both_ways() {
     );
     let last = |c: &Comparison| c.sentences.last().unwrap().clone();
     insta::assert_snapshot!([last(&compared), last(&few), last(&other)].join("\n"), @r"
-    9 samples of the compared cases have no grade (0 of the reference, 9 of the candidate): had they gone against the candidate, the verdict would be `regression`, and had they gone for it, `no evidence of a difference`.
-    1 sample of the compared cases has no grade (0 of the reference, 1 of the candidate); the verdict is the same whichever way they had gone.
-    9 samples of the compared cases have no grade (9 of the reference, 0 of the candidate): had they gone against the candidate, the verdict would be `no evidence of a difference`, and had they gone for it, `improvement`.
+    9 samples of the compared cases have no grade (0 of the reference, 9 of the candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `no evidence of a difference`.
+    1 sample of the compared cases has no grade (0 of the reference, 1 of the candidate); the verdict is the same whether they count for or against the candidate.
+    9 samples of the compared cases have no grade (9 of the reference, 0 of the candidate): if they counted against the candidate, the verdict would be `no evidence of a difference`, and if they counted for it, `improvement`.
     ");
 }
 
@@ -260,7 +260,7 @@ fn several_metrics_and_candidates_share_the_level() {
     );
     insta::assert_snapshot!(said(&all[2]), @"
     no evidence of a difference: pass@1 fell from 1.000 to 0.940, -6.0 points [], p = 0.070 after Holm over 9 tests (one-sided: is it worse?, McNemar with mid-p, these 100 cases)
-    The interval leaves 0 out, but it stands alone; the verdict allows 5 % to all 9 tests together.
+    The interval excludes 0, but it is not adjusted for several tests; the verdict allows 5 % for all 9 tests together.
     A true drop of 13.2 points would have been found with 80 % chance; for the observed 6.0 points about 350 cases like these would be needed, or 4 samples of each.
     ");
 }
@@ -372,7 +372,7 @@ fn groups_inform_and_decide_when_asked() {
         "{test:?}"
     );
     insta::assert_snapshot!([informed.sentences.last().unwrap().clone(), said(&by)].join("\n"), @"
-    Alone, difficulty hard is worse: pass@1 fell from 0.900 to 0.100, -80.0 points [-94.3, -30.0], p = 0.002. It decides nothing here; `--by difficulty` lets such groups decide.
+    Alone, difficulty hard is worse: pass@1 fell from 0.900 to 0.100, -80.0 points [-94.3, -30.0], p = 0.002. This does not affect the verdict; with `--by difficulty`, such groups do.
     regression in eval e3: pass@1 fell from 0.900 to 0.100, -80.0 points [], p = 0.025 after Holm over 13 tests (one-sided, McNemar with mid-p, these 10 cases)
     ");
 }
@@ -452,10 +452,10 @@ fn metrics_that_no_case_has_are_no_ground_for_a_verdict() {
         refused(Metric::JudgeConsistency),
         refused(Metric::Named("edit_rate".into())),
     ].join("\n"), @r"
-    no verdict can rest on `latency_p95_ms`: it is a percentile, which no case has alone
-    no verdict can rest on `tokens_input`: it is a sum over the run, which no case has alone
-    no verdict can rest on `judge_consistency`: it measures judges and not the target
-    no verdict can rest on `edit_rate`: it has no direction: say whether more of it is better
+    the verdict can't be based on `latency_p95_ms`: it is a percentile, which a single case does not have
+    the verdict can't be based on `tokens_input`: it is a sum over the run, which a single case does not have
+    the verdict can't be based on `judge_consistency`: it measures judges, not the target
+    the verdict can't be based on `edit_rate`: it has no direction: whether higher or lower is better is unknown
     ");
     let mut scored = a.clone();
     scored.score_metrics = vec!["lint_pass".into()];

@@ -20,7 +20,7 @@
   const json = Object.freeze({
     parse,
     stringify: (...given) => {
-      for (let i = 0; i < lists.length; i++) if (hasOwn(lists[i], 'toJSON')) throw new TheError('the code adds toJSON to what is built in');
+      for (let i = 0; i < lists.length; i++) if (hasOwn(lists[i], 'toJSON')) throw new TheError('the code adds toJSON to a built-in prototype');
       return apply(quote, null, given);
     },
   });
@@ -104,6 +104,6 @@
   let replaced = firstReplaced(natives);
   const now = named();
   for (let i = 0; i < originals.length; i++) if (now[i] !== originals[i]) replaced = BUILT_IN[i];
-  if (replaced !== null) verdict('unsound', ',"why":' + quote('the code replaces `' + replaced + '`, which they may rest on'));
+  if (replaced !== null) verdict('unsound', ',"why":' + quote('the code replaces `' + replaced + '`, which the tests may use'));
   verdict('passed');
 })();
