@@ -12,6 +12,7 @@ use super::run::{Ready, conclude_with};
 use super::{Exit, Failure, list, resume, suite};
 use crate::gate::ExitCode;
 use crate::model::{ReportFormat, Summary};
+use crate::report::page::{Block, Page, outside, text};
 use crate::report::sides::Sides;
 use crate::run::Finished;
 use eval_base::text::one_line;
@@ -34,12 +35,16 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
         ready.push((Ready::of(console, &own, words, None)?, own, target));
     }
     if args.dry_run {
-        let mut exit = Ok(ExitCode::Pass);
+        let mut page = Page::default();
         for (ready, _, target) in &ready {
-            console.result(format!("target {}\n", one_line(target)).as_bytes())?;
-            exit = list::dry_run(console, &ready.prepared, ready.compared.as_deref());
+            page.section(text!["target ", outside(target)]);
+            let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
+            page.blocks.extend(planned.blocks);
         }
-        return exit;
+        page.push(Block::Gap);
+        page.lead(list::NOTHING_RUN);
+        console.page(&page)?;
+        return Ok(ExitCode::Pass);
     }
     let mut codes = Vec::new();
     let mut finished: Vec<Finished> = Vec::new();

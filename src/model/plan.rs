@@ -22,6 +22,7 @@ use super::grader::{Extract, Grading};
 use super::metric::Composite;
 use super::notify::Channel;
 use super::sandbox::SandboxDemand;
+use super::summary::{Decision, ThresholdResult};
 use super::target::{ModelTarget, Target};
 
 /// A suite, ready to run.
@@ -171,6 +172,20 @@ pub struct Threshold {
     pub value: f64,
     /// What is held against `value`.
     pub on: Figure,
+}
+
+impl Threshold {
+    /// The threshold before anything is held against it.
+    pub fn undecided(&self) -> ThresholdResult {
+        ThresholdResult {
+            metric: self.metric.clone(),
+            value: None,
+            bound: self.bound,
+            threshold: self.value,
+            on: self.on,
+            status: Decision::Undecided,
+        }
+    }
 }
 
 /// What a reader of a report is told of an eval; it is journalled whole.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pending::{Gathered, Pending, gather};
-use super::shown::{Effect, Line, Tone, lines, painted};
+use super::shown::{Effect, change};
 use super::{overview, relative};
 use crate::baseline::Store;
 use crate::cli::Exit;
@@ -11,9 +11,9 @@ use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
 use crate::report::differences::Limits;
-use crate::report::page::escape::{code_whole, fence};
+use crate::report::page::markdown::{self, Options};
+use crate::report::page::{Block, Medium, Page, code, own, text};
 use eval_base::json::escaped;
-use eval_base::text::one_line;
 use eval_match::{DifferenceKind, counted_differences};
 
 /// Places of one baseline that are shown, or lines of a new one.
@@ -31,14 +31,18 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
         unicode: options.unicode,
     };
     let counts = Counts::of(&gathered);
-    let page = match args.format {
-        DiffFormat::Human => human(&gathered, limits, options.color, &counts),
-        DiffFormat::Markdown => markdown(&gathered, limits, &counts),
-        DiffFormat::Json => {
-            escaped(&format!("{:#}\n", as_json(&suite.name, &gathered, &counts))).into_owned()
+    let page = |medium| page(&gathered, limits, &counts, medium);
+    match args.format {
+        DiffFormat::Human => console.page(&page(Medium::Terminal))?,
+        DiffFormat::Markdown => {
+            let page = page(Medium::Markdown);
+            console.result(markdown::write(&page, Options::default()).as_bytes())?;
         }
-    };
-    console.result(page.as_bytes())?;
+        DiffFormat::Json => {
+            let json = format!("{:#}\n", as_json(&suite.name, &gathered, &counts));
+            console.result(escaped(&json).as_bytes())?;
+        }
+    }
     gathered.tell_broken(console);
     gathered.tell_others(console);
     Ok(match () {
@@ -93,42 +97,24 @@ impl Counts {
     }
 }
 
-fn human(gathered: &Gathered, limits: Limits, color: bool, counts: &Counts) -> String {
-    let mut page = String::new();
-    for pending in &gathered.pending {
-        let id = one_line(&pending.id);
-        let id = if color {
-            format!("\x1b[1m{id}\x1b[0m")
-        } else {
-            id
-        };
-        page.push_str(&format!("{id}  {}\n", Effect::of(pending).words()));
-        for line in lines(pending, limits) {
-            page.push_str(&format!("  {}\n", painted(&line, color)));
-        }
-        page.push('\n');
+/// The pending baselines one by one. A terminal shows how many there are last.
+fn page(gathered: &Gathered, limits: Limits, counts: &Counts, medium: Medium) -> Page {
+    let mut page = Page::default();
+    let words = own(counts.words());
+    if medium == Medium::Markdown {
+        page.title("Baselines");
+        page.words(words.clone());
     }
-    page + &counts.words() + "\n"
-}
-
-fn markdown(gathered: &Gathered, limits: Limits, counts: &Counts) -> String {
-    let mut page = format!("# Baselines\n\n{}\n", counts.words());
     for pending in &gathered.pending {
-        let lines = lines(pending, limits);
-        let body: Vec<String> = lines.iter().map(fenced).collect();
-        let block = fence("diff", &body.join("\n"));
-        let (id, words) = (code_whole(&pending.id), Effect::of(pending).words());
-        page.push_str(&format!("\n## {id}: {words}\n\n{block}"));
+        let effect = own(Effect::of(pending).words());
+        page.section(text![code(&pending.id), ": ", effect]);
+        page.push(change(pending, limits));
+    }
+    if medium == Medium::Terminal {
+        page.push(Block::Gap);
+        page.lead(words);
     }
     page
-}
-
-/// In a diff the sign is the first character of a line.
-fn fenced(line: &Line) -> String {
-    match line.tone {
-        Tone::Old | Tone::New => line.text.clone(),
-        Tone::Plain | Tone::Quiet => format!("  {}", line.text.trim_start()),
-    }
 }
 
 fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::capture::{Captured, Subject};
+use super::decisions;
 use super::outputs::Source;
 
 use crate::baseline::{Locked, Store, StoreError};
@@ -12,10 +13,11 @@ use crate::cli::console::Console;
 use crate::cli::{Exit, Failure};
 use crate::gate::ExitCode;
 use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
+use crate::report::page::{Block, Page, Table, Text, outside, own};
 use crate::run::harness_version;
 use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
 use eval_base::git;
-use eval_base::text::{one_line, plural};
+use eval_base::text::plural;
 
 /// What a baseline file says of its capture.
 pub(super) struct About {
@@ -50,20 +52,20 @@ struct Counts {
     stale: usize,
 }
 
-fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> String {
+fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> [Text; 3] {
     counts.refused += 1;
     counts.stale += usize::from(stale);
-    format!("refused    {}: {}", one_line(subject.id()), one_line(why))
+    ["refused".into(), outside(subject.id()), outside(why)]
 }
 
 impl Report<'_> {
     /// Writes what is to be written, tells what came of every eval, and what to do next.
     pub fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
         let mut counts = Counts::default();
-        let mut page = String::new();
+        let mut table = decisions();
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
-            let line = match result {
+            table.row(match result {
                 Captured::Written {
                     written,
                     finished_at,
@@ -76,12 +78,10 @@ impl Report<'_> {
                     }
                 }
                 Captured::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
-            };
-            page.push_str(&line);
-            page.push('\n');
+            });
         }
         drop(locked);
-        self.tell(page, &counts, subjects.len())
+        self.tell(table, &counts, subjects.len())
     }
 
     /// Why a baseline is not to be written now: what was accepted when this capture began is no
@@ -121,7 +121,7 @@ impl Report<'_> {
         written: Value,
         finished_at: String,
         counts: &mut Counts,
-    ) -> Result<String, Failure> {
+    ) -> Result<[Text; 3], Failure> {
         let id = subject.id();
         let known = subject.case.baseline.as_deref();
         let hash = subject.case.input_hash.to_string();
@@ -132,11 +132,11 @@ impl Report<'_> {
             counts.unchanged += 1;
             let gone = locked.reject(id).map_err(super::failure)?;
             let note = if gone {
-                " (what was pending is removed)"
+                "what was pending is removed"
             } else {
                 ""
             };
-            return Ok(format!("unchanged  {}{note}", one_line(id)));
+            return Ok(["unchanged".into(), outside(id), note.into()]);
         }
         let file = self.file(subject, written, finished_at, hash);
         let path = match locked.write_pending(&file, self.inline_bytes) {
@@ -147,20 +147,17 @@ impl Report<'_> {
             Err(error) => return Err(super::failure(error)),
         };
         let word = match (known, same_output) {
-            (None, _) => "new      ",
+            (None, _) => "new",
             (Some(_), true) if !same_input => "new input",
-            (Some(_), _) => "changed  ",
+            (Some(_), _) => "changed",
         };
         *(if known.is_none() {
             &mut counts.new
         } else {
             &mut counts.changed
         }) += 1;
-        Ok(format!(
-            "{word}  {}  {}",
-            one_line(id),
-            super::relative(&path)
-        ))
+        let path = outside(&super::relative(&path));
+        Ok([word.into(), outside(id), path])
     }
 
     fn file(
@@ -231,7 +228,7 @@ impl Report<'_> {
         ));
     }
 
-    fn tell(&self, mut page: String, counts: &Counts, all: usize) -> Exit {
+    fn tell(&self, table: Table, counts: &Counts, all: usize) -> Exit {
         let told: Vec<String> = [
             (counts.new, "new"),
             (counts.changed, "changed"),
@@ -242,14 +239,12 @@ impl Report<'_> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
-        page.push_str(&format!(
-            "\n{} of {}: {}\n",
-            self.source.run_id,
-            plural(all, "regression"),
-            told.join(", ")
-        ));
-        self.console
-            .result(eval_base::text::sanitize(&page).as_bytes())?;
+        let (run, all_of) = (&self.source.run_id, plural(all, "regression"));
+        let mut page = Page::default();
+        page.table(table);
+        page.push(Block::Gap);
+        page.lead(own(format!("{run} of {all_of}: {}", told.join(", "))));
+        self.console.page(&page)?;
         if self
             .source
             .environment

@@ -22,6 +22,7 @@ use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::baseline::StoreError;
 use crate::load::{self, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+use crate::report::page::{Column, Table};
 use eval_base::globs::IdGlobs;
 use eval_base::text::{plural, sanitize};
 
@@ -71,6 +72,13 @@ pub(super) fn relative(path: &Path) -> String {
         .ok()
         .and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_owned));
     sanitize(&shown.unwrap_or_else(|| path.to_owned()).to_string_lossy()).into_owned()
+}
+
+const NOTHING: &str = "nothing is pending";
+
+/// A row for each baseline: what was done, to which one, and its file.
+fn decisions() -> Table {
+    Table::new(["", "", ""].map(Column::left))
 }
 
 /// Evals by their ids.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{overview, refuse_in_ci, relative};
+use super::list::day;
+use super::{NOTHING, decisions, overview, refuse_in_ci, relative};
 use crate::baseline::{
     ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes,
 };
@@ -13,10 +14,12 @@ use crate::cli::{Exit, Failure, report, run as run_verb};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::report::figures;
+use crate::report::page::markdown::{self, Options};
+use crate::report::page::{Column, Item, Page, Table, Text, code, dim, outside, own, place, text};
 use crate::run::{self, Scores};
 use crate::spec::ScoreBaselineFile;
 use eval_base::json::escaped;
-use eval_base::text::{one_line, plural};
+use eval_base::text::plural;
 
 /// Cases of each kind that a diff shows.
 const SHOWN: usize = 40;
@@ -54,14 +57,14 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
         );
     }
     let store = ScoreStore::new(&suite.baselines.dir);
-    let (target, cases) = (one_line(&file.target.name), cases(&file));
-    let path = store.capture(file).map_err(failure)?;
-    let page = format!(
-        "captured  {target}  {cases} of {}  {}\n",
-        paths.run_id,
-        relative(&path)
-    );
-    console.result(page.as_bytes())?;
+    let (target, cases) = (outside(&file.target.name), cases(&file));
+    let path = outside(&relative(&store.capture(file).map_err(failure)?));
+    let cases = own(format!("{cases} of {}", paths.run_id));
+    let mut table = Table::new(["", "", "", ""].map(Column::left));
+    table.row(["captured".into(), target, cases, path]);
+    let mut page = Page::default();
+    page.table(table);
+    console.page(&page)?;
     console.note(
         "`eval-harness baseline diff --scores` shows what it changes, `baseline accept --scores` accepts it",
     );
@@ -87,7 +90,7 @@ fn gathered(
 pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
     refuse_in_ci("accept")?;
     let (store, suite, entries) = gathered(console, of)?;
-    let (mut page, mut failed) = (String::new(), 0);
+    let (mut table, mut failed) = (decisions(), 0);
     for entry in entries.iter().filter(|entry| entry.pending.is_some()) {
         let tell = |error: &ScoresError| console.error(&error.to_string(), error.hint().as_deref());
         if let Some(error) = broken(entry) {
@@ -96,23 +99,28 @@ pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
             continue;
         }
         match store.accept(of_entry(&suite, entry), force) {
-            Ok(path) => {
-                page.push_str(&format!(
-                    "accepted  {}  {}\n",
-                    one_line(&entry.target),
-                    relative(&path)
-                ));
-            }
+            Ok(path) => table.row([
+                "accepted".into(),
+                outside(&entry.target),
+                outside(&relative(&path)),
+            ]),
             Err(error) => {
                 failed += 1;
                 tell(&error);
             }
         }
     }
-    if page.is_empty() && failed == 0 {
-        page.push_str("nothing is pending\n");
+    decided(console, table, failed)
+}
+
+/// What was done with each target's scores.
+fn decided(console: &Console, table: Table, failed: usize) -> Exit {
+    let mut page = Page::default();
+    if table.rows.is_empty() && failed == 0 {
+        page.lead(NOTHING);
     }
-    console.result(page.as_bytes())?;
+    page.table(table);
+    console.page(&page)?;
     Ok(if failed > 0 {
         ExitCode::Wrong
     } else {
@@ -136,7 +144,7 @@ fn broken(entry: &ScoresEntry) -> Option<&ScoresError> {
 pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
     refuse_in_ci("reject")?;
     let (store, suite, entries) = gathered(console, of)?;
-    let (mut page, mut failed) = (String::new(), 0);
+    let (mut table, mut failed) = (decisions(), 0);
     for entry in entries.iter().filter(|entry| entry.pending.is_some()) {
         if let Some(error) = broken(entry) {
             failed += 1;
@@ -145,18 +153,10 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
                 Some("its target is unknown: remove the file by hand"),
             );
         } else if store.reject(of_entry(&suite, entry)).map_err(failure)? {
-            page.push_str(&format!("rejected  {}\n", one_line(&entry.target)));
+            table.row(["rejected".into(), outside(&entry.target), Text::default()]);
         }
     }
-    if page.is_empty() && failed == 0 {
-        page.push_str("nothing is pending\n");
-    }
-    console.result(page.as_bytes())?;
-    Ok(if failed > 0 {
-        ExitCode::Wrong
-    } else {
-        ExitCode::Pass
-    })
+    decided(console, table, failed)
 }
 
 /// Shows what accepting the pending scores would change.
@@ -180,12 +180,17 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     let differ = shown
         .iter()
         .any(|(_, changes)| changes.as_ref().is_none_or(|changes| !changes.is_empty()));
-    let page = match args.format {
-        DiffFormat::Json => escaped(&format!("{:#}\n", as_json(&suite, &shown))).into_owned(),
-        DiffFormat::Markdown => format!("```text\n{}```\n", human(&shown).replace("```", "'''")),
-        DiffFormat::Human => human(&shown),
-    };
-    console.result(page.as_bytes())?;
+    match args.format {
+        DiffFormat::Human => console.page(&page(&shown))?,
+        DiffFormat::Markdown => {
+            let page = markdown::write(&page(&shown), Options::default());
+            console.result(page.as_bytes())?;
+        }
+        DiffFormat::Json => {
+            let json = format!("{:#}\n", as_json(&suite, &shown));
+            console.result(escaped(&json).as_bytes())?;
+        }
+    }
     Ok(match () {
         () if failed > 0 => ExitCode::Wrong,
         () if args.exit_code && differ => ExitCode::Fail,
@@ -193,40 +198,44 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     })
 }
 
-fn human(shown: &[(&str, Option<ScoreChanges>)]) -> String {
+fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
+    let mut page = Page::default();
     if shown.is_empty() {
-        return "nothing is pending\n".to_owned();
+        page.lead(NOTHING);
     }
-    let mut page = String::new();
     for (target, changes) in shown {
-        page.push_str(&format!("target {}\n", one_line(target)));
+        page.section(text!["Target ", code(target)]);
         let Some(changes) = changes else {
-            page.push_str("  nothing was accepted yet\n");
+            page.words("nothing was accepted yet");
             continue;
         };
         if changes.is_empty() {
-            page.push_str("  no case and no metric differs\n");
+            page.words("no case and no metric differs");
         }
+        let heads = ["Accepted", "Pending"].map(Column::right);
+        let mut table = Table::new([Column::left("Metric")].into_iter().chain(heads));
         for (name, before, after) in &changes.metrics {
-            let (before, after) = (
-                figures::figure_or_none(name, *before),
-                figures::figure_or_none(name, *after),
+            let figures = [before, after].map(|value| own(figures::figure_or_none(name, *value)));
+            table.row(
+                [outside(&figures::metric_name(name))]
+                    .into_iter()
+                    .chain(figures),
             );
-            page.push_str(&format!(
-                "  {:32}  {before:>10}  {after:>10}\n",
-                figures::metric_name(name)
-            ));
         }
+        page.table(table);
         for (word, cases) in changes.lists() {
-            for (eval, case) in cases.iter().take(SHOWN) {
-                page.push_str(&format!(
-                    "  {word:8}  {}\n",
-                    one_line(&format!("{eval} / {case}"))
-                ));
+            if cases.is_empty() {
+                continue;
             }
+            let names = cases.iter().take(SHOWN);
+            let items = names.map(|(eval, case)| Item::dash(place(eval, case)));
+            let mut below = Page::default();
+            below.list(items);
             if cases.len() > SHOWN {
-                page.push_str(&format!("  {word:8}  and {} more\n", cases.len() - SHOWN));
+                let more = plural(cases.len() - SHOWN, "more case");
+                below.words(dim(own(format!("... and {more}; `--format json` has all"))));
             }
+            page.part(own(figures::capitalized(word)), false, below.blocks);
         }
     }
     page
@@ -250,30 +259,21 @@ fn as_json(suite: &str, shown: &[(&str, Option<ScoreChanges>)]) -> Value {
     json!({"suite": suite, "scores": scores.collect::<Vec<_>>()})
 }
 
-/// What `baseline list` says of scores: a line a target, and the same as JSON.
-pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Value), Failure> {
+/// What `baseline list` says of scores: a row a target, and the same as JSON.
+pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(Table, Value), Failure> {
     let (_, _, entries) = gathered(console, of)?;
-    let mut page = String::new();
+    let mut table = Table::new(["Target", "Accepted", "Pending"].map(Column::left));
     let mut rows = Vec::new();
+    type Read = Option<Result<ScoreBaselineFile, ScoresError>>;
     for entry in &entries {
-        let state = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| match read {
-            None => None,
-            Some(Ok(file)) => Some(one_line(
-                file.captured_at.get(..10).unwrap_or(&file.captured_at),
-            )),
-            Some(Err(_)) => Some("broken".to_owned()),
+        let state = |read: &Read| match read {
+            None => Text::default(),
+            Some(Ok(file)) => day(&file.captured_at),
+            Some(Err(_)) => Text::from("broken"),
         };
-        let (accepted, pending) = (state(&entry.accepted), state(&entry.pending));
-        let words: Vec<String> = [("accepted", &accepted), ("pending", &pending)]
-            .into_iter()
-            .filter_map(|(word, at)| Some(format!("{word} {}", at.as_ref()?)))
-            .collect();
-        page.push_str(&format!(
-            "scores  {}  {}\n",
-            one_line(&entry.target),
-            words.join(", ")
-        ));
-        let scores_of = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| {
+        let (accepted, pending) = (&entry.accepted, &entry.pending);
+        table.row([outside(&entry.target), state(accepted), state(pending)]);
+        let scores_of = |read: &Read| {
             read.as_ref().map(|read| match read {
                 Ok(file) => {
                     json!({"captured_at": file.captured_at, "run_id": file.run_id, "commit": file.commit})
@@ -281,7 +281,7 @@ pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Val
                 Err(error) => json!({"message": error.to_string()}),
             })
         };
-        rows.push(json!({"target": entry.target, "accepted": scores_of(&entry.accepted), "pending": scores_of(&entry.pending)}));
+        rows.push(json!({"target": entry.target, "accepted": scores_of(accepted), "pending": scores_of(pending)}));
     }
-    Ok((page, rows.into()))
+    Ok((table, rows.into()))
 }

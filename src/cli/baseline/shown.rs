@@ -3,42 +3,14 @@
 use serde_json::Value;
 
 use super::pending::Pending;
+use super::relative;
 use crate::baseline::emit;
 use crate::report::differences::{Limits, Row, of_differences};
-use crate::report::emphasis::Marks;
+use crate::report::page::{Block, Text, Tone, span};
 use crate::spec::BaselineFile;
 use eval_base::text::{exact_line, plural, sanitize};
 use eval_match::counted_differences;
 use eval_match::diff::{DiffTag, diff, group_diff_ops};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
-    Plain,
-    /// What is accepted now.
-    Old,
-    /// What would be accepted.
-    New,
-    Quiet,
-}
-
-/// One line, clean.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub tone: Tone,
-    pub text: String,
-    /// What differs from the line beside it, in bytes of `text`.
-    pub marks: Marks,
-}
-
-impl Line {
-    fn new(tone: Tone, text: impl Into<String>) -> Line {
-        Line {
-            tone,
-            text: text.into(),
-            marks: Vec::new(),
-        }
-    }
-}
 
 /// What a pending baseline would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,21 +57,31 @@ impl Effect {
     }
 }
 
-/// The lines of a change, at most `limits.rows` places of it, or as many lines of a new one.
-pub(super) fn lines(pending: &Pending, limits: Limits) -> Vec<Line> {
-    match &pending.accepted {
+/// A change, at most `limits.rows` places of it, or as many lines of a new one.
+pub(super) fn change(pending: &Pending, limits: Limits) -> Block {
+    let (lines, more) = match &pending.accepted {
         Some(Ok(_)) if pending.is_same() => {
-            vec![Line::new(
-                Tone::Quiet,
-                "the output is the accepted one; what is said about the capture would change",
-            )]
+            let same =
+                "the output is the accepted one; what is said about the capture would change";
+            (vec![line(Tone::Dim, same)], None)
         }
         Some(Ok(accepted)) => changed(&accepted.output, &pending.pending.output, limits),
         None | Some(Err(_)) => fresh(pending, limits.rows),
-    }
+    };
+    let path = || relative(&pending.pending.path);
+    let more = more.map(|more| line(Tone::Dim, format!("... and {more}; {} has all", path())));
+    Block::Diff(lines.into_iter().chain(more).collect())
 }
 
-fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
+/// Lines, each clean, and how much they leave out.
+type Lines = (Vec<Text>, Option<String>);
+
+/// A line: red is what is accepted now, green what would be accepted.
+fn line(tone: Tone, text: impl Into<String>) -> Text {
+    span(tone, text).into()
+}
+
+fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Lines {
     if let (Value::String(old), Value::String(new)) = (accepted, pending)
         && (old.contains('\n') || new.contains('\n'))
     {
@@ -107,19 +89,13 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
     }
     let (found, all) = counted_differences(accepted, pending);
     let rows = of_differences(&found, all, limits);
-    let mut lines: Vec<Line> = rows.rows.into_iter().flat_map(place).collect();
-    if rows.more > 0 {
-        lines.push(Line::new(
-            Tone::Quiet,
-            format!("... and {} more", plural(rows.more, "place")),
-        ));
-    }
-    lines
+    let more = (rows.more > 0).then(|| plural(rows.more, "more place"));
+    (rows.rows.into_iter().flat_map(place).collect(), more)
 }
 
 /// One place. The words beside a path are for what an output lacks; here something is added or
 /// removed.
-fn place(row: Row) -> Vec<Line> {
+fn place(row: Row) -> Vec<Text> {
     let note = row
         .note
         .replacen("not expected", "added", 1)
@@ -129,29 +105,21 @@ fn place(row: Row) -> Vec<Line> {
     } else {
         format!("{} ({note})", row.path)
     };
-    let mut lines = vec![Line::new(Tone::Plain, head)];
-    for (tone, sign, side) in [
-        (Tone::Old, "- ", row.expected),
-        (Tone::New, "+ ", row.actual),
-    ] {
-        if let Some(side) = side {
-            let marks = side
-                .marks
-                .iter()
-                .map(|at| at.start + sign.len()..at.end + sign.len())
-                .collect();
-            lines.push(Line {
-                tone,
-                text: format!("{sign}{}", side.text),
-                marks,
-            });
-        }
-    }
-    lines
+    let sides = [
+        (Tone::Bad, "- ", row.expected),
+        (Tone::Good, "+ ", row.actual),
+    ];
+    let sides = sides.into_iter().filter_map(|(tone, sign, side)| {
+        let side = side?;
+        let mut text = line(tone, sign);
+        text.push(Text::marked(tone, &side.text, &side.marks));
+        Some(text)
+    });
+    [line(Tone::Plain, head)].into_iter().chain(sides).collect()
 }
 
 /// Texts of several lines, with three lines around each change.
-fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
+fn text_lines(old: &str, new: &str, most: usize) -> Lines {
     let (old, new): (Vec<&str>, Vec<&str>) = (
         old.split_inclusive('\n').collect(),
         new.split_inclusive('\n').collect(),
@@ -159,34 +127,34 @@ fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, group) in group_diff_ops(diff(&old, &new), 3).iter().enumerate() {
         if index > 0 {
-            lines.push(Line::new(Tone::Quiet, "..."));
+            lines.push(line(Tone::Dim, "..."));
         }
         for op in group {
             let mut add = |tone, sign, texts: &[&str]| {
                 for text in texts {
-                    let line = text.strip_suffix('\n').unwrap_or(text);
-                    lines.push(Line::new(tone, format!("{sign}{}", exact_line(line))));
-                    if line.len() == text.len() && tone != Tone::Quiet {
-                        lines.push(Line::new(Tone::Quiet, "  (no line break at the end)"));
+                    let bare = text.strip_suffix('\n').unwrap_or(text);
+                    lines.push(line(tone, format!("{sign}{}", exact_line(bare))));
+                    if bare.len() == text.len() && tone != Tone::Dim {
+                        lines.push(line(Tone::Dim, "  (no line break at the end)"));
                     }
                 }
             };
             if op.tag() == DiffTag::Equal {
-                add(Tone::Quiet, "  ", &old[op.old_range()]);
+                add(Tone::Dim, "  ", &old[op.old_range()]);
             } else {
-                add(Tone::Old, "- ", &old[op.old_range()]);
-                add(Tone::New, "+ ", &new[op.new_range()]);
+                add(Tone::Bad, "- ", &old[op.old_range()]);
+                add(Tone::Good, "+ ", &new[op.new_range()]);
             }
         }
     }
     if lines.is_empty() {
-        lines.push(Line::new(Tone::Quiet, "only the ends of lines differ"));
+        lines.push(line(Tone::Dim, "only the ends of lines differ"));
     }
     bounded(lines, most)
 }
 
 /// A new baseline as its file.
-fn fresh(pending: &Pending, most: usize) -> Vec<Line> {
+fn fresh(pending: &Pending, most: usize) -> Lines {
     let kept = &pending.pending;
     let file = BaselineFile {
         output: Some(kept.output.clone()),
@@ -194,68 +162,24 @@ fn fresh(pending: &Pending, most: usize) -> Vec<Line> {
         ..kept.file.clone()
     };
     let text = emit(&file);
-    let lines = text
-        .lines()
-        .take(most + 1)
-        .map(|line| Line::new(Tone::New, format!("+ {}", sanitize(line))));
-    let shown: Vec<Line> = lines.collect();
-    let all = text.lines().count();
-    let more = all.saturating_sub(most);
-    cut(shown, most, more)
+    let added = |text: &str| line(Tone::Good, format!("+ {}", sanitize(text)));
+    let more = text.lines().count().saturating_sub(most);
+    let lines = text.lines().take(most).map(added).collect();
+    (lines, (more > 0).then(|| plural(more, "more line")))
 }
 
-fn bounded(lines: Vec<Line>, most: usize) -> Vec<Line> {
+fn bounded(mut lines: Vec<Text>, most: usize) -> Lines {
     let more = lines.len().saturating_sub(most);
-    cut(lines, most, more)
-}
-
-fn cut(mut lines: Vec<Line>, most: usize, more: usize) -> Vec<Line> {
     lines.truncate(most);
-    if more > 0 {
-        lines.push(Line::new(
-            Tone::Quiet,
-            format!("... and {} more", plural(more, "line")),
-        ));
-    }
-    lines
-}
-
-/// A line with its colours.
-pub(super) fn painted(line: &Line, color: bool) -> String {
-    if !color {
-        return line.text.clone();
-    }
-    let style = match line.tone {
-        Tone::Plain => return line.text.clone(),
-        Tone::Old => "31",
-        Tone::New => "32",
-        Tone::Quiet => "2",
-    };
-    let mut painted = format!("\x1b[{style}m");
-    let mut from = 0;
-    for mark in &line.marks {
-        let (Some(before), Some(marked)) =
-            (line.text.get(from..mark.start), line.text.get(mark.clone()))
-        else {
-            continue;
-        };
-        painted.push_str(&format!("{before}\x1b[7m{marked}\x1b[27m"));
-        from = mark.end;
-    }
-    painted.push_str(line.text.get(from..).unwrap_or_default());
-    painted.push_str("\x1b[0m");
-    painted
+    (lines, (more > 0).then(|| plural(more, "more line")))
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::single_range_in_vec_init,
-    reason = "a line has a list of marks"
-)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::report::page::Content;
 
     const LIMITS: Limits = Limits {
         rows: 20,
@@ -264,12 +188,16 @@ mod tests {
     };
 
     fn shown(accepted: Value, pending: Value) -> String {
-        let lines = changed(&accepted, &pending, LIMITS);
-        lines
-            .iter()
-            .map(|line| painted(line, false))
-            .collect::<Vec<_>>()
-            .join("\n")
+        let (mut lines, more) = changed(&accepted, &pending, LIMITS);
+        lines.extend(more.map(|more| line(Tone::Dim, more)));
+        let words = |line: &Text| -> String {
+            let pieces = line.0.iter().map(|span| match &span.content {
+                Content::Own(text) => text.as_str(),
+                other => panic!("{other:?}"),
+            });
+            pieces.collect()
+        };
+        lines.iter().map(words).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -333,19 +261,13 @@ mod tests {
                     .collect(),
             )
         };
-        assert!(shown(many(0), many(1)).ends_with("... and 2980 places more"));
+        assert!(shown(many(0), many(1)).ends_with("2980 more places"));
     }
 
     #[test]
     fn what_differs_within_a_line_is_marked() {
-        let line = Line {
-            tone: Tone::Old,
-            text: "- abcdef".to_owned(),
-            marks: vec![4..6],
-        };
-        assert_eq!(
-            painted(&line, true),
-            "\x1b[31m- ab\x1b[7mcd\x1b[27mef\x1b[0m"
-        );
+        let (lines, _) = changed(&json!("x = 12345"), &json!("x = 12945"), LIMITS);
+        let marked = |line: &Text| line.0.iter().any(|span| span.tone == Tone::BadMark);
+        assert!(lines.iter().any(marked), "{lines:?}");
     }
 }

@@ -33,7 +33,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     };
     let reasons = summary.gate.reasons.iter().filter(known);
     page.list(reasons.map(Item::dash));
-    metrics(page, eval);
+    metrics(page, report, eval);
     page.words(own(ungraded_words(summary).unwrap_or_default()));
     let failures = failures(summary);
     if view.is_terminal() {
@@ -50,7 +50,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     }
 }
 
-fn metrics(page: &mut Page, eval: &EvalStepResult) {
+fn metrics(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult) {
     let summary = &eval.eval_report;
     let rows = figures::rows(eval);
     let label = numbers::interval_label(summary).replace("CI", "interval");
@@ -77,8 +77,12 @@ fn metrics(page: &mut Page, eval: &EvalStepResult) {
         ]);
     }
     page.table(table);
-    if !rows.is_empty() {
-        page.words(dim(outside(&numbers::interval_notes(summary).join(" "))));
+    // Suites mostly say the same of their intervals.
+    let notes = |eval: &EvalStepResult| numbers::interval_notes(&eval.eval_report).join(" ");
+    let mut suites = report.steps.iter().filter_map(|step| step.eval.as_deref());
+    let first = suites.find(|other| notes(other) == notes(eval));
+    if !rows.is_empty() && first.is_some_and(|first| std::ptr::eq(first, eval)) {
+        page.words(dim(outside(&notes(eval))));
     }
     for row in &rows {
         if let Some(why) = figures::undefined(summary, row) {

@@ -7,7 +7,7 @@ use crate::report::figures;
 use crate::report::page::{
     ARROW, BETTER, Block, Column, DOT, ERRORED, FAILED, Item, Mark, Narrow, Notice, PASSED, Page,
     Part, Row, SKIPPED, Symbol, Table, Text, Tone, UNKNOWN, View, WORSE, bold, code, dim, outside,
-    own, signed, span, text,
+    own, place, signed, span, text,
 };
 use crate::spec::words::FailOn;
 use eval_base::text::{group_digits, plural};
@@ -425,7 +425,7 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
             let mut name = text![
                 Text::from(symbol).toned(tone),
                 " ",
-                outside(&words::case_name(case))
+                place(&case.eval_id, &case.case_id)
             ];
             if words::is_critical(case) {
                 name.push(text![" (", bold("critical"), ")"]);

@@ -1,5 +1,7 @@
 //! Pages as GitHub-flavoured Markdown.
 
+use std::borrow::Cow;
+
 use super::escape::{self, code_whole, fence};
 use super::{Block, Content, Evidence, Item, Mark, Notice, Page, Part, Table, Text, Tone, cut};
 use crate::report::annotations::without_commands;
@@ -118,6 +120,10 @@ impl Writer {
                 language,
                 text,
             } => block_of(&words(label), language, &bounded(text), tight),
+            Block::Diff(lines) => {
+                let lines: Vec<String> = lines.iter().map(diff_line).collect();
+                fence("diff", &lines.join("\n")) + end
+            }
             // What people copy is neither cut nor changed.
             Block::Copy(label, text) => block_of(label, "sh", text, tight),
             Block::Part(part) => self.part(part, tight),
@@ -427,6 +433,19 @@ fn bounded(text: &str) -> String {
         ""
     };
     format!("{}{mark}", sanitize(kept))
+}
+
+/// In a diff the sign is the first character of a line.
+fn diff_line(line: &Text) -> String {
+    let pieces = line.0.iter().map(|span| match &span.content {
+        Content::Own(text) | Content::Outside(text) | Content::Code(text) => sanitize(text),
+        Content::Symbol(_) | Content::Break => Cow::Borrowed(""),
+    });
+    let text: String = pieces.collect();
+    match line.0.first().map(|span| span.tone) {
+        Some(Tone::Good | Tone::Bad) => text,
+        _ => format!("  {}", text.trim_start()),
+    }
 }
 
 /// A block as part of a list item; no line of it can end the item.

@@ -45,6 +45,8 @@ pub enum Block {
         language: &'static str,
         text: String,
     },
+    /// Lines of a diff with their signs, which are never cut. Their tone says which side they are of.
+    Diff(Vec<Text>),
     /// A label and what people copy, which is never cut.
     Copy(&'static str, String),
     Part(Part),

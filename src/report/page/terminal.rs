@@ -79,9 +79,17 @@ impl Writer<'_> {
                 self.wrapped(margin(indent), &dim(label.clone()))?;
                 self.code(text, indent)
             }
+            Block::Diff(lines) => lines.iter().try_for_each(|line| {
+                self.spaced = false;
+                let mut pieces = margin(indent);
+                pieces.extend(self.lines.pieces(&line.0));
+                self.lines.uncut(pieces)
+            }),
             Block::Copy(label, text) => {
                 self.spaced = false;
-                self.lines.uncut(&pad_right(label, 9), text)
+                let label = pad_right(label, 9);
+                self.lines
+                    .uncut(self.lines.pieces(&[plain(label), plain(text)]))
             }
             Block::Part(part) => match part.blocks.split_first() {
                 Some((Block::Table(table), rest)) => {

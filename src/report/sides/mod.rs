@@ -279,13 +279,4 @@ impl CaseLine<'_> {
     fn differs(&self) -> bool {
         differ(&self.runs, |case| case.map(|case| case.outcome))
     }
-
-    /// The eval's id, and the case's where it has one of its own.
-    fn name(&self) -> String {
-        if self.eval == self.case {
-            self.eval.to_owned()
-        } else {
-            format!("{} / {}", self.eval, self.case)
-        }
-    }
 }

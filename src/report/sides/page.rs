@@ -4,7 +4,7 @@ use super::{MAX_CASES, Sides};
 use crate::model::{Outcome, Summary};
 use crate::report::page::{
     Block, Column, Item, Narrow, Notice, Page, Table, Text, Tone, View, bold, code, dim, mark,
-    outside, own, span, text,
+    outside, own, place, span, text,
 };
 use crate::report::{figures, run};
 use eval_base::text::{group_digits, plural};
@@ -142,7 +142,7 @@ fn cases(page: &mut Page, sides: &Sides, view: &View) {
                 text![mark(case.outcome), " ", word]
             }
         };
-        let name = outside(&line.name());
+        let name = place(line.eval, line.case);
         table.row(std::iter::once(name).chain(line.runs.iter().map(cell)));
     }
     page.table(table);
