@@ -37,7 +37,7 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
     if args.dry_run {
         let mut page = Page::default();
         for (ready, _, target) in &ready {
-            page.section(text!["target ", outside(target)]);
+            page.section(text!["Target ", outside(target)]);
             let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
             page.blocks.extend(planned.blocks);
         }

@@ -9,13 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::load::{environment, to_jinja};
 use crate::model::{Decision, Webhook};
 use crate::notify::{Failed, Message};
+use crate::report::limits::message as limits;
 use crate::spec::NotifyFormat;
 use eval_base::text;
-
-/// Bytes of what is sent.
-const LARGEST: usize = 256 << 10;
-/// Characters of Slack's text; more than 4,000 are cut off there.
-const TEXT: usize = 3_500;
 
 /// What is sent, and what was wrong with it: a body that can't be filled is replaced by the
 /// format's own.
@@ -28,11 +24,11 @@ pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
         return (usual(), Vec::new());
     };
     match filled(template, hook.format, message) {
-        Ok(body) if body.len() <= LARGEST => (body, Vec::new()),
+        Ok(body) if body.len() <= limits::LARGEST => (body, Vec::new()),
         Ok(_) => {
             let fault = format!(
                 "its `body` came to more than {} KiB; the usual one was sent",
-                LARGEST >> 10
+                limits::LARGEST >> 10
             );
             (usual(), vec![fault])
         }
@@ -123,7 +119,7 @@ fn sign(decision: Decision) -> &'static str {
     }
 }
 
-/// The message in Slack's markup, at most [`TEXT`] characters: what is left out is counted.
+/// The message in Slack's markup, at most [`limits::TEXT`] characters: what is left out is counted.
 fn slack(message: &Message) -> String {
     let mut head = format!(
         "{} *{}*",
@@ -154,7 +150,7 @@ fn slack(message: &Message) -> String {
         .iter()
         .take_while(|line| {
             used += line.chars().count() + 1;
-            used <= TEXT
+            used <= limits::TEXT
         })
         .count();
     let mut text = head;

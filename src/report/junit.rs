@@ -23,24 +23,11 @@ use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome
 use crate::report::ReportError;
 use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
-use crate::report::page::{Evidence, Shown};
+use crate::report::limits::junit as limits;
+use crate::report::page::Evidence;
 use crate::report::values::Comparison;
 use crate::report::{Failures, figures, notices};
 use eval_base::text;
-
-/// How much of expected and actual values is written.
-const SHOWN: Shown = Shown {
-    lines: 60,
-    bytes: 8_000,
-    context: 3,
-    places: 40,
-    columns: 160,
-    unicode: true,
-};
-/// Earlier attempts of a case that are listed.
-const RERUNS: usize = 20;
-/// Columns of a `message`.
-const MAX_MESSAGE: usize = 500;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let unsandboxed = notices::is_unsandboxed(summary);
@@ -116,7 +103,7 @@ fn xml(raw: &str) -> XmlString {
 }
 
 fn line(raw: &str) -> XmlString {
-    XmlString::new(text::truncate_width(&text::one_line(raw), MAX_MESSAGE))
+    XmlString::new(text::truncate_width(&text::one_line(raw), limits::MESSAGE))
 }
 
 fn seconds(seconds: f64) -> Option<Duration> {
@@ -412,7 +399,7 @@ fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
             .map(move |(at, e)| (sample, at, e))
     });
     let mut all: Vec<TestRerun> = attempts
-        .take(RERUNS)
+        .take(limits::RERUNS)
         .map(|(sample, at, earlier)| {
             let errored = earlier.outcome == Outcome::Errored;
             let kind = if errored {
@@ -463,7 +450,7 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
 /// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
     let mut body = String::new();
-    let evidence = Evidence::of(failure, SHOWN)?;
+    let evidence = Evidence::of(failure, limits::VALUES)?;
     if let Evidence::Values(Comparison::Sides { expected, actual }) = &evidence {
         for (label, side) in [("expected", expected), ("actual", actual)] {
             let Some(side) = side else { continue };
@@ -472,7 +459,7 @@ fn description(failure: &Failure) -> Option<String> {
         }
         return Some(body);
     }
-    let (diff, more) = evidence.as_diff(SHOWN.columns)?;
+    let (diff, more) = evidence.as_diff(limits::VALUES.columns)?;
     let _ = write!(body, "--- expected\n+++ actual\n{diff}");
     if let Some(more) = more {
         let and = match evidence {

@@ -94,7 +94,7 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
       words            ✓ 2/2  ✗ 1/2
 
     Cases that differ  good      bad
-      words / b        ✓ passed  ✗ wrong_answer
+      words › b        ✓ passed  ✗ wrong_answer
 
 
     bad: ✗ FAIL
@@ -213,7 +213,7 @@ fn a_dry_run_shows_each_plan_and_runs_none() {
     );
     assert_eq!(call.code, Some(0), "{}", call.stderr);
     assert!(
-        call.stdout.contains("target good\n") && call.stdout.contains("target bad\n"),
+        call.stdout.contains("Target good ") && call.stdout.contains("Target bad "),
         "{}",
         call.stdout
     );

@@ -1,13 +1,13 @@
 //! `eval-harness baseline accept`.
 
 use super::pending::{Gathered, gather};
-use super::{NOTHING, decisions, failure, overview, refuse_in_ci, relative};
+use super::{NOTHING, decision, decisions, failure, overview, refuse_in_ci, relative};
 use crate::baseline::{Store, StoreError};
 use crate::cli::args::AcceptArgs;
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure};
 use crate::gate::ExitCode;
-use crate::report::page::{Block, Page, outside, own};
+use crate::report::page::{Block, Page, Text, own};
 use eval_base::text::plural;
 
 pub fn accept(console: &Console, args: &AcceptArgs) -> Exit {
@@ -76,7 +76,8 @@ pub(super) fn all(
             Ok(accepted) => {
                 done.accepted += 1;
                 let path = relative(&accepted.path);
-                table.row(["accepted".into(), outside(&pending.id), outside(&path)]);
+                let row = decision("accepted", &pending.id, &path, Text::default());
+                table.rows.push(row);
             }
             // Whoever was faster.
             Err(StoreError::NoPending { id }) => {

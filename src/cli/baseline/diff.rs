@@ -11,13 +11,11 @@ use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
 use crate::report::differences::Limits;
+use crate::report::limits;
 use crate::report::page::markdown::{self, Options};
 use crate::report::page::{Block, Medium, Page, code, own, text};
 use eval_base::json::escaped;
 use eval_match::{DifferenceKind, counted_differences};
-
-/// Places of one baseline that are shown, or lines of a new one.
-const SHOWN: usize = 40;
 
 pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     let suite = overview(console, &args.of)?;
@@ -26,7 +24,7 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     gathered.refuse_strangers(&store, &args.evals)?;
     let options = console.terminal_options(false);
     let limits = Limits {
-        rows: SHOWN,
+        rows: limits::terminal::BASELINE_DIFF,
         columns: options.width.saturating_sub(6).max(20),
         unicode: options.unicode,
     };

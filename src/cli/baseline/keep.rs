@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::capture::{Captured, Subject};
-use super::decisions;
 use super::outputs::Source;
+use super::{decision, decisions};
 
 use crate::baseline::{Locked, Store, StoreError};
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure};
 use crate::gate::ExitCode;
 use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
-use crate::report::page::{Block, Page, Table, Text, outside, own};
+use crate::report::page::{Block, Page, Row, Table, Text, outside, own};
 use crate::run::harness_version;
 use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
 use eval_base::git;
@@ -52,10 +52,10 @@ struct Counts {
     stale: usize,
 }
 
-fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> [Text; 3] {
+fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> Row {
     counts.refused += 1;
     counts.stale += usize::from(stale);
-    ["refused".into(), outside(subject.id()), outside(why)]
+    decision("refused", subject.id(), "", outside(why))
 }
 
 impl Report<'_> {
@@ -65,7 +65,7 @@ impl Report<'_> {
         let mut table = decisions();
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
-            table.row(match result {
+            table.rows.push(match result {
                 Captured::Written {
                     written,
                     finished_at,
@@ -121,7 +121,7 @@ impl Report<'_> {
         written: Value,
         finished_at: String,
         counts: &mut Counts,
-    ) -> Result<[Text; 3], Failure> {
+    ) -> Result<Row, Failure> {
         let id = subject.id();
         let known = subject.case.baseline.as_deref();
         let hash = subject.case.input_hash.to_string();
@@ -136,7 +136,7 @@ impl Report<'_> {
             } else {
                 ""
             };
-            return Ok(["unchanged".into(), outside(id), note.into()]);
+            return Ok(decision("unchanged", id, "", note.into()));
         }
         let file = self.file(subject, written, finished_at, hash);
         let path = match locked.write_pending(&file, self.inline_bytes) {
@@ -156,8 +156,8 @@ impl Report<'_> {
         } else {
             &mut counts.changed
         }) += 1;
-        let path = outside(&super::relative(&path));
-        Ok([word.into(), outside(id), path])
+        let path = super::relative(&path);
+        Ok(decision(word, id, &path, Text::default()))
     }
 
     fn file(

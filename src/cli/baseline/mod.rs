@@ -22,7 +22,7 @@ use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::baseline::StoreError;
 use crate::load::{self, LoadRequest, Overrides, Purpose, SuiteOverview, render};
-use crate::report::page::{Column, Table};
+use crate::report::page::{Column, Row, Table, Text, outside};
 use eval_base::globs::IdGlobs;
 use eval_base::text::{plural, sanitize};
 
@@ -79,6 +79,13 @@ const NOTHING: &str = "nothing is pending";
 /// A row for each baseline: what was done, to which one, and its file.
 fn decisions() -> Table {
     Table::new(["", "", ""].map(Column::left))
+}
+
+fn decision(word: &'static str, id: &str, path: &str, note: Text) -> Row {
+    Row {
+        cells: vec![word.into(), outside(id), outside(path)],
+        note,
+    }
 }
 
 /// Evals by their ids.

@@ -16,12 +16,10 @@ use crate::gate::ExitCode;
 use crate::load::{self, LoadRequest, Overrides, Purpose};
 use crate::model::EvalInfo;
 use crate::report::differences::Limits;
+use crate::report::limits;
 use crate::report::page::{DOT, Page, Text, bold, outside, own, text};
 use crate::spec::BaselineTarget;
 use eval_base::text::plural;
-
-/// Places of one baseline that are shown, or lines of a new one.
-const SHOWN: usize = 200;
 
 pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     refuse_in_ci("review")?;
@@ -40,7 +38,7 @@ pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     gathered.tell_broken(console);
     let options = console.terminal_options(false);
     let limits = Limits {
-        rows: SHOWN,
+        rows: limits::terminal::BASELINE_REVIEW,
         columns: 400,
         unicode: options.unicode,
     };

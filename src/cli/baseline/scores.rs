@@ -14,15 +14,13 @@ use crate::cli::{Exit, Failure, report, run as run_verb};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::report::figures;
+use crate::report::limits;
 use crate::report::page::markdown::{self, Options};
 use crate::report::page::{Column, Item, Page, Table, Text, code, dim, outside, own, place, text};
 use crate::run::{self, Scores};
 use crate::spec::ScoreBaselineFile;
 use eval_base::json::escaped;
 use eval_base::text::plural;
-
-/// Cases of each kind that a diff shows.
-const SHOWN: usize = 40;
 
 /// Makes the scores of a finished run pending.
 pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
@@ -227,12 +225,12 @@ fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
             if cases.is_empty() {
                 continue;
             }
-            let names = cases.iter().take(SHOWN);
+            let names = cases.iter().take(limits::terminal::SCORE_CASES);
             let items = names.map(|(eval, case)| Item::dash(place(eval, case)));
             let mut below = Page::default();
             below.list(items);
-            if cases.len() > SHOWN {
-                let more = plural(cases.len() - SHOWN, "more case");
+            if cases.len() > limits::terminal::SCORE_CASES {
+                let more = plural(cases.len() - limits::terminal::SCORE_CASES, "more case");
                 below.words(dim(own(format!("... and {more}; `--format json` has all"))));
             }
             page.part(own(figures::capitalized(word)), false, below.blocks);

@@ -13,18 +13,15 @@ mod suite;
 use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
+use crate::report::limits;
 use crate::report::page::{View, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
-
-/// Bytes of expected and actual values in a document: one that is too long is not shown by those
-/// who host it.
-const EVIDENCE: usize = 120_000;
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     let options = markdown::Options {
         deeper: 1,
-        evidence: Some(EVIDENCE),
+        evidence: Some(limits::phase::EVIDENCE),
         ..markdown::Options::default()
     };
     let page = page::page(report, &View::markdown(), &[]);

@@ -8,6 +8,7 @@ use crate::model::{
     CaseResult, Implementation, Outcome, PhaseReport, StepResult, StepStatus, TestResults,
 };
 use crate::report::figures::{decision_label, duration_seconds};
+use crate::report::limits::phase as limits;
 use crate::report::page::{
     Block, Column, FAILED, Item, Mark, Notice, PENDING, Page, SKIPPED, Symbol, Table, Text, Tone,
     UNKNOWN, View, WITHIN, bold, code, dim, outside, own, place, text,
@@ -15,14 +16,6 @@ use crate::report::page::{
 use crate::report::{notices, run};
 use crate::spec::{FailureAction, StepType};
 use eval_base::text::{ELLIPSIS, group_digits, plural, sanitize, short_commit};
-
-/// Files of the implementation that are listed, and cases without a human grade.
-const FILES: usize = 50;
-/// How much of what a failed command wrote is shown, from its end.
-const TAIL_LINES: usize = 30;
-const TAIL_BYTES: usize = 3_000;
-const TAIL_LINES_VERBOSE: usize = 100;
-const TAIL_BYTES_VERBOSE: usize = 10_000;
 
 /// The whole report. `written` are the paths of what was written, in the order to show them.
 pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
@@ -142,7 +135,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), group_digits);
     let [added, removed] = ["Added", "Removed"].map(Column::right);
     let mut table = Table::new([Column::left("File"), added, removed]);
-    for file in changed.files.iter().take(FILES) {
+    for file in changed.files.iter().take(limits::FILES) {
         table.row([
             outside(&file.path),
             own(lines(file.added)),
@@ -152,7 +145,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
     let mut body = Page::default();
     let any = !table.rows.is_empty();
     body.table(table);
-    let more = changed.files.len().saturating_sub(FILES) + changed.omitted_files;
+    let more = changed.files.len().saturating_sub(limits::FILES) + changed.omitted_files;
     body.more(view, more, "file");
     if any {
         page.part("Files", true, body.blocks);
@@ -185,7 +178,7 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
     let verb = if samples == 1 { "waits" } else { "wait" };
     let samples = plural(samples, "sample");
     page.words(own(format!("{samples} {verb} for a person's grade.")));
-    page.list(cases.by_ref().take(FILES));
+    page.list(cases.by_ref().take(limits::FILES));
     page.more(view, cases.count(), "case");
 }
 
@@ -382,10 +375,6 @@ pub fn blocking(step: &StepResult) -> &'static str {
     }
 }
 
-/// Failed tests of a step that are listed, and notes.
-const FAILURES: usize = 20;
-const NOTES: usize = 5;
-
 /// Why a step did not pass: its reason, failed tests, notes, and the end of what the command wrote
 /// where no test is named (with `--verbose` also where some are).
 fn below(step: &StepResult, view: &View) -> Vec<Block> {
@@ -396,7 +385,11 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     }
     let none = TestResults::default();
     let tests = step.tests.as_ref().unwrap_or(&none);
-    let most = if view.verbose { usize::MAX } else { FAILURES };
+    let most = if view.verbose {
+        usize::MAX
+    } else {
+        limits::FAILURES
+    };
     page.list(tests.failures.iter().take(most).map(|failure| {
         let name = match failure.name.trim().is_empty() {
             true => Text::from("(no name)"),
@@ -419,7 +412,11 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
         let more = plural(failed - listed, "more failed test");
         page.words(own(format!("... and {more}")));
     }
-    let most = if view.verbose { usize::MAX } else { NOTES };
+    let most = if view.verbose {
+        usize::MAX
+    } else {
+        limits::NOTES
+    };
     let notes = tests.notes.iter().take(most);
     page.facts(notes.map(|note| ("Note".into(), outside(note))));
     let more = tests.notes.len().saturating_sub(most);
@@ -440,9 +437,9 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
 /// The last lines, sanitised.
 fn tail(written: &str, view: &View) -> String {
     let (most, bytes) = if view.verbose {
-        (TAIL_LINES_VERBOSE, TAIL_BYTES_VERBOSE)
+        (limits::TAIL_LINES_VERBOSE, limits::TAIL_BYTES_VERBOSE)
     } else {
-        (TAIL_LINES, TAIL_BYTES)
+        (limits::TAIL_LINES, limits::TAIL_BYTES)
     };
     let from = written.len().saturating_sub(bytes);
     let end = written

@@ -6,15 +6,13 @@ use crate::model::{
     CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Outcome, PhaseReport, Summary,
 };
 use crate::report::figures as numbers;
+use crate::report::limits::phase as limits;
 use crate::report::page::{
     Block, Column, Evidence, Item, Mark, Page, Table, Text, Tone, View, bold, code, dim, mark,
     outside, own, signed, text,
 };
 use crate::report::{Failures, failures, run};
 use eval_base::text::{group_digits, plural};
-
-/// Cases that are listed below an eval.
-const CASES: usize = 3;
 
 pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &View) {
     let summary = &eval.eval_report;
@@ -195,7 +193,7 @@ fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
     let most = if view.is_terminal() && !view.verbose {
         1
     } else {
-        CASES
+        limits::CASES
     };
     let mut cases = eval
         .cases

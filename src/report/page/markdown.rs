@@ -5,15 +5,12 @@ use std::borrow::Cow;
 use super::escape::{self, code_whole, fence};
 use super::{Block, Content, Evidence, Item, Mark, Notice, Page, Part, Table, Text, Tone, cut};
 use crate::report::annotations::without_commands;
+use crate::report::limits;
 use crate::report::values::{Comparison, Excerpt};
 use eval_base::text::{ELLIPSIS, one_line, plural, sanitize, truncate_bytes, width};
 
-/// Columns of one side of a difference.
-const COLUMNS: usize = 240;
 /// Columns of a value that is written on its line.
 const ON_THE_LINE: usize = 100;
-/// Bytes of a code block.
-const CODE: usize = 3_000;
 /// Bytes kept for the line that says how much was left out.
 const MORE: usize = 100;
 
@@ -129,7 +126,10 @@ impl Writer {
             Block::Part(part) => self.part(part, tight),
             Block::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
             Block::Bounded(blocks) => {
-                let most = self.options.most.map(|most| most / 3);
+                let most = self
+                    .options
+                    .most
+                    .map(|most| most / limits::comment::BOUNDED);
                 self.limited(most, blocks)
             }
             Block::Bars(..) | Block::Gap => String::new(),
@@ -162,7 +162,10 @@ impl Writer {
             let signs = "#".repeat(usize::from(3 + self.options.deeper));
             return format!("{signs} {}\n\n{inside}", heading(&part.title));
         }
-        let inside = self.limited(self.options.most.map(|most| most / 8), &part.blocks);
+        let inside = self.limited(
+            self.options.most.map(|most| most / limits::comment::FOLDS),
+            &part.blocks,
+        );
         format!(
             "<details><summary>{}</summary>\n\n{inside}</details>\n\n",
             summary(&part.title)
@@ -235,12 +238,16 @@ fn written(text: &Text, position: Position) -> String {
             Content::Own(text) => own(text, begins, in_table),
             Content::Outside(text) => {
                 let short = in_table || position == Position::Heading;
-                let columns = if short { escape::SHORT } else { escape::LONG };
+                let columns = if short {
+                    limits::markdown::CELL
+                } else {
+                    limits::markdown::SENTENCE
+                };
                 escape::outside(text, columns, begins)
             }
             // No backslash keeps a pipe within a code span of a table.
             Content::Code(text) if in_table && text.contains('|') => {
-                escape::outside(text, escape::SHORT, false)
+                escape::outside(text, limits::markdown::CELL, false)
             }
             Content::Code(text) => escape::code(text),
             Content::Symbol(symbol) => symbol.emoji.to_owned(),
@@ -298,7 +305,7 @@ fn own(text: &str, begins: bool, in_table: bool) -> String {
 fn summary(text: &Text) -> String {
     let html = |text: &str| {
         let line = one_line(truncate_bytes(text, 64 * 1024));
-        let line = eval_base::text::truncate_width(&line, escape::SHORT);
+        let line = eval_base::text::truncate_width(&line, limits::markdown::CELL);
         line.replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;")
@@ -379,7 +386,7 @@ fn grid(table: &Table) -> String {
 
 /// Expected and actual: short values on a line each, others in fences.
 fn both_sides(evidence: &Evidence, tight: bool) -> String {
-    if let Some((body, more)) = evidence.as_diff(COLUMNS) {
+    if let Some((body, more)) = evidence.as_diff(limits::markdown::SIDE) {
         let more = more.map(|more| format!(", and {more}")).unwrap_or_default();
         let label = format!("Expected (`-`) and actual (`+`){more}");
         return block_of(&label, "diff", &body, tight);
@@ -426,7 +433,7 @@ fn block_of(label: &str, language: &str, body: &str, tight: bool) -> String {
 }
 
 fn bounded(text: &str) -> String {
-    let kept = truncate_bytes(text, CODE);
+    let kept = truncate_bytes(text, limits::markdown::CODE);
     let mark = if kept.len() < text.len() {
         ELLIPSIS
     } else {

@@ -18,7 +18,7 @@ pub use cut::cut;
 pub use evidence::Evidence;
 pub(crate) use text::text;
 pub use text::*;
-pub use view::{Medium, Shown, View};
+pub use view::{Limits, Medium, Shown, View};
 
 /// Blocks in the order in which they are read.
 #[derive(Debug, Clone, Default, PartialEq)]

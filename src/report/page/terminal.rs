@@ -8,14 +8,10 @@ use super::{
     outside, plain, span, text,
 };
 use crate::report::differences::Side;
+use crate::report::limits;
 use crate::report::values::{Comparison, Excerpt, LineKind};
 use eval_base::text::{sanitize, width};
 
-/// Lines of a paragraph, without and with `--verbose`.
-const LINES: usize = 8;
-const LINES_VERBOSE: usize = 20;
-/// Lines of one side of a difference.
-const SIDE_LINES: usize = 4;
 /// Columns of a label, at most.
 const LABEL: usize = 24;
 /// Blanks between columns.
@@ -129,8 +125,8 @@ impl Writer<'_> {
     fn wrapped(&mut self, first: Pieces, text: &Text) -> io::Result<()> {
         self.spaced = false;
         let most = match self.lines.verbose() {
-            true => LINES_VERBOSE,
-            false => LINES,
+            true => limits::terminal::LINES_VERBOSE,
+            false => limits::terminal::LINES,
         };
         self.lines.wrapped(first, text, most)
     }
@@ -138,7 +134,8 @@ impl Writer<'_> {
     /// A paragraph whose lines but the first have a margin of two columns more.
     fn hanging(&mut self, indent: usize, text: &Text) -> io::Result<()> {
         self.spaced = false;
-        self.lines.hanging(margin(indent), indent + 2, text, LINES)
+        self.lines
+            .hanging(margin(indent), indent + 2, text, limits::terminal::LINES)
     }
 
     fn facts(&mut self, facts: &[(Text, Text)], indent: usize) -> io::Result<()> {
@@ -300,7 +297,8 @@ impl Writer<'_> {
         let mut first = margin(indent + 2);
         first.push((tone, sign));
         self.spaced = false;
-        self.lines.wrapped(first, &text, SIDE_LINES)
+        self.lines
+            .wrapped(first, &text, limits::terminal::SIDE_LINES)
     }
 
     fn side(
@@ -323,7 +321,8 @@ impl Writer<'_> {
             let mut first = margin(indent);
             first.push((Tone::Dim, label));
             self.spaced = false;
-            self.lines.wrapped(first, &text, SIDE_LINES)?;
+            self.lines
+                .wrapped(first, &text, limits::terminal::SIDE_LINES)?;
         } else {
             // Words must not be moved where blanks count.
             self.after(margin(indent), Tone::Dim, &label, &text)?;

@@ -2,15 +2,12 @@
 
 use crate::model::{JudgeVote, Outcome, SampleResult, Summary};
 use crate::report::judged::{self, Told};
+use crate::report::limits;
 use crate::report::page::{
     Block, Column, Item, Mark, Medium, Page, Row, Table, Text, Tone, View, bold, dim, mark,
     outside, own, place, text,
 };
 use eval_base::text::{plural, shortened};
-
-/// Replies of one vote, and bytes of each.
-const REPLIES: usize = 3;
-const REPLY: usize = 2_000;
 
 /// What judges said of cases that did not fail.
 pub fn section(page: &mut Page, summary: &Summary, view: &View) {
@@ -129,7 +126,7 @@ fn votes(page: &mut Page, told: &Told, view: &View) {
 /// What a judge answered whose answers could not be used, and the request for repair.
 fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
     let total = vote.replies.len();
-    for (turn, reply) in vote.replies.iter().take(REPLIES).enumerate() {
+    for (turn, reply) in vote.replies.iter().take(limits::REPLIES).enumerate() {
         let fault = reply.fault.map_or("no fault", |fault| fault.name());
         let mut title = own(format!(
             "Reply {} of {total}, vote {}: {fault}",
@@ -142,7 +139,7 @@ fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
         page.push(Block::Code {
             label: title.toned(Tone::Warn),
             language: "text",
-            text: shortened(&reply.text, REPLY).into_owned(),
+            text: shortened(&reply.text, limits::REPLY).into_owned(),
         });
         if !reply.repair.is_empty() {
             page.words(text![dim("repair request: "), outside(&reply.repair)]);

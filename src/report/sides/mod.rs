@@ -18,9 +18,6 @@ use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html, write_file};
 use eval_base::text::plural;
 
-/// Cases that are listed at most.
-const MAX_CASES: usize = 200;
-
 /// Runs that can't be put beside each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unlike {

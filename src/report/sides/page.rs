@@ -1,7 +1,8 @@
 //! Side by side as a page: a column for each target.
 
-use super::{MAX_CASES, Sides};
+use super::Sides;
 use crate::model::{Outcome, Summary};
+use crate::report::limits;
 use crate::report::page::{
     Block, Column, Item, Narrow, Notice, Page, Table, Text, Tone, View, bold, code, dim, mark,
     outside, own, place, span, text,
@@ -100,7 +101,7 @@ fn evals(page: &mut Page, sides: &Sides, view: &View) {
         page.words("Every eval ended alike on each target.");
         return;
     }
-    let most = view.limits.evals.min(MAX_CASES);
+    let most = view.limits.evals.min(limits::SIDES_ROWS);
     page.section("Evals that differ");
     let mut table = columns(sides, "Eval");
     for line in differing.iter().take(most) {
@@ -129,7 +130,7 @@ fn cases(page: &mut Page, sides: &Sides, view: &View) {
     if lines.is_empty() {
         return;
     }
-    let most = view.limits.evals.min(MAX_CASES);
+    let most = view.limits.evals.min(limits::SIDES_ROWS);
     page.section("Cases that differ");
     let mut table = columns(sides, "Case");
     for line in lines.iter().take(most) {
