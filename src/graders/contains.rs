@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{Finding, LISTED, SmallOutput, as_text};
+use super::output::{Finding, SmallOutput, as_text};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
 use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem, Span};
+use crate::model::limits;
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ContainsValue, ExpectedSpec, OneOrMany};
 use eval_match::text;
@@ -162,7 +163,11 @@ fn lacking(parts: &text::Parts) -> Finding {
     let mut details = Map::new();
     for (key, list) in [("missing", &parts.missing), ("forbidden", &parts.forbidden)] {
         if !list.is_empty() {
-            let listed: Vec<String> = list.iter().take(LISTED).map(|t| in_reason(t)).collect();
+            let listed: Vec<String> = list
+                .iter()
+                .take(limits::GRADE_ENTRIES)
+                .map(|t| in_reason(t))
+                .collect();
             details.insert(key.to_owned(), json!(listed));
         }
     }

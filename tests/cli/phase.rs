@@ -625,10 +625,7 @@ fn a_dry_run_shows_the_steps_and_runs_nothing() {
         shown.contains("Step 2 of 4: Run unit tests (test): `sh tests.sh` in "),
         "{shown}"
     );
-    assert!(
-        shown.contains("needs    pass rate >= 0.900"),
-        "{shown}"
-    );
+    assert!(shown.contains("needs    pass rate >= 0.900"), "{shown}");
     assert_eq!(names(&project, ".").len(), 4, "{:?}", names(&project, "."));
 }
 

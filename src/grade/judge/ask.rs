@@ -7,6 +7,7 @@ use super::quote::{Marks, harmless};
 use super::structured::{Structured, ask};
 use super::vote::{Agenda, by_name};
 use crate::grade::Asked;
+use crate::model::limits;
 use crate::model::{
     AnswerSource, Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome,
     ReplyFault,
@@ -16,9 +17,6 @@ use eval_models::{Call, CallIndex, Completion, Fault, Key, Message, Models, plac
 
 /// Characters of a reply that its judge is shown again.
 const SHOWN_AGAIN: usize = 4_000;
-
-/// Bytes of a reply that are kept.
-const KEPT_BYTES: usize = 64 << 10;
 
 /// All that the votes of a panel share.
 pub(super) struct Asking<'a> {
@@ -251,7 +249,7 @@ fn shown_again(text: &str) -> Message {
 }
 
 fn reply(completion: &Completion) -> JudgeReply {
-    let text = truncate_bytes(&completion.text, KEPT_BYTES);
+    let text = truncate_bytes(&completion.text, limits::JUDGE_REPLY);
     let text = match completion.text.len() - text.len() {
         0 => text.to_owned(),
         more => format!("{text}\n[... {more} bytes more ...]"),

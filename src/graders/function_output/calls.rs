@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::model::limits;
 use crate::model::{
     Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade,
     GraderType, Trust,
@@ -19,9 +20,6 @@ use crate::graders::programs::{
     self, Languages, Said, exception, language_of, missing, not_run, sandbox_limits,
 };
 use crate::graders::show::{bounded, bounded_text, in_reason};
-
-/// Calls that a grade lists.
-const LISTED: usize = 20;
 
 pub(crate) async fn grade(
     grader: &FunctionOutput,
@@ -210,7 +208,7 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Ret
     let listed: Vec<Value> = calls
         .iter()
         .zip(&judged)
-        .take(LISTED)
+        .take(limits::GRADE_ENTRIES)
         .map(|(call, one)| {
             let mut entry = json!({
                 "args": bounded(&json!(call.case.args)),

@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::metrics::tests_whole_evals;
 use super::pairing::Pair;
+use crate::model::limits;
 use crate::model::{
     CaseFlip, CasePart, ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard,
 };
@@ -49,7 +50,7 @@ pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
         };
         notes.push(format!(
             "{words}, since they are more than {}: `--by {}` does",
-            super::groups::MOST,
+            limits::COMPARED_GROUPS,
             by.name()
         ));
     }

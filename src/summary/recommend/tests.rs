@@ -681,7 +681,7 @@ proptest! {
             run.lost(id, CAUSES[*cause], reason)
         });
         let advice = said.missed("pass_rate", Bound::Min, 0.1).advice();
-        prop_assert!(advice.len() <= MOST_RECOMMENDATIONS);
+        prop_assert!(advice.len() <= limits::RECOMMENDATIONS);
         for text in &advice {
             prop_assert!(!text.chars().any(char::is_control) && !text.contains('\u{202e}'), "{text:?}");
             prop_assert!(eval_base::text::width(text) < 700, "{}", text);

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::sample::{Fact, call_facts, tokens};
 use super::shown::{self, Shown};
-use crate::report::limits::html as limits;
 use crate::model::{Grade, JudgeReply, JudgeVote, Judged};
 use crate::report::json::word;
+use crate::report::limits::html as limits;
 use crate::report::{figures, judged as words};
 
 #[derive(Debug, Serialize)]
@@ -79,7 +79,12 @@ pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTol
     };
     JudgedTold {
         criteria: criteria.collect(),
-        checks: told.checks.iter().take(limits::ENTRIES).map(check).collect(),
+        checks: told
+            .checks
+            .iter()
+            .take(limits::ENTRIES)
+            .map(check)
+            .collect(),
         more: [told.rows.len(), told.checks.len(), judged.votes.len()]
             .map(|n| n.saturating_sub(limits::ENTRIES)),
         panel: shown::name(&judged.panel, limit),
