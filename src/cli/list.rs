@@ -10,31 +10,32 @@ use serde::{Serialize, Serializer};
 use super::args::{ListArgs, ListFormat};
 use super::baseline::relative;
 use super::console::Console;
-use super::{Exit, estimate, suite};
+use super::{CliResult, estimate, suite};
 use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
-use crate::load::{Overrides, Purpose};
+use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{
-    BaselineOrigin, BaselinePlace, Eval, EvalType, GraderOutline, Judge, Plan, Profile, Target,
+    BaselineOrigin, BaselinePlace, CaseProfile, Eval, EvalType, GraderOutline, Judge, Plan, Target,
 };
 use crate::report::figures;
 use crate::report::page::{
-    Block, Column, DOT, Item, Page, Table, Text, Tone, code, dim, outside, own, span, text,
+    DOT, ListItem, Page, PageBlock, PageTable, StyledText, TableColumn, TextTone, code, dim,
+    outside, own, span, text,
 };
-use crate::run::Prepared;
+use crate::run::PreparedRun;
 use eval_base::text::{group_digits, plural};
 
 /// Cases of a page, of which nobody holds a million at once.
 const BATCH: usize = 500;
 
-pub fn list(console: &Console, args: &ListArgs) -> Exit {
-    let loaded = suite::load(&args.suite, Purpose::List, Overrides::default())?.loaded;
+pub fn list(console: &Console, args: &ListArgs) -> CliResult {
+    let loaded = suite::load(&args.suite, PlanPurpose::List, LoadOverrides::default())?.loaded;
     let total = loaded.total;
     let plan = suite::plan_or_problems(console, loaded)?;
     match args.format {
         ListFormat::Json => {
             let mut out = BufWriter::with_capacity(64 * 1024, Stdout { console });
-            eval_base::json::to_writer_pretty(&mut out, &Listing(&plan))
+            eval_base::json::to_writer_pretty(&mut out, &PlanListing(&plan))
                 .map_err(io::Error::from)?;
             writeln!(out)?;
             out.flush()?;
@@ -52,7 +53,7 @@ pub fn list(console: &Console, args: &ListArgs) -> Exit {
                 false => format!(", of {} and {}", total.evals, total.cases),
             };
             let (evals, cases) = (plural(plan.evals.len(), "eval"), plural(cases, "case"));
-            page.push(Block::Gap);
+            page.push(PageBlock::Gap);
             page.lead(own(format!("{evals}, {cases}{of}")));
             console.page(&page)?;
         }
@@ -76,9 +77,9 @@ impl Write for Stdout<'_> {
 }
 
 /// The plan of a run that does not take place.
-pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -> Exit {
+pub fn dry_run(console: &Console, prepared: &PreparedRun, compared: Option<&str>) -> CliResult {
     let mut page = planned(prepared, compared)?;
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.lead(NOTHING_RUN);
     console.page(&page)?;
     Ok(ExitCode::Pass)
@@ -88,7 +89,7 @@ pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -
 pub const NOTHING_RUN: &str = "Dry run: nothing was run.";
 
 /// What a run would do.
-pub fn planned(prepared: &Prepared, compared: Option<&str>) -> io::Result<Page> {
+pub fn planned(prepared: &PreparedRun, compared: Option<&str>) -> io::Result<Page> {
     let plan = &prepared.plan;
     let mut page = evals(plan)?;
     let target = plan.target.as_ref().map_or("none", |target| target.kind());
@@ -114,11 +115,11 @@ pub fn planned(prepared: &Prepared, compared: Option<&str>) -> io::Result<Page> 
         let row = figures::threshold_row(&threshold.undecided());
         text![row.metric, " ", own(row.needs)]
     });
-    let all = (plan.gate.require_all_evals).then(|| Text::from("all evals pass"));
+    let all = (plan.gate.require_all_evals).then(|| StyledText::from("all evals pass"));
     let labels = std::iter::once("needs").chain(std::iter::repeat(""));
     facts.extend(labels.zip(thresholds.chain(all)));
     facts.extend(compared.map(|compared| ("compared", text!["with ", outside(compared)])));
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.facts(facts.into_iter().map(|(label, text)| (label.into(), text)));
     Ok(page)
 }
@@ -131,7 +132,7 @@ fn type_name(kind: EvalType) -> &'static str {
 }
 
 /// The model that is asked for a case's outputs.
-fn model_of(plan: &Plan, profile: &Profile) -> Option<String> {
+fn model_of(plan: &Plan, profile: &CaseProfile) -> Option<String> {
     match profile.target.as_ref().or(plan.target.as_ref()) {
         Some(Target::Model(model)) => Some(model.endpoint.name()),
         _ => None,
@@ -139,7 +140,7 @@ fn model_of(plan: &Plan, profile: &Profile) -> Option<String> {
 }
 
 /// The methods of a case, each once, in order; inferred ones with a mark.
-fn methods(profile: &Profile, mark: bool) -> Vec<String> {
+fn methods(profile: &CaseProfile, mark: bool) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
     for grader in &profile.graders {
         let inferred = if mark && grader.inferred {
@@ -201,16 +202,16 @@ fn baseline_of(eval: &Eval) -> io::Result<Option<Option<BaselineOrigin>>> {
 }
 
 /// As `baseline list` has it.
-fn baseline_word(origin: Option<BaselineOrigin>) -> Text {
+fn baseline_word(origin: Option<BaselineOrigin>) -> StyledText {
     match origin.map(|origin| origin.place) {
-        None => span(Tone::Warn, "none").into(),
+        None => span(TextTone::Warn, "none").into(),
         Some(BaselinePlace::Inline) => "inline".into(),
         Some(BaselinePlace::Store { .. }) => "stored".into(),
     }
 }
 
 /// Where the file of a stored baseline is.
-fn baseline_file(origin: &BaselineOrigin) -> Option<Text> {
+fn baseline_file(origin: &BaselineOrigin) -> Option<StyledText> {
     let BaselinePlace::Store {
         path,
         overrides_inline,
@@ -228,12 +229,12 @@ fn baseline_file(origin: &BaselineOrigin) -> Option<Text> {
 
 /// The evals of a plan, a row each.
 fn evals(plan: &Plan) -> io::Result<Page> {
-    let mut table = Table::new([
-        Column::left("Eval").least(20),
-        Column::left("Type").optional(),
-        Column::right("Cases"),
-        Column::left("Graders").least(12),
-        Column::left("Baseline"),
+    let mut table = PageTable::new([
+        TableColumn::left("Eval").least(20),
+        TableColumn::left("Type").optional(),
+        TableColumn::right("Cases"),
+        TableColumn::left("Graders").least(12),
+        TableColumn::left("Baseline"),
     ]);
     let mut lacking = false;
     for eval in &plan.evals {
@@ -272,11 +273,11 @@ fn cases(console: &Console, page: &mut Page, plan: &Plan, eval: &Eval) -> io::Re
             asked,
             baseline,
         ]);
-        let mut item = Item::dash(Text::joined(facts.flatten(), DOT));
+        let mut item = ListItem::dash(StyledText::joined(facts.flatten(), DOT));
         let graders = case.grading.graders.iter();
         let judges = graders.filter_map(|grader| grader.kind.judge());
         let judges = judges.map(|judge| text!["judged by ", outside(&judges::words(judge))]);
-        item.below.extend(judges.map(Block::Words));
+        item.below.extend(judges.map(PageBlock::Words));
         page.list([item]);
         if page.blocks.len() >= BATCH {
             console.page(&std::mem::take(page))?;
@@ -287,7 +288,7 @@ fn cases(console: &Console, page: &mut Page, plan: &Plan, eval: &Eval) -> io::Re
 
 /// A plan as JSON, written as it is read. The fields are in the order of their names, as they have
 /// always been.
-struct Listing<'a>(&'a Plan);
+struct PlanListing<'a>(&'a Plan);
 
 #[derive(Serialize)]
 struct ListedEval<'a> {
@@ -328,14 +329,14 @@ struct ListedGrader<'a> {
     informative: bool,
     /// Only where models judge.
     #[serde(skip_serializing_if = "Option::is_none")]
-    judge: Option<judges::Listed<'a>>,
+    judge: Option<judges::ListedJudge<'a>>,
     method: &'static str,
     metrics: Vec<&'a str>,
     negate: bool,
     r#type: &'static str,
 }
 
-impl Serialize for Listing<'_> {
+impl Serialize for PlanListing<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let evals: Vec<ListedEval> = self
             .0

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use crate::load::{environment, to_jinja};
 use crate::model::{Decision, Webhook};
-use crate::notify::{Failed, Message};
+use crate::notify::{NotifyFailure, NotifyMessage};
 use crate::report::limits::message as limits;
 use crate::spec::NotifyFormat;
 use eval_base::text;
 
 /// What is sent, and what was wrong with it: a body that can't be filled is replaced by the
 /// format's own.
-pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
+pub fn of(hook: &Webhook, message: &NotifyMessage) -> (Vec<u8>, Vec<String>) {
     let usual = || match hook.format {
         NotifyFormat::Slack => json!({ "text": slack(message) }).to_string().into_bytes(),
         NotifyFormat::Json => serde_json::to_vec(message).unwrap_or_default(),
@@ -39,7 +39,11 @@ pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
     }
 }
 
-fn filled(template: &Value, format: NotifyFormat, message: &Message) -> Result<Vec<u8>, String> {
+fn filled(
+    template: &Value,
+    format: NotifyFormat,
+    message: &NotifyMessage,
+) -> Result<Vec<u8>, String> {
     let mut context = serde_json::to_value(message).map_err(|error| error.to_string())?;
     if format == NotifyFormat::Slack {
         context = escaped(context);
@@ -120,7 +124,7 @@ fn sign(decision: Decision) -> &'static str {
 }
 
 /// The message in Slack's markup, at most [`limits::TEXT`] characters: what is left out is counted.
-fn slack(message: &Message) -> String {
+fn slack(message: &NotifyMessage) -> String {
     let mut head = format!(
         "{} *{}*",
         sign(message.decision),
@@ -177,7 +181,7 @@ fn slack(message: &Message) -> String {
     text
 }
 
-fn failed(failed: &Failed) -> String {
+fn failed(failed: &NotifyFailure) -> String {
     let mut line = format!("• {} {}", failed.outcome, failed.kind);
     let mut names = vec![failed.id.as_str()];
     if !failed.id.split('/').any(|part| part == failed.name) {

@@ -24,9 +24,9 @@ use crate::report::ReportError;
 use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
 use crate::report::limits::junit as limits;
-use crate::report::page::Evidence;
-use crate::report::values::Comparison;
-use crate::report::{Failures, figures, notices};
+use crate::report::page::FailureEvidence;
+use crate::report::values::ShownValues;
+use crate::report::{FailureIndex, figures, notices};
 use eval_base::text;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -38,7 +38,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     };
     let mut report = Report::new(xml(&format!("{}{suffix}", summary.metadata.suite_name)));
     report.time = seconds(summary.metadata.duration_seconds);
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     let mut of_run = run_suite(summary);
     of_run.name = names.unique(of_run.name.as_str());
     report.add_test_suite(of_run);
@@ -76,9 +76,9 @@ fn without_skipped(report: &str) -> Cow<'_, str> {
 
 /// A name that no other has: servers take two of one name for one.
 #[derive(Default)]
-struct Names(HashMap<String, usize>);
+struct UniqueNames(HashMap<String, usize>);
 
-impl Names {
+impl UniqueNames {
     fn unique(&mut self, raw: &str) -> XmlString {
         let name = line(raw);
         let mut seen = |name: &str| {
@@ -292,8 +292,8 @@ fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
     Some(case)
 }
 
-fn eval_suite(eval: &EvalResult, name: XmlString, failures: &Failures) -> TestSuite {
-    let mut names = Names::default();
+fn eval_suite(eval: &EvalResult, name: XmlString, failures: &FailureIndex) -> TestSuite {
+    let mut names = UniqueNames::default();
     let mut suite = TestSuite::new(name.clone());
     property(&mut suite, "eval.name", &eval.name);
     property(&mut suite, "eval.outcome", eval.outcome.name());
@@ -450,8 +450,8 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
 /// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
     let mut body = String::new();
-    let evidence = Evidence::of(failure, limits::VALUES)?;
-    if let Evidence::Values(Comparison::Sides { expected, actual }) = &evidence {
+    let evidence = FailureEvidence::of(failure, limits::VALUES)?;
+    if let FailureEvidence::Values(ShownValues::Sides { expected, actual }) = &evidence {
         for (label, side) in [("expected", expected), ("actual", actual)] {
             let Some(side) = side else { continue };
             let _ = writeln!(body, "{label}:\n{}", side.text);
@@ -463,8 +463,8 @@ fn description(failure: &Failure) -> Option<String> {
     let _ = write!(body, "--- expected\n+++ actual\n{diff}");
     if let Some(more) = more {
         let and = match evidence {
-            Evidence::ByPath(_) => "and ",
-            Evidence::Values(_) => "",
+            FailureEvidence::ByPath(_) => "and ",
+            FailureEvidence::Values(_) => "",
         };
         let _ = writeln!(body, "... {and}{more}");
     }

@@ -5,7 +5,7 @@
 //! and the JSON report on a terminal, the JSON report in Markdown, the report in a comment, the
 //! table of cases and the journal in HTML, the JSON report in JUnit. docs/running.md has the table.
 
-use super::page::{Limits, Shown};
+use super::page::{EvidenceLimits, PageLimits};
 
 /// Bytes of a value that are read to show it.
 pub const READ: usize = 1 << 20;
@@ -18,9 +18,9 @@ pub const REPLY: usize = 2_000;
 pub const SIDES_ROWS: usize = 200;
 
 pub mod terminal {
-    use super::{Limits, Shown};
+    use super::{EvidenceLimits, PageLimits};
 
-    pub const LISTS: Limits = Limits {
+    pub const LISTS: PageLimits = PageLimits {
         evals: 40,
         failures: 10,
         named: 0,
@@ -30,7 +30,7 @@ pub mod terminal {
         notes: 8,
         verdict: 12,
         judged: 0,
-        evidence: Shown {
+        evidence: EvidenceLimits {
             lines: 12,
             bytes: 4_000,
             context: 1,
@@ -41,7 +41,7 @@ pub mod terminal {
     };
 
     /// With `--verbose`.
-    pub const VERBOSE: Limits = Limits {
+    pub const VERBOSE: PageLimits = PageLimits {
         evals: usize::MAX,
         failures: 1_000,
         named: 0,
@@ -51,7 +51,7 @@ pub mod terminal {
         notes: usize::MAX,
         verdict: 200,
         judged: 200,
-        evidence: Shown {
+        evidence: EvidenceLimits {
             lines: 60,
             bytes: 20_000,
             context: 3,
@@ -77,9 +77,9 @@ pub mod terminal {
 }
 
 pub mod markdown {
-    use super::{Limits, Shown};
+    use super::{EvidenceLimits, PageLimits};
 
-    pub const LISTS: Limits = Limits {
+    pub const LISTS: PageLimits = PageLimits {
         evals: 100,
         failures: 50,
         named: 200,
@@ -89,7 +89,7 @@ pub mod markdown {
         notes: 50,
         verdict: 50,
         judged: 50,
-        evidence: Shown {
+        evidence: EvidenceLimits {
             lines: 40,
             bytes: 3_000,
             context: 3,
@@ -113,7 +113,7 @@ pub mod markdown {
 
 /// A comment on a pull request.
 pub mod comment {
-    use super::{Limits, Shown, markdown};
+    use super::{EvidenceLimits, PageLimits, markdown};
 
     /// Bytes of a comment. GitHub refuses one of more than 65,536 characters.
     pub const LARGEST: usize = 60_000;
@@ -123,7 +123,7 @@ pub mod comment {
     /// Bytes of a command that is repeated.
     pub const COMMAND: usize = 750;
 
-    pub const LISTS: Limits = Limits {
+    pub const LISTS: PageLimits = PageLimits {
         evals: 0,
         failures: 1_000,
         named: 0,
@@ -133,7 +133,7 @@ pub mod comment {
         notes: 10,
         verdict: 0,
         judged: 0,
-        evidence: Shown {
+        evidence: EvidenceLimits {
             places: 20,
             ..markdown::LISTS.evidence
         },
@@ -184,9 +184,9 @@ pub mod html {
 }
 
 pub mod junit {
-    use super::Shown;
+    use super::EvidenceLimits;
 
-    pub const VALUES: Shown = Shown {
+    pub const VALUES: EvidenceLimits = EvidenceLimits {
         lines: 60,
         bytes: 8_000,
         context: 3,
@@ -226,7 +226,7 @@ pub mod message {
 
 /// What the report of a phase adds to the lists of its medium.
 pub mod phase {
-    use super::Shown;
+    use super::EvidenceLimits;
 
     /// Files of the implementation, and cases without a human grade.
     pub const FILES: usize = 50;
@@ -246,7 +246,7 @@ pub mod phase {
 
     /// Bytes of expected and actual values in the HTML page, and how much of one value.
     pub const HTML_EVIDENCE: usize = 1_000_000;
-    pub const HTML_VALUES: Shown = Shown {
+    pub const HTML_VALUES: EvidenceLimits = EvidenceLimits {
         lines: 60,
         bytes: 6_000,
         context: 3,

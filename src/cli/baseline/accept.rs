@@ -1,16 +1,16 @@
 //! `eval-harness baseline accept`.
 
-use super::pending::{Gathered, gather};
+use super::pending::{PendingList, gather};
 use super::{NOTHING, decision, decisions, failure, overview, refuse_in_ci, relative};
-use crate::baseline::{Store, StoreError};
+use crate::baseline::{BaselineStore, StoreError};
 use crate::cli::args::AcceptArgs;
 use crate::cli::console::Console;
-use crate::cli::{Exit, Failure};
+use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
-use crate::report::page::{Block, Page, Text, own};
+use crate::report::page::{Page, PageBlock, StyledText, own};
 use eval_base::text::plural;
 
-pub fn accept(console: &Console, args: &AcceptArgs) -> Exit {
+pub fn accept(console: &Console, args: &AcceptArgs) -> CliResult {
     refuse_in_ci("accept")?;
     let (store, gathered) = chosen(console, "accept", &args.evals, args.all, &args.of)?;
     if gathered.pending.is_empty() && gathered.broken.is_empty() {
@@ -28,15 +28,15 @@ pub(super) fn chosen(
     named: &[String],
     all: bool,
     of: &crate::cli::args::OfSuiteArgs,
-) -> Result<(Store, Gathered), Failure> {
+) -> Result<(BaselineStore, PendingList), CliFailure> {
     if named.is_empty() && !all {
         return Err(
-            Failure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
+            CliFailure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
                 .hint("`eval-harness baseline diff` shows what is pending"),
         );
     }
     let suite = overview(console, of)?;
-    let store = Store::new(suite.baselines.dir);
+    let store = BaselineStore::new(suite.baselines.dir);
     let gathered = gather(&store, &suite.name, named)?;
     gathered.refuse_strangers(&store, named)?;
     gathered.tell_others(console);
@@ -45,12 +45,12 @@ pub(super) fn chosen(
 
 /// How many went which way.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct AcceptCounts {
     pub accepted: usize,
     pub failed: usize,
 }
 
-impl Done {
+impl AcceptCounts {
     pub fn exit(&self) -> ExitCode {
         if self.failed > 0 {
             ExitCode::Wrong
@@ -64,19 +64,19 @@ impl Done {
 /// nothing.
 pub(super) fn all(
     console: &Console,
-    store: &Store,
-    gathered: &Gathered,
+    store: &BaselineStore,
+    gathered: &PendingList,
     force: bool,
-) -> Result<Done, Failure> {
+) -> Result<AcceptCounts, CliFailure> {
     let locked = store.lock().map_err(failure)?;
-    let mut done = Done::default();
+    let mut done = AcceptCounts::default();
     let mut table = decisions();
     for pending in &gathered.pending {
         match locked.accept_shown(&pending.pending, force) {
             Ok(accepted) => {
                 done.accepted += 1;
                 let path = relative(&accepted.path);
-                let row = decision("accepted", &pending.id, &path, Text::default());
+                let row = decision("accepted", &pending.id, &path, StyledText::default());
                 table.rows.push(row);
             }
             // Whoever was faster.
@@ -99,7 +99,7 @@ pub(super) fn all(
     let accepted = plural(done.accepted, "baseline");
     let mut page = Page::default();
     page.table(table);
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.lead(own(format!("{accepted} accepted{not}")));
     console.page(&page)?;
     if done.accepted > 0 {

@@ -2,39 +2,39 @@
 
 use serde_json::{Value, json};
 
-use super::pending::{Gathered, Pending, gather};
-use super::shown::{Effect, change};
+use super::pending::{PendingBaseline, PendingList, gather};
+use super::shown::{PendingEffect, change};
 use super::{overview, relative};
-use crate::baseline::Store;
-use crate::cli::Exit;
+use crate::baseline::BaselineStore;
+use crate::cli::CliResult;
 use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
-use crate::report::differences::Limits;
+use crate::report::differences::DifferenceLimits;
 use crate::report::limits;
-use crate::report::page::markdown::{self, Options};
-use crate::report::page::{Block, Medium, Page, code, own, text};
+use crate::report::page::markdown::{self, MarkdownOptions};
+use crate::report::page::{Page, PageBlock, PageMedium, code, own, text};
 use eval_base::json::escaped;
 use eval_match::{DifferenceKind, counted_differences};
 
-pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
+pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     let suite = overview(console, &args.of)?;
-    let store = Store::new(suite.baselines.dir);
+    let store = BaselineStore::new(suite.baselines.dir);
     let gathered = gather(&store, &suite.name, &args.evals)?;
     gathered.refuse_strangers(&store, &args.evals)?;
     let options = console.terminal_options(false);
-    let limits = Limits {
+    let limits = DifferenceLimits {
         rows: limits::terminal::BASELINE_DIFF,
         columns: options.width.saturating_sub(6).max(20),
         unicode: options.unicode,
     };
-    let counts = Counts::of(&gathered);
+    let counts = DiffCounts::of(&gathered);
     let page = |medium| page(&gathered, limits, &counts, medium);
     match args.format {
-        DiffFormat::Human => console.page(&page(Medium::Terminal))?,
+        DiffFormat::Human => console.page(&page(PageMedium::Terminal))?,
         DiffFormat::Markdown => {
-            let page = page(Medium::Markdown);
-            console.result(markdown::write(&page, Options::default()).as_bytes())?;
+            let page = page(PageMedium::Markdown);
+            console.result(markdown::write(&page, MarkdownOptions::default()).as_bytes())?;
         }
         DiffFormat::Json => {
             let json = format!("{:#}\n", as_json(&suite.name, &gathered, &counts));
@@ -50,16 +50,16 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     })
 }
 
-struct Counts {
+struct DiffCounts {
     new: usize,
     changed: usize,
     same: usize,
     broken: usize,
 }
 
-impl Counts {
-    fn of(gathered: &Gathered) -> Counts {
-        let mut counts = Counts {
+impl DiffCounts {
+    fn of(gathered: &PendingList) -> DiffCounts {
+        let mut counts = DiffCounts {
             new: 0,
             changed: 0,
             same: 0,
@@ -96,26 +96,31 @@ impl Counts {
 }
 
 /// The pending baselines one by one. A terminal shows how many there are last.
-fn page(gathered: &Gathered, limits: Limits, counts: &Counts, medium: Medium) -> Page {
+fn page(
+    gathered: &PendingList,
+    limits: DifferenceLimits,
+    counts: &DiffCounts,
+    medium: PageMedium,
+) -> Page {
     let mut page = Page::default();
     let words = own(counts.words());
-    if medium == Medium::Markdown {
+    if medium == PageMedium::Markdown {
         page.title("Baselines");
         page.words(words.clone());
     }
     for pending in &gathered.pending {
-        let effect = own(Effect::of(pending).words());
+        let effect = own(PendingEffect::of(pending).words());
         page.section(text![code(&pending.id), ": ", effect]);
         page.push(change(pending, limits));
     }
-    if medium == Medium::Terminal {
-        page.push(Block::Gap);
+    if medium == PageMedium::Terminal {
+        page.push(PageBlock::Gap);
         page.lead(words);
     }
     page
 }
 
-fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
+fn as_json(suite: &str, gathered: &PendingList, counts: &DiffCounts) -> Value {
     let baselines: Vec<Value> = gathered.pending.iter().map(one_as_json).collect();
     let broken: Vec<Value> = gathered
         .broken
@@ -134,11 +139,11 @@ fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
     })
 }
 
-fn one_as_json(pending: &Pending) -> Value {
+fn one_as_json(pending: &PendingBaseline) -> Value {
     let kept = &pending.pending;
     let mut one = json!({
         "eval": pending.id,
-        "effect": Effect::of(pending).word(),
+        "effect": PendingEffect::of(pending).word(),
         "path": relative(&kept.path),
         "captured_at": kept.file.captured_at,
     });

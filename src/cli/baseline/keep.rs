@@ -4,47 +4,47 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::capture::{Captured, Subject};
-use super::outputs::Source;
+use super::capture::{CaptureResult, CaptureSubject};
+use super::outputs::RunOutputs;
 use super::{decision, decisions};
 
-use crate::baseline::{Locked, Store, StoreError};
+use crate::baseline::{BaselineStore, LockedStore, StoreError};
 use crate::cli::console::Console;
-use crate::cli::{Exit, Failure};
+use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
-use crate::report::page::{Block, Page, Row, Table, Text, outside, own};
+use crate::report::page::{Page, PageBlock, PageTable, StyledText, TableRow, outside, own};
 use crate::run::harness_version;
 use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
 use eval_base::git;
 use eval_base::text::plural;
 
 /// What a baseline file says of its capture.
-pub(super) struct About {
+pub(super) struct CaptureMetadata {
     suite: String,
     version: Option<String>,
 }
 
-impl About {
-    pub fn of(plan: &Plan, version: Option<String>) -> About {
+impl CaptureMetadata {
+    pub fn of(plan: &Plan, version: Option<String>) -> CaptureMetadata {
         let version = version.or_else(|| git::describe(&plan.suite.dir).ok());
-        About {
+        CaptureMetadata {
             suite: plan.suite.name.clone(),
             version,
         }
     }
 }
 
-pub(super) struct Report<'a> {
+pub(super) struct CaptureReport<'a> {
     pub console: &'a Console,
-    pub about: About,
-    pub source: &'a Source,
+    pub about: CaptureMetadata,
+    pub source: &'a RunOutputs,
     pub fresh: bool,
     pub inline_bytes: u64,
 }
 
 #[derive(Default)]
-struct Counts {
+struct CaptureCounts {
     new: usize,
     changed: usize,
     unchanged: usize,
@@ -52,21 +52,31 @@ struct Counts {
     stale: usize,
 }
 
-fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> Row {
+fn refused(
+    subject: &CaptureSubject,
+    why: &str,
+    stale: bool,
+    counts: &mut CaptureCounts,
+) -> TableRow {
     counts.refused += 1;
     counts.stale += usize::from(stale);
     decision("refused", subject.id(), "", outside(why))
 }
 
-impl Report<'_> {
+impl CaptureReport<'_> {
     /// Writes what is to be written, tells what came of every eval, and what to do next.
-    pub fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
-        let mut counts = Counts::default();
+    pub fn keep(
+        &self,
+        store: &BaselineStore,
+        subjects: &[CaptureSubject],
+        results: Vec<CaptureResult>,
+    ) -> CliResult {
+        let mut counts = CaptureCounts::default();
         let mut table = decisions();
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
             table.rows.push(match result {
-                Captured::Written {
+                CaptureResult::Written {
                     written,
                     finished_at,
                     varying,
@@ -77,7 +87,7 @@ impl Report<'_> {
                         Some(why) => refused(subject, &why, false, &mut counts),
                     }
                 }
-                Captured::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
+                CaptureResult::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
             });
         }
         drop(locked);
@@ -86,7 +96,11 @@ impl Report<'_> {
 
     /// Why a baseline is not to be written now: what was accepted when this capture began is no
     /// more, or another suite waits for a decision on its own.
-    fn in_the_way(&self, locked: &Locked, subject: &Subject) -> Result<Option<String>, Failure> {
+    fn in_the_way(
+        &self,
+        locked: &LockedStore,
+        subject: &CaptureSubject,
+    ) -> Result<Option<String>, CliFailure> {
         if self.fresh {
             return Ok(None);
         }
@@ -116,12 +130,12 @@ impl Report<'_> {
 
     fn write(
         &self,
-        locked: &Locked,
-        subject: &Subject,
+        locked: &LockedStore,
+        subject: &CaptureSubject,
         written: Value,
         finished_at: String,
-        counts: &mut Counts,
-    ) -> Result<Row, Failure> {
+        counts: &mut CaptureCounts,
+    ) -> Result<TableRow, CliFailure> {
         let id = subject.id();
         let known = subject.case.baseline.as_deref();
         let hash = subject.case.input_hash.to_string();
@@ -157,12 +171,12 @@ impl Report<'_> {
             &mut counts.changed
         }) += 1;
         let path = super::relative(&path);
-        Ok(decision(word, id, &path, Text::default()))
+        Ok(decision(word, id, &path, StyledText::default()))
     }
 
     fn file(
         &self,
-        subject: &Subject,
+        subject: &CaptureSubject,
         output: Value,
         captured_at: String,
         input_hash: String,
@@ -209,7 +223,7 @@ impl Report<'_> {
         }
     }
 
-    fn warn_of_variation(&self, subject: &Subject, varying: &[String]) {
+    fn warn_of_variation(&self, subject: &CaptureSubject, varying: &[String]) {
         let Some((last, front)) = varying.split_last() else {
             return;
         };
@@ -228,7 +242,7 @@ impl Report<'_> {
         ));
     }
 
-    fn tell(&self, table: Table, counts: &Counts, all: usize) -> Exit {
+    fn tell(&self, table: PageTable, counts: &CaptureCounts, all: usize) -> CliResult {
         let told: Vec<String> = [
             (counts.new, "new"),
             (counts.changed, "changed"),
@@ -242,7 +256,7 @@ impl Report<'_> {
         let (run, all_of) = (&self.source.run_id, plural(all, "regression"));
         let mut page = Page::default();
         page.table(table);
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
         page.lead(own(format!("{run} of {all_of}: {}", told.join(", "))));
         self.console.page(&page)?;
         if self

@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::inventory::{Inventory, Row, inventory};
+use super::inventory::{BaselineInventory, InventoryRow, inventory};
 use super::review::target;
 use super::{pending, relative, scores};
-use crate::baseline::status::State;
+use crate::baseline::status::BaselineState;
 use crate::cli::args::{BaselineListArgs, ListFormat};
 use crate::cli::console::Console;
-use crate::cli::{Exit, suite};
+use crate::cli::{CliResult, suite};
 use crate::gate::ExitCode;
-use crate::report::page::{Block, Column, Page, Table, Text, outside, own, text};
+use crate::report::page::{
+    Page, PageBlock, PageTable, StyledText, TableColumn, outside, own, text,
+};
 use crate::run::history::{EvalTrackRecord, eval_records};
 use eval_base::json::escaped;
 use eval_base::text::plural;
 
-pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
+pub fn list(console: &Console, args: &BaselineListArgs) -> CliResult {
     let inventory = inventory(console, &args.of)?;
     let results = args.output_dir.as_deref().unwrap_or(&inventory.results_dir);
     let (records, warnings) = eval_records(results, &inventory.suite, suite::cpus());
@@ -44,20 +46,20 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     })
 }
 
-type Records = BTreeMap<String, EvalTrackRecord>;
+type TrackRecords = BTreeMap<String, EvalTrackRecord>;
 
-fn page(inventory: &Inventory, records: &Records, scores: Table) -> Page {
-    let mut table = Table::new([
-        Column::left("Eval").least(12),
-        Column::left("Baseline"),
-        Column::left("Captured"),
-        Column::left("Passed"),
-        Column::right("Fails"),
-        Column::left("From").least(20),
+fn page(inventory: &BaselineInventory, records: &TrackRecords, scores: PageTable) -> Page {
+    let mut table = PageTable::new([
+        TableColumn::left("Eval").least(12),
+        TableColumn::left("Baseline"),
+        TableColumn::left("Captured"),
+        TableColumn::left("Passed"),
+        TableColumn::right("Fails"),
+        TableColumn::left("From").least(20),
     ]);
     for row in &inventory.rows {
         let states = row.states.iter();
-        let states = states.filter(|state| **state != State::OverridesInline);
+        let states = states.filter(|state| **state != BaselineState::OverridesInline);
         let captured = row.accepted_at().map(|at| day(&at));
         let (passed, failed) = match records.get(&row.id) {
             None => Default::default(),
@@ -68,16 +70,16 @@ fn page(inventory: &Inventory, records: &Records, scores: Table) -> Page {
         };
         table.row([
             outside(&row.id),
-            Text::joined(states.map(|state| own(state.words())), ", "),
+            StyledText::joined(states.map(|state| own(state.words())), ", "),
             captured.unwrap_or_default(),
             passed,
             failed,
-            Text::joined(about(row), text![",", Text::line_break()]),
+            StyledText::joined(about(row), text![",", StyledText::line_break()]),
         ]);
     }
     let mut page = Page::default();
     page.table(table);
-    let mut counts: BTreeMap<State, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<BaselineState, usize> = BTreeMap::new();
     inventory
         .rows
         .iter()
@@ -91,7 +93,7 @@ fn page(inventory: &Inventory, records: &Records, scores: Table) -> Page {
         page.section("Scores");
         page.table(scores);
     }
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.lead(match inventory.rows.len() {
         0 => "No regression of the suite compares with a baseline.".into(),
         n => own(format!("{}: {}", plural(n, "baseline"), words.join(", "))),
@@ -104,14 +106,14 @@ fn page(inventory: &Inventory, records: &Records, scores: Table) -> Page {
 }
 
 /// What is said of a capture.
-fn about(row: &Row) -> Vec<Text> {
+fn about(row: &InventoryRow) -> Vec<StyledText> {
     let kept = row.accepted.as_ref().and_then(|read| read.as_ref().ok());
     let file = kept.map(|kept| &kept.file);
     let version = file.and_then(|file| file.baseline_version.as_ref());
     let of = file.and_then(|file| file.target.as_ref());
     let waiting = row.pending.as_ref().and_then(|read| read.as_ref().ok());
     let since = waiting.and_then(|kept| kept.file.captured_at.as_deref());
-    let inline = row.states.contains(&State::OverridesInline);
+    let inline = row.states.contains(&BaselineState::OverridesInline);
     let about = [
         inline.then(|| "overrides the inline one".into()),
         version.map(|version| text!["version ", version]),
@@ -123,12 +125,12 @@ fn about(row: &Row) -> Vec<Text> {
 }
 
 /// The day of a time stamp.
-pub(super) fn day(at: &str) -> Text {
+pub(super) fn day(at: &str) -> StyledText {
     outside(at.get(..10).unwrap_or(at))
 }
 
-fn advise(console: &Console, inventory: &Inventory) {
-    let count = |wanted: State| {
+fn advise(console: &Console, inventory: &BaselineInventory) {
+    let count = |wanted: BaselineState| {
         inventory
             .rows
             .iter()
@@ -136,11 +138,11 @@ fn advise(console: &Console, inventory: &Inventory) {
             .count()
     };
     let (none, stale, orphaned) = (
-        count(State::None),
-        count(State::Stale),
-        count(State::Orphaned),
+        count(BaselineState::None),
+        count(BaselineState::Stale),
+        count(BaselineState::Orphaned),
     );
-    let waiting = count(State::New) + count(State::Changed);
+    let waiting = count(BaselineState::New) + count(BaselineState::Changed);
     if none > 0 {
         console.note(
             "none: there is nothing to compare with; `eval-harness baseline capture` captures it",
@@ -159,7 +161,7 @@ fn advise(console: &Console, inventory: &Inventory) {
     }
 }
 
-fn as_json(inventory: &Inventory, records: &Records) -> Value {
+fn as_json(inventory: &BaselineInventory, records: &TrackRecords) -> Value {
     let rows: Vec<Value> = inventory
         .rows
         .iter()
@@ -173,7 +175,7 @@ fn as_json(inventory: &Inventory, records: &Records) -> Value {
     })
 }
 
-fn row_as_json(row: &Row, record: Option<&EvalTrackRecord>) -> Value {
+fn row_as_json(row: &InventoryRow, record: Option<&EvalTrackRecord>) -> Value {
     let states: Vec<&str> = row.states.iter().map(|state| state.name()).collect();
     let accepted = row
         .accepted

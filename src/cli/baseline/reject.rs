@@ -2,14 +2,14 @@
 
 use super::accept::chosen;
 use super::{NOTHING, decisions, failure, refuse_in_ci};
-use crate::cli::Exit;
+use crate::cli::CliResult;
 use crate::cli::args::RejectArgs;
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
-use crate::report::page::{Block, Page, Text, outside, own};
+use crate::report::page::{Page, PageBlock, StyledText, outside, own};
 use eval_base::text::plural;
 
-pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
+pub fn reject(console: &Console, args: &RejectArgs) -> CliResult {
     refuse_in_ci("reject")?;
     let (store, gathered) = chosen(console, "reject", &args.evals, args.all, &args.of)?;
     // One that can't be read is rejected, too, by who names it: else it may be another suite's.
@@ -41,7 +41,7 @@ pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
     let mut table = decisions();
     for id in ids {
         if locked.reject(id).map_err(failure)? {
-            table.row(["rejected".into(), outside(id), Text::default()]);
+            table.row(["rejected".into(), outside(id), StyledText::default()]);
         } else {
             console.warn(&format!("`{id}` is no longer pending"));
         }
@@ -49,7 +49,7 @@ pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
     let gone = plural(table.rows.len(), "pending baseline");
     let mut page = Page::default();
     page.table(table);
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.lead(own(format!(
         "{gone} rejected; what is accepted has not changed"
     )));

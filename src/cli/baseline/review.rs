@@ -4,27 +4,27 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
-use super::pending::{Gathered, Pending, gather};
-use super::shown::{Effect, change};
+use super::pending::{PendingBaseline, PendingList, gather};
+use super::shown::{PendingEffect, change};
 use super::{NOTHING, accept, overview, refuse_in_ci};
-use crate::baseline::{Store, StoreError};
-use crate::cli::Exit;
+use crate::baseline::{BaselineStore, StoreError};
+use crate::cli::CliResult;
 use crate::cli::args::ReviewArgs;
 use crate::cli::console::Console;
 use crate::cli::suite;
 use crate::gate::ExitCode;
-use crate::load::{self, LoadRequest, Overrides, Purpose};
+use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose};
 use crate::model::EvalInfo;
-use crate::report::differences::Limits;
+use crate::report::differences::DifferenceLimits;
 use crate::report::limits;
-use crate::report::page::{DOT, Page, Text, bold, outside, own, text};
+use crate::report::page::{DOT, Page, StyledText, bold, outside, own, text};
 use crate::spec::BaselineTarget;
 use eval_base::text::plural;
 
-pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
+pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
     refuse_in_ci("review")?;
     let suite = overview(console, &args.of)?;
-    let store = Store::new(suite.baselines.dir);
+    let store = BaselineStore::new(suite.baselines.dir);
     let gathered = gather(&store, &suite.name, &args.evals)?;
     gathered.refuse_strangers(&store, &args.evals)?;
     gathered.tell_others(console);
@@ -37,12 +37,12 @@ pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     }
     gathered.tell_broken(console);
     let options = console.terminal_options(false);
-    let limits = Limits {
+    let limits = DifferenceLimits {
         rows: limits::terminal::BASELINE_REVIEW,
         columns: 400,
         unicode: options.unicode,
     };
-    let mut review = Review {
+    let mut review = BaselineReview {
         store: &store,
         gathered: &gathered,
         pages: pages(&gathered, &names(args), limits),
@@ -62,12 +62,12 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
     let request = || {
         Some(LoadRequest {
             suite: suite::suite_path(args.of.suite.as_deref()).ok()?,
-            purpose: Purpose::List,
-            overrides: Overrides {
+            purpose: PlanPurpose::List,
+            overrides: LoadOverrides {
                 vars: args.of.vars.clone(),
                 gateless: true,
                 without_store: true,
-                ..Overrides::default()
+                ..LoadOverrides::default()
             },
             env: suite::environment(),
             cwd: suite::cwd().ok()?,
@@ -82,9 +82,13 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
 }
 
 /// What each baseline is and what accepting it would change.
-fn pages(gathered: &Gathered, names: &BTreeMap<String, EvalInfo>, limits: Limits) -> Vec<Page> {
+fn pages(
+    gathered: &PendingList,
+    names: &BTreeMap<String, EvalInfo>,
+    limits: DifferenceLimits,
+) -> Vec<Page> {
     let all = gathered.pending.len();
-    let page = |(at, pending): (usize, &Pending)| {
+    let page = |(at, pending): (usize, &PendingBaseline)| {
         let info = names.get(&pending.id);
         let file = &pending.pending.file;
         let name = info.map(|info| info.name.as_str());
@@ -95,21 +99,21 @@ fn pages(gathered: &Gathered, names: &BTreeMap<String, EvalInfo>, limits: Limits
         let facts = [
             criticality.map(|criticality| own(criticality.name())),
             stranger.then(|| "no eval of the suite".into()),
-            Some(own(Effect::of(pending).words())),
+            Some(own(PendingEffect::of(pending).words())),
             captured.map(|at| text!["captured ", outside(at)]),
             file.target.as_ref().map(target),
         ];
         let number = own(format!("{} of {all}  ", at + 1));
         let mut page = Page::default();
         page.lead(text![number, bold(&pending.id), "  ", outside(name)]);
-        page.words(Text::joined(facts.into_iter().flatten(), DOT));
+        page.words(StyledText::joined(facts.into_iter().flatten(), DOT));
         page.push(change(pending, limits));
         page
     };
     gathered.pending.iter().enumerate().map(page).collect()
 }
 
-pub(super) fn target(target: &BaselineTarget) -> Text {
+pub(super) fn target(target: &BaselineTarget) -> StyledText {
     match &target.name {
         Some(name) => text![name, " (", &target.kind, ")"],
         None => (&target.kind).into(),
@@ -117,33 +121,33 @@ pub(super) fn target(target: &BaselineTarget) -> Text {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decision {
+enum BaselineDecision {
     Accepted,
     Rejected,
 }
 
-impl Decision {
+impl BaselineDecision {
     fn words(self) -> &'static [u8] {
         match self {
-            Decision::Accepted => b"accepted\n\n",
-            Decision::Rejected => b"rejected\n\n",
+            BaselineDecision::Accepted => b"accepted\n\n",
+            BaselineDecision::Rejected => b"rejected\n\n",
         }
     }
 }
 
-struct Review<'a> {
-    store: &'a Store,
-    gathered: &'a Gathered,
+struct BaselineReview<'a> {
+    store: &'a BaselineStore,
+    gathered: &'a PendingList,
     /// Of what was gathered, in its order.
     pages: Vec<Page>,
     /// By the place of the page.
-    decided: BTreeMap<usize, Decision>,
+    decided: BTreeMap<usize, BaselineDecision>,
 }
 
-impl Review<'_> {
+impl BaselineReview<'_> {
     /// Does what was decided, with the store ours just for that. An error is what is wrong with
     /// this one, in words.
-    fn decide(&mut self, at: usize, decision: Decision) -> Result<(), String> {
+    fn decide(&mut self, at: usize, decision: BaselineDecision) -> Result<(), String> {
         let Some(shown) = self.gathered.pending.get(at) else {
             return Ok(());
         };
@@ -153,8 +157,10 @@ impl Review<'_> {
         };
         let locked = self.store.lock().map_err(words)?;
         match decision {
-            Decision::Accepted => drop(locked.accept_shown(&shown.pending, false).map_err(words)?),
-            Decision::Rejected => locked.reject_shown(&shown.pending).map_err(words)?,
+            BaselineDecision::Accepted => {
+                drop(locked.accept_shown(&shown.pending, false).map_err(words)?)
+            }
+            BaselineDecision::Rejected => locked.reject_shown(&shown.pending).map_err(words)?,
         }
         self.decided.insert(at, decision);
         Ok(())
@@ -181,8 +187,8 @@ impl Review<'_> {
                     break None;
                 };
                 let decision = match answer.trim().to_ascii_lowercase().as_str() {
-                    "a" | "accept" => Decision::Accepted,
-                    "r" | "reject" => Decision::Rejected,
+                    "a" | "accept" => BaselineDecision::Accepted,
+                    "r" | "reject" => BaselineDecision::Rejected,
                     "s" | "skip" => {
                         console.result(b"skipped\n\n")?;
                         break self.next_open(at + 1);
@@ -216,7 +222,10 @@ impl Review<'_> {
                 .filter(|decided| **decided == decision)
                 .count()
         };
-        let (accepted, rejected) = (count(Decision::Accepted), count(Decision::Rejected));
+        let (accepted, rejected) = (
+            count(BaselineDecision::Accepted),
+            count(BaselineDecision::Rejected),
+        );
         let left = self.pages.len() - accepted - rejected;
         let page = format!(
             "{} accepted, {rejected} rejected, {left} still pending\n",

@@ -10,28 +10,30 @@ use crate::baseline::{
 use crate::cli::args::{CaptureArgs, DiffArgs, DiffFormat, OfSuiteArgs};
 use crate::cli::console::Console;
 use crate::cli::scores::failure;
-use crate::cli::{Exit, Failure, report, run as run_verb};
+use crate::cli::{CliFailure, CliResult, report, run as run_verb};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::report::figures;
 use crate::report::limits;
-use crate::report::page::markdown::{self, Options};
-use crate::report::page::{Column, Item, Page, Table, Text, code, dim, outside, own, place, text};
-use crate::run::{self, Scores};
+use crate::report::page::markdown::{self, MarkdownOptions};
+use crate::report::page::{
+    ListItem, Page, PageTable, StyledText, TableColumn, code, dim, outside, own, place, text,
+};
+use crate::run::{self, ScoreBaselineResult};
 use crate::spec::ScoreBaselineFile;
 use eval_base::json::escaped;
 use eval_base::text::plural;
 
 /// Makes the scores of a finished run pending.
-pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
+pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     refuse_in_ci("capture")?;
     let suite = overview(console, &args.of)?;
     let results = report::results_dir(args.of.suite.as_deref(), args.output_dir.as_deref())?;
     let run = args.run.as_deref().unwrap_or("latest");
     let paths = journal::find_run(&results, run)?;
     let file = match run::scores(&paths.journal()).map_err(run_verb::failure)? {
-        Scores::Taken(file) => *file,
-        Scores::Refused(reasons) => {
+        ScoreBaselineResult::Taken(file) => *file,
+        ScoreBaselineResult::Refused(reasons) => {
             let why: Vec<String> = reasons
                 .iter()
                 .map(|reason| format!("\n  - {reason}"))
@@ -41,7 +43,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
                 paths.run_id,
                 why.concat()
             );
-            return Err(Failure::wrong(message)
+            return Err(CliFailure::wrong(message)
                 .hint("run the whole suite to its end, and capture that run"));
         }
     };
@@ -51,14 +53,14 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
             paths.run_id, file.suite, suite.name
         );
         return Err(
-            Failure::wrong(message).hint("name the run with --run, or the suite with --suite")
+            CliFailure::wrong(message).hint("name the run with --run, or the suite with --suite")
         );
     }
     let store = ScoreStore::new(&suite.baselines.dir);
     let (target, cases) = (outside(&file.target.name), cases(&file));
     let path = outside(&relative(&store.capture(file).map_err(failure)?));
     let cases = own(format!("{cases} of {}", paths.run_id));
-    let mut table = Table::new(["", "", "", ""].map(Column::left));
+    let mut table = PageTable::new(["", "", "", ""].map(TableColumn::left));
     table.row(["captured".into(), target, cases, path]);
     let mut page = Page::default();
     page.table(table);
@@ -77,7 +79,7 @@ fn cases(file: &ScoreBaselineFile) -> String {
 fn gathered(
     console: &Console,
     of: &OfSuiteArgs,
-) -> Result<(ScoreStore, String, Vec<ScoresEntry>), Failure> {
+) -> Result<(ScoreStore, String, Vec<ScoresEntry>), CliFailure> {
     let suite = overview(console, of)?;
     let store = ScoreStore::new(&suite.baselines.dir);
     let entries = store.of_suite(&suite.name).map_err(failure)?;
@@ -85,7 +87,7 @@ fn gathered(
 }
 
 /// Accepts the pending scores of every target of the suite.
-pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
+pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> CliResult {
     refuse_in_ci("accept")?;
     let (store, suite, entries) = gathered(console, of)?;
     let (mut table, mut failed) = (decisions(), 0);
@@ -112,7 +114,7 @@ pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
 }
 
 /// What was done with each target's scores.
-fn decided(console: &Console, table: Table, failed: usize) -> Exit {
+fn decided(console: &Console, table: PageTable, failed: usize) -> CliResult {
     let mut page = Page::default();
     if table.rows.is_empty() && failed == 0 {
         page.lead(NOTHING);
@@ -139,7 +141,7 @@ fn broken(entry: &ScoresEntry) -> Option<&ScoresError> {
 }
 
 /// Throws the pending scores of every target of the suite away.
-pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
+pub fn reject(console: &Console, of: &OfSuiteArgs) -> CliResult {
     refuse_in_ci("reject")?;
     let (store, suite, entries) = gathered(console, of)?;
     let (mut table, mut failed) = (decisions(), 0);
@@ -151,14 +153,18 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
                 Some("its target is unknown: remove the file by hand"),
             );
         } else if store.reject(of_entry(&suite, entry)).map_err(failure)? {
-            table.row(["rejected".into(), outside(&entry.target), Text::default()]);
+            table.row([
+                "rejected".into(),
+                outside(&entry.target),
+                StyledText::default(),
+            ]);
         }
     }
     decided(console, table, failed)
 }
 
 /// Shows what accepting the pending scores would change.
-pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
+pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     let (_, suite, entries) = gathered(console, &args.of)?;
     let mut failed = 0;
     let mut shown: Vec<(&str, Option<ScoreChanges>)> = Vec::new();
@@ -181,7 +187,7 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     match args.format {
         DiffFormat::Human => console.page(&page(&shown))?,
         DiffFormat::Markdown => {
-            let page = markdown::write(&page(&shown), Options::default());
+            let page = markdown::write(&page(&shown), MarkdownOptions::default());
             console.result(page.as_bytes())?;
         }
         DiffFormat::Json => {
@@ -210,8 +216,8 @@ fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
         if changes.is_empty() {
             page.words("no case and no metric differs");
         }
-        let heads = ["Accepted", "Pending"].map(Column::right);
-        let mut table = Table::new([Column::left("Metric")].into_iter().chain(heads));
+        let heads = ["Accepted", "Pending"].map(TableColumn::right);
+        let mut table = PageTable::new([TableColumn::left("Metric")].into_iter().chain(heads));
         for (name, before, after) in &changes.metrics {
             let figures = [before, after].map(|value| own(figures::figure_or_none(name, *value)));
             table.row(
@@ -226,7 +232,7 @@ fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
                 continue;
             }
             let names = cases.iter().take(limits::terminal::SCORE_CASES);
-            let items = names.map(|(eval, case)| Item::dash(place(eval, case)));
+            let items = names.map(|(eval, case)| ListItem::dash(place(eval, case)));
             let mut below = Page::default();
             below.list(items);
             if cases.len() > limits::terminal::SCORE_CASES {
@@ -258,16 +264,19 @@ fn as_json(suite: &str, shown: &[(&str, Option<ScoreChanges>)]) -> Value {
 }
 
 /// What `baseline list` says of scores: a row a target, and the same as JSON.
-pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(Table, Value), Failure> {
+pub(super) fn listed(
+    console: &Console,
+    of: &OfSuiteArgs,
+) -> Result<(PageTable, Value), CliFailure> {
     let (_, _, entries) = gathered(console, of)?;
-    let mut table = Table::new(["Target", "Accepted", "Pending"].map(Column::left));
+    let mut table = PageTable::new(["Target", "Accepted", "Pending"].map(TableColumn::left));
     let mut rows = Vec::new();
     type Read = Option<Result<ScoreBaselineFile, ScoresError>>;
     for entry in &entries {
         let state = |read: &Read| match read {
-            None => Text::default(),
+            None => StyledText::default(),
             Some(Ok(file)) => day(&file.captured_at),
-            Some(Err(_)) => Text::from("broken"),
+            Some(Err(_)) => StyledText::from("broken"),
         };
         let (accepted, pending) = (&entry.accepted, &entry.pending);
         table.row([outside(&entry.target), state(accepted), state(pending)]);

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::pending::Pending;
+use super::pending::PendingBaseline;
 use super::relative;
 use crate::baseline::emit;
-use crate::report::differences::{Limits, Row, of_differences};
-use crate::report::page::{Block, Text, Tone, span};
+use crate::report::differences::{DifferenceLimits, DifferenceRow, of_differences};
+use crate::report::page::{PageBlock, StyledText, TextTone, span};
 use crate::spec::BaselineFile;
 use eval_base::text::{exact_line, plural, sanitize};
 use eval_match::counted_differences;
@@ -14,7 +14,7 @@ use eval_match::diff::{DiffTag, diff, group_diff_ops};
 
 /// What a pending baseline would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum PendingEffect {
     New,
     /// In so many places.
     Changed(usize),
@@ -24,13 +24,13 @@ pub(super) enum Effect {
     ReplacesBroken,
 }
 
-impl Effect {
-    pub fn of(pending: &Pending) -> Effect {
+impl PendingEffect {
+    pub fn of(pending: &PendingBaseline) -> PendingEffect {
         match &pending.accepted {
-            None => Effect::New,
-            Some(Err(_)) => Effect::ReplacesBroken,
-            Some(Ok(_)) if pending.is_same() => Effect::Same,
-            Some(Ok(accepted)) => Effect::Changed(
+            None => PendingEffect::New,
+            Some(Err(_)) => PendingEffect::ReplacesBroken,
+            Some(Ok(_)) if pending.is_same() => PendingEffect::Same,
+            Some(Ok(accepted)) => PendingEffect::Changed(
                 counted_differences(&accepted.output, &pending.pending.output)
                     .1
                     .max(1),
@@ -40,48 +40,50 @@ impl Effect {
 
     pub fn word(self) -> &'static str {
         match self {
-            Effect::New => "new",
-            Effect::Changed(_) => "changed",
-            Effect::Same => "same",
-            Effect::ReplacesBroken => "replaces_broken",
+            PendingEffect::New => "new",
+            PendingEffect::Changed(_) => "changed",
+            PendingEffect::Same => "same",
+            PendingEffect::ReplacesBroken => "replaces_broken",
         }
     }
 
     pub fn words(self) -> String {
         match self {
-            Effect::New => "new".to_owned(),
-            Effect::Changed(n) => format!("changed in {}", plural(n, "place")),
-            Effect::Same => "the same output, captured again".to_owned(),
-            Effect::ReplacesBroken => "in place of an accepted file that can't be read".to_owned(),
+            PendingEffect::New => "new".to_owned(),
+            PendingEffect::Changed(n) => format!("changed in {}", plural(n, "place")),
+            PendingEffect::Same => "the same output, captured again".to_owned(),
+            PendingEffect::ReplacesBroken => {
+                "in place of an accepted file that can't be read".to_owned()
+            }
         }
     }
 }
 
 /// A change, at most `limits.rows` places of it, or as many lines of a new one.
-pub(super) fn change(pending: &Pending, limits: Limits) -> Block {
+pub(super) fn change(pending: &PendingBaseline, limits: DifferenceLimits) -> PageBlock {
     let (lines, more) = match &pending.accepted {
         Some(Ok(_)) if pending.is_same() => {
             let same =
                 "the output is the accepted one; what is said about the capture would change";
-            (vec![line(Tone::Dim, same)], None)
+            (vec![line(TextTone::Dim, same)], None)
         }
         Some(Ok(accepted)) => changed(&accepted.output, &pending.pending.output, limits),
         None | Some(Err(_)) => fresh(pending, limits.rows),
     };
     let path = || relative(&pending.pending.path);
-    let more = more.map(|more| line(Tone::Dim, format!("... and {more}; {} has all", path())));
-    Block::Diff(lines.into_iter().chain(more).collect())
+    let more = more.map(|more| line(TextTone::Dim, format!("... and {more}; {} has all", path())));
+    PageBlock::Diff(lines.into_iter().chain(more).collect())
 }
 
 /// Lines, each clean, and how much they leave out.
-type Lines = (Vec<Text>, Option<String>);
+type Lines = (Vec<StyledText>, Option<String>);
 
 /// A line: red is what is accepted now, green what would be accepted.
-fn line(tone: Tone, text: impl Into<String>) -> Text {
+fn line(tone: TextTone, text: impl Into<String>) -> StyledText {
     span(tone, text).into()
 }
 
-fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Lines {
+fn changed(accepted: &Value, pending: &Value, limits: DifferenceLimits) -> Lines {
     if let (Value::String(old), Value::String(new)) = (accepted, pending)
         && (old.contains('\n') || new.contains('\n'))
     {
@@ -95,7 +97,7 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Lines {
 
 /// One place. The words beside a path are for what an output lacks; here something is added or
 /// removed.
-fn place(row: Row) -> Vec<Text> {
+fn place(row: DifferenceRow) -> Vec<StyledText> {
     let note = row
         .note
         .replacen("not expected", "added", 1)
@@ -106,16 +108,19 @@ fn place(row: Row) -> Vec<Text> {
         format!("{} ({note})", row.path)
     };
     let sides = [
-        (Tone::Bad, "- ", row.expected),
-        (Tone::Good, "+ ", row.actual),
+        (TextTone::Bad, "- ", row.expected),
+        (TextTone::Good, "+ ", row.actual),
     ];
     let sides = sides.into_iter().filter_map(|(tone, sign, side)| {
         let side = side?;
         let mut text = line(tone, sign);
-        text.push(Text::marked(tone, &side.text, &side.marks));
+        text.push(StyledText::marked(tone, &side.text, &side.marks));
         Some(text)
     });
-    [line(Tone::Plain, head)].into_iter().chain(sides).collect()
+    [line(TextTone::Plain, head)]
+        .into_iter()
+        .chain(sides)
+        .collect()
 }
 
 /// Texts of several lines, with three lines around each change.
@@ -127,34 +132,34 @@ fn text_lines(old: &str, new: &str, most: usize) -> Lines {
     let mut lines = Vec::new();
     for (index, group) in group_diff_ops(diff(&old, &new), 3).iter().enumerate() {
         if index > 0 {
-            lines.push(line(Tone::Dim, "..."));
+            lines.push(line(TextTone::Dim, "..."));
         }
         for op in group {
             let mut add = |tone, sign, texts: &[&str]| {
                 for text in texts {
                     let bare = text.strip_suffix('\n').unwrap_or(text);
                     lines.push(line(tone, format!("{sign}{}", exact_line(bare))));
-                    if bare.len() == text.len() && tone != Tone::Dim {
-                        lines.push(line(Tone::Dim, "  (no line break at the end)"));
+                    if bare.len() == text.len() && tone != TextTone::Dim {
+                        lines.push(line(TextTone::Dim, "  (no line break at the end)"));
                     }
                 }
             };
             if op.tag() == DiffTag::Equal {
-                add(Tone::Dim, "  ", &old[op.old_range()]);
+                add(TextTone::Dim, "  ", &old[op.old_range()]);
             } else {
-                add(Tone::Bad, "- ", &old[op.old_range()]);
-                add(Tone::Good, "+ ", &new[op.new_range()]);
+                add(TextTone::Bad, "- ", &old[op.old_range()]);
+                add(TextTone::Good, "+ ", &new[op.new_range()]);
             }
         }
     }
     if lines.is_empty() {
-        lines.push(line(Tone::Dim, "only the ends of lines differ"));
+        lines.push(line(TextTone::Dim, "only the ends of lines differ"));
     }
     bounded(lines, most)
 }
 
 /// A new baseline as its file.
-fn fresh(pending: &Pending, most: usize) -> Lines {
+fn fresh(pending: &PendingBaseline, most: usize) -> Lines {
     let kept = &pending.pending;
     let file = BaselineFile {
         output: Some(kept.output.clone()),
@@ -162,13 +167,13 @@ fn fresh(pending: &Pending, most: usize) -> Lines {
         ..kept.file.clone()
     };
     let text = emit(&file);
-    let added = |text: &str| line(Tone::Good, format!("+ {}", sanitize(text)));
+    let added = |text: &str| line(TextTone::Good, format!("+ {}", sanitize(text)));
     let more = text.lines().count().saturating_sub(most);
     let lines = text.lines().take(most).map(added).collect();
     (lines, (more > 0).then(|| plural(more, "more line")))
 }
 
-fn bounded(mut lines: Vec<Text>, most: usize) -> Lines {
+fn bounded(mut lines: Vec<StyledText>, most: usize) -> Lines {
     let more = lines.len().saturating_sub(most);
     lines.truncate(most);
     (lines, (more > 0).then(|| plural(more, "more line")))
@@ -179,9 +184,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::report::page::Content;
+    use crate::report::page::SpanContent;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: DifferenceLimits = DifferenceLimits {
         rows: 20,
         columns: 60,
         unicode: true,
@@ -189,10 +194,10 @@ mod tests {
 
     fn shown(accepted: Value, pending: Value) -> String {
         let (mut lines, more) = changed(&accepted, &pending, LIMITS);
-        lines.extend(more.map(|more| line(Tone::Dim, more)));
-        let words = |line: &Text| -> String {
+        lines.extend(more.map(|more| line(TextTone::Dim, more)));
+        let words = |line: &StyledText| -> String {
             let pieces = line.0.iter().map(|span| match &span.content {
-                Content::Own(text) => text.as_str(),
+                SpanContent::Own(text) => text.as_str(),
                 other => panic!("{other:?}"),
             });
             pieces.collect()
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn what_differs_within_a_line_is_marked() {
         let (lines, _) = changed(&json!("x = 12345"), &json!("x = 12945"), LIMITS);
-        let marked = |line: &Text| line.0.iter().any(|span| span.tone == Tone::BadMark);
+        let marked = |line: &StyledText| line.0.iter().any(|span| span.tone == TextTone::BadMark);
         assert!(lines.iter().any(marked), "{lines:?}");
     }
 }

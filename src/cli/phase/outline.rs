@@ -1,37 +1,37 @@
 //! What `phase --dry-run` shows.
 
 use crate::cli::console::Console;
-use crate::cli::{Exit, list};
+use crate::cli::{CliResult, list};
 use crate::gate::ExitCode;
-use crate::model::{Step, Work};
-use crate::phase::Ready;
-use crate::report::page::{Block, Page, own, text};
+use crate::model::{PhaseStep, StepWork};
+use crate::phase::ReadyPhase;
+use crate::report::page::{Page, PageBlock, own, text};
 use crate::spec::FailureAction;
 
 /// The steps, and what they would run.
-pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
+pub fn dry_run(console: &Console, ready: &ReadyPhase) -> CliResult {
     let mut page = Page::default();
     let mut suites = ready.suites.iter();
     let of = ready.phase.steps.len();
     for (index, step) in ready.phase.steps.iter().enumerate() {
-        let number = format!("Step {} of {of}: ", index + 1);
+        let number = format!("PhaseStep {} of {of}: ", index + 1);
         page.section(text![own(number), outlined(step)]);
-        if matches!(step.work, Work::Eval(_))
+        if matches!(step.work, StepWork::Eval(_))
             && let Some(suite) = suites.next()
         {
             let planned = list::planned(&suite.prepared, None)?;
             page.blocks.extend(planned.blocks);
         }
     }
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     let report = ready.files.markdown.display().to_string();
-    page.push(Block::Copy("report", report));
+    page.push(PageBlock::Copy("report", report));
     page.lead(list::NOTHING_RUN);
     console.page(&page)?;
     Ok(ExitCode::Pass)
 }
 
-fn outlined(step: &Step) -> String {
+fn outlined(step: &PhaseStep) -> String {
     let action = if step.action == FailureAction::Block {
         ""
     } else {
@@ -39,10 +39,10 @@ fn outlined(step: &Step) -> String {
     };
     let head = format!("{} ({}{action})", step.name, step.kind.name());
     match &step.work {
-        Work::Unchecked => format!("{head}: nothing to run, not checked"),
-        Work::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
-        Work::Eval(eval) => format!("{head}: runs {}", eval.shown),
-        Work::Command(command) => format!(
+        StepWork::Unchecked => format!("{head}: nothing to run, not checked"),
+        StepWork::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
+        StepWork::Eval(eval) => format!("{head}: runs {}", eval.shown),
+        StepWork::Command(command) => format!(
             "{head}: `{}` in {}, at most {} s",
             command.argv.join(" "),
             command.dir.display(),

@@ -2,7 +2,8 @@
 
 use crate::model::{EvalStepResult, Figure, Metric, Summary};
 use crate::report::figures::{
-    self, NO_VALUE, Unit, decision_label, figure_or_none, interval_of, metric_name, threshold_row,
+    self, FigureUnit, NO_VALUE, decision_label, figure_or_none, interval_of, metric_name,
+    threshold_row,
 };
 
 /// What is written where a metric has no threshold.
@@ -10,7 +11,7 @@ pub const NO_THRESHOLD: &str = "-";
 
 /// A line of the table, not yet escaped.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct PhaseMetricRow {
     /// The canonical name, which says where the line stands.
     pub metric: String,
     pub name: String,
@@ -24,15 +25,15 @@ pub struct Row {
 
 /// Thresholds, and metrics that were asked for without one, as people read them. Where there are
 /// neither, the shares that passed.
-pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
+pub fn rows(eval: &EvalStepResult) -> Vec<PhaseMetricRow> {
     let summary = &eval.eval_report;
-    let mut rows: Vec<Row> = summary
+    let mut rows: Vec<PhaseMetricRow> = summary
         .gate
         .thresholds
         .iter()
         .map(|threshold| {
             let row = threshold_row(threshold);
-            Row {
+            PhaseMetricRow {
                 metric: threshold.metric.clone(),
                 name: row.metric,
                 value: brief(&threshold.metric, &row.value),
@@ -70,8 +71,8 @@ pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
     rows
 }
 
-fn unbounded(summary: &Summary, metric: &str) -> Row {
-    Row {
+fn unbounded(summary: &Summary, metric: &str) -> PhaseMetricRow {
+    PhaseMetricRow {
         metric: metric.to_owned(),
         name: metric_name(metric),
         value: brief(
@@ -96,7 +97,7 @@ fn shares(summary: &Summary) -> Vec<&str> {
 
 /// A rate without zeros behind its second decimal: `0.92`, `0.923`.
 fn brief(metric: &str, written: &str) -> String {
-    if Unit::of_metric(metric) != Unit::Rate {
+    if FigureUnit::of_metric(metric) != FigureUnit::Rate {
         return written.to_owned();
     }
     let Some((whole, decimals)) = written.split_once('.') else {
@@ -125,7 +126,7 @@ fn sides(metric: &str, needs: &str) -> String {
 }
 
 /// Why a metric has no value; `None` when it has one.
-pub fn undefined<'a>(summary: &'a Summary, row: &Row) -> Option<&'a str> {
+pub fn undefined<'a>(summary: &'a Summary, row: &PhaseMetricRow) -> Option<&'a str> {
     let why = summary
         .estimates
         .get(&row.metric)

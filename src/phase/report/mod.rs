@@ -14,17 +14,17 @@ use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
 use crate::report::limits;
-use crate::report::page::{View, markdown, terminal};
+use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    let options = markdown::Options {
+    let options = markdown::MarkdownOptions {
         deeper: 1,
         evidence: Some(limits::phase::EVIDENCE),
-        ..markdown::Options::default()
+        ..markdown::MarkdownOptions::default()
     };
-    let page = page::page(report, &View::markdown(), &[]);
+    let page = page::page(report, &PageView::markdown(), &[]);
     Ok(out.write_all(markdown::write(&page, options).as_bytes())?)
 }
 
@@ -32,7 +32,7 @@ pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportE
 pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     // A suite of the same name has a comment of its own.
     let marker = comments::marker("eval-harness phase", &report.metadata.phase_id);
-    let page = page::page(report, &View::markdown(), &[]);
+    let page = page::page(report, &PageView::markdown(), &[]);
     comments::write(&marker, &page, "The report has all.", out)
 }
 
@@ -53,7 +53,7 @@ pub fn terminal(
     written: &[String],
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    let page = page::page(report, &View::terminal(options), written);
+    let page = page::page(report, &PageView::terminal(options), written);
     Ok(terminal::write(&page, options, out)?)
 }
 

@@ -10,15 +10,16 @@ use crate::model::{
 use crate::report::figures::{decision_label, duration_seconds};
 use crate::report::limits::phase as limits;
 use crate::report::page::{
-    Block, Column, FAILED, Item, Mark, Notice, PENDING, Page, SKIPPED, Symbol, Table, Text, Tone,
-    UNKNOWN, View, WITHIN, bold, code, dim, outside, own, place, text,
+    FAILED, ListItem, ListMark, PENDING, Page, PageBlock, PageNotice, PageTable, PageView, SKIPPED,
+    StyledText, Symbol, TableColumn, TextTone, UNKNOWN, WITHIN, bold, code, dim, outside, own,
+    place, text,
 };
 use crate::report::{notices, run};
 use crate::spec::{FailureAction, StepType};
 use eval_base::text::{ELLIPSIS, group_digits, plural, sanitize, short_commit};
 
 /// The whole report. `written` are the paths of what was written, in the order to show them.
-pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
+pub fn page(report: &PhaseReport, view: &PageView, written: &[String]) -> Page {
     let mut page = Page::default();
     if view.is_terminal() {
         header(&mut page, report);
@@ -50,10 +51,10 @@ fn is_unsandboxed(report: &PhaseReport) -> bool {
 }
 
 /// The phase's name, and its id where that is not its name.
-fn named(report: &PhaseReport) -> Text {
+fn named(report: &PhaseReport) -> StyledText {
     let metadata = &report.metadata;
     let id = match metadata.phase_id == metadata.name {
-        true => Text::default(),
+        true => StyledText::default(),
         false => dim(text![" (", code(&metadata.phase_id), ")"]),
     };
     text![outside(&metadata.name), id]
@@ -62,7 +63,7 @@ fn named(report: &PhaseReport) -> Text {
 fn interrupted(page: &mut Page, report: &PhaseReport) {
     if report.gate.interrupted {
         let words = "INTERRUPTED: the phase was ended early; the remaining steps were not run";
-        page.push(Block::Notice(Notice::loud(words)));
+        page.push(PageBlock::Notice(PageNotice::loud(words)));
     }
 }
 
@@ -96,12 +97,12 @@ fn decision(page: &mut Page, report: &PhaseReport) {
         report.metadata.description.as_deref().unwrap_or_default(),
     ));
     interrupted(page, report);
-    let reasons = gate.reasons.iter().map(Item::dash);
+    let reasons = gate.reasons.iter().map(ListItem::dash);
     let notes = report.notes.iter();
-    page.list(reasons.chain(notes.map(|note| Item::dash(text!["Note: ", note]))));
+    page.list(reasons.chain(notes.map(|note| ListItem::dash(text!["Note: ", note]))));
 }
 
-fn implementation(page: &mut Page, report: &PhaseReport, view: &View) {
+fn implementation(page: &mut Page, report: &PhaseReport, view: &PageView) {
     page.section("Implementation Summary");
     match &report.implementation {
         Some(changed) => changes(page, changed, view),
@@ -113,7 +114,7 @@ fn implementation(page: &mut Page, report: &PhaseReport, view: &View) {
     }
 }
 
-fn changes(page: &mut Page, changed: &Implementation, view: &View) {
+fn changes(page: &mut Page, changed: &Implementation, view: &PageView) {
     let counts = [
         ("Files modified", changed.files_modified),
         ("Lines added", changed.lines_added),
@@ -122,7 +123,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
     page.facts(counts.map(|(label, n)| (label.into(), own(group_digits(n)))));
     let commit = short_commit(&changed.base_commit);
     let commit = match commit.is_empty() || changed.base_commit.starts_with(&changed.base) {
-        true => Text::default(),
+        true => StyledText::default(),
         false => text![" (commit ", code(commit), ")"],
     };
     let base = code(&changed.base);
@@ -133,8 +134,8 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
         ", uncommitted changes included."
     ]);
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), group_digits);
-    let [added, removed] = ["Added", "Removed"].map(Column::right);
-    let mut table = Table::new([Column::left("File"), added, removed]);
+    let [added, removed] = ["Added", "Removed"].map(TableColumn::right);
+    let mut table = PageTable::new([TableColumn::left("File"), added, removed]);
     for file in changed.files.iter().take(limits::FILES) {
         table.row([
             outside(&file.path),
@@ -153,7 +154,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
 }
 
 /// Cases that wait for people, of all suites.
-fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
+fn pending(page: &mut Page, steps: &[StepResult], view: &PageView) {
     let suites = || {
         steps
             .iter()
@@ -171,7 +172,7 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
         waiting.map(move |case| {
             let name = case.name.as_ref().unwrap_or(&eval.name);
             let name = suite::named(name, &[&eval.id, &case.id]);
-            Item::new(Mark::Box(false), text![place(&eval.id, &case.id), name])
+            ListItem::new(ListMark::Box(false), text![place(&eval.id, &case.id), name])
         })
     });
     page.section("Pending Human Grades");
@@ -185,29 +186,32 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
 // Steps.
 
 /// The sign of a status, in its colour.
-pub fn mark(status: StepStatus) -> Text {
+pub fn mark(status: StepStatus) -> StyledText {
     let (symbol, tone) = match status {
-        StepStatus::Passed => (Symbol::of(Outcome::Passed), Tone::Good),
-        StepStatus::Failed => (FAILED, Tone::Bad),
-        StepStatus::Incomplete => (Symbol::of(Outcome::Errored), Tone::Warn),
-        StepStatus::Pending => (PENDING, Tone::Wait),
-        StepStatus::NotChecked => (UNKNOWN, Tone::Warn),
-        StepStatus::NotReached => (SKIPPED, Tone::Dim),
+        StepStatus::Passed => (Symbol::of(Outcome::Passed), TextTone::Good),
+        StepStatus::Failed => (FAILED, TextTone::Bad),
+        StepStatus::Incomplete => (Symbol::of(Outcome::Errored), TextTone::Warn),
+        StepStatus::Pending => (PENDING, TextTone::Wait),
+        StepStatus::NotChecked => (UNKNOWN, TextTone::Warn),
+        StepStatus::NotReached => (SKIPPED, TextTone::Dim),
     };
-    Text::from(symbol).toned(tone)
+    StyledText::from(symbol).toned(tone)
 }
 
-fn tone(status: StepStatus) -> Tone {
-    mark(status).0.first().map_or(Tone::Plain, |span| span.tone)
+fn tone(status: StepStatus) -> TextTone {
+    mark(status)
+        .0
+        .first()
+        .map_or(TextTone::Plain, |span| span.tone)
 }
 
 /// A line for each step.
 fn overview(page: &mut Page, steps: &[StepResult]) {
-    let mut table = Table::new([
-        Column::left("Step").least(12),
-        Column::left("Kind").least(6).optional(),
-        Column::left("Status"),
-        Column::left("Counts"),
+    let mut table = PageTable::new([
+        TableColumn::left("Step").least(12),
+        TableColumn::left("Kind").least(6).optional(),
+        TableColumn::left("Status"),
+        TableColumn::left("Counts"),
     ]);
     for step in steps {
         let blocks = if blocking(step).is_empty() {
@@ -243,7 +247,7 @@ fn overview(page: &mut Page, steps: &[StepResult]) {
 }
 
 /// What is to be said of a step beside its line; nothing of most that passed.
-fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &View) {
+fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &PageView) {
     let mut body = Page {
         blocks: below(step, view),
     };
@@ -259,15 +263,15 @@ fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &View) 
 
 /// Test steps, steps that are neither tests nor evals, with a box that is ticked only for what
 /// passed, and suites.
-fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
+fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
     let of = |kinds: fn(StepType) -> bool| report.steps.iter().filter(move |step| kinds(step.kind));
     let mut tests = of(|kind| kind == StepType::Test).peekable();
     if tests.peek().is_some() {
         page.section("Test Results");
     }
-    page.list(tests.map(|step| Item {
+    page.list(tests.map(|step| ListItem {
         below: below(step, view),
-        ..Item::dash(text![outside(&step.name), ": ", own(tested(step))])
+        ..ListItem::dash(text![outside(&step.name), ": ", own(tested(step))])
     }));
     let mut others = of(|kind| !matches!(kind, StepType::Test | StepType::Eval)).peekable();
     if others.peek().is_some() {
@@ -283,10 +287,10 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
         let words = status_words(step.status);
         let counts = counts.unwrap_or_default();
         let status = own(format!("{kind}: {words}{counts}{}", blocking(step)));
-        Item {
+        ListItem {
             below: below(step, view),
-            ..Item::new(
-                Mark::Box(step.status == StepStatus::Passed),
+            ..ListItem::new(
+                ListMark::Box(step.status == StepStatus::Passed),
                 text![outside(&step.name), status],
             )
         }
@@ -294,7 +298,7 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
     let suites: Vec<&StepResult> = of(|kind| kind == StepType::Eval).collect();
     for step in &suites {
         page.section(match suites.len() {
-            1 => Text::from("Eval Results"),
+            1 => StyledText::from("Eval Results"),
             _ => text!["Eval Results: ", outside(&step.name)],
         });
         let Some(eval) = &step.eval else {
@@ -377,7 +381,7 @@ pub fn blocking(step: &StepResult) -> &'static str {
 
 /// Why a step did not pass: its reason, failed tests, notes, and the end of what the command wrote
 /// where no test is named (with `--verbose` also where some are).
-fn below(step: &StepResult, view: &View) -> Vec<Block> {
+fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     let mut page = Page::default();
     let passed = step.status == StepStatus::Passed;
     if !passed && !step.reason.trim().is_empty() {
@@ -392,7 +396,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     };
     page.list(tests.failures.iter().take(most).map(|failure| {
         let name = match failure.name.trim().is_empty() {
-            true => Text::from("(no name)"),
+            true => StyledText::from("(no name)"),
             false => outside(&failure.name),
         };
         let mut words = name;
@@ -402,7 +406,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
         if !failure.message.trim().is_empty() {
             words.push(text![": ", outside(&failure.message)]);
         }
-        Item::new(Mark::Sign(mark(StepStatus::Failed)), words)
+        ListItem::new(ListMark::Sign(mark(StepStatus::Failed)), words)
     }));
     let listed = tests.failures.len().min(most);
     let failed = tests
@@ -425,7 +429,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     }
     let tail = tail(&step.output_tail, view);
     if !passed && (view.verbose || tests.failures.is_empty()) && !tail.is_empty() {
-        page.push(Block::Code {
+        page.push(PageBlock::Code {
             label: "End of its output".into(),
             language: "text",
             text: tail,
@@ -435,7 +439,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
 }
 
 /// The last lines, sanitised.
-fn tail(written: &str, view: &View) -> String {
+fn tail(written: &str, view: &PageView) -> String {
     let (most, bytes) = if view.verbose {
         (limits::TAIL_LINES_VERBOSE, limits::TAIL_BYTES_VERBOSE)
     } else {

@@ -8,18 +8,18 @@ use crate::model::{
 use crate::report::figures as numbers;
 use crate::report::limits::phase as limits;
 use crate::report::page::{
-    Block, Column, Evidence, Item, Mark, Page, Table, Text, Tone, View, bold, code, dim, mark,
-    outside, own, signed, text,
+    FailureEvidence, ListItem, ListMark, Page, PageBlock, PageTable, PageView, StyledText,
+    TableColumn, TextTone, bold, code, dim, mark, outside, own, signed, text,
 };
-use crate::report::{Failures, failures, run};
+use crate::report::{FailureIndex, failures, run};
 use eval_base::text::{group_digits, plural};
 
-pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &View) {
+pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &PageView) {
     let summary = &eval.eval_report;
     let before = page.blocks.len();
     run::remarks(page, summary, view);
     for block in page.blocks.iter_mut().skip(before) {
-        if let Block::Notice(notice) = block {
+        if let PageBlock::Notice(notice) = block {
             // It would name the run.
             notice.command = None;
         }
@@ -30,7 +30,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
         !said.any(|said| said.contains(reason.as_str()))
     };
     let reasons = summary.gate.reasons.iter().filter(known);
-    page.list(reasons.map(Item::dash));
+    page.list(reasons.map(ListItem::dash));
     metrics(page, report, eval);
     page.words(own(ungraded_words(summary).unwrap_or_default()));
     let failures = failures(summary);
@@ -52,19 +52,19 @@ fn metrics(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult) {
     let summary = &eval.eval_report;
     let rows = figures::rows(eval);
     let label = numbers::interval_label(summary).replace("CI", "interval");
-    let mut table = Table::new([
-        Column::left("Metric").least(12),
-        Column::right("Value"),
-        Column::left(own(label)),
-        Column::left("Threshold"),
-        Column::left("Status"),
+    let mut table = PageTable::new([
+        TableColumn::left("Metric").least(12),
+        TableColumn::right("Value"),
+        TableColumn::left(own(label)),
+        TableColumn::left("Threshold"),
+        TableColumn::left("Status"),
     ]);
     for row in &rows {
         let tone = match row.status {
-            "PASS" => Tone::Good,
-            "FAIL" => Tone::Bad,
-            figures::NO_THRESHOLD => Tone::Dim,
-            _ => Tone::Warn,
+            "PASS" => TextTone::Good,
+            "FAIL" => TextTone::Bad,
+            figures::NO_THRESHOLD => TextTone::Dim,
+            _ => TextTone::Warn,
         };
         table.row([
             outside(&row.name),
@@ -114,7 +114,13 @@ pub fn ungraded_words(summary: &Summary) -> Option<String> {
     (!parts.is_empty()).then_some(words)
 }
 
-fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures, view: &View) {
+fn list(
+    page: &mut Page,
+    summary: &Summary,
+    kind: EvalType,
+    failures: &FailureIndex,
+    view: &PageView,
+) {
     let of_kind = summary.evals.iter().filter(|eval| eval.kind == kind);
     let evals: Vec<&EvalResult> = of_kind.collect();
     if evals.is_empty() {
@@ -127,7 +133,7 @@ fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures,
     let title = kind.title();
     page.subsection(own(format!("{title} Evals ({passed}/{all} passed)")));
     let listed = chosen(&evals, view.limits.evals);
-    let mut items: Vec<Item> = listed
+    let mut items: Vec<ListItem> = listed
         .iter()
         .map(|eval| item(eval, failures, view))
         .collect();
@@ -138,7 +144,7 @@ fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures,
     let more: Vec<String> = more.collect();
     if !more.is_empty() {
         let evals = plural(evals.len() - listed.len(), "more eval");
-        items.push(Item::dash(own(format!(
+        items.push(ListItem::dash(own(format!(
             "... and {evals}: {}",
             more.join(", ")
         ))));
@@ -156,14 +162,14 @@ fn chosen<'a>(evals: &[&'a EvalResult], most: usize) -> Vec<&'a EvalResult> {
 }
 
 /// `: Name`, unless it is one of the ids that stand before it.
-pub fn named(name: &str, ids: &[&str]) -> Text {
+pub fn named(name: &str, ids: &[&str]) -> StyledText {
     match name.trim().is_empty() || ids.contains(&name) {
-        true => Text::default(),
+        true => StyledText::default(),
         false => text![": ", outside(name)],
     }
 }
 
-fn item(eval: &EvalResult, failures: &Failures, view: &View) -> Item {
+fn item(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> ListItem {
     let passed = eval.outcome == Outcome::Passed;
     let label = format!(" ({})", eval.outcome.name().to_uppercase());
     let label = own(if passed { String::new() } else { label });
@@ -174,13 +180,13 @@ fn item(eval: &EvalResult, failures: &Failures, view: &View) -> Item {
             format!(", {passed} of {} passed", plural(total, "case"))
         }
     };
-    let label = label.toned(Tone::of(eval.outcome));
+    let label = label.toned(TextTone::of(eval.outcome));
     let name = named(&eval.name, &[&eval.id]);
     let (box_, id) = match view.is_terminal() {
-        true => (Mark::Sign(mark(eval.outcome)), bold(outside(&eval.id))),
-        false => (Mark::Box(passed), outside(&eval.id)),
+        true => (ListMark::Sign(mark(eval.outcome)), bold(outside(&eval.id))),
+        false => (ListMark::Box(passed), outside(&eval.id)),
     };
-    let mut item = Item::new(box_, text![id, name, label, own(cases)]);
+    let mut item = ListItem::new(box_, text![id, name, label, own(cases)]);
     if !passed {
         item.below = below(eval, failures, view);
     }
@@ -188,7 +194,7 @@ fn item(eval: &EvalResult, failures: &Failures, view: &View) -> Item {
 }
 
 /// The first cases that ended as their eval did.
-fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
+fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<PageBlock> {
     let mut page = Page::default();
     let most = if view.is_terminal() && !view.verbose {
         1
@@ -208,9 +214,9 @@ fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
         }
         let cause = case.cause.map_or(case.outcome.name(), Cause::name);
         let title = text![outside(&case.id), own(format!(" ({cause})"))];
-        page.list([Item {
+        page.list([ListItem {
             below: told,
-            ..Item::dash(title)
+            ..ListItem::dash(title)
         }]);
     }
     let more = cases.count();
@@ -221,7 +227,12 @@ fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
 }
 
 /// The reason where it says more than the two sides, then the sides.
-fn of_case(eval: &EvalResult, case: &CaseResult, failures: &Failures, view: &View) -> Vec<Block> {
+fn of_case(
+    eval: &EvalResult,
+    case: &CaseResult,
+    failures: &FailureIndex,
+    view: &PageView,
+) -> Vec<PageBlock> {
     let mut page = Page::default();
     let Some(failure) = failures.get(&(&eval.id, &case.id, case.outcome)) else {
         // Skipped and pending ones have no entry; their cause is all there is.
@@ -229,14 +240,14 @@ fn of_case(eval: &EvalResult, case: &CaseResult, failures: &Failures, view: &Vie
         page.facts(cause.map(|cause| ("Cause".into(), code(cause.name()))));
         return page.blocks;
     };
-    let evidence = Evidence::of(failure, view.limits.brief_evidence());
-    let by_path = matches!(evidence, Some(Evidence::ByPath(_)));
+    let evidence = FailureEvidence::of(failure, view.limits.brief_evidence());
+    let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
     let both = failure.expected.is_some() && failure.actual.is_some();
     let wrong = failure.cause == Some(Cause::WrongAnswer);
     let says_more = !by_path && !both || !wrong;
     if says_more && !failure.reason.trim().is_empty() {
         page.facts([("Reason".into(), outside(&failure.reason))]);
     }
-    page.blocks.extend(evidence.map(Block::Evidence));
+    page.blocks.extend(evidence.map(PageBlock::Evidence));
     page.blocks
 }

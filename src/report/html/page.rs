@@ -49,16 +49,16 @@ const SCRIPTS: &[&str] = &[
 ];
 
 /// Everything before the data but the title: it is the same on every page.
-static SHELL: LazyLock<Shell> = LazyLock::new(Shell::new);
+static SHELL: LazyLock<PageShell> = LazyLock::new(PageShell::new);
 
-struct Shell {
+struct PageShell {
     style: String,
     script: String,
     policy: String,
 }
 
-impl Shell {
-    fn new() -> Shell {
+impl PageShell {
+    fn new() -> PageShell {
         let style = format!("\n{}", STYLES.concat());
         let script = format!("\n{}", SCRIPTS.concat());
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
@@ -69,7 +69,7 @@ impl Shell {
             hash(&script),
             hash(&style)
         );
-        Shell {
+        PageShell {
             style,
             script,
             policy,
@@ -79,7 +79,7 @@ impl Shell {
 
 /// What is told of a page before any script runs.
 #[derive(Debug, Clone)]
-pub struct Head<'a> {
+pub struct PageHead<'a> {
     /// Shown by the browser's tab.
     pub title: String,
     /// What is to be known where no script runs, in sentences.
@@ -89,11 +89,11 @@ pub struct Head<'a> {
 /// Writes a page; `data` writes its blocks (see [`super::embed::block`]), of which `report` with
 /// its `kind` must be one.
 pub fn write(
-    head: &Head<'_>,
+    head: &PageHead<'_>,
     out: &mut dyn Write,
     data: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
-    let Shell {
+    let PageShell {
         style,
         script,
         policy,
@@ -158,7 +158,7 @@ mod tests {
     /// policy forbids.
     #[test]
     fn script_and_style_keep_to_the_policy() {
-        let Shell { style, script, .. } = &*SHELL;
+        let PageShell { style, script, .. } = &*SHELL;
         for part in [style, script] {
             let lower = part.to_ascii_lowercase();
             for forbidden in ["</script", "</style", "<!--"] {

@@ -1,11 +1,11 @@
 //! For whom a page is built: which medium, and how much of each list it shows.
 
-use super::{Text, dim, own};
+use super::{StyledText, dim, own};
 use crate::report::{TerminalOptions, limits};
 use eval_base::text::plural;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Medium {
+pub enum PageMedium {
     /// What is most important comes last.
     Terminal,
     /// What is most important comes first.
@@ -15,16 +15,16 @@ pub enum Medium {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct View {
-    pub medium: Medium,
-    pub limits: Limits,
+pub struct PageView {
+    pub medium: PageMedium,
+    pub limits: PageLimits,
     /// The lists are as long as the medium allows.
     pub verbose: bool,
 }
 
 /// How much of each list a medium shows.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct PageLimits {
     /// Evals that are listed when there are more of them.
     pub evals: usize,
     /// Failures in full, and further ones by name.
@@ -40,12 +40,12 @@ pub struct Limits {
     pub verdict: usize,
     /// Cases that did not fail and whose verdicts are shown.
     pub judged: usize,
-    pub evidence: Shown,
+    pub evidence: EvidenceLimits,
 }
 
 /// How much of expected and actual values is shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown {
+pub struct EvidenceLimits {
     pub lines: usize,
     /// Bytes of one side, or of the diff.
     pub bytes: usize,
@@ -59,10 +59,10 @@ pub struct Shown {
     pub unicode: bool,
 }
 
-impl Limits {
+impl PageLimits {
     /// How much of each side is shown below an item of a list.
-    pub fn brief_evidence(&self) -> Shown {
-        Shown {
+    pub fn brief_evidence(&self) -> EvidenceLimits {
+        EvidenceLimits {
             lines: self.evidence.lines.min(16),
             bytes: self.evidence.bytes.min(1_200),
             context: self.evidence.context.min(2),
@@ -72,8 +72,8 @@ impl Limits {
     }
 }
 
-impl View {
-    pub fn terminal(options: &TerminalOptions) -> View {
+impl PageView {
+    pub fn terminal(options: &TerminalOptions) -> PageView {
         let mut limits = if options.verbose {
             limits::terminal::VERBOSE
         } else {
@@ -81,44 +81,44 @@ impl View {
         };
         limits.evidence.columns = options.width.saturating_sub(8);
         limits.evidence.unicode = options.unicode;
-        View {
-            medium: Medium::Terminal,
+        PageView {
+            medium: PageMedium::Terminal,
             limits,
             verbose: options.verbose,
         }
     }
 
-    pub fn markdown() -> View {
-        View {
-            medium: Medium::Markdown,
+    pub fn markdown() -> PageView {
+        PageView {
+            medium: PageMedium::Markdown,
             limits: limits::markdown::LISTS,
             verbose: false,
         }
     }
 
-    pub fn comment() -> View {
-        View {
-            medium: Medium::Comment,
+    pub fn comment() -> PageView {
+        PageView {
+            medium: PageMedium::Comment,
             limits: limits::comment::LISTS,
             verbose: false,
         }
     }
 
     pub fn is_terminal(&self) -> bool {
-        self.medium == Medium::Terminal
+        self.medium == PageMedium::Terminal
     }
 
     /// Where what a list leaves out is.
     pub fn rest(&self) -> &'static str {
         match (self.medium, self.verbose) {
-            (Medium::Terminal, false) => "--verbose shows more",
-            (Medium::Terminal, true) | (Medium::Markdown, _) => "the JSON report has all",
-            (Medium::Comment, _) => "the report has all",
+            (PageMedium::Terminal, false) => "--verbose shows more",
+            (PageMedium::Terminal, true) | (PageMedium::Markdown, _) => "the JSON report has all",
+            (PageMedium::Comment, _) => "the report has all",
         }
     }
 
     /// How many more there are than a list shows, and where they are.
-    pub fn more(&self, hidden: usize, noun: &str) -> Text {
+    pub fn more(&self, hidden: usize, noun: &str) -> StyledText {
         let more = plural(hidden, &format!("more {noun}"));
         dim(own(format!("... and {more}; {}", self.rest())))
     }

@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use crate::model::{
     Cause, Counts, EvalResult, EvalStepResult, EvalType, Failure, Figure, Outcome, Summary,
 };
-use crate::phase::report::figures::{self as table, Row};
+use crate::phase::report::figures::{self as table, PhaseMetricRow};
 use crate::phase::report::suite::ungraded_words;
-use crate::report::figures::{self, Unit};
+use crate::report::figures::{self, FigureUnit};
 use crate::report::limits::phase as limits;
-use crate::report::page::Evidence;
-use crate::report::values::{Comparison, Excerpt};
-use crate::report::{Failures, failures, notices};
+use crate::report::page::FailureEvidence;
+use crate::report::values::{Excerpt, ShownValues};
+use crate::report::{FailureIndex, failures, notices};
 use eval_base::text;
 
 pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
     let summary = &eval.eval_report;
     let decision = summary.gate.decision;
-    let mut told = Told::new(summary, room);
+    let mut told = FailureListing::new(summary, room);
     let kinds: Vec<Value> = [EvalType::Capability, EvalType::Regression]
         .into_iter()
         .filter_map(|kind| list(summary, kind, &mut told))
@@ -39,10 +39,10 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
 }
 
 /// A line of the table; what is drawn of it only where it is a share.
-fn metric(summary: &Summary, row: &Row) -> Value {
+fn metric(summary: &Summary, row: &PhaseMetricRow) -> Value {
     let estimate = summary.estimates.get(&row.metric);
     let value = figures::value_of(summary, &row.metric);
-    let is_share = Unit::of_metric(&row.metric) == Unit::Rate
+    let is_share = FigureUnit::of_metric(&row.metric) == FigureUnit::Rate
         && value.is_some_and(|v| (0.0..=1.0).contains(&v));
     let threshold = summary.gate.thresholds.iter().find(|threshold| {
         threshold.metric == row.metric && figures::threshold_row(threshold).metric == row.name
@@ -71,7 +71,7 @@ fn metric(summary: &Summary, row: &Row) -> Value {
     })
 }
 
-fn list(summary: &Summary, kind: EvalType, told: &mut Told<'_>) -> Option<Value> {
+fn list(summary: &Summary, kind: EvalType, told: &mut FailureListing<'_>) -> Option<Value> {
     let evals: Vec<&EvalResult> = summary
         .evals
         .iter()
@@ -91,7 +91,7 @@ fn list(summary: &Summary, kind: EvalType, told: &mut Told<'_>) -> Option<Value>
     }))
 }
 
-fn item(eval: &EvalResult, told: &mut Told<'_>) -> Value {
+fn item(eval: &EvalResult, told: &mut FailureListing<'_>) -> Value {
     let Counts { passed, total, .. } = eval.counts;
     let cases = (total > 1).then(|| {
         format!(
@@ -122,14 +122,14 @@ fn item(eval: &EvalResult, told: &mut Told<'_>) -> Value {
 }
 
 /// What is told of failures, as long as there is room.
-struct Told<'a> {
-    failures: Failures<'a>,
+struct FailureListing<'a> {
+    failures: FailureIndex<'a>,
     room: &'a mut usize,
 }
 
-impl<'a> Told<'a> {
+impl<'a> FailureListing<'a> {
     fn new(summary: &'a Summary, room: &'a mut usize) -> Self {
-        Told {
+        FailureListing {
             failures: failures(summary),
             room,
         }
@@ -158,8 +158,8 @@ impl<'a> Told<'a> {
 
     /// The reason where it says more than the two sides, then the sides.
     fn of(&mut self, failure: &Failure) -> Value {
-        let evidence = Evidence::of(failure, limits::HTML_VALUES);
-        let by_path = matches!(evidence, Some(Evidence::ByPath(_)));
+        let evidence = FailureEvidence::of(failure, limits::HTML_VALUES);
+        let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
         let both = failure.expected.is_some() && failure.actual.is_some();
         let wrong = failure.cause == Some(Cause::WrongAnswer);
         let says_more = !by_path && !both || !wrong;
@@ -176,7 +176,7 @@ impl<'a> Told<'a> {
             (Some(diff[..end].to_owned()), more)
         });
         let (expected, actual) = match evidence {
-            Some(Evidence::Values(Comparison::Sides { expected, actual })) => {
+            Some(FailureEvidence::Values(ShownValues::Sides { expected, actual })) => {
                 (expected.map(cut), actual.map(cut))
             }
             _ => (None, None),

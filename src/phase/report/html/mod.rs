@@ -19,7 +19,7 @@ use eval_base::text;
 
 pub(super) fn render(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = figures::decision_label(report.gate.decision);
-    let head = page::Head {
+    let head = page::PageHead {
         title: format!("{decision}: {}", report.metadata.name),
         sentences: &report.gate.reasons,
     };
