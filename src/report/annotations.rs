@@ -42,11 +42,14 @@ impl Annotation {
     ) -> Annotation {
         let cut =
             |raw: &str, columns| text::truncate_width(&text::one_line(raw), columns).into_owned();
-        let message: Vec<String> = message
-            .lines()
-            .take(2 * limits::CASES)
-            .map(|line| cut(line, limits::LINE))
-            .collect();
+        let mut lines = message.lines();
+        let kept = lines.by_ref().take(limits::LINES);
+        let mut message: Vec<String> = kept.map(|line| cut(line, limits::LINE)).collect();
+        let more = lines.count();
+        if more > 0 {
+            let more = text::plural(more, "more line");
+            message.push(format!("... and {more}; the report has all"));
+        }
         Annotation {
             level,
             place,

@@ -17,7 +17,7 @@ use eval_base::text;
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let marker = marker("eval-harness", &summary.metadata.suite_name);
     let page = run::page(summary, &PageView::comment(), &[]);
-    write(&marker, &page, "The report has all.", out)
+    write(&marker, &page, "the report has all", out)
 }
 
 /// Writes a page below the hidden line that names it. `rest` says where the whole is.

@@ -380,6 +380,12 @@ fn about(case: &CaseResult) -> Option<String> {
     if retries > 0 {
         add("infrastructure retries", &retries.to_string());
     }
+    let earlier = case.samples.iter().filter(|sample| sample.flaky);
+    let earlier: usize = earlier.map(|sample| sample.earlier.len()).sum();
+    if case.outcome == Outcome::Passed && earlier > limits::RERUNS {
+        let more = text::plural(earlier - limits::RERUNS, "more earlier attempt");
+        add("left out", &format!("{more}; the JSON report has all"));
+    }
     (!lines.is_empty()).then_some(lines)
 }
 

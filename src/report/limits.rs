@@ -205,6 +205,8 @@ pub mod annotations {
     pub const SHOWN: usize = 10;
     /// Cases of an eval in a message.
     pub const CASES: usize = 3;
+    /// Lines of a message.
+    pub const LINES: usize = 6;
     /// Columns of a title and of a line of a message.
     pub const TITLE: usize = 120;
     pub const LINE: usize = 300;

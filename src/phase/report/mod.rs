@@ -33,7 +33,7 @@ pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportEr
     // A suite of the same name has a comment of its own.
     let marker = comments::marker("eval-harness phase", &report.metadata.phase_id);
     let page = page::page(report, &PageView::markdown(), &[]);
-    comments::write(&marker, &page, "The report has all.", out)
+    comments::write(&marker, &page, "the report has all", out)
 }
 
 /// The report as one HTML file, which needs nothing beside itself.

@@ -412,9 +412,8 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     let failed = tests
         .failed
         .max(tests.failures.len() + tests.omitted_failures);
-    if failed > listed && listed > 0 {
-        let more = plural(failed - listed, "more failed test");
-        page.words(own(format!("... and {more}")));
+    if listed > 0 {
+        page.more(view, failed - listed, "failed test");
     }
     let most = if view.verbose {
         usize::MAX
@@ -423,14 +422,14 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     };
     let notes = tests.notes.iter().take(most);
     page.facts(notes.map(|note| ("Note".into(), outside(note))));
-    let more = tests.notes.len().saturating_sub(most);
-    if more > 0 {
-        page.words(own(format!("... and {}", plural(more, "more note"))));
-    }
-    let tail = tail(&step.output_tail, view);
+    page.more(view, tests.notes.len().saturating_sub(most), "note");
+    let (tail, is_cut) = tail(&step.output_tail, view);
     if !passed && (view.verbose || tests.failures.is_empty()) && !tail.is_empty() {
         page.push(PageBlock::Code {
-            label: "End of its output".into(),
+            label: match is_cut {
+                true => text!["End of its output; ", view.rest()],
+                false => "Its output".into(),
+            },
             language: "text",
             text: tail,
         });
@@ -438,8 +437,8 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     page.blocks
 }
 
-/// The last lines, sanitised.
-fn tail(written: &str, view: &PageView) -> String {
+/// The last lines, sanitised, and whether there are more.
+fn tail(written: &str, view: &PageView) -> (String, bool) {
     let (most, bytes) = if view.verbose {
         (limits::TAIL_LINES_VERBOSE, limits::TAIL_BYTES_VERBOSE)
     } else {
@@ -454,7 +453,7 @@ fn tail(written: &str, view: &PageView) -> String {
     let skipped = lines.len().saturating_sub(most);
     let kept = lines.get(skipped..).unwrap_or_default().join("\n");
     match from + skipped > 0 && !kept.is_empty() {
-        true => format!("{ELLIPSIS}\n{kept}"),
-        false => kept,
+        true => (format!("{ELLIPSIS}\n{kept}"), true),
+        false => (kept, false),
     }
 }

@@ -145,8 +145,9 @@ fn list(
     if !more.is_empty() {
         let evals = plural(evals.len() - listed.len(), "more eval");
         items.push(ListItem::dash(own(format!(
-            "... and {evals}: {}",
-            more.join(", ")
+            "... and {evals}: {}; {}",
+            more.join(", "),
+            view.rest()
         ))));
     }
     page.list(items);
@@ -219,10 +220,7 @@ fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<Pag
             ..ListItem::dash(title)
         }]);
     }
-    let more = cases.count();
-    if more > 0 {
-        page.words(own(format!("... and {}", plural(more, "more case"))));
-    }
+    page.more(view, cases.count(), "case");
     page.blocks
 }
 

@@ -45,7 +45,7 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
     let about = text::truncate_bytes(about.trim_end(), 1_000);
     let marker = comments::marker("eval-harness comparison", about);
     let page = page::page(comparisons, &PageView::comment());
-    comments::write(&marker, &page, "The comparison has all.", out)
+    comments::write(&marker, &page, "the comparison has all", out)
 }
 
 /// Writes the comparisons themselves, indented by two blanks, with a line end.

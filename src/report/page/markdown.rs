@@ -18,7 +18,7 @@ const ON_THE_LINE: usize = 100;
 const MORE: usize = 100;
 
 /// How a page is written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct MarkdownOptions {
     /// Number signs that headings have more than their level.
     pub deeper: u8,
@@ -26,8 +26,20 @@ pub struct MarkdownOptions {
     pub most: Option<usize>,
     /// Bytes of expected and actual values.
     pub evidence: Option<usize>,
-    /// Where the whole is, in a sentence.
+    /// Where the whole is.
     pub rest: &'static str,
+}
+
+impl Default for MarkdownOptions {
+    /// A document of any length.
+    fn default() -> Self {
+        MarkdownOptions {
+            deeper: 0,
+            most: None,
+            evidence: None,
+            rest: "the JSON report has all",
+        }
+    }
 }
 
 pub fn write(page: &Page, options: MarkdownOptions) -> String {
@@ -110,7 +122,7 @@ impl MarkdownWriter {
             PageBlock::Table(table) => grid(table),
             PageBlock::List(items) => self.list(items) + end,
             PageBlock::Evidence(evidence) => {
-                let written = both_sides(evidence, tight);
+                let written = both_sides(evidence, tight, self.options.rest);
                 if written.len() > self.evidence {
                     let words = "Expected and actual are in the JSON report";
                     return if tight {
@@ -126,7 +138,14 @@ impl MarkdownWriter {
                 label,
                 language,
                 text,
-            } => block_of(&words(label), language, &bounded(text), tight),
+            } => {
+                let (kept, cut) = bounded(text);
+                let more = match cut {
+                    true => format!(", cut; {}", self.options.rest),
+                    false => String::new(),
+                };
+                block_of(&(words(label) + &more), language, &kept, tight)
+            }
             PageBlock::Diff(lines) => {
                 let lines: Vec<String> = lines.iter().map(diff_line).collect();
                 fence("diff", &lines.join("\n")) + end
@@ -206,7 +225,7 @@ impl MarkdownWriter {
         let more = blocks.len() - shown + more;
         if more > 0 {
             let more = plural(more, &format!("more {noun}"));
-            out.push_str(&format!("... and {more}. {}\n\n", self.options.rest));
+            out.push_str(&format!("... and {more}; {}\n\n", self.options.rest));
         }
         if out.len() > room { String::new() } else { out }
     }
@@ -402,9 +421,10 @@ fn grid(table: &PageTable) -> String {
 }
 
 /// Expected and actual: short values on a line each, others in fences.
-fn both_sides(evidence: &FailureEvidence, tight: bool) -> String {
+fn both_sides(evidence: &FailureEvidence, tight: bool, rest: &str) -> String {
     if let Some((body, more)) = evidence.as_diff(limits::markdown::SIDE) {
-        let more = more.map(|more| format!(", and {more}")).unwrap_or_default();
+        let more = more.map(|more| format!(", and {more}; {rest}"));
+        let more = more.unwrap_or_default();
         let label = format!("Expected (`-`) and actual (`+`){more}");
         return block_of(&label, "diff", &body, tight);
     }
@@ -419,12 +439,12 @@ fn both_sides(evidence: &FailureEvidence, tight: bool) -> String {
     if tight || sides.clone().all(|(_, side)| is_short(side)) {
         let lines = sides.map(|(label, side)| match is_short(side) {
             true => format!("- {label}: {}\n", escape::code(&side.text)),
-            false => one_side(label, side, tight),
+            false => one_side(label, side, tight, rest),
         });
         return lines.collect::<String>() + if tight { "" } else { "\n" };
     }
     sides
-        .map(|(label, side)| one_side(label, side, tight))
+        .map(|(label, side)| one_side(label, side, tight, rest))
         .collect()
 }
 
@@ -433,10 +453,10 @@ fn is_short(side: &Excerpt) -> bool {
     side.more == 0 && !text.is_empty() && width(text) <= ON_THE_LINE && one_line(text) == *text
 }
 
-fn one_side(label: &str, side: &Excerpt, tight: bool) -> String {
+fn one_side(label: &str, side: &Excerpt, tight: bool, rest: &str) -> String {
     let more = match side.more {
         0 => String::new(),
-        more => format!(", and {}", plural(more, "more line")),
+        more => format!(", and {}; {rest}", plural(more, "more line")),
     };
     block_of(&format!("{label}{more}"), "text", &side.text, tight)
 }
@@ -449,14 +469,12 @@ fn block_of(label: &str, language: &str, body: &str, tight: bool) -> String {
     }
 }
 
-fn bounded(text: &str) -> String {
+/// The beginning of a text, and whether it is not the whole.
+fn bounded(text: &str) -> (String, bool) {
     let kept = truncate_bytes(text, limits::markdown::CODE);
-    let mark = if kept.len() < text.len() {
-        ELLIPSIS
-    } else {
-        ""
-    };
-    format!("{}{mark}", sanitize(kept))
+    let cut = kept.len() < text.len();
+    let mark = if cut { ELLIPSIS } else { "" };
+    (format!("{}{mark}", sanitize(kept)), cut)
 }
 
 /// In a diff the sign is the first character of a line.
@@ -502,7 +520,7 @@ mod tests {
         page.push(PageBlock::Fill(lines("failed"), 0, "failure"));
         let options = |most| MarkdownOptions {
             most,
-            rest: "See the report.",
+            rest: "the report has all",
             ..MarkdownOptions::default()
         };
         let cut = write(&page, options(Some(6_000)));
@@ -513,7 +531,7 @@ mod tests {
             cut.len()
         );
         assert!(
-            cut.contains("more lines did not fit.** See the report.\n\nfailed 0\n"),
+            cut.contains("more lines did not fit; the report has all.**\n\nfailed 0\n"),
             "{cut}"
         );
         let whole = write(&page, options(None));

@@ -354,8 +354,12 @@ impl TerminalWriter<'_> {
 
     fn more(&mut self, more: &str, indent: usize) -> io::Result<()> {
         let dots = self.lines.ellipsis();
+        let rest = match self.lines.verbose() {
+            true => "the JSON report has all",
+            false => "--verbose shows more",
+        };
         let mut pieces = margin(indent);
-        pieces.push((TextTone::Dim, format!("{dots} {more}")));
+        pieces.push((TextTone::Dim, format!("{dots} {more}; {rest}")));
         self.write(pieces)
     }
 

@@ -65,13 +65,16 @@ fn verdict(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
     let notices = judged.notices.iter().take(most);
     let notices = notices.map(|note| ("Note".into(), outside(note).toned(TextTone::Warn)));
     page.facts(why.into_iter().chain(feedback).chain(notices));
+    let lists = [judged.feedback.len(), judged.notices.len()];
+    let more = lists.map(|all| all.saturating_sub(most)).iter().sum();
+    page.more(view, more, "remark");
     if told.has_telling_votes() || view.verbose {
         votes(page, told, view);
     }
     if view.verbose || view.medium == PageMedium::Markdown {
         for (at, vote) in judged.votes.iter().enumerate() {
             if vote.outcome == Outcome::Errored {
-                replies(page, at, vote);
+                replies(page, at, vote, view);
             }
         }
     }
@@ -124,7 +127,7 @@ fn votes(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
 }
 
 /// What a judge answered whose answers could not be used, and the request for repair.
-fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
+fn replies(page: &mut Page, at: usize, vote: &JudgeVote, view: &PageView) {
     let total = vote.replies.len();
     for (turn, reply) in vote.replies.iter().take(limits::REPLIES).enumerate() {
         let fault = reply.fault.map_or("no fault", |fault| fault.name());
@@ -145,4 +148,5 @@ fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
             page.words(text![dim("repair request: "), outside(&reply.repair)]);
         }
     }
+    page.more(view, total.saturating_sub(limits::REPLIES), "reply");
 }

@@ -120,9 +120,7 @@ fn no_run_is_too_large_for_a_comment() {
         assert!(told >= 4, "{told}");
         let more = eval_base::text::group_digits(summary.failures.len() - told);
         assert!(
-            shown.contains(&format!(
-                "... and {more} more failures. The report has all."
-            )),
+            shown.contains(&format!("... and {more} more failures; the report has all")),
             "{told} of {cases}"
         );
         assert!(
