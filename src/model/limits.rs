@@ -63,6 +63,20 @@ pub const CONTEXT_BYTES: usize = INPUT_BYTES / 4;
 pub const INPUTS_BYTES: usize = 32 << 20;
 /// Entries of `failures` beyond [`DETAILED_SAMPLES`] samples.
 pub const LISTED_FAILURES: usize = 1_000;
+/// Pieces of advice.
 pub const RECOMMENDATIONS: usize = 7;
 /// Groups of one kind that a comparison lists unasked.
 pub const COMPARED_GROUPS: usize = 200;
+
+// Of a notification.
+
+/// Reasons and failures, and metrics.
+pub const NOTIFIED: usize = 20;
+pub const NOTIFIED_METRICS: usize = 100;
+/// Columns of an id or a name, and of a reason.
+pub const NOTIFIED_NAME: usize = 200;
+pub const NOTIFIED_REASON: usize = 500;
+/// Bytes of what is sent.
+pub const NOTIFICATION: usize = 256 << 10;
+/// Characters of Slack's text; more than 4,000 are cut off there.
+pub const SLACK_TEXT: usize = 3_500;

@@ -7,9 +7,9 @@ use minijinja::Value as Jinja;
 use serde_json::{Map, Value, json};
 
 use crate::load::{environment, to_jinja};
+use crate::model::limits;
 use crate::model::{Decision, Webhook};
 use crate::notify::{NotifyFailure, NotifyMessage};
-use crate::report::limits::message as limits;
 use crate::spec::NotifyFormat;
 use eval_base::text;
 
@@ -24,11 +24,11 @@ pub fn of(hook: &Webhook, message: &NotifyMessage) -> (Vec<u8>, Vec<String>) {
         return (usual(), Vec::new());
     };
     match filled(template, hook.format, message) {
-        Ok(body) if body.len() <= limits::LARGEST => (body, Vec::new()),
+        Ok(body) if body.len() <= limits::NOTIFICATION => (body, Vec::new()),
         Ok(_) => {
             let fault = format!(
                 "its `body` came to more than {} KiB; the usual one was sent",
-                limits::LARGEST >> 10
+                limits::NOTIFICATION >> 10
             );
             (usual(), vec![fault])
         }
@@ -123,7 +123,7 @@ fn sign(decision: Decision) -> &'static str {
     }
 }
 
-/// The message in Slack's markup, at most [`limits::TEXT`] characters: what is left out is counted.
+/// The message in Slack's markup, at most [`limits::SLACK_TEXT`] characters: what is left out is counted.
 fn slack(message: &NotifyMessage) -> String {
     let mut head = format!(
         "{} *{}*",
@@ -154,7 +154,7 @@ fn slack(message: &NotifyMessage) -> String {
         .iter()
         .take_while(|line| {
             used += line.chars().count() + 1;
-            used <= limits::TEXT
+            used <= limits::SLACK_TEXT
         })
         .count();
     let mut text = head;

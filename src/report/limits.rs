@@ -212,20 +212,6 @@ pub mod annotations {
     pub const LINE: usize = 300;
 }
 
-/// A notification.
-pub mod message {
-    /// Reasons and failures, and metrics.
-    pub const LISTED: usize = 20;
-    pub const METRICS: usize = 100;
-    /// Columns of an id or a name, and of a reason.
-    pub const NAME: usize = 200;
-    pub const REASON: usize = 500;
-    /// Bytes of what is sent.
-    pub const LARGEST: usize = 256 << 10;
-    /// Characters of Slack's text; more than 4,000 are cut off there.
-    pub const TEXT: usize = 3_500;
-}
-
 /// What the report of a phase adds to the lists of its medium.
 pub mod phase {
     use super::EvidenceLimits;

@@ -590,9 +590,10 @@ fn an_answer_that_does_not_come_costs_only_its_own_baseline() {
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
-      new: reg-users, baselines/reg-users.pending.yaml
-      refused: reg-notes, missing_output: outputs.jsonl holds no output of this case
-      unchanged: reg-total
+      new        reg-users  baselines/reg-users.pending.yaml
+      refused    reg-notes  missing_output: outputs.jsonl holds no output of this
+                            case
+      unchanged  reg-total
 
     RUN of 3 regressions: 1 new, 1 unchanged, 1 refused
     ");
@@ -631,12 +632,12 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
-      refused: reg-a, the new baseline would not match its own output: meta is
-        missing (expected a required key)
-      refused: reg-b, `comparison: numeric` finds no number in the baseline where it
-        looks
-      refused: reg-c, v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept
-        the text
+      refused  reg-a  the new baseline would not match its own output: meta is
+                      missing (expected a required key)
+      refused  reg-b  `comparison: numeric` finds no number in the baseline where it
+                      looks
+      refused  reg-c  v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept
+                      the text
 
     RUN of 3 regressions: 3 refused
     ");

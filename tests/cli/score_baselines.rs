@@ -418,7 +418,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
     assert!(listed["scores"][0]["pending"]["run_id"].is_string());
     assert_eq!(
         call(&["reject", "--scores"], 0).stdout,
-        "rejected  command\n"
+        "  rejected  command\n"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), accepted);
     assert!(!file.with_file_name("Desk.command.pending.json").exists());

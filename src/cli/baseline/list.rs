@@ -57,6 +57,7 @@ fn page(inventory: &BaselineInventory, records: &TrackRecords, scores: PageTable
         TableColumn::right("Fails"),
         TableColumn::left("From").least(20),
     ]);
+    let between = || text![",", StyledText::line_break()];
     for row in &inventory.rows {
         let states = row.states.iter();
         let states = states.filter(|state| **state != BaselineState::OverridesInline);
@@ -70,11 +71,11 @@ fn page(inventory: &BaselineInventory, records: &TrackRecords, scores: PageTable
         };
         table.row([
             outside(&row.id),
-            StyledText::joined(states.map(|state| own(state.words())), ", "),
+            StyledText::joined(states.map(|state| own(state.words())), between()),
             captured.unwrap_or_default(),
             passed,
             failed,
-            StyledText::joined(about(row), text![",", StyledText::line_break()]),
+            StyledText::joined(about(row), between()),
         ]);
     }
     let mut page = Page::default();
@@ -115,11 +116,11 @@ fn about(row: &InventoryRow) -> Vec<StyledText> {
     let since = waiting.and_then(|kept| kept.file.captured_at.as_deref());
     let inline = row.states.contains(&BaselineState::OverridesInline);
     let about = [
-        inline.then(|| "overrides the inline one".into()),
+        inline.then(|| "overrides inline".into()),
         version.map(|version| text!["version ", version]),
         of.map(|of| text!["target ", target(of)]),
         (file.is_some_and(|file| file.dirty)).then(|| "uncommitted changes".into()),
-        since.map(|at| text!["pending since ", day(at)]),
+        since.map(|at| text!["pending ", day(at)]),
     ];
     about.into_iter().flatten().collect()
 }

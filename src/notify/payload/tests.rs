@@ -127,7 +127,7 @@ fn a_long_message_is_cut_and_what_is_cut_is_counted() {
         .collect();
     let text = slack(&long);
     assert!(
-        text.chars().count() <= limits::TEXT,
+        text.chars().count() <= limits::SLACK_TEXT,
         "{}",
         text.chars().count()
     );

@@ -97,12 +97,11 @@ mod tests {
         ````text
         ```
         x
-        x
         ````
 
         </details>
 
-        **Cut here: 501 more lines did not fit; C has all.**
+        **Cut here: 502 more lines did not fit; C has all.**
         ");
     }
 

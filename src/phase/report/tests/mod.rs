@@ -339,7 +339,7 @@ fn markdown_tells_all_that_happened() {
     - [ ] code-review: not checked: nothing was run for it here
     - [ ] Lint (check): failed, which does not block
       - Reason: it ended with exit code 1
-      - End of its output:
+      - Its output:
         ````text
         warning: unused
         ```
@@ -511,7 +511,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
 
     Lint
       Reason  it ended with exit code 1
-      End of its output
+      Its output
       │ warning: unused
       │ ```
       │ # GATE PASS
@@ -534,13 +534,13 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
             line 4
           + line 5
           + more
-        ... and 1 more case
+        ... and 1 more case; --verbose shows more
       ! cap-net: Talks (ERRORED)
         Reason  127.0.0.1:9 refuses the connection
         actual    out
       ? cap-tone: Tone of the reply (PENDING), 0 of 2 cases passed
         - mail (pending)
-        ... and 1 more case
+        ... and 1 more case; --verbose shows more
       ✗ reg-orders: Orders stay (FAILED)
         - expected  + actual
         orders[0].total
