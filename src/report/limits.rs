@@ -17,8 +17,21 @@ pub const REPLY: usize = 2_000;
 /// Evals and cases of a page that puts several targets side by side.
 pub const SIDES_ROWS: usize = 200;
 
+/// Lines and bytes of a value, unchanged lines around a change, places that differ, and columns of
+/// one side of a place.
+const fn values([lines, bytes, context, places, columns]: [usize; 5]) -> EvidenceLimits {
+    EvidenceLimits {
+        lines,
+        bytes,
+        context,
+        places,
+        columns,
+        unicode: true,
+    }
+}
+
 pub mod terminal {
-    use super::{EvidenceLimits, PageLimits};
+    use super::{PageLimits, values};
 
     pub const LISTS: PageLimits = PageLimits {
         evals: 40,
@@ -30,14 +43,7 @@ pub mod terminal {
         notes: 8,
         verdict: 12,
         judged: 0,
-        evidence: EvidenceLimits {
-            lines: 12,
-            bytes: 4_000,
-            context: 1,
-            places: 12,
-            columns: 72,
-            unicode: true,
-        },
+        evidence: values([12, 4_000, 1, 12, 72]),
     };
 
     /// With `--verbose`.
@@ -51,14 +57,7 @@ pub mod terminal {
         notes: usize::MAX,
         verdict: 200,
         judged: 200,
-        evidence: EvidenceLimits {
-            lines: 60,
-            bytes: 20_000,
-            context: 3,
-            places: 60,
-            columns: 72,
-            unicode: true,
-        },
+        evidence: values([60, 20_000, 3, 60, 72]),
     };
 
     /// Lines of a paragraph, without and with `--verbose`.
@@ -77,7 +76,7 @@ pub mod terminal {
 }
 
 pub mod markdown {
-    use super::{EvidenceLimits, PageLimits};
+    use super::{PageLimits, values};
 
     pub const LISTS: PageLimits = PageLimits {
         evals: 100,
@@ -89,14 +88,7 @@ pub mod markdown {
         notes: 50,
         verdict: 50,
         judged: 50,
-        evidence: EvidenceLimits {
-            lines: 40,
-            bytes: 3_000,
-            context: 3,
-            places: 40,
-            columns: 120,
-            unicode: true,
-        },
+        evidence: values([40, 3_000, 3, 40, 120]),
     };
 
     /// Columns of a text in a table, in a title, or as code.
@@ -184,16 +176,9 @@ pub mod html {
 }
 
 pub mod junit {
-    use super::EvidenceLimits;
+    use super::{EvidenceLimits, values};
 
-    pub const VALUES: EvidenceLimits = EvidenceLimits {
-        lines: 60,
-        bytes: 8_000,
-        context: 3,
-        places: 40,
-        columns: 160,
-        unicode: true,
-    };
+    pub const VALUES: EvidenceLimits = values([60, 8_000, 3, 40, 160]);
     /// Earlier attempts of a case.
     pub const RERUNS: usize = 20;
     /// Columns of a `message`.
@@ -214,7 +199,7 @@ pub mod annotations {
 
 /// What the report of a phase adds to the lists of its medium.
 pub mod phase {
-    use super::EvidenceLimits;
+    use super::{EvidenceLimits, values};
 
     /// Files of the implementation, and cases without a human grade.
     pub const FILES: usize = 50;
@@ -234,14 +219,7 @@ pub mod phase {
 
     /// Bytes of expected and actual values in the HTML page, and how much of one value.
     pub const HTML_EVIDENCE: usize = 1_000_000;
-    pub const HTML_VALUES: EvidenceLimits = EvidenceLimits {
-        lines: 60,
-        bytes: 6_000,
-        context: 3,
-        places: 40,
-        columns: 200,
-        unicode: true,
-    };
+    pub const HTML_VALUES: EvidenceLimits = values([60, 6_000, 3, 40, 200]);
     /// Bytes of a reason where there is no more room.
     pub const HTML_REASON: usize = 160;
     /// Cases of an eval that did not pass.

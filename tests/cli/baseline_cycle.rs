@@ -709,8 +709,8 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
       Eval       Baseline  Captured    From
       reg-users  stale     TODAY  version v1,
                                        target recorded
-      reg-notes  new                   pending since TODAY
-      reg-total  ok        TODAY  overrides the inline one,
+      reg-notes  new                   pending TODAY
+      reg-total  ok        TODAY  overrides inline,
                                        version v1,
                                        target recorded
       reg-gone   orphaned
