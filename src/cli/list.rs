@@ -206,6 +206,9 @@ fn baseline_word(origin: Option<BaselineOrigin>) -> StyledText {
     match origin.map(|origin| origin.place) {
         None => span(TextTone::Warn, "none").into(),
         Some(BaselinePlace::Inline) => "inline".into(),
+        Some(BaselinePlace::Store {
+            overrides_inline, ..
+        }) if overrides_inline => "stored over inline".into(),
         Some(BaselinePlace::Store { .. }) => "stored".into(),
     }
 }
@@ -220,7 +223,7 @@ fn baseline_file(origin: &BaselineOrigin) -> Option<StyledText> {
         return None;
     };
     let note = if *overrides_inline {
-        " (overrides the inline one)"
+        " (overrides inline)"
     } else {
         ""
     };

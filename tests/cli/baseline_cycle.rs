@@ -952,7 +952,7 @@ fn list_of_the_suite_says_where_baselines_come_from() {
       Eval       Type        Cases  Graders           Baseline
       reg-users  regression      1  structural_match  stored
       reg-notes  regression      1  no_baseline       none
-      reg-total  regression      1  structural_match  stored
+      reg-total  regression      1  structural_match  stored over inline
       Baseline none: `eval-harness baseline capture` captures one.
 
     3 evals, 3 cases
