@@ -9,6 +9,7 @@ use console::Term;
 use super::args::ColorMode;
 use crate::report::TerminalOptions;
 use crate::report::annotations::without_commands;
+use crate::report::page::{Page, terminal};
 use eval_base::text::sanitize;
 
 /// The two streams and what is known of them.
@@ -149,6 +150,13 @@ impl Console {
             let _ = stdin.write_all(page);
         }
         child.wait().map(|_| ())
+    }
+
+    /// A result for people: a page as the terminal shows it.
+    pub fn page(&self, page: &Page) -> io::Result<()> {
+        let mut out = Vec::new();
+        terminal::write(page, &self.terminal_options(false), &mut out)?;
+        self.result(&out)
     }
 
     pub fn error(&self, message: &str, hint: Option<&str>) {

@@ -15,48 +15,58 @@ use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{
-    BaselineOrigin, BaselinePlace, Bound, CaseProfile, Eval, EvalType, GraderOutline, Judge, Plan,
-    Target,
+    BaselineOrigin, BaselinePlace, CaseProfile, Eval, EvalType, GraderOutline, Judge, Plan, Target,
+};
+use crate::report::figures;
+use crate::report::page::{
+    DOT, ListItem, Page, PageBlock, PageTable, StyledText, TableColumn, TextTone, code, dim,
+    outside, own, span, text,
 };
 use crate::run::PreparedRun;
-use eval_base::text::{one_line, plural, truncate_width, width};
+use eval_base::text::{group_digits, plural};
+
+/// Cases of a page, of which nobody holds a million at once.
+const BATCH: usize = 500;
 
 pub fn list(console: &Console, args: &ListArgs) -> CliResult {
     let loaded = suite::load(&args.suite, PlanPurpose::List, LoadOverrides::default())?.loaded;
     let total = loaded.total;
     let plan = suite::plan_or_problems(console, loaded)?;
-    let mut page = BufWriter::with_capacity(64 * 1024, ListPage { console });
     match args.format {
         ListFormat::Json => {
-            eval_base::json::to_writer_pretty(&mut page, &PlanListing(&plan))
+            let mut out = BufWriter::with_capacity(64 * 1024, Stdout { console });
+            eval_base::json::to_writer_pretty(&mut out, &PlanListing(&plan))
                 .map_err(io::Error::from)?;
-            writeln!(page)?;
+            writeln!(out)?;
+            out.flush()?;
         }
         ListFormat::Human => {
-            table(&mut page, &plan, args.verbose)?;
-            let cases: usize = plan.evals.iter().map(|eval| eval.cases.len()).sum();
-            write!(
-                page,
-                "\n{}, {}",
-                plural(plan.evals.len(), "eval"),
-                plural(cases, "case")
-            )?;
-            if (plan.evals.len(), cases) != (total.evals, total.cases) {
-                write!(page, " of {} and {}", total.evals, total.cases)?;
+            let mut page = evals(&plan)?;
+            if args.verbose {
+                plan.evals
+                    .iter()
+                    .try_for_each(|eval| cases(console, &mut page, &plan, eval))?;
             }
-            writeln!(page)?;
+            let cases: usize = plan.evals.iter().map(|eval| eval.cases.len()).sum();
+            let of = match (plan.evals.len(), cases) == (total.evals, total.cases) {
+                true => String::new(),
+                false => format!(", of {} and {}", total.evals, total.cases),
+            };
+            let (evals, cases) = (plural(plan.evals.len(), "eval"), plural(cases, "case"));
+            page.push(PageBlock::Gap);
+            page.lead(own(format!("{evals}, {cases}{of}")));
+            console.page(&page)?;
         }
     }
-    page.flush()?;
     Ok(ExitCode::Pass)
 }
 
 /// The command's result, piece by piece: of a million cases nobody should hold the whole page.
-struct ListPage<'a> {
+struct Stdout<'a> {
     console: &'a Console,
 }
 
-impl Write for ListPage<'_> {
+impl Write for Stdout<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.console.result(bytes).map(|()| bytes.len())
     }
@@ -68,47 +78,50 @@ impl Write for ListPage<'_> {
 
 /// The plan of a run that does not take place.
 pub fn dry_run(console: &Console, prepared: &PreparedRun, compared: Option<&str>) -> CliResult {
+    let mut page = planned(prepared, compared)?;
+    page.push(PageBlock::Gap);
+    page.lead(NOTHING_RUN);
+    console.page(&page)?;
+    Ok(ExitCode::Pass)
+}
+
+/// The last line of a dry run.
+pub const NOTHING_RUN: &str = "Dry run: nothing was run.";
+
+/// What a run would do.
+pub fn planned(prepared: &PreparedRun, compared: Option<&str>) -> io::Result<Page> {
     let plan = &prepared.plan;
-    let mut page = Vec::new();
-    table(&mut page, plan, false)?;
-    let samples = prepared.total_samples();
+    let mut page = evals(plan)?;
     let target = plan.target.as_ref().map_or("none", |target| target.kind());
-    writeln!(page, "\nsuite      {}", one_line(&plan.suite.name))?;
-    writeln!(
-        page,
-        "target     {} ({target})",
-        one_line(&plan.target_name)
-    )?;
     let calls = match estimate::calls(prepared) {
         (0, _) => "no calls of the target".to_owned(),
         (1, _) => "1 call of the target".to_owned(),
         (calls, most) => format!("{calls} calls of the target, at most {most} at once"),
     };
-    writeln!(page, "samples    {samples} ({calls})")?;
-    for (label, words) in estimate::lines(prepared)? {
-        writeln!(page, "{label:9}  {words}")?;
-    }
-    writeln!(page, "results    {}", plan.reporting.output_dir.display())?;
-    for threshold in &plan.gate.thresholds {
-        let sign = match threshold.bound {
-            Bound::Min => "at least",
-            Bound::Max => "at most",
-        };
-        writeln!(
-            page,
-            "threshold  {} {sign} {}",
-            threshold.metric, threshold.value
-        )?;
-    }
-    if plan.gate.require_all_evals {
-        writeln!(page, "threshold  all evals pass")?;
-    }
-    if let Some(compared) = compared {
-        writeln!(page, "compared   with {compared}")?;
-    }
-    writeln!(page, "dry run: nothing was run")?;
-    console.result(&page)?;
-    Ok(ExitCode::Pass)
+    let samples = prepared.total_samples();
+    let mut facts = vec![
+        ("suite", outside(&plan.suite.name)),
+        (
+            "target",
+            text![&plan.target_name, own(format!(" ({target})"))],
+        ),
+        ("samples", own(format!("{samples} ({calls})"))),
+    ];
+    let asked = estimate::lines(prepared)?.into_iter();
+    facts.extend(asked.map(|(label, words)| (label, outside(&words))));
+    let dir = plan.reporting.output_dir.display().to_string();
+    facts.push(("results", outside(&dir)));
+    let thresholds = plan.gate.thresholds.iter().map(|threshold| {
+        let row = figures::threshold_row(&threshold.undecided());
+        text![row.metric, " ", own(row.needs)]
+    });
+    let all = (plan.gate.require_all_evals).then(|| StyledText::from("all evals pass"));
+    let labels = std::iter::once("needs").chain(std::iter::repeat(""));
+    facts.extend(labels.zip(thresholds.chain(all)));
+    facts.extend(compared.map(|compared| ("compared", text!["with ", outside(compared)])));
+    page.push(PageBlock::Gap);
+    page.facts(facts.into_iter().map(|(label, text)| (label.into(), text)));
+    Ok(page)
 }
 
 fn type_name(kind: EvalType) -> &'static str {
@@ -121,7 +134,7 @@ fn type_name(kind: EvalType) -> &'static str {
 /// The model that is asked for a case's outputs.
 fn model_of(plan: &Plan, profile: &CaseProfile) -> Option<String> {
     match profile.target.as_ref().or(plan.target.as_ref()) {
-        Some(Target::Model(model)) => Some(one_line(&model.endpoint.name())),
+        Some(Target::Model(model)) => Some(model.endpoint.name()),
         _ => None,
     }
 }
@@ -188,74 +201,89 @@ fn baseline_of(eval: &Eval) -> io::Result<Option<Option<BaselineOrigin>>> {
     Ok(takes_a_baseline(&case.grading, origin.is_some()).then(|| origin.cloned()))
 }
 
-fn baseline_words(origin: Option<&BaselineOrigin>) -> String {
-    match origin.map(|origin| &origin.place) {
-        None => "none; `eval-harness baseline capture` captures one".to_owned(),
-        Some(BaselinePlace::Inline) => "beside the eval".to_owned(),
+/// As `baseline list` has it.
+fn baseline_word(origin: Option<BaselineOrigin>) -> StyledText {
+    match origin.map(|origin| origin.place) {
+        None => span(TextTone::Warn, "none").into(),
+        Some(BaselinePlace::Inline) => "inline".into(),
         Some(BaselinePlace::Store {
-            path,
-            overrides_inline,
-        }) => {
-            let note = if *overrides_inline {
-                " (overrides the inline one)"
-            } else {
-                ""
-            };
-            format!("{}{note}", relative(path))
-        }
+            overrides_inline, ..
+        }) if overrides_inline => "stored over inline".into(),
+        Some(BaselinePlace::Store { .. }) => "stored".into(),
     }
 }
 
-fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
-    let ids: Vec<String> = plan
-        .evals
-        .iter()
-        .map(|eval| truncate_width(&one_line(&eval.info.id), 32).into_owned())
-        .collect();
-    let column = ids.iter().map(|id| width(id)).max().unwrap_or(4).max(4);
-    writeln!(
-        page,
-        "{:column$}  {:10}  {:>5}  GRADERS",
-        "EVAL", "TYPE", "CASES"
-    )?;
-    for (eval, id) in plan.evals.iter().zip(&ids) {
-        let pad = " ".repeat(column - width(id));
-        let kind = type_name(eval.info.kind);
-        writeln!(
-            page,
-            "{id}{pad}  {kind:10}  {:>5}  {}",
-            eval.cases.len(),
-            eval_methods(eval)
-        )?;
-        if let Some(origin) = baseline_of(eval)? {
-            writeln!(page, "  baseline: {}", baseline_words(origin.as_ref()))?;
-        }
-        if verbose {
-            for (outline, case) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
-                let samples = outline
-                    .samples
-                    .map(|n| format!(", {}", plural(n as usize, "sample")))
-                    .unwrap_or_default();
-                let graders = methods(outline.profile, true).join(", ");
-                let case = case.case.map_err(io::Error::other)?;
-                let asks = model_of(plan, outline.profile)
-                    .map(|name| format!("  asks {name}"))
-                    .unwrap_or_default();
-                writeln!(
-                    page,
-                    "  {}  {graders}{samples}  {}{asks}",
-                    one_line(outline.id),
-                    one_line(&case.origin)
-                )?;
-                for judge in case
-                    .grading
-                    .graders
-                    .iter()
-                    .filter_map(|grader| grader.kind.judge())
-                {
-                    writeln!(page, "    judged by {}", judges::words(judge))?;
-                }
-            }
+/// Where the file of a stored baseline is.
+fn baseline_file(origin: &BaselineOrigin) -> Option<StyledText> {
+    let BaselinePlace::Store {
+        path,
+        overrides_inline,
+    } = &origin.place
+    else {
+        return None;
+    };
+    let note = if *overrides_inline {
+        " (overrides inline)"
+    } else {
+        ""
+    };
+    Some(text!["baseline ", relative(path), note])
+}
+
+/// The evals of a plan, a row each.
+fn evals(plan: &Plan) -> io::Result<Page> {
+    let mut table = PageTable::new([
+        TableColumn::left("Eval").least(20),
+        TableColumn::left("Type").optional(),
+        TableColumn::right("Cases"),
+        TableColumn::left("Graders").least(12),
+        TableColumn::left("Baseline"),
+    ]);
+    let mut lacking = false;
+    for eval in &plan.evals {
+        let baseline = baseline_of(eval)?;
+        lacking |= matches!(baseline, Some(None));
+        table.row([
+            outside(&eval.info.id),
+            own(type_name(eval.info.kind)),
+            own(group_digits(eval.cases.len())),
+            own(eval_methods(eval)),
+            baseline.map(baseline_word).unwrap_or_default(),
+        ]);
+    }
+    let mut page = Page::default();
+    page.table(table);
+    if lacking {
+        page.words(dim(
+            "Baseline none: `eval-harness baseline capture` captures one.",
+        ));
+    }
+    Ok(page)
+}
+
+/// The cases of an eval behind what `page` holds, which is written as soon as it is long.
+fn cases(console: &Console, page: &mut Page, plan: &Plan, eval: &Eval) -> io::Result<()> {
+    page.section(outside(&eval.info.id));
+    for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
+        let case = streamed.case.map_err(io::Error::other)?;
+        let samples = outline.samples.map(|n| own(plural(n as usize, "sample")));
+        let asked = model_of(plan, outline.profile).map(|name| text!["asks ", code(&name)]);
+        let graders = own(methods(outline.profile, true).join(", "));
+        let baseline = case.baseline.as_deref().and_then(baseline_file);
+        let id = (outline.id != eval.info.id).then(|| outside(outline.id));
+        let facts = [id, Some(graders), samples].into_iter().chain([
+            Some(outside(&case.origin)),
+            asked,
+            baseline,
+        ]);
+        let mut item = ListItem::dash(StyledText::joined(facts.flatten(), DOT));
+        let graders = case.grading.graders.iter();
+        let judges = graders.filter_map(|grader| grader.kind.judge());
+        let judges = judges.map(|judge| text!["judged by ", outside(&judges::words(judge))]);
+        item.below.extend(judges.map(PageBlock::Words));
+        page.list([item]);
+        if page.blocks.len() >= BATCH {
+            console.page(&std::mem::take(page))?;
         }
     }
     Ok(())

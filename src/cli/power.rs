@@ -35,12 +35,14 @@ pub fn power(console: &Console, args: &PowerArgs) -> CliResult {
         run: run.as_ref(),
     };
     let report = planned::power(&plan, &request).map_err(CliFailure::wrong)?;
-    let mut out = Vec::new();
     match args.format {
-        ListFormat::Json => page::json(&report, &mut out)?,
-        ListFormat::Human => page::terminal(&report, &console.terminal_options(false), &mut out)?,
+        ListFormat::Json => {
+            let mut out = Vec::new();
+            page::json(&report, &mut out)?;
+            console.result(&out)?;
+        }
+        ListFormat::Human => console.page(&page::page(&report))?,
     }
-    console.result(&out)?;
     Ok(ExitCode::Pass)
 }
 

@@ -12,6 +12,7 @@ use super::run::{ReadyRun, conclude_with};
 use super::{CliFailure, CliResult, list, resume, suite};
 use crate::gate::ExitCode;
 use crate::model::{ReportFormat, Summary};
+use crate::report::page::{Page, PageBlock, outside, text};
 use crate::report::sides::RunSides;
 use crate::run::FinishedRun;
 use eval_base::text::one_line;
@@ -34,12 +35,16 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
         ready.push((ReadyRun::of(console, &own, words, None)?, own, target));
     }
     if args.dry_run {
-        let mut exit = Ok(ExitCode::Pass);
+        let mut page = Page::default();
         for (ready, _, target) in &ready {
-            console.result(format!("target {}\n", one_line(target)).as_bytes())?;
-            exit = list::dry_run(console, &ready.prepared, ready.compared.as_deref());
+            page.section(text!["Target ", outside(target)]);
+            let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
+            page.blocks.extend(planned.blocks);
         }
-        return exit;
+        page.push(PageBlock::Gap);
+        page.lead(list::NOTHING_RUN);
+        console.page(&page)?;
+        return Ok(ExitCode::Pass);
     }
     let mut codes = Vec::new();
     let mut finished: Vec<FinishedRun> = Vec::new();

@@ -19,18 +19,12 @@ use super::show::{bounded, bounded_text, compared, in_reason};
 use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
 use crate::isolation::CommandSandbox;
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, seconds};
+use crate::model::limits;
 use crate::model::{Case, Cause, CommandVerdict, Grade, GraderType, OutputValue};
 use eval_base::unique_keys::JsonShape;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
 const METHOD: &str = "command";
-
-/// Bytes kept of the program's stdout.
-const KEEP_STDOUT: usize = 64 << 10;
-
-/// Of its stderr, from the end. Room for a traceback of several chained exceptions: its head must
-/// still be there.
-const KEEP_STDERR: usize = 64 << 10;
 
 /// One variable may hold 128 KiB on Linux.
 const LONGEST_VARIABLE: usize = 100 << 10;
@@ -131,8 +125,8 @@ pub(crate) async fn run_command(
         env: environment(grader, case),
         stdin: as_text(value).into_bytes(),
         timeout: grader.timeout,
-        keep_stdout: KEEP_STDOUT,
-        keep_stderr: KEEP_STDERR,
+        keep_stdout: limits::GRADER_STDOUT,
+        keep_stderr: limits::GRADER_STDERR,
     };
     let ended = if grader.sandbox {
         inside.run(&command, Vec::new()).await
@@ -230,7 +224,7 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
         }
         // What was cut off could say otherwise.
         (CommandVerdict::Json, 0) if ended.stdout_truncated => {
-            let why = format!("it wrote more than {KEEP_STDOUT} bytes");
+            let why = format!("it wrote more than {} bytes", limits::GRADER_STDOUT);
             errored(
                 Cause::Harness,
                 format!("the grader {name} gave no verdict: {why}"),

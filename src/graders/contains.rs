@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{LISTED, MethodVerdict, SmallOutput, as_text};
+use super::output::{MethodVerdict, SmallOutput, as_text};
 use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
 use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
 use crate::load::{Code, Node, Problem, Span, SuiteDesk};
+use crate::model::limits;
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ContainsValue, ExpectedSpec, OneOrMany};
 use eval_match::text;
@@ -164,7 +165,11 @@ fn lacking(parts: &text::PartMismatches) -> MethodVerdict {
     let mut details = Map::new();
     for (key, list) in [("missing", &parts.missing), ("forbidden", &parts.forbidden)] {
         if !list.is_empty() {
-            let listed: Vec<String> = list.iter().take(LISTED).map(|t| in_reason(t)).collect();
+            let listed: Vec<String> = list
+                .iter()
+                .take(limits::GRADE_ENTRIES)
+                .map(|t| in_reason(t))
+                .collect();
             details.insert(key.to_owned(), json!(listed));
         }
     }

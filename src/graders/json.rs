@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{LISTED, MethodVerdict, SmallOutput, among, as_json, equal, one_of};
+use super::output::{MethodVerdict, SmallOutput, among, as_json, equal, one_of};
 use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, wanted};
 use super::show::in_reason;
 use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
 use crate::load::{Code, Node, Problem, SuiteDesk};
+use crate::model::limits;
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
 
@@ -94,7 +95,7 @@ impl JsonMatch {
             };
             let errors: Vec<String> = validator
                 .iter_errors(&actual)
-                .take(LISTED)
+                .take(limits::GRADE_ENTRIES)
                 .map(|error| {
                     let place = error.instance_path().to_string();
                     format!(
@@ -107,7 +108,9 @@ impl JsonMatch {
             if let Some(first) = errors.first() {
                 let more = match errors.len() {
                     1 => String::new(),
-                    LISTED => format!("; and at least {} more", LISTED - 1),
+                    limits::GRADE_ENTRIES => {
+                        format!("; and at least {} more", limits::GRADE_ENTRIES - 1)
+                    }
                     n => format!("; and {} more", n - 1),
                 };
                 let reason = format!("does not match the schema: {first}{more}");

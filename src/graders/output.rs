@@ -11,9 +11,6 @@ use crate::model::{Cause, Grade, GraderType, OutputValue, RegexFlags};
 use eval_base::unique_keys;
 use eval_match::{Datum, MatchResult, StructuralOptions, structural};
 
-/// Entries of each list that a grade shows.
-pub(crate) const LISTED: usize = 20;
-
 /// Bytes of an output that linear work is done on.
 const TEXT_BYTES: usize = 64 << 10;
 

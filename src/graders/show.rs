@@ -2,22 +2,17 @@
 
 use serde_json::Value;
 
+use crate::model::limits;
 use crate::model::{Grade, OutputValue};
 use eval_base::text::shortened;
-
-/// Bytes of an expected or actual value in a grade.
-const KEPT: usize = 4 << 10;
-
-/// Bytes of a text inside a reason.
-const IN_REASON: usize = 300;
 
 /// The value, or the beginning of its JSON as a text when it is long.
 pub(crate) fn bounded(value: &Value) -> Value {
     match value {
-        Value::String(text) => Value::String(cut(text, KEPT)),
+        Value::String(text) => Value::String(cut(text, limits::GRADE_VALUE)),
         value => match beginning(value) {
             None => value.clone(),
-            Some(json) => Value::String(cut(&json, KEPT)),
+            Some(json) => Value::String(cut(&json, limits::GRADE_VALUE)),
         },
     }
 }
@@ -36,7 +31,7 @@ struct PrefixWriter(Vec<u8>);
 impl std::io::Write for PrefixWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.extend_from_slice(bytes);
-        if self.0.len() > KEPT {
+        if self.0.len() > limits::GRADE_VALUE {
             Err(std::io::ErrorKind::StorageFull.into())
         } else {
             Ok(bytes.len())
@@ -49,7 +44,7 @@ impl std::io::Write for PrefixWriter {
 }
 
 pub(crate) fn bounded_text(text: &str) -> Value {
-    Value::String(cut(text, KEPT))
+    Value::String(cut(text, limits::GRADE_VALUE))
 }
 
 pub(crate) fn bounded_output(value: &OutputValue) -> Value {
@@ -61,7 +56,7 @@ pub(crate) fn bounded_output(value: &OutputValue) -> Value {
 
 /// A text for the middle of a sentence.
 pub(crate) fn in_reason(text: &str) -> String {
-    cut(text.trim(), IN_REASON)
+    cut(text.trim(), limits::REASON_TEXT)
 }
 
 fn cut(text: &str, limit: usize) -> String {

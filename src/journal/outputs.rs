@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::model::limits;
 use crate::model::{
     Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind,
 };
@@ -19,21 +20,9 @@ use eval_base::whole_file::write_whole;
 /// Bytes above which an output is stored beside the journal.
 pub(super) const LARGE: usize = 64 << 10;
 
-/// Bytes above which a line is made shorter by all means.
-const LONGEST_LINE: usize = 1 << 20;
-
 /// Levels of arrays and objects that a value in a line may have: with what is around it, a reader
 /// of JSON (128 levels) and a report take it.
 const DEEPEST: usize = 96;
-
-/// Bytes of an output that stay in the journal, for reports.
-const HEAD: usize = 1 << 10;
-
-/// Bytes of a reason, and of each excerpt of a grade, in a line that is too long.
-const EXCERPT: usize = 4 << 10;
-
-/// Bytes of a sentence of one vote, where there are too many of them.
-const NAME: usize = 256;
 
 /// What stands for the words of one reply, where there are too many of them.
 const LEFT_OUT: &str = "(omitted: too long)";
@@ -82,12 +71,12 @@ impl OutputStore {
         for attempt in &mut sample.attempts {
             self.shrink_attempt(attempt, LARGE)?;
         }
-        let too_long = |length: usize| length > LONGEST_LINE;
+        let too_long = |length: usize| length > limits::JOURNAL_LINE;
         if !too_long(line.unwrap_or(usize::MAX)) || !too_long(json_length(sample)) {
             return Ok(());
         }
         for attempt in &mut sample.attempts {
-            self.shrink_attempt(attempt, EXCERPT)?;
+            self.shrink_attempt(attempt, limits::EXCERPT)?;
             cut(&mut attempt.verdict.reason);
             attempt.verdict.grades.iter_mut().for_each(shorten);
         }
@@ -135,7 +124,7 @@ impl OutputStore {
             sha256,
             bytes: text.len() as u64,
             kind,
-            head: truncate_bytes(&text, HEAD).to_owned(),
+            head: truncate_bytes(&text, limits::OUTPUT_HEAD).to_owned(),
             truncated: output.truncated,
             finish: output.finish,
             usage: output.usage,
@@ -236,7 +225,7 @@ fn shorten(grade: &mut Grade) {
         .as_deref_mut()
         .into_iter()
         .for_each(shorten_judged);
-    if json_length(&grade.details) > 16 * EXCERPT {
+    if json_length(&grade.details) > 16 * limits::EXCERPT {
         grade.details.clear();
         grade.details.insert(
             "left_out".to_owned(),
@@ -257,8 +246,8 @@ fn shorten_judged(judged: &mut Judged) {
         checks,
         ..
     } = judged;
-    cut_to(&mut asked.prompt, 16 * EXCERPT);
-    cut_to(&mut asked.system, 4 * EXCERPT);
+    cut_to(&mut asked.prompt, 16 * limits::EXCERPT);
+    cut_to(&mut asked.system, 4 * limits::EXCERPT);
     let words = std::iter::once(justification)
         .chain(feedback)
         .chain(notices);
@@ -268,19 +257,21 @@ fn shorten_judged(judged: &mut Judged) {
     for vote in votes.iter_mut() {
         cut(&mut vote.reason);
         cut(&mut vote.justification);
-        vote.unknown.iter_mut().for_each(|name| cut_to(name, NAME));
+        vote.unknown
+            .iter_mut()
+            .for_each(|name| cut_to(name, limits::VOTE_SENTENCE));
         for reply in &mut vote.replies {
             [&mut reply.text, &mut reply.why, &mut reply.repair]
                 .into_iter()
                 .for_each(cut);
         }
     }
-    if json_length(votes) <= LONGEST_LINE / 2 {
+    if json_length(votes) <= limits::JOURNAL_LINE / 2 {
         return;
     }
     for vote in votes {
-        cut_to(&mut vote.reason, NAME);
-        cut_to(&mut vote.justification, NAME);
+        cut_to(&mut vote.reason, limits::VOTE_SENTENCE);
+        cut_to(&mut vote.justification, limits::VOTE_SENTENCE);
         vote.unknown.clear();
         for reply in &mut vote.replies {
             let words = [&mut reply.text, &mut reply.why, &mut reply.repair].into_iter();
@@ -292,7 +283,7 @@ fn shorten_judged(judged: &mut Judged) {
 }
 
 fn cut(text: &mut String) {
-    cut_to(text, EXCERPT);
+    cut_to(text, limits::EXCERPT);
 }
 
 fn cut_to(text: &mut String, bytes: usize) {
@@ -302,7 +293,7 @@ fn cut_to(text: &mut String, bytes: usize) {
 }
 
 fn cut_value(value: &mut Value) {
-    if value_length(value) > EXCERPT {
+    if value_length(value) > limits::EXCERPT {
         let mut text = match value.take() {
             Value::String(text) => text,
             other => other.to_string(),

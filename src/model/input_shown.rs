@@ -1,13 +1,8 @@
 //! The input of a case as reports show it: bounded, and without what authorises a request.
 
+use super::limits::{CONTEXT_BYTES, INPUT_BYTES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// The most that is kept of one case's input and its context, in bytes of text.
-pub const INPUT_BYTES: usize = 16 << 10;
-
-/// What a context may take of [`INPUT_BYTES`] when the two do not fit together.
-const CONTEXT_BYTES: usize = INPUT_BYTES / 4;
 
 /// Type of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -12,6 +12,7 @@ mod input_shown;
 mod judge;
 mod judge_health;
 mod judged;
+pub mod limits;
 mod metric;
 mod models;
 mod notify;

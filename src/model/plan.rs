@@ -22,6 +22,7 @@ use super::grader::{CaseGrading, ExtractMethod};
 use super::metric::Composite;
 use super::notify::NotifyChannel;
 use super::sandbox::SandboxDemand;
+use super::summary::{Decision, ThresholdResult};
 use super::target::{ModelTarget, Target};
 
 /// A suite, ready to run.
@@ -171,6 +172,20 @@ pub struct Threshold {
     pub value: f64,
     /// The figure that is compared with `value`.
     pub on: Figure,
+}
+
+impl Threshold {
+    /// The threshold before a figure is compared with it.
+    pub fn undecided(&self) -> ThresholdResult {
+        ThresholdResult {
+            metric: self.metric.clone(),
+            value: None,
+            bound: self.bound,
+            threshold: self.value,
+            on: self.on,
+            status: Decision::Undecided,
+        }
+    }
 }
 
 /// Data of an eval for reports, stored in the journal.

@@ -4,15 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::model::limits;
 use crate::model::{Decision, Outcome, PhaseReport, StepResult, StepStatus, Summary};
 use eval_base::text;
-
-/// Reasons and failures that are listed, and metrics.
-const LISTED: usize = 20;
-const METRICS: usize = 100;
-/// Columns of an id, of a name and of a reason.
-const COLUMNS: usize = 200;
-const REASON: usize = 500;
 
 /// The news of one run or one phase: texts are sanitised, on one line each, and bounded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -90,8 +84,8 @@ impl NotifyMessage {
             all_metrics.extend(metrics(summary, &before));
             run_id = Some(short(&summary.metadata.run_id));
         }
-        more += failures.len().saturating_sub(LISTED);
-        failures.truncate(LISTED);
+        more += failures.len().saturating_sub(limits::NOTIFIED);
+        failures.truncate(limits::NOTIFIED);
         NotifyMessage {
             suite: (!suites.is_empty()).then(|| short(&suites.join(", "))),
             phase: Some(short(&report.metadata.name)),
@@ -139,9 +133,9 @@ fn of_step(step: &StepResult, failures: &mut Vec<NotifyFailure>) -> usize {
     more
 }
 
-/// The cases that did not pass, at most [`LISTED`], and how many more there are.
+/// The cases that did not pass, at most [`limits::NOTIFIED`], and how many more there are.
 fn cases(summary: &Summary) -> (Vec<NotifyFailure>, usize) {
-    let listed = summary.failures.iter().take(LISTED);
+    let listed = summary.failures.iter().take(limits::NOTIFIED);
     let failures = listed.map(|failure| NotifyFailure {
         kind: "case",
         id: match failure.eval_id == failure.case_id {
@@ -154,12 +148,12 @@ fn cases(summary: &Summary) -> (Vec<NotifyFailure>, usize) {
     let unlisted = summary.omitted.map_or(0, |omitted| omitted.failures);
     (
         failures.collect(),
-        summary.failures.len().saturating_sub(LISTED) + unlisted,
+        summary.failures.len().saturating_sub(limits::NOTIFIED) + unlisted,
     )
 }
 
 fn metrics(summary: &Summary, before: &str) -> BTreeMap<String, Option<f64>> {
-    let all = summary.metrics.iter().take(METRICS);
+    let all = summary.metrics.iter().take(limits::NOTIFIED_METRICS);
     all.map(|(name, value)| (format!("{before}{}", short(name)), *value))
         .collect()
 }
@@ -167,20 +161,20 @@ fn metrics(summary: &Summary, before: &str) -> BTreeMap<String, Option<f64>> {
 fn reasons(all: &[String]) -> Vec<String> {
     let mut told: Vec<String> = all
         .iter()
-        .take(LISTED)
-        .map(|reason| line(reason, REASON))
+        .take(limits::NOTIFIED)
+        .map(|reason| line(reason, limits::NOTIFIED_REASON))
         .collect();
-    if all.len() > LISTED {
+    if all.len() > limits::NOTIFIED {
         told.push(format!(
             "... and {}",
-            text::plural(all.len() - LISTED, "more reason")
+            text::plural(all.len() - limits::NOTIFIED, "more reason")
         ));
     }
     told
 }
 
 fn short(raw: &str) -> String {
-    line(raw, COLUMNS)
+    line(raw, limits::NOTIFIED_NAME)
 }
 
 fn line(raw: &str, columns: usize) -> String {

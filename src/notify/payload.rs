@@ -7,15 +7,11 @@ use minijinja::Value as Jinja;
 use serde_json::{Map, Value, json};
 
 use crate::load::{environment, to_jinja};
+use crate::model::limits;
 use crate::model::{Decision, Webhook};
 use crate::notify::{NotifyFailure, NotifyMessage};
 use crate::spec::NotifyFormat;
 use eval_base::text;
-
-/// Bytes of what is sent.
-const LARGEST: usize = 256 << 10;
-/// Characters of Slack's text; more than 4,000 are cut off there.
-const TEXT: usize = 3_500;
 
 /// What is sent, and what was wrong with it: a body that can't be filled is replaced by the
 /// format's own.
@@ -28,11 +24,11 @@ pub fn of(hook: &Webhook, message: &NotifyMessage) -> (Vec<u8>, Vec<String>) {
         return (usual(), Vec::new());
     };
     match filled(template, hook.format, message) {
-        Ok(body) if body.len() <= LARGEST => (body, Vec::new()),
+        Ok(body) if body.len() <= limits::NOTIFICATION => (body, Vec::new()),
         Ok(_) => {
             let fault = format!(
                 "its `body` exceeds {} KiB; the default body was sent",
-                LARGEST >> 10
+                limits::NOTIFICATION >> 10
             );
             (usual(), vec![fault])
         }
@@ -127,7 +123,7 @@ fn sign(decision: Decision) -> &'static str {
     }
 }
 
-/// The message in Slack's markup, at most [`TEXT`] characters: what is left out is counted.
+/// The message in Slack's markup, at most [`limits::SLACK_TEXT`] characters: what is left out is counted.
 fn slack(message: &NotifyMessage) -> String {
     let mut head = format!(
         "{} *{}*",
@@ -158,7 +154,7 @@ fn slack(message: &NotifyMessage) -> String {
         .iter()
         .take_while(|line| {
             used += line.chars().count() + 1;
-            used <= TEXT
+            used <= limits::SLACK_TEXT
         })
         .count();
     let mut text = head;

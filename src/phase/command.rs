@@ -5,11 +5,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::model::StepCommand;
+use crate::model::limits;
 use crate::run::{CancelLevel, CancelSwitch};
 use eval_sandbox::process_tree::{self, StartError, WatchedCommand, WatchedEnd, signal_name};
-
-/// Bytes of output that are kept, from the end, of stdout and stderr together.
-const TAIL: usize = 64 * 1024;
 
 /// What is left of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,19 +83,19 @@ struct CommandTail {
 
 impl CommandTail {
     fn take(&mut self, bytes: &[u8]) {
-        if self.bytes.len() + bytes.len() > 4 * TAIL {
+        if self.bytes.len() + bytes.len() > 4 * limits::STEP_OUTPUT {
             self.shorten();
         }
         self.bytes.extend_from_slice(
             bytes
-                .get(bytes.len().saturating_sub(TAIL)..)
+                .get(bytes.len().saturating_sub(limits::STEP_OUTPUT)..)
                 .unwrap_or(bytes),
         );
-        self.cut |= bytes.len() > TAIL;
+        self.cut |= bytes.len() > limits::STEP_OUTPUT;
     }
 
     fn shorten(&mut self) {
-        let surplus = self.bytes.len().saturating_sub(TAIL);
+        let surplus = self.bytes.len().saturating_sub(limits::STEP_OUTPUT);
         self.cut |= surplus > 0;
         self.bytes.drain(..surplus);
     }

@@ -11,17 +11,10 @@ use crate::model::{
     CaseFlip, CaseResult, Comparison, Decision, EvalResult, Failure, Outcome, Place, Summary,
 };
 use crate::report::comparison::words;
+use crate::report::limits::annotations as limits;
 use crate::report::{FailureIndex, figures};
 use crate::spec::words::FailOn;
 use eval_base::text;
-
-/// GitHub shows ten of each level of a step, and drops the rest.
-pub const SHOWN: usize = 10;
-/// Cases of an eval that a message tells of.
-const CASES: usize = 3;
-/// Columns of a title and of a line of a message.
-const TITLE: usize = 120;
-const LINE: usize = 300;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnnotationLevel {
@@ -49,15 +42,18 @@ impl Annotation {
     ) -> Annotation {
         let cut =
             |raw: &str, columns| text::truncate_width(&text::one_line(raw), columns).into_owned();
-        let message: Vec<String> = message
-            .lines()
-            .take(2 * CASES)
-            .map(|line| cut(line, LINE))
-            .collect();
+        let mut lines = message.lines();
+        let kept = lines.by_ref().take(limits::LINES);
+        let mut message: Vec<String> = kept.map(|line| cut(line, limits::LINE)).collect();
+        let more = lines.count();
+        if more > 0 {
+            let more = text::plural(more, "more line");
+            message.push(format!("... and {more}; the report contains everything"));
+        }
         Annotation {
             level,
             place,
-            title: cut(title, TITLE),
+            title: cut(title, limits::TITLE),
             message: message.join("\n"),
         }
     }
@@ -191,8 +187,12 @@ fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
                 words::passes(case, "->")
             )
         };
-        let mut message: Vec<String> = cases.iter().take(CASES).map(|case| line(case)).collect();
-        let more = cases.len().saturating_sub(CASES);
+        let mut message: Vec<String> = cases
+            .iter()
+            .take(limits::CASES)
+            .map(|case| line(case))
+            .collect();
+        let more = cases.len().saturating_sub(limits::CASES);
         message.extend((more > 0).then(|| format!("... and {}", text::plural(more, "more case"))));
         all.push(Annotation::new(
             level_of(summary, fails),
@@ -214,7 +214,7 @@ fn of_eval(eval: &EvalResult, failures: &FailureIndex<'_>, level: AnnotationLeve
     };
     let is_told = |case: &&CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
     let mut told = 0;
-    for case in eval.cases.iter().filter(is_told).take(CASES) {
+    for case in eval.cases.iter().filter(is_told).take(limits::CASES) {
         let _ = match failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)) {
             Some(failure) => writeln!(message, "{}", of_failure(failure)),
             None => writeln!(message, "{} {}", case.id, case.outcome),
@@ -249,7 +249,7 @@ fn of_failure(failure: &Failure) -> String {
     }
 }
 
-/// The lines that GitHub's runner reads: at most [`SHOWN`] of each level, of which the last says
+/// The lines that GitHub's runner reads: at most [`limits::SHOWN`] of each level, of which the last says
 /// how many more there are.
 pub fn as_commands(annotations: &[Annotation]) -> String {
     let mut out = String::new();
@@ -261,7 +261,11 @@ pub fn as_commands(annotations: &[Annotation]) -> String {
             .iter()
             .filter(|found| found.level == level)
             .collect();
-        let shown = if all.len() > SHOWN { SHOWN - 1 } else { SHOWN };
+        let shown = if all.len() > limits::SHOWN {
+            limits::SHOWN - 1
+        } else {
+            limits::SHOWN
+        };
         for annotation in all.iter().take(shown) {
             command(word, annotation, &mut out);
         }

@@ -1,6 +1,6 @@
 //! The report as a comment on a pull request: short, and whole whatever the run was.
 //!
-//! GitHub refuses a comment of more than 65,536 characters; these have at most [`LARGEST`] bytes. A
+//! GitHub refuses a comment of more than 65,536 characters; these have at most [`limits::comment::LARGEST`] bytes. A
 //! hidden first line names what the comment is about, so that who posts it finds the one of the
 //! last time and replaces it. Nothing that a model or a data set said mentions anybody, refers to
 //! an issue, or is markup.
@@ -11,15 +11,13 @@ use super::page::markdown::{self, MarkdownOptions};
 use super::page::{Page, PageView};
 use super::{ReportError, run};
 use crate::model::Summary;
+use crate::report::limits;
 use eval_base::text;
-
-/// Bytes of a comment.
-pub const LARGEST: usize = 60_000;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let marker = marker("eval-harness", &summary.metadata.suite_name);
     let page = run::page(summary, &PageView::comment(), &[]);
-    write(&marker, &page, "The report contains everything.", out)
+    write(&marker, &page, "the report contains everything", out)
 }
 
 /// Writes a page below the hidden line that names it. `rest` says where the whole is.
@@ -31,7 +29,7 @@ pub fn write(
 ) -> Result<(), ReportError> {
     let options = MarkdownOptions {
         deeper: 1,
-        most: Some(LARGEST - marker.len()),
+        most: Some(limits::comment::LARGEST - marker.len()),
         rest,
         ..MarkdownOptions::default()
     };

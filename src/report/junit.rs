@@ -23,24 +23,11 @@ use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome
 use crate::report::ReportError;
 use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
-use crate::report::page::{EvidenceLimits, FailureEvidence};
+use crate::report::limits::junit as limits;
+use crate::report::page::FailureEvidence;
 use crate::report::values::ShownValues;
 use crate::report::{FailureIndex, figures, notices};
 use eval_base::text;
-
-/// How much of expected and actual values is written.
-const SHOWN: EvidenceLimits = EvidenceLimits {
-    lines: 60,
-    bytes: 8_000,
-    context: 3,
-    places: 40,
-    columns: 160,
-    unicode: true,
-};
-/// Earlier attempts of a case that are listed.
-const RERUNS: usize = 20;
-/// Columns of a `message`.
-const MAX_MESSAGE: usize = 500;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let unsandboxed = notices::is_unsandboxed(summary);
@@ -116,7 +103,7 @@ fn xml(raw: &str) -> XmlString {
 }
 
 fn line(raw: &str) -> XmlString {
-    XmlString::new(text::truncate_width(&text::one_line(raw), MAX_MESSAGE))
+    XmlString::new(text::truncate_width(&text::one_line(raw), limits::MESSAGE))
 }
 
 fn seconds(seconds: f64) -> Option<Duration> {
@@ -393,6 +380,12 @@ fn about(case: &CaseResult) -> Option<String> {
     if retries > 0 {
         add("infrastructure retries", &retries.to_string());
     }
+    let earlier = case.samples.iter().filter(|sample| sample.flaky);
+    let earlier: usize = earlier.map(|sample| sample.earlier.len()).sum();
+    if case.outcome == Outcome::Passed && earlier > limits::RERUNS {
+        let more = text::plural(earlier - limits::RERUNS, "more earlier attempt");
+        add("omitted", &format!("{more}; the JSON report contains them"));
+    }
     (!lines.is_empty()).then_some(lines)
 }
 
@@ -412,7 +405,7 @@ fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
             .map(move |(at, e)| (sample, at, e))
     });
     let mut all: Vec<TestRerun> = attempts
-        .take(RERUNS)
+        .take(limits::RERUNS)
         .map(|(sample, at, earlier)| {
             let errored = earlier.outcome == Outcome::Errored;
             let kind = if errored {
@@ -463,7 +456,7 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
 /// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
     let mut body = String::new();
-    let evidence = FailureEvidence::of(failure, SHOWN)?;
+    let evidence = FailureEvidence::of(failure, limits::VALUES)?;
     if let FailureEvidence::Values(ShownValues::Sides { expected, actual }) = &evidence {
         for (label, side) in [("expected", expected), ("actual", actual)] {
             let Some(side) = side else { continue };
@@ -472,7 +465,7 @@ fn description(failure: &Failure) -> Option<String> {
         }
         return Some(body);
     }
-    let (diff, more) = evidence.as_diff(SHOWN.columns)?;
+    let (diff, more) = evidence.as_diff(limits::VALUES.columns)?;
     let _ = write!(body, "--- expected\n+++ actual\n{diff}");
     if let Some(more) = more {
         let and = match evidence {

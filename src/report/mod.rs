@@ -12,6 +12,7 @@ pub mod figures;
 mod files;
 pub mod history;
 pub mod html;
+pub(crate) mod limits;
 pub mod power;
 pub mod show;
 pub mod sides;

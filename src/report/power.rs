@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::TerminalOptions;
 use super::comparison::words;
 use super::figures;
 use super::page::{
-    self, ListItem, ListMark, Page, PageBlock, PageTable, TableColumn, TextTone, dim, mark,
-    outside, own, text,
+    ListItem, ListMark, Page, PageBlock, PageTable, TableColumn, TextTone, dim, mark, outside, own,
+    text,
 };
 use crate::model::{Bound, Figure, Outcome, PlannedPower, PowerReport, ThresholdPower};
 use eval_base::text::{group_digits, one_line, plural, two_digits};
@@ -23,15 +22,7 @@ pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// One screen for people who are not statisticians.
-pub fn terminal(
-    report: &PowerReport,
-    options: &TerminalOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    page::terminal::write(&page(report), options, out)
-}
-
-fn page(report: &PowerReport) -> Page {
+pub fn page(report: &PowerReport) -> Page {
     let mut page = Page::default();
     let about = ": what a comparison of two of its runs could find";
     page.title(text![outside(&report.suite), about]);

@@ -7,16 +7,13 @@
 use serde_json::Value;
 
 use crate::report::emphasis::{self, EmphasisMarks};
+use crate::report::limits;
 use crate::report::page::EvidenceLimits;
 use eval_base::text;
 use eval_match::diff::{self, DiffTag, group_diff_ops};
 
-/// Bytes of a value that are looked at.
-const MAX_READ: usize = 1 << 20;
 /// Longer JSON is shown over several lines.
 const SHORT_JSON: usize = 60;
-/// Lines of each side that are compared, from the first that differs.
-const MAX_COMPARED: usize = 300;
 /// Characters before the first difference of two long lines that are shown.
 const LEAD: usize = 24;
 
@@ -146,13 +143,13 @@ fn same_shape(a: &Value, b: &Value) -> bool {
 
 fn long_form(value: &Value) -> String {
     if let Value::String(s) = value {
-        return text::sanitize(text::truncate_bytes(s, MAX_READ)).into_owned();
+        return text::sanitize(text::truncate_bytes(s, limits::READ)).into_owned();
     }
     let short = written(value, false, SHORT_JSON + 1);
     let long = if short.len() <= SHORT_JSON {
         short
     } else {
-        written(value, true, MAX_READ)
+        written(value, true, limits::READ)
     };
     text::sanitize(&long).into_owned()
 }
@@ -198,7 +195,7 @@ impl std::io::Write for ValueExcerptWriter {
 fn shown(value: &Value) -> String {
     match value {
         Value::String(s) => {
-            let s = text::truncate_bytes(s, MAX_READ);
+            let s = text::truncate_bytes(s, limits::READ);
             if must_quote(value) {
                 text::quoted(s)
             } else {
@@ -220,8 +217,8 @@ fn must_quote(value: &Value) -> bool {
 
 fn unmistakable(value: &Value) -> String {
     match value {
-        Value::String(s) => text::quoted(text::truncate_bytes(s, MAX_READ)),
-        _ => text::sanitize(&written(value, false, MAX_READ)).into_owned(),
+        Value::String(s) => text::quoted(text::truncate_bytes(s, limits::READ)),
+        _ => text::sanitize(&written(value, false, limits::READ)).into_owned(),
     }
 }
 
@@ -271,12 +268,12 @@ fn diff(old: &str, new: &str, limits: EvidenceLimits) -> (Vec<DiffLine>, usize) 
         lines
             .iter()
             .skip(start)
-            .take(MAX_COMPARED)
+            .take(limits::COMPARED)
             .map(bound)
             .collect()
     };
-    let beyond = old.len().saturating_sub(start + MAX_COMPARED)
-        + new.len().saturating_sub(start + MAX_COMPARED);
+    let beyond = old.len().saturating_sub(start + limits::COMPARED)
+        + new.len().saturating_sub(start + limits::COMPARED);
     let (old, new) = (window(&old), window(&new));
     let old: Vec<&str> = old.iter().map(String::as_str).collect();
     let new: Vec<&str> = new.iter().map(String::as_str).collect();

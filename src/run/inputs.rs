@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::input::request_shown;
-use crate::model::{CaseInput, INPUT_BYTES, InputKind, InputShown, Plan};
-use crate::summary::DETAILED_SAMPLES;
+use crate::model::limits::{DETAILED_SAMPLES, INPUT_BYTES};
+use crate::model::{CaseInput, InputKind, InputShown, Plan};
 use eval_base::files::open_file;
 use eval_base::redact::Redactor;
 

@@ -140,7 +140,7 @@ impl RunDoubts {
             .map(|((eval, _, sample), ContradictedSample { case, found })| {
                 let (eval, case) = name(*eval as usize, *case as usize).unwrap_or_default();
                 format!(
-                    "{}/{} (sample {sample}): {}",
+                    "{} › {} (sample {sample}): {}",
                     shown(eval),
                     shown(case),
                     found.words()

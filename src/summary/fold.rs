@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::SummaryError;
 use super::calls::CallTotals;
 use super::columns::{CaseView, ColumnsFull, EvalFold, SampleFigures};
 use super::details::{self, DetailBudget, DetailKey, SampleDetails};
@@ -11,7 +12,7 @@ use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, PackedSample, USAGE_IN_PART};
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
-use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
+use crate::model::limits;
 use crate::model::{
     CasesPlanned, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
     SampleResult, SampleSkipped,
@@ -58,10 +59,10 @@ pub(super) struct ListingLimits {
 impl Default for ListingLimits {
     fn default() -> Self {
         ListingLimits {
-            samples: DETAILED_SAMPLES,
-            bytes: DETAIL_BYTES,
-            inputs: INPUTS_BYTES,
-            failures: LISTED_FAILURES,
+            samples: limits::DETAILED_SAMPLES,
+            bytes: limits::DETAIL_BYTES,
+            inputs: limits::INPUTS_BYTES,
+            failures: limits::LISTED_FAILURES,
         }
     }
 }

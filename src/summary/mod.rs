@@ -56,20 +56,6 @@ pub(crate) use over_cases::IntervalDesign;
 pub use over_cases::{CaseSamples, OverCases};
 pub use recommend::LITTLE_DATA;
 
-/// Planned samples up to which everything is listed with its details. Beyond, cases are listed that
-/// did not pass in all their samples, at most as many, and details of at most as many samples.
-pub const DETAILED_SAMPLES: usize = 20_000;
-
-/// The most that details take, in bytes of text; half is for samples that did not pass, half for
-/// those that did.
-pub const DETAIL_BYTES: usize = 128 << 20;
-
-/// The most that the inputs of cases take, in bytes of text.
-pub const INPUTS_BYTES: usize = 32 << 20;
-
-/// Entries of `failures` beyond [`DETAILED_SAMPLES`] samples.
-pub const LISTED_FAILURES: usize = 1_000;
-
 /// Events that don't make a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {

@@ -13,15 +13,13 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::model::limits;
 use crate::model::{
     CaseResult, Cause, Criticality, Decision, EvalResult, EvalType, Failure, Gate, JudgeHealth,
     Omitted, Outcome, Totals,
 };
 
 use words::{FailurePlaces, reason, samples, title};
-
-/// The most pieces of advice that a summary gives.
-pub const MOST_RECOMMENDATIONS: usize = 7;
 
 /// How the advice begins that is about too little data: it presses less than anything else.
 pub const LITTLE_DATA: &str = "Do not rely on small differences between these figures";
@@ -99,7 +97,7 @@ pub(super) fn recommend(known: &RunFindings<'_>) -> Vec<String> {
     all.sort_by_key(|advice| advice.rank);
     let mut seen = HashSet::new();
     all.retain(|advice| seen.insert(advice.text.clone()));
-    all.truncate(MOST_RECOMMENDATIONS);
+    all.truncate(limits::RECOMMENDATIONS);
     all.into_iter().map(|advice| advice.text).collect()
 }
 

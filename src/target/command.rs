@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::input::RenderedInput;
 use crate::isolation::{CommandSandbox, PRIVATE_FOLDER};
+use crate::model::limits;
 use crate::model::{
     Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue, SkillTarget,
 };
@@ -17,12 +18,6 @@ use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOut
 
 use super::thoughts::answer_of;
 use super::{TargetAnswer, TargetFailure};
-
-/// Bytes of stdout that are kept as the output.
-const KEEP_STDOUT: usize = 1 << 20;
-
-/// Bytes of stderr that may show up in a reason.
-const KEEP_STDERR: usize = 4 << 10;
 
 /// The file that `{{ input_file }}` names.
 const INPUT_FILE: &str = "input.json";
@@ -116,8 +111,8 @@ async fn prepare(
             .collect(),
         stdin: rendered.into_text().into_bytes(),
         timeout: target.timeout.unwrap_or(case.timeout),
-        keep_stdout: KEEP_STDOUT,
-        keep_stderr: KEEP_STDERR,
+        keep_stdout: limits::TARGET_STDOUT,
+        keep_stderr: limits::TARGET_STDERR,
     };
     Ok(PreparedCommand {
         command,
@@ -204,7 +199,7 @@ fn read_output(
         OutputFormat::Json if ended.stdout_truncated => {
             return Err(fault(format!(
                 "the output of {name} is longer than {} MiB",
-                KEEP_STDOUT >> 20
+                limits::TARGET_STDOUT >> 20
             )));
         }
         OutputFormat::Json => OutputValue::Json(

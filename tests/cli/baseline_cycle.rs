@@ -130,9 +130,9 @@ fn from_a_capture_to_a_regression_that_is_caught() {
 
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(0);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
-    new        reg-users  baselines/reg-users.pending.yaml
-    new        reg-notes  baselines/reg-notes.pending.yaml
-    unchanged  reg-total
+      new        reg-users  baselines/reg-users.pending.yaml
+      new        reg-notes  baselines/reg-notes.pending.yaml
+      unchanged  reg-total
 
     RUN of 3 regressions: 2 new, 1 unchanged
     ");
@@ -144,8 +144,8 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     run(3);
 
     let shown = baseline(&project, &["diff"]).expect(0);
-    insta::assert_snapshot!(scrubbed(&shown.stdout), @r#"
-    reg-notes  new
+    insta::assert_snapshot!(scrubbed(&shown.stdout), @"
+    reg-notes: new
       + format_version: 1
       + eval_id: reg-notes
       + captured_at: TIME
@@ -164,7 +164,7 @@ fn from_a_capture_to_a_regression_that_is_caught() {
       +   - one
       +   - two
 
-    reg-users  new
+    reg-users: new
       + format_version: 1
       + eval_id: reg-users
       + captured_at: TIME
@@ -186,12 +186,12 @@ fn from_a_capture_to_a_regression_that_is_caught() {
       +       role: user
 
     pending: 2 new
-    "#);
+    ");
     baseline(&project, &["diff", "--exit-code"]).expect(1);
     let accepted = baseline(&project, &["accept", "--all"]).expect(0);
     insta::assert_snapshot!(accepted.stdout, @"
-    accepted  reg-notes  baselines/reg-notes.yaml
-    accepted  reg-users  baselines/reg-users.yaml
+      accepted  reg-notes  baselines/reg-notes.yaml
+      accepted  reg-users  baselines/reg-users.yaml
 
     2 baselines accepted
     ");
@@ -210,14 +210,14 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     baseline(&project, &["capture", "--progress", "none"]).expect(0);
     let shown = baseline(&project, &["diff"]).expect(0);
     insta::assert_snapshot!(scrubbed(&shown.stdout), @r#"
-    reg-notes  changed in 1 place
+    reg-notes: changed in 1 place
         # Notes
         
         - one
       - - two
       + - 2
 
-    reg-users  changed in 1 place
+    reg-users: changed in 1 place
       users[0].role
       - "admin"
       + "guest"
@@ -252,7 +252,7 @@ fn from_a_capture_to_a_regression_that_is_caught() {
 
     let rejected = baseline(&project, &["reject", "reg-users"]).expect(0);
     insta::assert_snapshot!(rejected.stdout, @"
-    rejected  reg-users
+      rejected  reg-users
 
     1 pending baseline rejected; accepted baselines are unchanged
     ");
@@ -345,9 +345,9 @@ fn a_review_through_a_pipe_takes_an_answer_a_line() {
     let project = project();
     baseline(&project, &["capture", "--progress", "none"]).expect(0);
     let review = piped(&project, &["review"], "what?\nr\na\n").expect(0);
-    insta::assert_snapshot!(scrubbed(&review.stdout), @r#"
+    insta::assert_snapshot!(scrubbed(&review.stdout), @"
     1 of 2  reg-notes  Release notes
-      new, captured TIME, recorded
+      new · captured TIME · recorded
       + format_version: 1
       + eval_id: reg-notes
       + captured_at: TIME
@@ -369,7 +369,7 @@ fn a_review_through_a_pipe_takes_an_answer_a_line() {
     accept (a), reject (r), skip (s), back (b), quit (q)? rejected
 
     2 of 2  reg-users  The list of users
-      critical, new, captured TIME, recorded
+      critical · new · captured TIME · recorded
       + format_version: 1
       + eval_id: reg-users
       + captured_at: TIME
@@ -392,7 +392,7 @@ fn a_review_through_a_pipe_takes_an_answer_a_line() {
     accept (a), reject (r), skip (s), back (b), quit (q)? accepted
 
     1 baseline accepted, 1 rejected, 0 still pending
-    "#);
+    ");
     assert_eq!(names(&project), ["reg-users.yaml"]);
     let nothing = piped(&project, &["review"], "").expect(0);
     assert_eq!(nothing.stdout, "nothing is pending\n");
@@ -571,7 +571,7 @@ fn a_finished_run_is_captured_without_asking_again() {
     assert!(
         refused
             .stdout
-            .contains("refused    reg-users: its input has changed since eval-"),
+            .contains("refused  reg-users  its input has changed since eval-"),
         "{}",
         refused.stdout
     );
@@ -590,9 +590,10 @@ fn an_answer_that_does_not_come_costs_only_its_own_baseline() {
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
-    new        reg-users  baselines/reg-users.pending.yaml
-    refused    reg-notes: missing_output: outputs.jsonl has no output for this case
-    unchanged  reg-total
+      new        reg-users  baselines/reg-users.pending.yaml
+      refused    reg-notes  missing_output: outputs.jsonl has no output for this
+                            case
+      unchanged  reg-total
 
     RUN of 3 regressions: 1 new, 1 unchanged, 1 refused
     ");
@@ -631,9 +632,12 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
-    refused    reg-a: the new baseline would not match its own output: meta is missing (expected a required key)
-    refused    reg-b: `comparison: numeric` compares numbers, but the baseline has none to compare
-    refused    reg-c: v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept the text
+      refused  reg-a  the new baseline would not match its own output: meta is
+                      missing (expected a required key)
+      refused  reg-b  `comparison: numeric` compares numbers, but the baseline has
+                      none to compare
+      refused  reg-c  v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept
+                      the text
 
     RUN of 3 regressions: 3 refused
     ");
@@ -702,15 +706,15 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     );
     let listed = baseline(&project, &["list"]).expect(0);
     insta::assert_snapshot!(scrubbed(&listed.stdout).replace(&today(), "TODAY"), @"
-    EVAL                             BASELINE          CAPTURED    PASSED      FAILS
-    reg-users                        stale             TODAY  -               -
-        version v1, target recorded
-    reg-notes                        new               -           -               -
-        pending since TODAY
-    reg-total                        ok                TODAY  -               -
-        overrides the inline one, version v1, target recorded
-    reg-gone                         orphaned          -           -               -
-    reg-mine                         orphaned          -           -               -
+      Eval       Baseline  Captured    From
+      reg-users  stale     TODAY  version v1,
+                                       target recorded
+      reg-notes  new                   pending TODAY
+      reg-total  ok        TODAY  overrides inline,
+                                       version v1,
+                                       target recorded
+      reg-gone   orphaned
+      reg-mine   orphaned
 
     5 baselines: 1 ok, 1 new, 1 stale, 2 orphaned
     1 file of other suites in the same folder
@@ -742,9 +746,9 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
 
     let would = baseline(&project, &["prune", "--dry-run"]).expect(0);
     insta::assert_snapshot!(would.stdout, @"
-    baselines/.eval-harness-1-1.tmp
-    baselines/lost.output.json
-    baselines/reg-gone.yaml
+      - baselines/.eval-harness-1-1.tmp
+      - baselines/lost.output.json
+      - baselines/reg-gone.yaml
 
     would remove 3 files
     ");
@@ -809,7 +813,7 @@ fn a_broken_baseline_is_told_everywhere_and_hides_no_other() {
     let diff = baseline(&project, &["diff"]).expect(0);
     assert!(
         diff.stdout
-            .contains("in place of an accepted file that can't be read"),
+            .contains("instead of an accepted file that can't be read"),
         "{}",
         diff.stdout
     );
@@ -945,13 +949,11 @@ fn list_of_the_suite_says_where_baselines_come_from() {
     .expect(0);
     baseline(&project, &["accept", "--all"]).expect(0);
     insta::assert_snapshot!(project.call(&["list"]).expect(0).stdout, @"
-    EVAL       TYPE        CASES  GRADERS
-    reg-users  regression      1  structural_match
-      baseline: baselines/reg-users.yaml
-    reg-notes  regression      1  no_baseline
-      baseline: none; `eval-harness baseline capture` captures one
-    reg-total  regression      1  structural_match
-      baseline: baselines/reg-total.yaml (overrides the inline one)
+      Eval       Type        Cases  Graders           Baseline
+      reg-users  regression      1  structural_match  stored
+      reg-notes  regression      1  no_baseline       none
+      reg-total  regression      1  structural_match  stored over inline
+      Baseline none: `eval-harness baseline capture` captures one.
 
     3 evals, 3 cases
     ");
@@ -1034,7 +1036,7 @@ fn what_people_wrote_into_an_accepted_baseline_stays() {
     project.write("evals/outputs.jsonl", &recorded(&other, "x", 3));
     baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
     insta::assert_snapshot!(baseline(&project, &["diff"]).expect(0).stdout, @"
-    reg-users  changed in 1 place
+    reg-users: changed in 1 place
       pages (added)
       + 1
 
@@ -1143,7 +1145,7 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     )
     .expect(3);
     assert!(
-        refused.stdout.contains("refused    reg-total"),
+        refused.stdout.contains("refused  reg-total"),
         "{}",
         refused.stdout
     );

@@ -141,16 +141,16 @@ fn a_changed_prompt_is_compared_and_named() {
         "{markdown}"
     );
     assert!(
-        markdown.contains("❌ e0 / c0 (**critical**) | 1/1 → 0/1, input changed |"),
+        markdown.contains("❌ e0 › c0 (**critical**) | 1/1 → 0/1, input changed |"),
         "{markdown}"
     );
     let html = std::fs::read_to_string(desk.project.result(".html")).unwrap();
     assert!(html.contains("1/1 → 0/1, input changed"), "{}", html.len());
     let page = desk.compare(&[&a, &b]).expect(1).stdout;
     assert!(
-        page.contains("e0 / c0 (critical) ")
+        page.contains("e0 › c0 (critical) ")
             && page.contains("  1/1 → 0/1, input changed\n")
-            && page.contains("e1 / c0 ")
+            && page.contains("e1 › c0 ")
             && page.contains("  1/1 → 0/1\n"),
         "{page}"
     );

@@ -118,7 +118,7 @@ fn previous_is_the_run_before_of_the_same_suite_and_target() {
         .expect(0);
     assert!(
         dry.stdout
-            .contains(&format!("compared   with {a}; fails on any\n")),
+            .contains(&format!("compared  with {a}; fails on any\n")),
         "{}",
         dry.stdout
     );

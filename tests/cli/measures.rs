@@ -35,7 +35,7 @@ fn a_program_measures_and_a_grader_that_only_measures_fails_nothing() {
         "{listed}"
     );
     assert!(
-        listed.contains("command (inferred) (measures check_score, coverage)"),
+        listed.contains("(measures check_score, coverage)"),
         "{listed}"
     );
 }

@@ -621,13 +621,10 @@ fn a_dry_run_shows_the_steps_and_runs_nothing() {
         .expect(0)
         .stdout;
     assert!(
-        shown.contains("step 2 of 4: Run unit tests (test): `sh tests.sh` in "),
+        shown.contains("Step 2 of 4: Run unit tests (test): `sh tests.sh` in "),
         "{shown}"
     );
-    assert!(
-        shown.contains("threshold  pass_rate at least 0.9"),
-        "{shown}"
-    );
+    assert!(shown.contains("needs    pass rate >= 0.900"), "{shown}");
     assert_eq!(names(&project, ".").len(), 4, "{:?}", names(&project, "."));
 }
 

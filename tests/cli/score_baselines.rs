@@ -200,7 +200,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
         .expect(0)
         .stdout;
     assert!(
-        diff.contains("changed   one") && !diff.contains("broken"),
+        diff.contains("Changed\n    - one\n") && !diff.contains("Broken"),
         "{diff}"
     );
     // Scores of another target, in a file of one's own, say so.
@@ -408,7 +408,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
     project.call(&RUN).expect(1);
     call(&["capture", "--scores", "--run", "latest"], 0);
     let differs = call(&["diff", "--scores", "--exit-code"], 1).stdout;
-    assert!(differs.contains("  broken    two / two\n"), "{differs}");
+    assert!(differs.contains("Broken\n    - two\n"), "{differs}");
     let json: Value =
         serde_json::from_str(&call(&["diff", "--scores", "--format", "json"], 0).stdout).unwrap();
     assert_eq!(json["scores"][0]["changes"]["broken"][0]["case_id"], "two");
@@ -418,7 +418,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
     assert!(listed["scores"][0]["pending"]["run_id"].is_string());
     assert_eq!(
         call(&["reject", "--scores"], 0).stdout,
-        "rejected  command\n"
+        "  rejected  command\n"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), accepted);
     assert!(!file.with_file_name("Desk.command.pending.json").exists());

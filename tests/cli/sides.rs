@@ -93,7 +93,7 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
       words            ✓ 2/2  ✗ 1/2
 
     Cases that differ  good      bad
-      words / b        ✓ passed  ✗ wrong_answer
+      words › b        ✓ passed  ✗ wrong_answer
 
 
     bad: ✗ FAIL
@@ -212,7 +212,7 @@ fn a_dry_run_shows_each_plan_and_runs_none() {
     );
     assert_eq!(call.code, Some(0), "{}", call.stderr);
     assert!(
-        call.stdout.contains("target good\n") && call.stdout.contains("target bad\n"),
+        call.stdout.contains("Target good ") && call.stdout.contains("Target bad "),
         "{}",
         call.stdout
     );
@@ -232,5 +232,10 @@ fn other_verbs_take_one_target() {
         "bad",
     ]);
     assert_eq!(call.code, Some(2));
-    assert!(call.stderr.contains("only `run` accepts several targets; pass one"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("only `run` accepts several targets; pass one"),
+        "{}",
+        call.stderr
+    );
 }

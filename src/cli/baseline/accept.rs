@@ -1,19 +1,20 @@
 //! `eval-harness baseline accept`.
 
 use super::pending::{PendingList, gather};
-use super::{failure, overview, refuse_in_ci, relative};
+use super::{NOTHING, decision, decisions, failure, overview, refuse_in_ci, relative};
 use crate::baseline::{BaselineStore, StoreError};
 use crate::cli::args::AcceptArgs;
 use crate::cli::console::Console;
 use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
-use eval_base::text::{one_line, plural};
+use crate::report::page::{Page, PageBlock, StyledText, own};
+use eval_base::text::plural;
 
 pub fn accept(console: &Console, args: &AcceptArgs) -> CliResult {
     refuse_in_ci("accept")?;
     let (store, gathered) = chosen(console, "accept", &args.evals, args.all, &args.of)?;
     if gathered.pending.is_empty() && gathered.broken.is_empty() {
-        console.result(b"nothing is pending\n")?;
+        console.result(format!("{NOTHING}\n").as_bytes())?;
         return Ok(ExitCode::Pass);
     }
     let done = all(console, &store, &gathered, args.force)?;
@@ -69,16 +70,14 @@ pub(super) fn all(
 ) -> Result<AcceptCounts, CliFailure> {
     let locked = store.lock().map_err(failure)?;
     let mut done = AcceptCounts::default();
-    let mut page = String::new();
+    let mut table = decisions();
     for pending in &gathered.pending {
         match locked.accept_shown(&pending.pending, force) {
             Ok(accepted) => {
                 done.accepted += 1;
-                page.push_str(&format!(
-                    "accepted  {}  {}\n",
-                    one_line(&pending.id),
-                    relative(&accepted.path)
-                ));
+                let path = relative(&accepted.path);
+                let row = decision("accepted", &pending.id, &path, StyledText::default());
+                table.rows.push(row);
             }
             // Whoever was faster.
             Err(StoreError::NoPending { id }) => {
@@ -93,12 +92,16 @@ pub(super) fn all(
     drop(locked);
     gathered.tell_broken(console);
     done.failed += gathered.broken.len();
-    page.push_str(&format!("\n{} accepted", plural(done.accepted, "baseline")));
-    if done.failed > 0 {
-        page.push_str(&format!(", {} not", done.failed));
-    }
-    page.push('\n');
-    console.result(page.as_bytes())?;
+    let not = match done.failed {
+        0 => String::new(),
+        failed => format!(", {failed} not"),
+    };
+    let accepted = plural(done.accepted, "baseline");
+    let mut page = Page::default();
+    page.table(table);
+    page.push(PageBlock::Gap);
+    page.lead(own(format!("{accepted} accepted{not}")));
+    console.page(&page)?;
     if done.accepted > 0 {
         console.note("commit them with git, so that all runs compare with them");
     }

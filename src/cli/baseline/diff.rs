@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pending::{PendingBaseline, PendingList, gather};
-use super::shown::{PendingEffect, PendingLine, PendingTone, lines, painted};
+use super::shown::{PendingEffect, change};
 use super::{overview, relative};
 use crate::baseline::BaselineStore;
 use crate::cli::CliResult;
@@ -11,13 +11,11 @@ use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
 use crate::report::differences::DifferenceLimits;
-use crate::report::page::escape::{code_whole, fence};
+use crate::report::limits;
+use crate::report::page::markdown::{self, MarkdownOptions};
+use crate::report::page::{Page, PageBlock, PageMedium, code, own, text};
 use eval_base::json::escaped;
-use eval_base::text::one_line;
 use eval_match::{DifferenceKind, counted_differences};
-
-/// Places of one baseline that are shown, or lines of a new one.
-const SHOWN: usize = 40;
 
 pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     let suite = overview(console, &args.of)?;
@@ -26,19 +24,23 @@ pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     gathered.refuse_strangers(&store, &args.evals)?;
     let options = console.terminal_options(false);
     let limits = DifferenceLimits {
-        rows: SHOWN,
+        rows: limits::terminal::BASELINE_DIFF,
         columns: options.width.saturating_sub(6).max(20),
         unicode: options.unicode,
     };
     let counts = DiffCounts::of(&gathered);
-    let page = match args.format {
-        DiffFormat::Human => human(&gathered, limits, options.color, &counts),
-        DiffFormat::Markdown => markdown(&gathered, limits, &counts),
-        DiffFormat::Json => {
-            escaped(&format!("{:#}\n", as_json(&suite.name, &gathered, &counts))).into_owned()
+    let page = |medium| page(&gathered, limits, &counts, medium);
+    match args.format {
+        DiffFormat::Human => console.page(&page(PageMedium::Terminal))?,
+        DiffFormat::Markdown => {
+            let page = page(PageMedium::Markdown);
+            console.result(markdown::write(&page, MarkdownOptions::default()).as_bytes())?;
         }
-    };
-    console.result(page.as_bytes())?;
+        DiffFormat::Json => {
+            let json = format!("{:#}\n", as_json(&suite.name, &gathered, &counts));
+            console.result(escaped(&json).as_bytes())?;
+        }
+    }
     gathered.tell_broken(console);
     gathered.tell_others(console);
     Ok(match () {
@@ -93,47 +95,29 @@ impl DiffCounts {
     }
 }
 
-fn human(
+/// The pending baselines one by one. A terminal shows how many there are last.
+fn page(
     gathered: &PendingList,
     limits: DifferenceLimits,
-    color: bool,
     counts: &DiffCounts,
-) -> String {
-    let mut page = String::new();
-    for pending in &gathered.pending {
-        let id = one_line(&pending.id);
-        let id = if color {
-            format!("\x1b[1m{id}\x1b[0m")
-        } else {
-            id
-        };
-        page.push_str(&format!("{id}  {}\n", PendingEffect::of(pending).words()));
-        for line in lines(pending, limits) {
-            page.push_str(&format!("  {}\n", painted(&line, color)));
-        }
-        page.push('\n');
+    medium: PageMedium,
+) -> Page {
+    let mut page = Page::default();
+    let words = own(counts.words());
+    if medium == PageMedium::Markdown {
+        page.title("Baselines");
+        page.words(words.clone());
     }
-    page + &counts.words() + "\n"
-}
-
-fn markdown(gathered: &PendingList, limits: DifferenceLimits, counts: &DiffCounts) -> String {
-    let mut page = format!("# Baselines\n\n{}\n", counts.words());
     for pending in &gathered.pending {
-        let lines = lines(pending, limits);
-        let body: Vec<String> = lines.iter().map(fenced).collect();
-        let block = fence("diff", &body.join("\n"));
-        let (id, words) = (code_whole(&pending.id), PendingEffect::of(pending).words());
-        page.push_str(&format!("\n## {id}: {words}\n\n{block}"));
+        let effect = own(PendingEffect::of(pending).words());
+        page.section(text![code(&pending.id), ": ", effect]);
+        page.push(change(pending, limits));
+    }
+    if medium == PageMedium::Terminal {
+        page.push(PageBlock::Gap);
+        page.lead(words);
     }
     page
-}
-
-/// In a diff the sign is the first character of a line.
-fn fenced(line: &PendingLine) -> String {
-    match line.tone {
-        PendingTone::Old | PendingTone::New => line.text.clone(),
-        PendingTone::Plain | PendingTone::Quiet => format!("  {}", line.text.trim_start()),
-    }
 }
 
 fn as_json(suite: &str, gathered: &PendingList, counts: &DiffCounts) -> Value {

@@ -6,16 +6,18 @@ use serde_json::Value;
 
 use super::capture::{CaptureResult, CaptureSubject};
 use super::outputs::RunOutputs;
+use super::{decision, decisions};
 
 use crate::baseline::{BaselineStore, LockedStore, StoreError};
 use crate::cli::console::Console;
 use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
+use crate::report::page::{Page, PageBlock, PageTable, StyledText, TableRow, outside, own};
 use crate::run::harness_version;
 use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
 use eval_base::git;
-use eval_base::text::{one_line, plural};
+use eval_base::text::plural;
 
 /// What a baseline file says of its capture.
 pub(super) struct CaptureMetadata {
@@ -50,10 +52,15 @@ struct CaptureCounts {
     stale: usize,
 }
 
-fn refused(subject: &CaptureSubject, why: &str, stale: bool, counts: &mut CaptureCounts) -> String {
+fn refused(
+    subject: &CaptureSubject,
+    why: &str,
+    stale: bool,
+    counts: &mut CaptureCounts,
+) -> TableRow {
     counts.refused += 1;
     counts.stale += usize::from(stale);
-    format!("refused    {}: {}", one_line(subject.id()), one_line(why))
+    decision("refused", subject.id(), "", outside(why))
 }
 
 impl CaptureReport<'_> {
@@ -65,10 +72,10 @@ impl CaptureReport<'_> {
         results: Vec<CaptureResult>,
     ) -> CliResult {
         let mut counts = CaptureCounts::default();
-        let mut page = String::new();
+        let mut table = decisions();
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
-            let line = match result {
+            table.rows.push(match result {
                 CaptureResult::Written {
                     written,
                     finished_at,
@@ -81,12 +88,10 @@ impl CaptureReport<'_> {
                     }
                 }
                 CaptureResult::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
-            };
-            page.push_str(&line);
-            page.push('\n');
+            });
         }
         drop(locked);
-        self.tell(page, &counts, subjects.len())
+        self.tell(table, &counts, subjects.len())
     }
 
     /// Why a baseline is not to be written now: what was accepted when this capture began is no
@@ -130,7 +135,7 @@ impl CaptureReport<'_> {
         written: Value,
         finished_at: String,
         counts: &mut CaptureCounts,
-    ) -> Result<String, CliFailure> {
+    ) -> Result<TableRow, CliFailure> {
         let id = subject.id();
         let known = subject.case.baseline.as_deref();
         let hash = subject.case.input_hash.to_string();
@@ -141,11 +146,11 @@ impl CaptureReport<'_> {
             counts.unchanged += 1;
             let gone = locked.reject(id).map_err(super::failure)?;
             let note = if gone {
-                " (the pending baseline was removed)"
+                "the pending baseline was removed"
             } else {
                 ""
             };
-            return Ok(format!("unchanged  {}{note}", one_line(id)));
+            return Ok(decision("unchanged", id, "", note.into()));
         }
         let file = self.file(subject, written, finished_at, hash);
         let path = match locked.write_pending(&file, self.inline_bytes) {
@@ -156,20 +161,17 @@ impl CaptureReport<'_> {
             Err(error) => return Err(super::failure(error)),
         };
         let word = match (known, same_output) {
-            (None, _) => "new      ",
+            (None, _) => "new",
             (Some(_), true) if !same_input => "new input",
-            (Some(_), _) => "changed  ",
+            (Some(_), _) => "changed",
         };
         *(if known.is_none() {
             &mut counts.new
         } else {
             &mut counts.changed
         }) += 1;
-        Ok(format!(
-            "{word}  {}  {}",
-            one_line(id),
-            super::relative(&path)
-        ))
+        let path = super::relative(&path);
+        Ok(decision(word, id, &path, StyledText::default()))
     }
 
     fn file(
@@ -241,7 +243,7 @@ impl CaptureReport<'_> {
         ));
     }
 
-    fn tell(&self, mut page: String, counts: &CaptureCounts, all: usize) -> CliResult {
+    fn tell(&self, table: PageTable, counts: &CaptureCounts, all: usize) -> CliResult {
         let told: Vec<String> = [
             (counts.new, "new"),
             (counts.changed, "changed"),
@@ -252,14 +254,12 @@ impl CaptureReport<'_> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
-        page.push_str(&format!(
-            "\n{} of {}: {}\n",
-            self.source.run_id,
-            plural(all, "regression"),
-            told.join(", ")
-        ));
-        self.console
-            .result(eval_base::text::sanitize(&page).as_bytes())?;
+        let (run, all_of) = (&self.source.run_id, plural(all, "regression"));
+        let mut page = Page::default();
+        page.table(table);
+        page.push(PageBlock::Gap);
+        page.lead(own(format!("{run} of {all_of}: {}", told.join(", "))));
+        self.console.page(&page)?;
         if self
             .source
             .environment

@@ -12,33 +12,32 @@ use crate::cli::args::{BaselineListArgs, ListFormat};
 use crate::cli::console::Console;
 use crate::cli::{CliResult, suite};
 use crate::gate::ExitCode;
+use crate::report::page::{
+    Page, PageBlock, PageTable, StyledText, TableColumn, outside, own, text,
+};
 use crate::run::history::{EvalTrackRecord, eval_records};
 use eval_base::json::escaped;
-use eval_base::text::{one_line, plural, truncate_width, width};
-
-/// Columns of an id.
-const ID: usize = 31;
+use eval_base::text::plural;
 
 pub fn list(console: &Console, args: &BaselineListArgs) -> CliResult {
     let inventory = inventory(console, &args.of)?;
     let results = args.output_dir.as_deref().unwrap_or(&inventory.results_dir);
     let (records, warnings) = eval_records(results, &inventory.suite, suite::cpus());
     warnings.iter().for_each(|warning| console.warn(warning));
-    let (lines, scores) = scores::listed(console, &args.of)?;
-    let page = match args.format {
+    let (table, scores) = scores::listed(console, &args.of)?;
+    match args.format {
         ListFormat::Json => {
             let mut listing = as_json(&inventory, &records);
             listing["scores"] = scores;
-            escaped(&format!("{listing:#}\n")).into_owned()
+            console.result(escaped(&format!("{listing:#}\n")).as_bytes())?;
         }
-        ListFormat::Human => human(&inventory, &records) + &lines,
-    };
-    console.result(page.as_bytes())?;
-    if args.format == ListFormat::Human {
-        inventory
-            .broken()
-            .for_each(|broken| pending::tell(console, broken));
-        advise(console, &inventory);
+        ListFormat::Human => {
+            console.page(&page(&inventory, &records, table))?;
+            inventory
+                .broken()
+                .for_each(|broken| pending::tell(console, broken));
+            advise(console, &inventory);
+        }
     }
     Ok(if inventory.broken().next().is_some() {
         ExitCode::Wrong
@@ -49,41 +48,38 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> CliResult {
 
 type TrackRecords = BTreeMap<String, EvalTrackRecord>;
 
-fn human(inventory: &BaselineInventory, records: &TrackRecords) -> String {
-    let mut page = format!(
-        "{:ID$}  {:16}  {:10}  {:10}  FAILS\n",
-        "EVAL", "BASELINE", "CAPTURED", "PASSED"
-    );
+fn page(inventory: &BaselineInventory, records: &TrackRecords, scores: PageTable) -> Page {
+    let mut table = PageTable::new([
+        TableColumn::left("Eval").least(12),
+        TableColumn::left("Baseline"),
+        TableColumn::left("Captured"),
+        TableColumn::left("Passed"),
+        TableColumn::right("Fails"),
+        TableColumn::left("From").least(20),
+    ]);
+    let between = || text![",", StyledText::line_break()];
     for row in &inventory.rows {
-        let id = truncate_width(&one_line(&row.id), ID).into_owned();
-        let states = row
-            .states
-            .iter()
-            .filter(|state| **state != BaselineState::OverridesInline);
-        let states: Vec<&str> = states.map(|state| state.words()).collect();
-        let captured = row
-            .accepted_at()
-            .map_or_else(|| "-".to_owned(), |at| day(&at));
-        let pad = " ".repeat(ID.saturating_sub(width(&id)));
+        let states = row.states.iter();
+        let states = states.filter(|state| **state != BaselineState::OverridesInline);
+        let captured = row.accepted_at().map(|at| day(&at));
         let (passed, failed) = match records.get(&row.id) {
-            None => ("-".to_owned(), "-".to_owned()),
-            Some(record) => {
-                let passed = record
-                    .last_passed
-                    .as_deref()
-                    .map_or_else(|| "never".to_owned(), day);
-                (passed, record.failure_count.to_string())
-            }
+            None => Default::default(),
+            Some(record) => (
+                record.last_passed.as_deref().map_or("never".into(), day),
+                own(record.failure_count.to_string()),
+            ),
         };
-        page.push_str(&format!(
-            "{id}{pad}  {:16}  {captured:10}  {passed:10}  {failed:>5}\n",
-            states.join(", ")
-        ));
-        let about = about(row);
-        if !about.is_empty() {
-            page.push_str(&format!("    {}\n", truncate_width(&about.join(", "), 75)));
-        }
+        table.row([
+            outside(&row.id),
+            StyledText::joined(states.map(|state| own(state.words())), between()),
+            captured.unwrap_or_default(),
+            passed,
+            failed,
+            StyledText::joined(about(row), between()),
+        ]);
     }
+    let mut page = Page::default();
+    page.table(table);
     let mut counts: BTreeMap<BaselineState, usize> = BTreeMap::new();
     inventory
         .rows
@@ -94,60 +90,44 @@ fn human(inventory: &BaselineInventory, records: &TrackRecords) -> String {
         .iter()
         .map(|(state, n)| format!("{n} {}", state.words()))
         .collect();
-    if inventory.rows.is_empty() {
-        page = "no regression of the suite compares with a baseline\n".to_owned();
-    } else {
-        page.push_str(&format!(
-            "\n{}: {}\n",
-            plural(inventory.rows.len(), "baseline"),
-            words.join(", ")
-        ));
+    if !scores.rows.is_empty() {
+        page.section("Scores");
+        page.table(scores);
     }
+    page.push(PageBlock::Gap);
+    page.lead(match inventory.rows.len() {
+        0 => "No regression of the suite compares with a baseline.".into(),
+        n => own(format!("{}: {}", plural(n, "baseline"), words.join(", "))),
+    });
     if inventory.of_others > 0 {
-        page.push_str(&format!(
-            "{} of other suites in the same folder\n",
-            plural(inventory.of_others, "file")
-        ));
+        let files = plural(inventory.of_others, "file");
+        page.lead(own(format!("{files} of other suites in the same folder")));
     }
     page
 }
 
-/// What is said of a capture, in words.
-fn about(row: &InventoryRow) -> Vec<String> {
-    let mut about = Vec::new();
-    if row.states.contains(&BaselineState::OverridesInline) {
-        about.push("overrides the inline one".to_owned());
-    }
-    if let Some(kept) = row.accepted.as_ref().and_then(|read| read.as_ref().ok()) {
-        let file = &kept.file;
-        about.extend(
-            file.baseline_version
-                .as_deref()
-                .map(|version| format!("version {}", one_line(version))),
-        );
-        about.extend(
-            file.target
-                .as_ref()
-                .map(|of| format!("target {}", target(of))),
-        );
-        if file.dirty {
-            about.push("captured with uncommitted changes".to_owned());
-        }
-    }
-    if let Some(Ok(kept)) = &row.pending {
-        about.extend(
-            kept.file
-                .captured_at
-                .as_deref()
-                .map(|at| format!("pending since {}", day(at))),
-        );
-    }
-    about
+/// What is said of a capture.
+fn about(row: &InventoryRow) -> Vec<StyledText> {
+    let kept = row.accepted.as_ref().and_then(|read| read.as_ref().ok());
+    let file = kept.map(|kept| &kept.file);
+    let version = file.and_then(|file| file.baseline_version.as_ref());
+    let of = file.and_then(|file| file.target.as_ref());
+    let waiting = row.pending.as_ref().and_then(|read| read.as_ref().ok());
+    let since = waiting.and_then(|kept| kept.file.captured_at.as_deref());
+    let inline = row.states.contains(&BaselineState::OverridesInline);
+    let about = [
+        inline.then(|| "overrides inline".into()),
+        version.map(|version| text!["version ", version]),
+        of.map(|of| text!["target ", target(of)]),
+        (file.is_some_and(|file| file.dirty)).then(|| "uncommitted changes".into()),
+        since.map(|at| text!["pending ", day(at)]),
+    ];
+    about.into_iter().flatten().collect()
 }
 
 /// The day of a time stamp.
-fn day(at: &str) -> String {
-    one_line(at.get(..10).unwrap_or(at))
+pub(super) fn day(at: &str) -> StyledText {
+    outside(at.get(..10).unwrap_or(at))
 }
 
 fn advise(console: &Console, inventory: &BaselineInventory) {

@@ -22,6 +22,7 @@ use super::console::Console;
 use super::{CliFailure, CliResult, suite};
 use crate::baseline::StoreError;
 use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose, SuiteOverview, render};
+use crate::report::page::{PageTable, StyledText, TableColumn, TableRow, outside};
 use eval_base::globs::IdGlobs;
 use eval_base::text::{plural, sanitize};
 
@@ -72,6 +73,20 @@ pub(super) fn relative(path: &Path) -> String {
         .ok()
         .and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_owned));
     sanitize(&shown.unwrap_or_else(|| path.to_owned()).to_string_lossy()).into_owned()
+}
+
+const NOTHING: &str = "nothing is pending";
+
+/// A row for each baseline: what was done, to which one, and its file.
+fn decisions() -> PageTable {
+    PageTable::new(["", "", ""].map(TableColumn::left))
+}
+
+fn decision(word: &'static str, id: &str, path: &str, note: StyledText) -> TableRow {
+    TableRow {
+        cells: vec![word.into(), outside(id), outside(path)],
+        note,
+    }
 }
 
 /// Evals by their ids.

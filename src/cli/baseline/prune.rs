@@ -12,6 +12,7 @@ use crate::cli::console::Console;
 use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::model::{BaselineStage, baseline_file_name, output_file_name};
+use crate::report::page::{ListItem, Page, PageBlock, own};
 use eval_base::text::plural;
 use eval_base::whole_file::is_leftover;
 
@@ -31,17 +32,12 @@ pub fn prune(console: &Console, args: &PruneArgs) -> CliResult {
         console.warn(&format!("`{}` is orphaned, but {why}: skipped", row.id));
     }
     let mut files = files(&first)?;
-    let mut page: String = files
-        .iter()
-        .map(|path| format!("{}\n", relative(path)))
-        .collect();
     if files.is_empty() {
         console.result(b"nothing to prune\n")?;
         return Ok(ExitCode::Pass);
     }
     if args.dry_run {
-        page.push_str(&format!("\nwould remove {}\n", plural(files.len(), "file")));
-        console.result(page.as_bytes())?;
+        console.page(&page("would remove", &files))?;
         return Ok(ExitCode::Pass);
     }
     let store = BaselineStore::new(first.dir.clone());
@@ -56,26 +52,25 @@ pub fn prune(console: &Console, args: &PruneArgs) -> CliResult {
             .and_then(|name| name.to_str())
             .is_some_and(is_leftover)
     };
-    if !files
-        .iter()
-        .all(|path| still.contains(path) || removed_by_lock(path))
-    {
-        files.retain(|path| still.contains(path) || removed_by_lock(path));
-        page = files
-            .iter()
-            .map(|path| format!("{}\n", relative(path)))
-            .collect();
-    }
+    files.retain(|path| still.contains(path) || removed_by_lock(path));
     for path in files.iter().filter(|path| still.contains(*path)) {
         std::fs::remove_file(path).map_err(|error| {
             CliFailure::incomplete(format!("cannot remove {}: {error}", relative(path)))
         })?;
     }
     drop(locked);
-    page.push_str(&format!("\nremoved {}\n", plural(files.len(), "file")));
-    console.result(page.as_bytes())?;
+    console.page(&page("removed", &files))?;
     console.note("`git checkout -- FILE` restores files that git tracks");
     Ok(ExitCode::Pass)
+}
+
+fn page(done: &str, files: &[PathBuf]) -> Page {
+    let path = |path: &PathBuf| ListItem::dash(relative(path));
+    let mut page = Page::default();
+    page.list(files.iter().map(path));
+    page.push(PageBlock::Gap);
+    page.lead(own(format!("{done} {}", plural(files.len(), "file"))));
+    page
 }
 
 fn orphans(inventory: &BaselineInventory) -> impl Iterator<Item = &InventoryRow> {

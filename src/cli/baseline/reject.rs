@@ -1,12 +1,13 @@
 //! `eval-harness baseline reject`.
 
 use super::accept::chosen;
-use super::{failure, refuse_in_ci};
+use super::{NOTHING, decisions, failure, refuse_in_ci};
 use crate::cli::CliResult;
 use crate::cli::args::RejectArgs;
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
-use eval_base::text::{one_line, plural};
+use crate::report::page::{Page, PageBlock, StyledText, outside, own};
+use eval_base::text::plural;
 
 pub fn reject(console: &Console, args: &RejectArgs) -> CliResult {
     refuse_in_ci("reject")?;
@@ -33,24 +34,25 @@ pub fn reject(console: &Console, args: &RejectArgs) -> CliResult {
         return Ok(exit);
     }
     if ids.is_empty() {
-        console.result(b"nothing is pending\n")?;
+        console.result(format!("{NOTHING}\n").as_bytes())?;
         return Ok(ExitCode::Pass);
     }
     let locked = store.lock().map_err(failure)?;
-    let mut page = String::new();
-    let mut gone = 0;
+    let mut table = decisions();
     for id in ids {
         if locked.reject(id).map_err(failure)? {
-            gone += 1;
-            page.push_str(&format!("rejected  {}\n", one_line(id)));
+            table.row(["rejected".into(), outside(id), StyledText::default()]);
         } else {
             console.warn(&format!("`{id}` is no longer pending"));
         }
     }
-    page.push_str(&format!(
-        "\n{} rejected; accepted baselines are unchanged\n",
-        plural(gone, "pending baseline")
-    ));
-    console.result(page.as_bytes())?;
+    let gone = plural(table.rows.len(), "pending baseline");
+    let mut page = Page::default();
+    page.table(table);
+    page.push(PageBlock::Gap);
+    page.lead(own(format!(
+        "{gone} rejected; accepted baselines are unchanged"
+    )));
+    console.page(&page)?;
     Ok(exit)
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
-use super::pending::{PendingList, gather};
-use super::shown::{PendingEffect, PendingLine, lines, painted};
-use super::{accept, overview, refuse_in_ci};
+use super::pending::{PendingBaseline, PendingList, gather};
+use super::shown::{PendingEffect, change};
+use super::{NOTHING, accept, overview, refuse_in_ci};
 use crate::baseline::{BaselineStore, StoreError};
 use crate::cli::CliResult;
 use crate::cli::args::ReviewArgs;
@@ -16,21 +16,10 @@ use crate::gate::ExitCode;
 use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose};
 use crate::model::EvalInfo;
 use crate::report::differences::DifferenceLimits;
+use crate::report::limits;
+use crate::report::page::{DOT, Page, StyledText, bold, outside, own, text};
 use crate::spec::BaselineTarget;
-use eval_base::text::{one_line, plural};
-
-/// Places of one baseline that are shown, or lines of a new one.
-const SHOWN: usize = 200;
-
-/// One pending baseline as the review shows it.
-struct BaselineReviewItem {
-    id: String,
-    /// Empty when the suite does not name it.
-    name: String,
-    /// Such as criticality, target and time of capture.
-    facts: Vec<String>,
-    lines: Vec<PendingLine>,
-}
+use eval_base::text::plural;
 
 pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
     refuse_in_ci("review")?;
@@ -40,7 +29,7 @@ pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
     gathered.refuse_strangers(&store, &args.evals)?;
     gathered.tell_others(console);
     if gathered.pending.is_empty() && gathered.broken.is_empty() {
-        console.result(b"nothing is pending\n")?;
+        console.result(format!("{NOTHING}\n").as_bytes())?;
         return Ok(ExitCode::Pass);
     }
     if args.accept_all {
@@ -49,17 +38,17 @@ pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
     gathered.tell_broken(console);
     let options = console.terminal_options(false);
     let limits = DifferenceLimits {
-        rows: SHOWN,
+        rows: limits::terminal::BASELINE_REVIEW,
         columns: 400,
         unicode: options.unicode,
     };
     let mut review = BaselineReview {
         store: &store,
         gathered: &gathered,
-        items: items(&gathered, &names(args), limits),
+        pages: pages(&gathered, &names(args), limits),
         decided: BTreeMap::new(),
     };
-    review.ask(console, options.color)?;
+    review.ask(console)?;
     review.sum_up(console)?;
     Ok(if gathered.broken.is_empty() {
         ExitCode::Pass
@@ -92,45 +81,42 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
         .collect()
 }
 
-fn items(
+/// What each baseline is and what accepting it would change.
+fn pages(
     gathered: &PendingList,
     names: &BTreeMap<String, EvalInfo>,
     limits: DifferenceLimits,
-) -> Vec<BaselineReviewItem> {
-    let item = |pending: &super::pending::PendingBaseline| {
+) -> Vec<Page> {
+    let all = gathered.pending.len();
+    let page = |(at, pending): (usize, &PendingBaseline)| {
         let info = names.get(&pending.id);
         let file = &pending.pending.file;
-        let mut facts = Vec::new();
-        if let Some(criticality) = info.and_then(|info| info.criticality) {
-            facts.push(criticality.name().to_owned());
-        }
-        if info.is_none() && !names.is_empty() {
-            facts.push("no eval of the suite".to_owned());
-        }
-        facts.push(PendingEffect::of(pending).words());
-        facts.extend(
-            file.captured_at
-                .as_deref()
-                .map(|at| format!("captured {}", one_line(at))),
-        );
-        facts.extend(file.target.as_ref().map(target));
-        BaselineReviewItem {
-            id: pending.id.clone(),
-            name: info
-                .map(|info| info.name.clone())
-                .filter(|name| *name != pending.id)
-                .unwrap_or_default(),
-            facts,
-            lines: lines(pending, limits),
-        }
+        let name = info.map(|info| info.name.as_str());
+        let name = name.filter(|name| *name != pending.id).unwrap_or_default();
+        let criticality = info.and_then(|info| info.criticality);
+        let stranger = info.is_none() && !names.is_empty();
+        let captured = file.captured_at.as_deref();
+        let facts = [
+            criticality.map(|criticality| own(criticality.name())),
+            stranger.then(|| "no eval of the suite".into()),
+            Some(own(PendingEffect::of(pending).words())),
+            captured.map(|at| text!["captured ", outside(at)]),
+            file.target.as_ref().map(target),
+        ];
+        let number = own(format!("{} of {all}  ", at + 1));
+        let mut page = Page::default();
+        page.lead(text![number, bold(&pending.id), "  ", outside(name)]);
+        page.words(StyledText::joined(facts.into_iter().flatten(), DOT));
+        page.push(change(pending, limits));
+        page
     };
-    gathered.pending.iter().map(item).collect()
+    gathered.pending.iter().enumerate().map(page).collect()
 }
 
-pub(super) fn target(target: &BaselineTarget) -> String {
+pub(super) fn target(target: &BaselineTarget) -> StyledText {
     match &target.name {
-        Some(name) => format!("{} ({})", one_line(name), one_line(&target.kind)),
-        None => one_line(&target.kind),
+        Some(name) => text![name, " (", &target.kind, ")"],
+        None => (&target.kind).into(),
     }
 }
 
@@ -153,8 +139,8 @@ struct BaselineReview<'a> {
     store: &'a BaselineStore,
     gathered: &'a PendingList,
     /// Of what was gathered, in its order.
-    items: Vec<BaselineReviewItem>,
-    /// By the place of the item.
+    pages: Vec<Page>,
+    /// By the place of the page.
     decided: BTreeMap<usize, BaselineDecision>,
 }
 
@@ -181,7 +167,7 @@ impl BaselineReview<'_> {
     }
 
     fn next_open(&self, from: usize) -> Option<usize> {
-        (from..self.items.len()).find(|at| !self.decided.contains_key(at))
+        (from..self.pages.len()).find(|at| !self.decided.contains_key(at))
     }
 
     fn open_before(&self, at: usize) -> Option<usize> {
@@ -189,11 +175,11 @@ impl BaselineReview<'_> {
     }
 
     /// The end of the input is the end of the review.
-    fn ask(&mut self, console: &Console, color: bool) -> io::Result<()> {
+    fn ask(&mut self, console: &Console) -> io::Result<()> {
         let mut answers = io::stdin().lock().lines();
         let mut next = self.next_open(0);
-        while let Some(at) = next {
-            console.result(self.page(at, color).as_bytes())?;
+        while let Some((at, page)) = next.and_then(|at| Some((at, self.pages.get(at)?))) {
+            console.page(page)?;
             next = loop {
                 console.result(b"accept (a), reject (r), skip (s), back (b), quit (q)? ")?;
                 let Some(answer) = answers.next().transpose()? else {
@@ -229,22 +215,6 @@ impl BaselineReview<'_> {
         io::stdout().flush()
     }
 
-    /// What a baseline is and what accepting it would change.
-    fn page(&self, at: usize, color: bool) -> String {
-        let Some(item) = self.items.get(at) else {
-            return String::new();
-        };
-        let mut page = format!("{} of {}  {}", at + 1, self.items.len(), one_line(&item.id));
-        if !item.name.is_empty() {
-            page.push_str(&format!("  {}", one_line(&item.name)));
-        }
-        page.push_str(&format!("\n  {}\n", item.facts.join(", ")));
-        for line in &item.lines {
-            page.push_str(&format!("  {}\n", painted(line, color)));
-        }
-        page
-    }
-
     fn sum_up(&self, console: &Console) -> io::Result<()> {
         let count = |decision| {
             self.decided
@@ -256,7 +226,7 @@ impl BaselineReview<'_> {
             count(BaselineDecision::Accepted),
             count(BaselineDecision::Rejected),
         );
-        let left = self.items.len() - accepted - rejected;
+        let left = self.pages.len() - accepted - rejected;
         let page = format!(
             "{} accepted, {rejected} rejected, {left} still pending\n",
             plural(accepted, "baseline")

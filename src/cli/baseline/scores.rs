@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{overview, refuse_in_ci, relative};
+use super::list::day;
+use super::{NOTHING, decisions, overview, refuse_in_ci, relative};
 use crate::baseline::{
     ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes,
 };
@@ -13,13 +14,15 @@ use crate::cli::{CliFailure, CliResult, report, run as run_verb};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::report::figures;
+use crate::report::limits;
+use crate::report::page::markdown::{self, MarkdownOptions};
+use crate::report::page::{
+    ListItem, Page, PageTable, StyledText, TableColumn, code, dim, outside, own, place, text,
+};
 use crate::run::{self, ScoreBaselineResult};
 use crate::spec::ScoreBaselineFile;
 use eval_base::json::escaped;
-use eval_base::text::{one_line, plural};
-
-/// Cases of each kind that a diff shows.
-const SHOWN: usize = 40;
+use eval_base::text::plural;
 
 /// Makes the scores of a finished run pending.
 pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
@@ -54,14 +57,14 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
         );
     }
     let store = ScoreStore::new(&suite.baselines.dir);
-    let (target, cases) = (one_line(&file.target.name), cases(&file));
-    let path = store.capture(file).map_err(failure)?;
-    let page = format!(
-        "captured  {target}  {cases} of {}  {}\n",
-        paths.run_id,
-        relative(&path)
-    );
-    console.result(page.as_bytes())?;
+    let (target, cases) = (outside(&file.target.name), cases(&file));
+    let path = outside(&relative(&store.capture(file).map_err(failure)?));
+    let cases = own(format!("{cases} of {}", paths.run_id));
+    let mut table = PageTable::new(["", "", "", ""].map(TableColumn::left));
+    table.row(["captured".into(), target, cases, path]);
+    let mut page = Page::default();
+    page.table(table);
+    console.page(&page)?;
     console.note(
         "`eval-harness baseline diff --scores` shows the changes, `eval-harness baseline accept --scores` accepts \
              them",
@@ -88,7 +91,7 @@ fn gathered(
 pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> CliResult {
     refuse_in_ci("accept")?;
     let (store, suite, entries) = gathered(console, of)?;
-    let (mut page, mut failed) = (String::new(), 0);
+    let (mut table, mut failed) = (decisions(), 0);
     for entry in entries.iter().filter(|entry| entry.pending.is_some()) {
         let tell = |error: &ScoresError| console.error(&error.to_string(), error.hint().as_deref());
         if let Some(error) = broken(entry) {
@@ -97,23 +100,28 @@ pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> CliResult {
             continue;
         }
         match store.accept(of_entry(&suite, entry), force) {
-            Ok(path) => {
-                page.push_str(&format!(
-                    "accepted  {}  {}\n",
-                    one_line(&entry.target),
-                    relative(&path)
-                ));
-            }
+            Ok(path) => table.row([
+                "accepted".into(),
+                outside(&entry.target),
+                outside(&relative(&path)),
+            ]),
             Err(error) => {
                 failed += 1;
                 tell(&error);
             }
         }
     }
-    if page.is_empty() && failed == 0 {
-        page.push_str("nothing is pending\n");
+    decided(console, table, failed)
+}
+
+/// What was done with each target's scores.
+fn decided(console: &Console, table: PageTable, failed: usize) -> CliResult {
+    let mut page = Page::default();
+    if table.rows.is_empty() && failed == 0 {
+        page.lead(NOTHING);
     }
-    console.result(page.as_bytes())?;
+    page.table(table);
+    console.page(&page)?;
     Ok(if failed > 0 {
         ExitCode::Wrong
     } else {
@@ -137,7 +145,7 @@ fn broken(entry: &ScoresEntry) -> Option<&ScoresError> {
 pub fn reject(console: &Console, of: &OfSuiteArgs) -> CliResult {
     refuse_in_ci("reject")?;
     let (store, suite, entries) = gathered(console, of)?;
-    let (mut page, mut failed) = (String::new(), 0);
+    let (mut table, mut failed) = (decisions(), 0);
     for entry in entries.iter().filter(|entry| entry.pending.is_some()) {
         if let Some(error) = broken(entry) {
             failed += 1;
@@ -146,18 +154,14 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> CliResult {
                 Some("its target is unknown: delete the file"),
             );
         } else if store.reject(of_entry(&suite, entry)).map_err(failure)? {
-            page.push_str(&format!("rejected  {}\n", one_line(&entry.target)));
+            table.row([
+                "rejected".into(),
+                outside(&entry.target),
+                StyledText::default(),
+            ]);
         }
     }
-    if page.is_empty() && failed == 0 {
-        page.push_str("nothing is pending\n");
-    }
-    console.result(page.as_bytes())?;
-    Ok(if failed > 0 {
-        ExitCode::Wrong
-    } else {
-        ExitCode::Pass
-    })
+    decided(console, table, failed)
 }
 
 /// Shows what accepting the pending scores would change.
@@ -181,12 +185,17 @@ pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     let differ = shown
         .iter()
         .any(|(_, changes)| changes.as_ref().is_none_or(|changes| !changes.is_empty()));
-    let page = match args.format {
-        DiffFormat::Json => escaped(&format!("{:#}\n", as_json(&suite, &shown))).into_owned(),
-        DiffFormat::Markdown => format!("```text\n{}```\n", human(&shown).replace("```", "'''")),
-        DiffFormat::Human => human(&shown),
-    };
-    console.result(page.as_bytes())?;
+    match args.format {
+        DiffFormat::Human => console.page(&page(&shown))?,
+        DiffFormat::Markdown => {
+            let page = markdown::write(&page(&shown), MarkdownOptions::default());
+            console.result(page.as_bytes())?;
+        }
+        DiffFormat::Json => {
+            let json = format!("{:#}\n", as_json(&suite, &shown));
+            console.result(escaped(&json).as_bytes())?;
+        }
+    }
     Ok(match () {
         () if failed > 0 => ExitCode::Wrong,
         () if args.exit_code && differ => ExitCode::Fail,
@@ -194,40 +203,44 @@ pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     })
 }
 
-fn human(shown: &[(&str, Option<ScoreChanges>)]) -> String {
+fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
+    let mut page = Page::default();
     if shown.is_empty() {
-        return "nothing is pending\n".to_owned();
+        page.lead(NOTHING);
     }
-    let mut page = String::new();
     for (target, changes) in shown {
-        page.push_str(&format!("target {}\n", one_line(target)));
+        page.section(text!["Target ", code(target)]);
         let Some(changes) = changes else {
-            page.push_str("  no scores are accepted yet\n");
+            page.words("no scores are accepted yet");
             continue;
         };
         if changes.is_empty() {
-            page.push_str("  no case or metric differs\n");
+            page.words("no case or metric differs");
         }
+        let heads = ["Accepted", "Pending"].map(TableColumn::right);
+        let mut table = PageTable::new([TableColumn::left("Metric")].into_iter().chain(heads));
         for (name, before, after) in &changes.metrics {
-            let (before, after) = (
-                figures::figure_or_none(name, *before),
-                figures::figure_or_none(name, *after),
+            let figures = [before, after].map(|value| own(figures::figure_or_none(name, *value)));
+            table.row(
+                [outside(&figures::metric_name(name))]
+                    .into_iter()
+                    .chain(figures),
             );
-            page.push_str(&format!(
-                "  {:32}  {before:>10}  {after:>10}\n",
-                figures::metric_name(name)
-            ));
         }
+        page.table(table);
         for (word, cases) in changes.lists() {
-            for (eval, case) in cases.iter().take(SHOWN) {
-                page.push_str(&format!(
-                    "  {word:8}  {}\n",
-                    one_line(&format!("{eval} / {case}"))
-                ));
+            if cases.is_empty() {
+                continue;
             }
-            if cases.len() > SHOWN {
-                page.push_str(&format!("  {word:8}  and {} more\n", cases.len() - SHOWN));
+            let names = cases.iter().take(limits::terminal::SCORE_CASES);
+            let items = names.map(|(eval, case)| ListItem::dash(place(eval, case)));
+            let mut below = Page::default();
+            below.list(items);
+            if cases.len() > limits::terminal::SCORE_CASES {
+                let more = plural(cases.len() - limits::terminal::SCORE_CASES, "more case");
+                below.words(dim(own(format!("... and {more}; `--format json` has all"))));
             }
+            page.part(own(figures::capitalized(word)), false, below.blocks);
         }
     }
     page
@@ -251,30 +264,24 @@ fn as_json(suite: &str, shown: &[(&str, Option<ScoreChanges>)]) -> Value {
     json!({"suite": suite, "scores": scores.collect::<Vec<_>>()})
 }
 
-/// What `baseline list` says of scores: a line a target, and the same as JSON.
-pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Value), CliFailure> {
+/// What `baseline list` says of scores: a row a target, and the same as JSON.
+pub(super) fn listed(
+    console: &Console,
+    of: &OfSuiteArgs,
+) -> Result<(PageTable, Value), CliFailure> {
     let (_, _, entries) = gathered(console, of)?;
-    let mut page = String::new();
+    let mut table = PageTable::new(["Target", "Accepted", "Pending"].map(TableColumn::left));
     let mut rows = Vec::new();
+    type Read = Option<Result<ScoreBaselineFile, ScoresError>>;
     for entry in &entries {
-        let state = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| match read {
-            None => None,
-            Some(Ok(file)) => Some(one_line(
-                file.captured_at.get(..10).unwrap_or(&file.captured_at),
-            )),
-            Some(Err(_)) => Some("broken".to_owned()),
+        let state = |read: &Read| match read {
+            None => StyledText::default(),
+            Some(Ok(file)) => day(&file.captured_at),
+            Some(Err(_)) => StyledText::from("broken"),
         };
-        let (accepted, pending) = (state(&entry.accepted), state(&entry.pending));
-        let words: Vec<String> = [("accepted", &accepted), ("pending", &pending)]
-            .into_iter()
-            .filter_map(|(word, at)| Some(format!("{word} {}", at.as_ref()?)))
-            .collect();
-        page.push_str(&format!(
-            "scores  {}  {}\n",
-            one_line(&entry.target),
-            words.join(", ")
-        ));
-        let scores_of = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| {
+        let (accepted, pending) = (&entry.accepted, &entry.pending);
+        table.row([outside(&entry.target), state(accepted), state(pending)]);
+        let scores_of = |read: &Read| {
             read.as_ref().map(|read| match read {
                 Ok(file) => {
                     json!({"captured_at": file.captured_at, "run_id": file.run_id, "commit": file.commit})
@@ -282,7 +289,7 @@ pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Val
                 Err(error) => json!({"message": error.to_string()}),
             })
         };
-        rows.push(json!({"target": entry.target, "accepted": scores_of(&entry.accepted), "pending": scores_of(&entry.pending)}));
+        rows.push(json!({"target": entry.target, "accepted": scores_of(accepted), "pending": scores_of(pending)}));
     }
-    Ok((page, rows.into()))
+    Ok((table, rows.into()))
 }

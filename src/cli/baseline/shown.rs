@@ -3,42 +3,14 @@
 use serde_json::Value;
 
 use super::pending::PendingBaseline;
+use super::relative;
 use crate::baseline::emit;
 use crate::report::differences::{DifferenceLimits, DifferenceRow, of_differences};
-use crate::report::emphasis::EmphasisMarks;
+use crate::report::page::{PageBlock, StyledText, TextTone, span};
 use crate::spec::BaselineFile;
 use eval_base::text::{exact_line, plural, sanitize};
 use eval_match::counted_differences;
 use eval_match::diff::{DiffTag, diff, group_diff_ops};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PendingTone {
-    Plain,
-    /// What is accepted now.
-    Old,
-    /// What would be accepted.
-    New,
-    Quiet,
-}
-
-/// One line, clean.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PendingLine {
-    pub tone: PendingTone,
-    pub text: String,
-    /// What differs from the line beside it, in bytes of `text`.
-    pub marks: EmphasisMarks,
-}
-
-impl PendingLine {
-    fn new(tone: PendingTone, text: impl Into<String>) -> PendingLine {
-        PendingLine {
-            tone,
-            text: text.into(),
-            marks: Vec::new(),
-        }
-    }
-}
 
 /// What a pending baseline would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,27 +53,41 @@ impl PendingEffect {
             PendingEffect::Changed(n) => format!("changed in {}", plural(n, "place")),
             PendingEffect::Same => "the same output, captured again".to_owned(),
             PendingEffect::ReplacesBroken => {
-                "in place of an accepted file that can't be read".to_owned()
+                "instead of an accepted file that can't be read".to_owned()
             }
         }
     }
 }
 
-/// The lines of a change, at most `limits.rows` places of it, or as many lines of a new one.
-pub(super) fn lines(pending: &PendingBaseline, limits: DifferenceLimits) -> Vec<PendingLine> {
-    match &pending.accepted {
+/// A change, at most `limits.rows` places of it, or as many lines of a new one.
+pub(super) fn change(pending: &PendingBaseline, limits: DifferenceLimits) -> PageBlock {
+    let (lines, more) = match &pending.accepted {
         Some(Ok(_)) if pending.is_same() => {
-            vec![PendingLine::new(
-                PendingTone::Quiet,
-                "the output is the accepted one; what is said about the capture would change",
-            )]
+            let same = "the output is the accepted one; only data about the capture would change";
+            (vec![line(TextTone::Dim, same)], None)
         }
         Some(Ok(accepted)) => changed(&accepted.output, &pending.pending.output, limits),
         None | Some(Err(_)) => fresh(pending, limits.rows),
-    }
+    };
+    let path = || relative(&pending.pending.path);
+    let more = more.map(|more| {
+        line(
+            TextTone::Dim,
+            format!("... and {more}; {} contains everything", path()),
+        )
+    });
+    PageBlock::Diff(lines.into_iter().chain(more).collect())
 }
 
-fn changed(accepted: &Value, pending: &Value, limits: DifferenceLimits) -> Vec<PendingLine> {
+/// Lines, each clean, and how much they leave out.
+type Lines = (Vec<StyledText>, Option<String>);
+
+/// A line: red is what is accepted now, green what would be accepted.
+fn line(tone: TextTone, text: impl Into<String>) -> StyledText {
+    span(tone, text).into()
+}
+
+fn changed(accepted: &Value, pending: &Value, limits: DifferenceLimits) -> Lines {
     if let (Value::String(old), Value::String(new)) = (accepted, pending)
         && (old.contains('\n') || new.contains('\n'))
     {
@@ -109,19 +95,13 @@ fn changed(accepted: &Value, pending: &Value, limits: DifferenceLimits) -> Vec<P
     }
     let (found, all) = counted_differences(accepted, pending);
     let rows = of_differences(&found, all, limits);
-    let mut lines: Vec<PendingLine> = rows.rows.into_iter().flat_map(place).collect();
-    if rows.more > 0 {
-        lines.push(PendingLine::new(
-            PendingTone::Quiet,
-            format!("... and {} more", plural(rows.more, "place")),
-        ));
-    }
-    lines
+    let more = (rows.more > 0).then(|| plural(rows.more, "more place"));
+    (rows.rows.into_iter().flat_map(place).collect(), more)
 }
 
 /// One place. The words beside a path are for what an output lacks; here something is added or
 /// removed.
-fn place(row: DifferenceRow) -> Vec<PendingLine> {
+fn place(row: DifferenceRow) -> Vec<StyledText> {
     let note = row
         .note
         .replacen("not expected", "added", 1)
@@ -131,29 +111,24 @@ fn place(row: DifferenceRow) -> Vec<PendingLine> {
     } else {
         format!("{} ({note})", row.path)
     };
-    let mut lines = vec![PendingLine::new(PendingTone::Plain, head)];
-    for (tone, sign, side) in [
-        (PendingTone::Old, "- ", row.expected),
-        (PendingTone::New, "+ ", row.actual),
-    ] {
-        if let Some(side) = side {
-            let marks = side
-                .marks
-                .iter()
-                .map(|at| at.start + sign.len()..at.end + sign.len())
-                .collect();
-            lines.push(PendingLine {
-                tone,
-                text: format!("{sign}{}", side.text),
-                marks,
-            });
-        }
-    }
-    lines
+    let sides = [
+        (TextTone::Bad, "- ", row.expected),
+        (TextTone::Good, "+ ", row.actual),
+    ];
+    let sides = sides.into_iter().filter_map(|(tone, sign, side)| {
+        let side = side?;
+        let mut text = line(tone, sign);
+        text.push(StyledText::marked(tone, &side.text, &side.marks));
+        Some(text)
+    });
+    [line(TextTone::Plain, head)]
+        .into_iter()
+        .chain(sides)
+        .collect()
 }
 
 /// Texts of several lines, with three lines around each change.
-fn text_lines(old: &str, new: &str, most: usize) -> Vec<PendingLine> {
+fn text_lines(old: &str, new: &str, most: usize) -> Lines {
     let (old, new): (Vec<&str>, Vec<&str>) = (
         old.split_inclusive('\n').collect(),
         new.split_inclusive('\n').collect(),
@@ -161,43 +136,34 @@ fn text_lines(old: &str, new: &str, most: usize) -> Vec<PendingLine> {
     let mut lines = Vec::new();
     for (index, group) in group_diff_ops(diff(&old, &new), 3).iter().enumerate() {
         if index > 0 {
-            lines.push(PendingLine::new(PendingTone::Quiet, "..."));
+            lines.push(line(TextTone::Dim, "..."));
         }
         for op in group {
             let mut add = |tone, sign, texts: &[&str]| {
                 for text in texts {
-                    let line = text.strip_suffix('\n').unwrap_or(text);
-                    lines.push(PendingLine::new(
-                        tone,
-                        format!("{sign}{}", exact_line(line)),
-                    ));
-                    if line.len() == text.len() && tone != PendingTone::Quiet {
-                        lines.push(PendingLine::new(
-                            PendingTone::Quiet,
-                            "  (no line break at the end)",
-                        ));
+                    let bare = text.strip_suffix('\n').unwrap_or(text);
+                    lines.push(line(tone, format!("{sign}{}", exact_line(bare))));
+                    if bare.len() == text.len() && tone != TextTone::Dim {
+                        lines.push(line(TextTone::Dim, "  (no line break at the end)"));
                     }
                 }
             };
             if op.tag() == DiffTag::Equal {
-                add(PendingTone::Quiet, "  ", &old[op.old_range()]);
+                add(TextTone::Dim, "  ", &old[op.old_range()]);
             } else {
-                add(PendingTone::Old, "- ", &old[op.old_range()]);
-                add(PendingTone::New, "+ ", &new[op.new_range()]);
+                add(TextTone::Bad, "- ", &old[op.old_range()]);
+                add(TextTone::Good, "+ ", &new[op.new_range()]);
             }
         }
     }
     if lines.is_empty() {
-        lines.push(PendingLine::new(
-            PendingTone::Quiet,
-            "only the ends of lines differ",
-        ));
+        lines.push(line(TextTone::Dim, "only the ends of lines differ"));
     }
     bounded(lines, most)
 }
 
 /// A new baseline as its file.
-fn fresh(pending: &PendingBaseline, most: usize) -> Vec<PendingLine> {
+fn fresh(pending: &PendingBaseline, most: usize) -> Lines {
     let kept = &pending.pending;
     let file = BaselineFile {
         output: Some(kept.output.clone()),
@@ -205,68 +171,24 @@ fn fresh(pending: &PendingBaseline, most: usize) -> Vec<PendingLine> {
         ..kept.file.clone()
     };
     let text = emit(&file);
-    let lines = text
-        .lines()
-        .take(most + 1)
-        .map(|line| PendingLine::new(PendingTone::New, format!("+ {}", sanitize(line))));
-    let shown: Vec<PendingLine> = lines.collect();
-    let all = text.lines().count();
-    let more = all.saturating_sub(most);
-    cut(shown, most, more)
+    let added = |text: &str| line(TextTone::Good, format!("+ {}", sanitize(text)));
+    let more = text.lines().count().saturating_sub(most);
+    let lines = text.lines().take(most).map(added).collect();
+    (lines, (more > 0).then(|| plural(more, "more line")))
 }
 
-fn bounded(lines: Vec<PendingLine>, most: usize) -> Vec<PendingLine> {
+fn bounded(mut lines: Vec<StyledText>, most: usize) -> Lines {
     let more = lines.len().saturating_sub(most);
-    cut(lines, most, more)
-}
-
-fn cut(mut lines: Vec<PendingLine>, most: usize, more: usize) -> Vec<PendingLine> {
     lines.truncate(most);
-    if more > 0 {
-        lines.push(PendingLine::new(
-            PendingTone::Quiet,
-            format!("... and {} more", plural(more, "line")),
-        ));
-    }
-    lines
-}
-
-/// A line with its colours.
-pub(super) fn painted(line: &PendingLine, color: bool) -> String {
-    if !color {
-        return line.text.clone();
-    }
-    let style = match line.tone {
-        PendingTone::Plain => return line.text.clone(),
-        PendingTone::Old => "31",
-        PendingTone::New => "32",
-        PendingTone::Quiet => "2",
-    };
-    let mut painted = format!("\x1b[{style}m");
-    let mut from = 0;
-    for mark in &line.marks {
-        let (Some(before), Some(marked)) =
-            (line.text.get(from..mark.start), line.text.get(mark.clone()))
-        else {
-            continue;
-        };
-        painted.push_str(&format!("{before}\x1b[7m{marked}\x1b[27m"));
-        from = mark.end;
-    }
-    painted.push_str(line.text.get(from..).unwrap_or_default());
-    painted.push_str("\x1b[0m");
-    painted
+    (lines, (more > 0).then(|| plural(more, "more line")))
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::single_range_in_vec_init,
-    reason = "a line has a list of marks"
-)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::report::page::SpanContent;
 
     const LIMITS: DifferenceLimits = DifferenceLimits {
         rows: 20,
@@ -275,12 +197,16 @@ mod tests {
     };
 
     fn shown(accepted: Value, pending: Value) -> String {
-        let lines = changed(&accepted, &pending, LIMITS);
-        lines
-            .iter()
-            .map(|line| painted(line, false))
-            .collect::<Vec<_>>()
-            .join("\n")
+        let (mut lines, more) = changed(&accepted, &pending, LIMITS);
+        lines.extend(more.map(|more| line(TextTone::Dim, more)));
+        let words = |line: &StyledText| -> String {
+            let pieces = line.0.iter().map(|span| match &span.content {
+                SpanContent::Own(text) => text.as_str(),
+                other => panic!("{other:?}"),
+            });
+            pieces.collect()
+        };
+        lines.iter().map(words).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -344,19 +270,13 @@ mod tests {
                     .collect(),
             )
         };
-        assert!(shown(many(0), many(1)).ends_with("... and 2980 places more"));
+        assert!(shown(many(0), many(1)).ends_with("2980 more places"));
     }
 
     #[test]
     fn what_differs_within_a_line_is_marked() {
-        let line = PendingLine {
-            tone: PendingTone::Old,
-            text: "- abcdef".to_owned(),
-            marks: vec![4..6],
-        };
-        assert_eq!(
-            painted(&line, true),
-            "\x1b[31m- ab\x1b[7mcd\x1b[27mef\x1b[0m"
-        );
+        let (lines, _) = changed(&json!("x = 12345"), &json!("x = 12945"), LIMITS);
+        let marked = |line: &StyledText| line.0.iter().any(|span| span.tone == TextTone::BadMark);
+        assert!(lines.iter().any(marked), "{lines:?}");
     }
 }

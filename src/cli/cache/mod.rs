@@ -32,17 +32,14 @@ pub fn cache(console: &Console, verb: &CacheVerb) -> CliResult {
 fn stats(console: &Console, args: &CacheStatsArgs) -> CliResult {
     let file = place(&args.place)?;
     let stats = cache::stats(&file).map_err(failure)?;
-    let mut out = Vec::new();
     match args.format {
-        ListFormat::Json => page::json(&file, stats.as_ref(), &mut out)?,
-        ListFormat::Human => page::write(
-            &file,
-            stats.as_ref(),
-            &console.terminal_options(false),
-            &mut out,
-        )?,
+        ListFormat::Json => {
+            let mut out = Vec::new();
+            page::json(&file, stats.as_ref(), &mut out)?;
+            console.result(&out)?;
+        }
+        ListFormat::Human => console.page(&page::page(&file, stats.as_ref()))?,
     }
-    console.result(&out)?;
     Ok(ExitCode::Pass)
 }
 

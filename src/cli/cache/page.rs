@@ -6,23 +6,11 @@ use std::path::Path;
 use serde_json::json;
 
 use super::answers;
-use crate::report::TerminalOptions;
-use crate::report::page::{
-    self, Page, PageBlock, PageTable, TableColumn, bold, dim, outside, own, text,
-};
+use crate::report::page::{Page, PageBlock, PageTable, TableColumn, bold, dim, outside, own, text};
 use eval_base::text::group_digits;
 use eval_models::cache::{CacheCleanup, CacheStats};
 
-pub(super) fn write(
-    file: &Path,
-    stats: Option<&CacheStats>,
-    options: &TerminalOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    page::terminal::write(&page(file, stats), options, out)
-}
-
-fn page(file: &Path, stats: Option<&CacheStats>) -> Page {
+pub(super) fn page(file: &Path, stats: Option<&CacheStats>) -> Page {
     let mut page = Page::default();
     page.push(PageBlock::Copy("cache", file.display().to_string()));
     let Some(stats) = stats else {
@@ -126,6 +114,8 @@ pub(in crate::cli) fn bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::TerminalOptions;
+    use crate::report::page::terminal;
     use eval_base::text::width;
     use eval_models::cache::ModelShare;
 
@@ -164,13 +154,9 @@ mod tests {
 
     fn shown(stats: Option<&CacheStats>) -> String {
         let mut out = Vec::new();
-        write(
-            Path::new("/home/u/.cache/eval-harness/answers.sqlite"),
-            stats,
-            &TerminalOptions::default(),
-            &mut out,
-        )
-        .expect("written");
+        let file = Path::new("/home/u/.cache/eval-harness/answers.sqlite");
+        terminal::write(&page(file, stats), &TerminalOptions::default(), &mut out)
+            .expect("written");
         String::from_utf8(out).expect("UTF-8")
     }
 

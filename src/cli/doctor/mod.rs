@@ -30,20 +30,18 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> CliResult {
             "cannot find the executable of eval-harness: {error}"
         ))
     })?;
-    let mut bytes = Vec::new();
     if !args.observe.is_empty() {
         let observed = runtime.block_on(observe::observe(&helper, &args.observe))?;
         match args.format {
             ListFormat::Json => {
-                bytes.extend(escaped(&format!("{:#}\n", observe::as_json(&observed))).bytes());
+                let json = format!("{:#}\n", observe::as_json(&observed));
+                console.result(escaped(&json).as_bytes())?;
             }
-            ListFormat::Human => {
-                observe::write(&observed, &console.terminal_options(false), &mut bytes)?
-            }
+            ListFormat::Human => console.page(&observe::page(&observed))?,
         }
-        console.result(&bytes)?;
         return Ok(ExitCode::Pass);
     }
+    let mut bytes = Vec::new();
     let findings = runtime.block_on(examine(&helper));
     match args.format {
         ListFormat::Json => bytes.extend(escaped(&format!("{:#}\n", findings.as_json())).bytes()),

@@ -1,16 +1,14 @@
 //! `doctor --observe COMMAND...`: which system calls a program makes in the sandbox, and which of
 //! them are refused.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::super::CliFailure;
-use crate::report::TerminalOptions;
 use crate::report::page::{
-    self, Page, PageBlock, PageTable, TableColumn, TextTone, dim, outside, own, span,
+    Page, PageBlock, PageTable, TableColumn, TextTone, dim, outside, own, span,
 };
 use eval_base::text::plural;
 use eval_sandbox::{
@@ -88,15 +86,7 @@ pub fn as_json(observed: &ObservedProgram) -> Value {
     })
 }
 
-pub fn write(
-    observed: &ObservedProgram,
-    options: &TerminalOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    page::terminal::write(&page(observed), options, out)
-}
-
-fn page(observed: &ObservedProgram) -> Page {
+pub fn page(observed: &ObservedProgram) -> Page {
     let SyscallObservation { result, calls } = &observed.observation;
     let mut page = Page::default();
     let total: u64 = calls.iter().map(|call| call.count).sum();
@@ -158,6 +148,8 @@ fn last_line(stderr: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::TerminalOptions;
+    use crate::report::page::terminal;
     use eval_sandbox::{ObservedCall, ProgramResult, ProgramStreams};
 
     fn observed() -> ObservedProgram {
@@ -194,7 +186,7 @@ mod tests {
     #[test]
     fn page_names_calls_and_what_is_refused() {
         let mut bytes = Vec::new();
-        write(&observed(), &TerminalOptions::default(), &mut bytes).unwrap();
+        terminal::write(&page(&observed()), &TerminalOptions::default(), &mut bytes).unwrap();
         insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @"
         1206 system calls of 4 kinds, tier userns: exited with code 3
           no aio here

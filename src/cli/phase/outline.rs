@@ -5,28 +5,29 @@ use crate::cli::{CliResult, list};
 use crate::gate::ExitCode;
 use crate::model::{PhaseStep, StepWork};
 use crate::phase::ReadyPhase;
+use crate::report::page::{Page, PageBlock, own, text};
 use crate::spec::FailureAction;
-use eval_base::text::one_line;
 
 /// The steps, and what they would run.
 pub fn dry_run(console: &Console, ready: &ReadyPhase) -> CliResult {
+    let mut page = Page::default();
     let mut suites = ready.suites.iter();
     let of = ready.phase.steps.len();
     for (index, step) in ready.phase.steps.iter().enumerate() {
-        let lead = if index == 0 { "" } else { "\n" };
-        let line = format!(
-            "{lead}step {} of {of}: {}\n",
-            index + 1,
-            one_line(&outlined(step))
-        );
-        console.result(line.as_bytes())?;
+        let number = format!("Step {} of {of}: ", index + 1);
+        page.section(text![own(number), outlined(step)]);
         if matches!(step.work, StepWork::Eval(_))
             && let Some(suite) = suites.next()
         {
-            list::dry_run(console, &suite.prepared, None)?;
+            let planned = list::planned(&suite.prepared, None)?;
+            page.blocks.extend(planned.blocks);
         }
     }
-    console.result(format!("\nreport: {}\n", ready.files.markdown.display()).as_bytes())?;
+    page.push(PageBlock::Gap);
+    let report = ready.files.markdown.display().to_string();
+    page.push(PageBlock::Copy("report", report));
+    page.lead(list::NOTHING_RUN);
+    console.page(&page)?;
     Ok(ExitCode::Pass)
 }
 

@@ -8,15 +8,10 @@ use serde_json::{Map, Value};
 
 use super::form::{TextCheck, scale_of, short};
 use super::found::{LastObject, last_object, objects, parsable};
+use crate::model::limits;
 use crate::model::{Criterion, Judge, JudgeScoring, ReplyFault, folded_name};
 use eval_base::unique_keys::JsonShape;
 use eval_models::SplitAnswer;
-
-/// Bytes of a justification, and of one point of feedback, that are kept.
-const KEPT_BYTES: usize = 8 << 10;
-
-/// Points of feedback, and names of unknown criteria, that are kept.
-const KEPT_POINTS: usize = 20;
 
 /// What an answer must say.
 #[derive(Debug)]
@@ -109,7 +104,11 @@ pub(super) fn read(
     }
     let text = |value: &Value| value.as_str().map(|text| kept(text.trim()));
     let feedback = match fields.get("specific_feedback") {
-        Some(Value::Array(points)) => points.iter().filter_map(text).take(KEPT_POINTS).collect(),
+        Some(Value::Array(points)) => points
+            .iter()
+            .filter_map(text)
+            .take(limits::JUDGE_POINTS)
+            .collect(),
         Some(Value::String(point)) => vec![kept(point.trim())],
         _ => Vec::new(),
     };
@@ -131,7 +130,7 @@ pub(super) fn read(
 }
 
 fn kept(text: &str) -> String {
-    let cut = eval_base::text::truncate_bytes(text, KEPT_BYTES);
+    let cut = eval_base::text::truncate_bytes(text, limits::JUDGE_TEXT);
     if cut.len() < text.len() {
         format!("{cut}…")
     } else {
@@ -244,7 +243,7 @@ fn resolved<'m>(
             }
         }
     }
-    unknown.truncate(KEPT_POINTS);
+    unknown.truncate(limits::JUDGE_POINTS);
     Ok((found, unknown))
 }
 

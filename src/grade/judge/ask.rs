@@ -7,6 +7,7 @@ use super::quote::{PromptMarks, harmless};
 use super::structured::{SchemaEndpoints, ask};
 use super::vote::{VoteAgenda, by_name};
 use crate::grade::SampleAttempt;
+use crate::model::limits;
 use crate::model::{
     AnswerSource, Cause, FinishReason, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget,
     Outcome, ReplyFault,
@@ -18,9 +19,6 @@ use eval_models::{
 
 /// Characters of a reply that its judge is shown again.
 const SHOWN_AGAIN: usize = 4_000;
-
-/// Bytes of a reply that are kept.
-const KEPT_BYTES: usize = 64 << 10;
 
 /// All that the votes of a panel share.
 pub(super) struct VoteContext<'a> {
@@ -253,7 +251,7 @@ fn shown_again(text: &str) -> ChatMessage {
 }
 
 fn reply(completion: &Completion) -> JudgeReply {
-    let text = truncate_bytes(&completion.text, KEPT_BYTES);
+    let text = truncate_bytes(&completion.text, limits::JUDGE_REPLY);
     let text = match completion.text.len() - text.len() {
         0 => text.to_owned(),
         more => format!("{text}\n[... {more} bytes more ...]"),

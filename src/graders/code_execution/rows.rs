@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::model::limits;
 use crate::model::{Cause, CodeExecution, Grade, GraderType, RowsTest, Trust, WantedRows};
 use eval_match::rows::rows as same_rows;
 use eval_match::{Datum, MatchResult};
@@ -10,9 +11,6 @@ use eval_sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, QueryTable, S
 use super::METHOD;
 use crate::graders::programs::{ending_of, milliseconds, not_run, sandbox_limits};
 use crate::graders::show::{bounded, in_reason};
-
-/// Rows that a grade shows.
-const LISTED: usize = 20;
 
 pub(crate) async fn grade(
     grader: &CodeExecution,
@@ -203,10 +201,10 @@ fn shown(table: &QueryTable) -> Value {
     let rows: Vec<Value> = table
         .rows
         .iter()
-        .take(LISTED)
+        .take(limits::GRADE_ENTRIES)
         .map(|row| json!(row))
         .collect();
-    let more = table.rows.len().saturating_sub(LISTED);
+    let more = table.rows.len().saturating_sub(limits::GRADE_ENTRIES);
     let mut all = json!({"columns": table.columns, "rows": rows});
     if let Some(map) = all.as_object_mut().filter(|_| more > 0) {
         map.insert("more_rows".to_owned(), json!(more));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::model::limits;
 use crate::model::{
     Cause, CodeExecution, CodeLimits, ConfiguredExecutor, Executor, Grade, GraderType, StdioCase,
     StdoutComparison, Tolerance, Trust,
@@ -24,9 +25,6 @@ use crate::graders::show::{bounded_text, in_reason};
 
 /// The detail that says how many milliseconds the slowest run took.
 pub(crate) const SLOWEST: &str = "slowest_ms";
-
-/// Inputs and outputs that a grade lists.
-const LISTED: usize = 20;
 
 /// How the program is started for an input.
 enum StdioProgram {
@@ -91,7 +89,7 @@ pub(crate) async fn grade_stdio(
         refused = refused.or(result.streams.refused_call);
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = judge(grader, case, test, &result, &stdout);
-        if listed.len() < LISTED {
+        if listed.len() < limits::GRADE_ENTRIES {
             listed.push(entry(case, &result, &stdout, verdict.is_ok()));
         }
         match verdict {

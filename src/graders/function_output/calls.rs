@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::model::limits;
 use crate::model::{
     CallExpectation, Cause, CodeLimits, Comparator, Executor, FunctionCase, FunctionOutput, Grade,
     GraderType, Trust,
@@ -20,9 +21,6 @@ use crate::graders::programs::{
     self, CauseReason, LanguageLookup, exception, language_of, missing, not_run, sandbox_limits,
 };
 use crate::graders::show::{bounded, bounded_text, in_reason};
-
-/// Calls that a grade lists.
-const LISTED: usize = 20;
 
 pub(crate) async fn grade(
     grader: &FunctionOutput,
@@ -218,7 +216,7 @@ fn judge(
     let listed: Vec<Value> = calls
         .iter()
         .zip(&judged)
-        .take(LISTED)
+        .take(limits::GRADE_ENTRIES)
         .map(|(call, one)| {
             let mut entry = json!({
                 "args": bounded(&json!(call.case.args)),

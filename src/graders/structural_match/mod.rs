@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{LISTED, MethodVerdict, SmallOutput, as_json, differences_word};
+use super::output::{MethodVerdict, SmallOutput, as_json, differences_word};
 use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, tolerance, wanted};
 use super::show::bounded;
 use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
 use crate::load::{Code, Node, NodeValue, Problem, SuiteDesk};
+use crate::model::limits;
 use crate::model::{Grade, OutputValue};
 use crate::spec::ToleranceSpec;
 use eval_match::{
@@ -25,9 +26,6 @@ pub(crate) use numbers::{check_tolerances, only_numbers};
 pub(crate) use vacuous::warn_of_vacuous;
 
 const METHOD: &str = "structural_match";
-
-/// Places that a grade lists in which output and baseline differ.
-const PLACES: usize = 60;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -226,7 +224,13 @@ fn structural_verdict(
     if !result.warnings.is_empty() {
         details.insert(
             "warnings".to_owned(),
-            json!(result.warnings.iter().take(LISTED).collect::<Vec<_>>()),
+            json!(
+                result
+                    .warnings
+                    .iter()
+                    .take(limits::GRADE_ENTRIES)
+                    .collect::<Vec<_>>()
+            ),
         );
     }
     if let Some(likeness) = rule.likeness {
@@ -245,7 +249,7 @@ fn structural_verdict(
     let listed: Vec<Value> = result
         .differences
         .iter()
-        .take(PLACES)
+        .take(limits::GRADE_PLACES)
         .map(|d| json!({"path": d.path, "kind": d.kind.name(), "expected": d.expected, "actual": d.actual}))
         .collect();
     details.insert("differences".to_owned(), Value::Array(listed));

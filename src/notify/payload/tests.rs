@@ -126,7 +126,11 @@ fn a_long_message_is_cut_and_what_is_cut_is_counted() {
         })
         .collect();
     let text = slack(&long);
-    assert!(text.chars().count() <= TEXT, "{}", text.chars().count());
+    assert!(
+        text.chars().count() <= limits::SLACK_TEXT,
+        "{}",
+        text.chars().count()
+    );
     let shown = text.matches("failed case").count();
     assert!((5..20).contains(&shown), "{text}");
     let more = format!(

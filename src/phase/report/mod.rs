@@ -13,18 +13,15 @@ mod suite;
 use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
+use crate::report::limits;
 use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
-
-/// Bytes of expected and actual values in a document: one that is too long is not shown by those
-/// who host it.
-const EVIDENCE: usize = 120_000;
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     let options = markdown::MarkdownOptions {
         deeper: 1,
-        evidence: Some(EVIDENCE),
+        evidence: Some(limits::phase::EVIDENCE),
         ..markdown::MarkdownOptions::default()
     };
     let page = page::page(report, &PageView::markdown(), &[]);
@@ -36,7 +33,7 @@ pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportEr
     // A suite of the same name has a comment of its own.
     let marker = comments::marker("eval-harness phase", &report.metadata.phase_id);
     let page = page::page(report, &PageView::markdown(), &[]);
-    comments::write(&marker, &page, "The report contains everything.", out)
+    comments::write(&marker, &page, "the report contains everything", out)
 }
 
 /// The report as one HTML file, which needs nothing beside itself.

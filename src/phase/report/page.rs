@@ -8,6 +8,7 @@ use crate::model::{
     CaseResult, Implementation, Outcome, PhaseReport, StepResult, StepStatus, TestResults,
 };
 use crate::report::figures::{decision_label, duration_seconds};
+use crate::report::limits::phase as limits;
 use crate::report::page::{
     FAILED, ListItem, ListMark, PENDING, Page, PageBlock, PageNotice, PageTable, PageView, SKIPPED,
     StyledText, Symbol, TableColumn, TextTone, UNKNOWN, WITHIN, bold, code, dim, outside, own,
@@ -16,14 +17,6 @@ use crate::report::page::{
 use crate::report::{notices, run};
 use crate::spec::{FailureAction, StepType};
 use eval_base::text::{ELLIPSIS, group_digits, plural, sanitize, short_commit};
-
-/// Files of the implementation that are listed, and cases without a human grade.
-const FILES: usize = 50;
-/// How much of what a failed command wrote is shown, from its end.
-const TAIL_LINES: usize = 30;
-const TAIL_BYTES: usize = 3_000;
-const TAIL_LINES_VERBOSE: usize = 100;
-const TAIL_BYTES_VERBOSE: usize = 10_000;
 
 /// The whole report. `written` are the paths of what was written, in the order to show them.
 pub fn page(report: &PhaseReport, view: &PageView, written: &[String]) -> Page {
@@ -143,7 +136,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &PageView) {
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), group_digits);
     let [added, removed] = ["Added", "Removed"].map(TableColumn::right);
     let mut table = PageTable::new([TableColumn::left("File"), added, removed]);
-    for file in changed.files.iter().take(FILES) {
+    for file in changed.files.iter().take(limits::FILES) {
         table.row([
             outside(&file.path),
             own(lines(file.added)),
@@ -153,7 +146,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &PageView) {
     let mut body = Page::default();
     let any = !table.rows.is_empty();
     body.table(table);
-    let more = changed.files.len().saturating_sub(FILES) + changed.omitted_files;
+    let more = changed.files.len().saturating_sub(limits::FILES) + changed.omitted_files;
     body.more(view, more, "file");
     if any {
         page.part("Files", true, body.blocks);
@@ -186,7 +179,7 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &PageView) {
     let verb = if samples == 1 { "waits" } else { "wait" };
     let samples = plural(samples, "sample");
     page.words(own(format!("{samples} {verb} for a human grade.")));
-    page.list(cases.by_ref().take(FILES));
+    page.list(cases.by_ref().take(limits::FILES));
     page.more(view, cases.count(), "case");
 }
 
@@ -386,10 +379,6 @@ pub fn blocking(step: &StepResult) -> &'static str {
     }
 }
 
-/// Failed tests of a step that are listed, and notes.
-const FAILURES: usize = 20;
-const NOTES: usize = 5;
-
 /// Why a step did not pass: its reason, failed tests, notes, and the end of what the command wrote
 /// where no test is named (with `--verbose` also where some are).
 fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
@@ -400,7 +389,11 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     }
     let none = TestResults::default();
     let tests = step.tests.as_ref().unwrap_or(&none);
-    let most = if view.verbose { usize::MAX } else { FAILURES };
+    let most = if view.verbose {
+        usize::MAX
+    } else {
+        limits::FAILURES
+    };
     page.list(tests.failures.iter().take(most).map(|failure| {
         let name = match failure.name.trim().is_empty() {
             true => StyledText::from("(no name)"),
@@ -419,21 +412,24 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     let failed = tests
         .failed
         .max(tests.failures.len() + tests.omitted_failures);
-    if failed > listed && listed > 0 {
-        let more = plural(failed - listed, "more failed test");
-        page.words(own(format!("... and {more}")));
+    if listed > 0 {
+        page.more(view, failed - listed, "failed test");
     }
-    let most = if view.verbose { usize::MAX } else { NOTES };
+    let most = if view.verbose {
+        usize::MAX
+    } else {
+        limits::NOTES
+    };
     let notes = tests.notes.iter().take(most);
     page.facts(notes.map(|note| ("Note".into(), outside(note))));
-    let more = tests.notes.len().saturating_sub(most);
-    if more > 0 {
-        page.words(own(format!("... and {}", plural(more, "more note"))));
-    }
-    let tail = tail(&step.output_tail, view);
+    page.more(view, tests.notes.len().saturating_sub(most), "note");
+    let (tail, is_cut) = tail(&step.output_tail, view);
     if !passed && (view.verbose || tests.failures.is_empty()) && !tail.is_empty() {
         page.push(PageBlock::Code {
-            label: "End of its output".into(),
+            label: match is_cut {
+                true => text!["End of its output; ", view.rest()],
+                false => "Its output".into(),
+            },
             language: "text",
             text: tail,
         });
@@ -441,12 +437,12 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     page.blocks
 }
 
-/// The last lines, sanitised.
-fn tail(written: &str, view: &PageView) -> String {
+/// The last lines, sanitised, and whether there are more.
+fn tail(written: &str, view: &PageView) -> (String, bool) {
     let (most, bytes) = if view.verbose {
-        (TAIL_LINES_VERBOSE, TAIL_BYTES_VERBOSE)
+        (limits::TAIL_LINES_VERBOSE, limits::TAIL_BYTES_VERBOSE)
     } else {
-        (TAIL_LINES, TAIL_BYTES)
+        (limits::TAIL_LINES, limits::TAIL_BYTES)
     };
     let from = written.len().saturating_sub(bytes);
     let end = written
@@ -457,7 +453,7 @@ fn tail(written: &str, view: &PageView) -> String {
     let skipped = lines.len().saturating_sub(most);
     let kept = lines.get(skipped..).unwrap_or_default().join("\n");
     match from + skipped > 0 && !kept.is_empty() {
-        true => format!("{ELLIPSIS}\n{kept}"),
-        false => kept,
+        true => (format!("{ELLIPSIS}\n{kept}"), true),
+        false => (kept, false),
     }
 }

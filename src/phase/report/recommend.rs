@@ -86,7 +86,7 @@ fn tests(step: &StepResult) -> Option<String> {
         let suite = if test.suite.trim().is_empty() {
             String::new()
         } else {
-            format!("{} / ", short(&test.suite))
+            format!("{} › ", short(&test.suite))
         };
         let message = reason(&test.message);
         let detail = if message.is_empty() {

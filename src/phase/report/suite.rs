@@ -6,15 +6,13 @@ use crate::model::{
     CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Outcome, PhaseReport, Summary,
 };
 use crate::report::figures as numbers;
+use crate::report::limits::phase as limits;
 use crate::report::page::{
     FailureEvidence, ListItem, ListMark, Page, PageBlock, PageTable, PageView, StyledText,
     TableColumn, TextTone, bold, code, dim, mark, outside, own, signed, text,
 };
 use crate::report::{FailureIndex, failures, run};
 use eval_base::text::{group_digits, plural};
-
-/// Cases that are listed below an eval.
-const CASES: usize = 3;
 
 pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &PageView) {
     let summary = &eval.eval_report;
@@ -33,7 +31,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     };
     let reasons = summary.gate.reasons.iter().filter(known);
     page.list(reasons.map(ListItem::dash));
-    metrics(page, eval);
+    metrics(page, report, eval);
     page.words(own(ungraded_words(summary).unwrap_or_default()));
     let failures = failures(summary);
     if view.is_terminal() {
@@ -50,7 +48,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     }
 }
 
-fn metrics(page: &mut Page, eval: &EvalStepResult) {
+fn metrics(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult) {
     let summary = &eval.eval_report;
     let rows = figures::rows(eval);
     let label = numbers::interval_label(summary).replace("CI", "interval");
@@ -77,8 +75,12 @@ fn metrics(page: &mut Page, eval: &EvalStepResult) {
         ]);
     }
     page.table(table);
-    if !rows.is_empty() {
-        page.words(dim(outside(&numbers::interval_notes(summary).join(" "))));
+    // Suites mostly say the same of their intervals.
+    let notes = |eval: &EvalStepResult| numbers::interval_notes(&eval.eval_report).join(" ");
+    let mut suites = report.steps.iter().filter_map(|step| step.eval.as_deref());
+    let first = suites.find(|other| notes(other) == notes(eval));
+    if !rows.is_empty() && first.is_some_and(|first| std::ptr::eq(first, eval)) {
+        page.words(dim(outside(&notes(eval))));
     }
     for row in &rows {
         if let Some(why) = figures::undefined(summary, row) {
@@ -143,8 +145,9 @@ fn list(
     if !more.is_empty() {
         let evals = plural(evals.len() - listed.len(), "more eval");
         items.push(ListItem::dash(own(format!(
-            "... and {evals}: {}",
-            more.join(", ")
+            "... and {evals}: {}; {}",
+            more.join(", "),
+            view.rest()
         ))));
     }
     page.list(items);
@@ -197,7 +200,7 @@ fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<Pag
     let most = if view.is_terminal() && !view.verbose {
         1
     } else {
-        CASES
+        limits::CASES
     };
     let mut cases = eval
         .cases
@@ -217,10 +220,7 @@ fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<Pag
             ..ListItem::dash(title)
         }]);
     }
-    let more = cases.count();
-    if more > 0 {
-        page.words(own(format!("... and {}", plural(more, "more case"))));
-    }
+    page.more(view, cases.count(), "case");
     page.blocks
 }
 

@@ -10,17 +10,9 @@ mod runners;
 
 pub use runners::{RunnerResults, SummaryReader};
 
+use crate::model::limits;
 use crate::model::{TestFailure, TestResults};
 use eval_base::text::{one_line, plural, truncate_bytes};
-
-/// Failures that are listed.
-const MAX_FAILURES: usize = 50;
-
-/// Files that are listed.
-const MAX_FILES: usize = 20;
-
-/// The longest message of a failure, in characters.
-const MAX_MESSAGE: usize = 500;
 
 /// What a source of test results says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +50,7 @@ impl TestTally {
 
     /// Lists a failure; the numbers are the caller's.
     fn list(&mut self, suite: &str, name: &str, message: &str) {
-        if self.failures.len() >= MAX_FAILURES {
+        if self.failures.len() >= limits::TEST_FAILURES {
             self.omitted_failures += 1;
             return;
         }
@@ -91,7 +83,7 @@ impl TestTally {
         }
         self.of_packages |= other.of_packages;
         for failure in other.failures {
-            if self.failures.len() < MAX_FAILURES {
+            if self.failures.len() < limits::TEST_FAILURES {
                 self.failures.push(failure);
             } else {
                 self.omitted_failures = self.omitted_failures.saturating_add(1);
@@ -112,12 +104,13 @@ impl TestTally {
     pub fn into_results(self, source: &str, mut files: Vec<String>) -> TestResults {
         let total = self.total();
         let mut notes = self.notes;
-        if files.len() > MAX_FILES {
+        if files.len() > limits::TEST_FILES {
             notes.push(format!(
-                "{} were read; the first {MAX_FILES} are listed",
-                plural(files.len(), "file")
+                "{} were read; the first {} are listed",
+                plural(files.len(), "file"),
+                limits::TEST_FILES
             ));
-            files.truncate(MAX_FILES);
+            files.truncate(limits::TEST_FILES);
         }
         TestResults {
             total,
@@ -147,9 +140,13 @@ fn say_each(all: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
 
 /// One line of bounded length that is safe to show.
 fn short(text: &str) -> String {
-    let line = one_line(truncate_bytes(text, 16 * MAX_MESSAGE));
-    match line.char_indices().nth(MAX_MESSAGE) {
+    let line = one_line(truncate_bytes(text, 16 * limits::TEST_MESSAGE));
+    match line.char_indices().nth(limits::TEST_MESSAGE) {
         None => line,
-        Some(_) => line.chars().take(MAX_MESSAGE - 1).chain(['…']).collect(),
+        Some(_) => line
+            .chars()
+            .take(limits::TEST_MESSAGE - 1)
+            .chain(['…'])
+            .collect(),
     }
 }

@@ -33,7 +33,7 @@ pub fn markdown(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Re
     Ok(out.write_all(page.as_bytes())?)
 }
 
-/// Writes Markdown of at most [`super::comment::LARGEST`] bytes, with a hidden first line that
+/// Writes Markdown of at most [`super::limits::comment::LARGEST`] bytes, with a hidden first line that
 /// names what it is about.
 pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     let candidates = comparisons.candidates.iter().map(|one| &one.candidate);
@@ -48,7 +48,7 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
     comments::write(
         &marker,
         &page,
-        "The comparison report contains everything.",
+        "the comparison report contains everything",
         out,
     )
 }

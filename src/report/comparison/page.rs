@@ -9,7 +9,7 @@ use crate::report::figures;
 use crate::report::page::{
     ARROW, BETTER, DOT, ERRORED, FAILED, ListItem, ListMark, NarrowLayout, PASSED, Page, PageBlock,
     PageNotice, PageSection, PageTable, PageView, SKIPPED, StyledText, Symbol, TableColumn,
-    TableRow, TextTone, UNKNOWN, WORSE, bold, code, dim, outside, own, signed, span, text,
+    TableRow, TextTone, UNKNOWN, WORSE, bold, code, dim, outside, own, place, signed, span, text,
 };
 use crate::spec::words::FailOn;
 use eval_base::text::{group_digits, plural};
@@ -436,7 +436,7 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &PageView, whole: bool) {
             let mut name = text![
                 StyledText::from(symbol).toned(tone),
                 " ",
-                outside(&words::case_name(case))
+                place(&case.eval_id, &case.case_id)
             ];
             if words::is_critical(case) {
                 name.push(text![" (", bold("critical"), ")"]);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{HistoryFilter, cause, commit, day};
 use crate::model::{Counts, EvalType, Outcome};
+use crate::report::limits;
 use crate::report::page::{
     Page, PageBlock, PageTable, PageView, StyledText, Symbol, TableColumn, TableRow, TextTone,
     bold, dim, mark, outside, own, place, span, text,
@@ -11,9 +12,6 @@ use crate::report::page::{
 use crate::report::{figures, run};
 use crate::run::history::{EvalHistory, HistoryGroup, PastRun, RunHistory};
 use eval_base::text::{group_digits, plural};
-
-/// Outcomes of the last runs that are shown of an eval, where there is room.
-const LAST_RUNS: usize = 40;
 
 /// Every suite and target; of a single selected eval, each of its runs.
 pub fn page(history: &RunHistory, shown: HistoryFilter<'_>, view: &PageView) -> Page {
@@ -157,7 +155,11 @@ fn row(id: &str, outcomes: &[Outcome], rate: Option<f64>, passed: Option<&PastRu
         .count();
     let id = outside(id);
     let last = outcomes
-        .get(outcomes.len().saturating_sub(LAST_RUNS)..)
+        .get(
+            outcomes
+                .len()
+                .saturating_sub(limits::terminal::HISTORY_RUNS)..,
+        )
         .unwrap_or_default();
     let mut marks = StyledText::default();
     last.iter().for_each(|outcome| marks.push(dot(*outcome)));

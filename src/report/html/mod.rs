@@ -19,15 +19,9 @@ pub(super) use details::{facts_of_sample, parts_of_input};
 use std::io::Write;
 
 use crate::model::{Comparisons, Summary};
+use crate::report::limits::html as limits;
 use crate::report::sides::RunSides;
 use crate::report::{ReportError, figures};
-
-/// Bytes of all data of a run's page, which is to stay below 20 MB. What is told of every case
-/// comes first: ids of great length leave less room for details.
-const DATA: usize = 18 << 20;
-/// Bytes of it that may be told of every case; where ids are so long that this does not suffice,
-/// the page holds fewer cases.
-const TOLD: usize = 12 << 20;
 
 /// Writes the report of a run.
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -45,19 +39,19 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let mut told = Vec::new();
     embed::block("report", &overview::of(summary), &mut told)?;
     let report = told.len();
-    let mut most = cases::MOST;
+    let mut most = limits::CASES;
     let cases = loop {
         let cases = cases::of(summary, most);
         told.truncate(report);
         embed::block("cases", &cases.columns(), &mut told)?;
-        if told.len() <= TOLD || most == 0 {
+        if told.len() <= limits::TABLE || most == 0 {
             break cases;
         }
         most = cases.len().min(most) / 2;
     };
     page::write(&head, out, |out| {
         out.write_all(&told)?;
-        cases.write_details(DATA.saturating_sub(told.len()), out)
+        cases.write_details(limits::DATA.saturating_sub(told.len()), out)
     })
 }
 

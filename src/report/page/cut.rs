@@ -5,7 +5,7 @@ const CLOSING: usize = 400;
 
 /// The text, or as many whole lines of it as fit into `room` bytes with a last line that says how
 /// many are left out. Fences and `<details>` that are open there are closed. `rest` says where the
-/// whole text is.
+/// whole text is, such as `the report contains everything`.
 pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
     if markdown.len() <= room {
         return markdown.to_owned();
@@ -30,7 +30,7 @@ pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
     open.close(&mut out);
     let lines = eval_base::text::plural(left, "more line");
     out.push_str(&format!(
-        "\n**Truncated here: {lines} did not fit.** {rest}\n"
+        "\n**Truncated here: {lines} did not fit; {rest}.**\n"
     ));
     out
 }
@@ -90,8 +90,8 @@ mod tests {
             "x\n".repeat(500)
         );
         let whole = format!("{inside}````\n\n</details>\n");
-        assert_eq!(cut(&whole, whole.len(), "See C."), whole);
-        insta::assert_snapshot!(cut(&whole, 460, "See C."), @"
+        assert_eq!(cut(&whole, whole.len(), "C has all"), whole);
+        insta::assert_snapshot!(cut(&whole, 460, "C has all"), @"
         # A
 
         <details><summary>B</summary>
@@ -99,12 +99,11 @@ mod tests {
         ````text
         ```
         x
-        x
         ````
 
         </details>
 
-        **Truncated here: 501 more lines did not fit.** See C.
+        **Truncated here: 502 more lines did not fit; C has all.**
         ");
     }
 
@@ -112,7 +111,7 @@ mod tests {
     fn in_a_list_nothing_within_a_fence_counts() {
         let said = "    <details><summary>x\n".repeat(500);
         let whole = format!("- Actual:\n    ````text\n    ```\n{said}    ````\n- [x] b\n");
-        insta::assert_snapshot!(cut(&whole, 500, "See C."), @r"
+        insta::assert_snapshot!(cut(&whole, 500, "C has all"), @r"
         - Actual:
             ````text
             ```
@@ -120,14 +119,14 @@ mod tests {
             <details><summary>x
             ````
 
-        **Truncated here: 500 more lines did not fit.** See C.
+        **Truncated here: 500 more lines did not fit; C has all.**
         ");
         let ended = format!(
             "{}{}",
             "- Actual:\n    ```text\n    <details>\n    ```\n",
             "- [x] b\n".repeat(200)
         );
-        assert!(!cut(&ended, 600, "See C.").contains("</details>"));
+        assert!(!cut(&ended, 600, "C has all").contains("</details>"));
     }
 
     proptest! {
@@ -137,7 +136,7 @@ mod tests {
             room in 500usize..3000,
         ) {
             let whole = lines.join("\n");
-            let cut = cut(&whole, room, "See the report.");
+            let cut = cut(&whole, room, "the report contains everything");
             prop_assert!(cut.len() <= room);
             if whole.len() > room {
                 let mut open = OpenMarkup::default();

@@ -3,14 +3,8 @@
 //! Escaped text stays on its line and in its table cell, is no markup, HTML or link, and mentions
 //! no one.
 
+use crate::report::limits::markdown as limits;
 use eval_base::text;
-
-/// Columns of a text in a table, in a title, or as code.
-pub const SHORT: usize = 160;
-/// Columns of a sentence.
-pub const LONG: usize = 1_000;
-/// Bytes of an escaped text: what must be escaped throughout grows to a multiple of its length.
-const ESCAPED: usize = 2_000;
 
 /// A text from outside, cut to so many columns; where it begins a line it begins no block.
 pub fn outside(raw: &str, columns: usize, begins: bool) -> String {
@@ -18,7 +12,7 @@ pub fn outside(raw: &str, columns: usize, begins: bool) -> String {
     let mut columns = columns;
     loop {
         let escaped = escape(&text::truncate_width(&line, columns), begins);
-        if escaped.len() <= ESCAPED || columns < 8 {
+        if escaped.len() <= limits::ESCAPED || columns < 8 {
             return escaped;
         }
         columns /= 2;
@@ -96,7 +90,7 @@ fn is_domain(text: &str) -> bool {
 /// A code span; not for table cells, where no backslash can keep a pipe.
 pub fn code(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
-    let line = text::truncate_width(&line, SHORT);
+    let line = text::truncate_width(&line, limits::CELL);
     if line.is_empty() {
         "(empty)".to_owned()
     } else {
@@ -174,7 +168,7 @@ mod tests {
             ("1.5 s", "1.5 s"),
             ("7.", "7\\."),
         ] {
-            assert_eq!(outside(raw, SHORT, true), escaped);
+            assert_eq!(outside(raw, limits::CELL, true), escaped);
         }
     }
 
@@ -193,7 +187,7 @@ mod tests {
     proptest! {
         #[test]
         fn escaped_text_stays_in_its_cell(raw in "(?s)[\\\\|`<>@#a:/ \n\r\u{85}\u{2028}.w_*-]{0,60}") {
-            let escaped = outside(&raw, SHORT, true);
+            let escaped = outside(&raw, limits::CELL, true);
             prop_assert!(!escaped.contains(['|', '\n', '\r']) && !escaped.contains("://"), "{}", escaped);
             prop_assert!(!escaped.replace("<!-- -->", "").contains(['<', '>']));
             // Each backtick has an odd number of backslashes before it, and the end has none left

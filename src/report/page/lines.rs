@@ -145,7 +145,12 @@ impl<'a> TerminalLines<'a> {
                 _ => merged.push((tone, text)),
             }
         }
-        for (tone, shown) in self.cut(merged, self.options.width) {
+        self.uncut(self.cut(merged, self.options.width))
+    }
+
+    /// A line as it is, however long.
+    pub fn uncut(&mut self, pieces: TonedPieces) -> io::Result<()> {
+        for (tone, shown) in pieces {
             match sgr(tone).filter(|_| self.options.color && !shown.is_empty()) {
                 Some(sgr) => write!(self.out, "\x1b[{sgr}m{shown}\x1b[0m")?,
                 None => self.out.write_all(shown.as_bytes())?,
@@ -202,11 +207,6 @@ impl<'a> TerminalLines<'a> {
             ))?;
         }
         Ok(())
-    }
-
-    /// A line that is never cut, for what people copy.
-    pub fn uncut(&mut self, label: &str, path: &str) -> io::Result<()> {
-        writeln!(self.out, "{}{}", clean(label), clean(path))
     }
 }
 

@@ -1,25 +1,24 @@
 //! Pages as GitHub-flavoured Markdown.
 
+use std::borrow::Cow;
+
 use super::escape::{self, code_whole, fence};
 use super::{
     FailureEvidence, ListItem, ListMark, Page, PageBlock, PageNotice, PageSection, PageTable,
     SpanContent, StyledText, TextTone, cut,
 };
 use crate::report::annotations::without_commands;
+use crate::report::limits;
 use crate::report::values::{Excerpt, ShownValues};
 use eval_base::text::{ELLIPSIS, one_line, plural, sanitize, truncate_bytes, width};
 
-/// Columns of one side of a difference.
-const COLUMNS: usize = 240;
 /// Columns of a value that is written on its line.
 const ON_THE_LINE: usize = 100;
-/// Bytes of a code block.
-const CODE: usize = 3_000;
 /// Bytes kept for the line that says how much was left out.
 const MORE: usize = 100;
 
 /// How a page is written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct MarkdownOptions {
     /// Number signs that headings have more than their level.
     pub deeper: u8,
@@ -27,8 +26,20 @@ pub struct MarkdownOptions {
     pub most: Option<usize>,
     /// Bytes of expected and actual values.
     pub evidence: Option<usize>,
-    /// Where the whole is, in a sentence.
+    /// Where the whole is.
     pub rest: &'static str,
+}
+
+impl Default for MarkdownOptions {
+    /// A document of any length.
+    fn default() -> Self {
+        MarkdownOptions {
+            deeper: 0,
+            most: None,
+            evidence: None,
+            rest: "the JSON report contains everything",
+        }
+    }
 }
 
 pub fn write(page: &Page, options: MarkdownOptions) -> String {
@@ -111,7 +122,7 @@ impl MarkdownWriter {
             PageBlock::Table(table) => grid(table),
             PageBlock::List(items) => self.list(items) + end,
             PageBlock::Evidence(evidence) => {
-                let written = both_sides(evidence, tight);
+                let written = both_sides(evidence, tight, self.options.rest);
                 if written.len() > self.evidence {
                     let words = "Expected and actual are in the JSON report";
                     return if tight {
@@ -127,13 +138,27 @@ impl MarkdownWriter {
                 label,
                 language,
                 text,
-            } => block_of(&words(label), language, &bounded(text), tight),
+            } => {
+                let (kept, cut) = bounded(text);
+                let more = match cut {
+                    true => format!(", truncated; {}", self.options.rest),
+                    false => String::new(),
+                };
+                block_of(&(words(label) + &more), language, &kept, tight)
+            }
+            PageBlock::Diff(lines) => {
+                let lines: Vec<String> = lines.iter().map(diff_line).collect();
+                fence("diff", &lines.join("\n")) + end
+            }
             // What people copy is neither cut nor changed.
             PageBlock::Copy(label, text) => block_of(label, "sh", text, tight),
             PageBlock::Part(part) => self.part(part, tight),
             PageBlock::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
             PageBlock::Bounded(blocks) => {
-                let most = self.options.most.map(|most| most / 3);
+                let most = self
+                    .options
+                    .most
+                    .map(|most| most / limits::comment::BOUNDED);
                 self.limited(most, blocks)
             }
             PageBlock::Bars(..) | PageBlock::Gap => String::new(),
@@ -166,7 +191,10 @@ impl MarkdownWriter {
             let signs = "#".repeat(usize::from(3 + self.options.deeper));
             return format!("{signs} {}\n\n{inside}", heading(&part.title));
         }
-        let inside = self.limited(self.options.most.map(|most| most / 8), &part.blocks);
+        let inside = self.limited(
+            self.options.most.map(|most| most / limits::comment::FOLDS),
+            &part.blocks,
+        );
         format!(
             "<details><summary>{}</summary>\n\n{inside}</details>\n\n",
             summary(&part.title)
@@ -197,7 +225,7 @@ impl MarkdownWriter {
         let more = blocks.len() - shown + more;
         if more > 0 {
             let more = plural(more, &format!("more {noun}"));
-            out.push_str(&format!("... and {more}. {}\n\n", self.options.rest));
+            out.push_str(&format!("... and {more}; {}\n\n", self.options.rest));
         }
         if out.len() > room { String::new() } else { out }
     }
@@ -243,12 +271,16 @@ fn written(text: &StyledText, position: MarkdownPosition) -> String {
             SpanContent::Own(text) => own(text, begins, in_table),
             SpanContent::Outside(text) => {
                 let short = in_table || position == MarkdownPosition::Heading;
-                let columns = if short { escape::SHORT } else { escape::LONG };
+                let columns = if short {
+                    limits::markdown::CELL
+                } else {
+                    limits::markdown::SENTENCE
+                };
                 escape::outside(text, columns, begins)
             }
             // No backslash keeps a pipe within a code span of a table.
             SpanContent::Code(text) if in_table && text.contains('|') => {
-                escape::outside(text, escape::SHORT, false)
+                escape::outside(text, limits::markdown::CELL, false)
             }
             SpanContent::Code(text) => escape::code(text),
             SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
@@ -307,7 +339,7 @@ fn own(text: &str, begins: bool, in_table: bool) -> String {
 fn summary(text: &StyledText) -> String {
     let html = |text: &str| {
         let line = one_line(truncate_bytes(text, 64 * 1024));
-        let line = eval_base::text::truncate_width(&line, escape::SHORT);
+        let line = eval_base::text::truncate_width(&line, limits::markdown::CELL);
         line.replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;")
@@ -389,9 +421,10 @@ fn grid(table: &PageTable) -> String {
 }
 
 /// Expected and actual: short values on a line each, others in fences.
-fn both_sides(evidence: &FailureEvidence, tight: bool) -> String {
-    if let Some((body, more)) = evidence.as_diff(COLUMNS) {
-        let more = more.map(|more| format!(", and {more}")).unwrap_or_default();
+fn both_sides(evidence: &FailureEvidence, tight: bool, rest: &str) -> String {
+    if let Some((body, more)) = evidence.as_diff(limits::markdown::SIDE) {
+        let more = more.map(|more| format!(", and {more}; {rest}"));
+        let more = more.unwrap_or_default();
         let label = format!("Expected (`-`) and actual (`+`){more}");
         return block_of(&label, "diff", &body, tight);
     }
@@ -406,12 +439,12 @@ fn both_sides(evidence: &FailureEvidence, tight: bool) -> String {
     if tight || sides.clone().all(|(_, side)| is_short(side)) {
         let lines = sides.map(|(label, side)| match is_short(side) {
             true => format!("- {label}: {}\n", escape::code(&side.text)),
-            false => one_side(label, side, tight),
+            false => one_side(label, side, tight, rest),
         });
         return lines.collect::<String>() + if tight { "" } else { "\n" };
     }
     sides
-        .map(|(label, side)| one_side(label, side, tight))
+        .map(|(label, side)| one_side(label, side, tight, rest))
         .collect()
 }
 
@@ -420,10 +453,10 @@ fn is_short(side: &Excerpt) -> bool {
     side.more == 0 && !text.is_empty() && width(text) <= ON_THE_LINE && one_line(text) == *text
 }
 
-fn one_side(label: &str, side: &Excerpt, tight: bool) -> String {
+fn one_side(label: &str, side: &Excerpt, tight: bool, rest: &str) -> String {
     let more = match side.more {
         0 => String::new(),
-        more => format!(", and {}", plural(more, "more line")),
+        more => format!(", and {}; {rest}", plural(more, "more line")),
     };
     block_of(&format!("{label}{more}"), "text", &side.text, tight)
 }
@@ -436,14 +469,27 @@ fn block_of(label: &str, language: &str, body: &str, tight: bool) -> String {
     }
 }
 
-fn bounded(text: &str) -> String {
-    let kept = truncate_bytes(text, CODE);
-    let mark = if kept.len() < text.len() {
-        ELLIPSIS
-    } else {
-        ""
-    };
-    format!("{}{mark}", sanitize(kept))
+/// The beginning of a text, and whether it is not the whole.
+fn bounded(text: &str) -> (String, bool) {
+    let kept = truncate_bytes(text, limits::markdown::CODE);
+    let cut = kept.len() < text.len();
+    let mark = if cut { ELLIPSIS } else { "" };
+    (format!("{}{mark}", sanitize(kept)), cut)
+}
+
+/// In a diff the sign is the first character of a line.
+fn diff_line(line: &StyledText) -> String {
+    let pieces = line.0.iter().map(|span| match &span.content {
+        SpanContent::Own(text) | SpanContent::Outside(text) | SpanContent::Code(text) => {
+            sanitize(text)
+        }
+        SpanContent::Symbol(_) | SpanContent::Break => Cow::Borrowed(""),
+    });
+    let text: String = pieces.collect();
+    match line.0.first().map(|span| span.tone) {
+        Some(TextTone::Good | TextTone::Bad) => text,
+        _ => format!("  {}", text.trim_start()),
+    }
 }
 
 /// A block as part of a list item; no line of it can end the item.
@@ -474,7 +520,7 @@ mod tests {
         page.push(PageBlock::Fill(lines("failed"), 0, "failure"));
         let options = |most| MarkdownOptions {
             most,
-            rest: "See the report.",
+            rest: "the report contains everything",
             ..MarkdownOptions::default()
         };
         let cut = write(&page, options(Some(6_000)));
@@ -485,7 +531,7 @@ mod tests {
             cut.len()
         );
         assert!(
-            cut.contains("more lines did not fit.** See the report.\n\nfailed 0\n"),
+            cut.contains("more lines did not fit; the report contains everything.**\n\nfailed 0\n"),
             "{cut}"
         );
         let whole = write(&page, options(None));

@@ -18,7 +18,7 @@ pub use cut::cut;
 pub use evidence::FailureEvidence;
 pub(crate) use text::text;
 pub use text::*;
-pub use view::{EvidenceLimits, PageMedium, PageView};
+pub use view::{EvidenceLimits, PageLimits, PageMedium, PageView};
 
 /// Blocks in the order in which they are read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,6 +45,8 @@ pub enum PageBlock {
         language: &'static str,
         text: String,
     },
+    /// Lines of a diff with their signs, which are never cut. Their tone says which side they are of.
+    Diff(Vec<StyledText>),
     /// A label and what people copy, which is never cut.
     Copy(&'static str, String),
     Part(PageSection),

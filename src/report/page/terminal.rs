@@ -8,15 +8,11 @@ use super::{
     StyledText, TableColumn, TableRow, TextTone, bold, dim, outside, plain, span, text,
 };
 use crate::report::differences::DifferenceSide;
+use crate::report::limits;
 use crate::report::values::{Excerpt, LineKind, ShownValues};
 use eval_base::text::{sanitize, width};
 use unicode_width::UnicodeWidthChar as _;
 
-/// Lines of a paragraph, without and with `--verbose`.
-const LINES: usize = 8;
-const LINES_VERBOSE: usize = 20;
-/// Lines of one side of a difference.
-const SIDE_LINES: usize = 4;
 /// Columns of a label, at most.
 const LABEL: usize = 24;
 /// Blanks between columns.
@@ -95,9 +91,17 @@ impl TerminalWriter<'_> {
                 self.wrapped(margin(indent), &dim(label.clone()))?;
                 self.code(text, indent)
             }
+            PageBlock::Diff(lines) => lines.iter().try_for_each(|line| {
+                self.spaced = false;
+                let mut pieces = margin(indent);
+                pieces.extend(self.lines.pieces(&line.0));
+                self.lines.uncut(pieces)
+            }),
             PageBlock::Copy(label, text) => {
                 self.spaced = false;
-                self.lines.uncut(&pad_right(label, 9), text)
+                let label = pad_right(label, 9);
+                self.lines
+                    .uncut(self.lines.pieces(&[plain(label), plain(text)]))
             }
             PageBlock::Part(part) => match part.blocks.split_first() {
                 Some((PageBlock::Table(table), rest)) => {
@@ -137,8 +141,8 @@ impl TerminalWriter<'_> {
     fn wrapped(&mut self, first: TonedPieces, text: &StyledText) -> io::Result<()> {
         self.spaced = false;
         let most = match self.lines.verbose() {
-            true => LINES_VERBOSE,
-            false => LINES,
+            true => limits::terminal::LINES_VERBOSE,
+            false => limits::terminal::LINES,
         };
         self.lines.wrapped(first, text, most)
     }
@@ -146,7 +150,8 @@ impl TerminalWriter<'_> {
     /// A paragraph whose lines but the first have a margin of two columns more.
     fn hanging(&mut self, indent: usize, text: &StyledText) -> io::Result<()> {
         self.spaced = false;
-        self.lines.hanging(margin(indent), indent + 2, text, LINES)
+        self.lines
+            .hanging(margin(indent), indent + 2, text, limits::terminal::LINES)
     }
 
     fn facts(&mut self, facts: &[(StyledText, StyledText)], indent: usize) -> io::Result<()> {
@@ -317,7 +322,8 @@ impl TerminalWriter<'_> {
         let mut first = margin(indent + 2);
         first.push((tone, sign));
         self.spaced = false;
-        self.lines.wrapped(first, &text, SIDE_LINES)
+        self.lines
+            .wrapped(first, &text, limits::terminal::SIDE_LINES)
     }
 
     fn side(
@@ -345,7 +351,8 @@ impl TerminalWriter<'_> {
             let mut first = margin(indent);
             first.push((TextTone::Dim, label));
             self.spaced = false;
-            self.lines.wrapped(first, &text, SIDE_LINES)?;
+            self.lines
+                .wrapped(first, &text, limits::terminal::SIDE_LINES)?;
         } else {
             // Words must not be moved where blanks count.
             self.after(margin(indent), TextTone::Dim, &label, &text)?;
@@ -366,8 +373,12 @@ impl TerminalWriter<'_> {
 
     fn more(&mut self, more: &str, indent: usize) -> io::Result<()> {
         let dots = self.lines.ellipsis();
+        let rest = match self.lines.verbose() {
+            true => "the JSON report contains everything",
+            false => "--verbose shows more",
+        };
         let mut pieces = margin(indent);
-        pieces.push((TextTone::Dim, format!("{dots} {more}")));
+        pieces.push((TextTone::Dim, format!("{dots} {more}; {rest}")));
         self.write(pieces)
     }
 

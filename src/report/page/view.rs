@@ -1,7 +1,7 @@
 //! For whom a page is built: which medium, and how much of each list it shows.
 
 use super::{StyledText, dim, own};
-use crate::report::TerminalOptions;
+use crate::report::{TerminalOptions, limits};
 use eval_base::text::plural;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,82 +59,6 @@ pub struct EvidenceLimits {
     pub unicode: bool,
 }
 
-const TERMINAL: PageLimits = PageLimits {
-    evals: 40,
-    failures: 10,
-    named: 0,
-    cases: 10,
-    groups: 12,
-    metrics: usize::MAX,
-    notes: 8,
-    verdict: 12,
-    judged: 0,
-    evidence: EvidenceLimits {
-        lines: 12,
-        bytes: 4_000,
-        context: 1,
-        places: 12,
-        columns: 72,
-        unicode: true,
-    },
-};
-
-const VERBOSE: PageLimits = PageLimits {
-    evals: usize::MAX,
-    failures: 1_000,
-    named: 0,
-    cases: usize::MAX,
-    groups: usize::MAX,
-    metrics: usize::MAX,
-    notes: usize::MAX,
-    verdict: 200,
-    judged: 200,
-    evidence: EvidenceLimits {
-        lines: 60,
-        bytes: 20_000,
-        context: 3,
-        places: 60,
-        columns: 72,
-        unicode: true,
-    },
-};
-
-const MARKDOWN: PageLimits = PageLimits {
-    evals: 100,
-    failures: 50,
-    named: 200,
-    cases: 100,
-    groups: 50,
-    metrics: 100,
-    notes: 50,
-    verdict: 50,
-    judged: 50,
-    evidence: EvidenceLimits {
-        lines: 40,
-        bytes: 3_000,
-        context: 3,
-        places: 40,
-        columns: 120,
-        unicode: true,
-    },
-};
-
-const COMMENT: PageLimits = PageLimits {
-    evals: 0,
-    failures: 1_000,
-    named: 0,
-    cases: 20,
-    groups: 10,
-    metrics: 30,
-    notes: 10,
-    verdict: 0,
-    judged: 0,
-    evidence: EvidenceLimits {
-        places: 20,
-        ..MARKDOWN.evidence
-    },
-};
-
 impl PageLimits {
     /// How much of each side is shown below an item of a list.
     pub fn brief_evidence(&self) -> EvidenceLimits {
@@ -150,7 +74,11 @@ impl PageLimits {
 
 impl PageView {
     pub fn terminal(options: &TerminalOptions) -> PageView {
-        let mut limits = if options.verbose { VERBOSE } else { TERMINAL };
+        let mut limits = if options.verbose {
+            limits::terminal::VERBOSE
+        } else {
+            limits::terminal::LISTS
+        };
         limits.evidence.columns = options.width.saturating_sub(8);
         limits.evidence.unicode = options.unicode;
         PageView {
@@ -175,7 +103,7 @@ impl PageView {
     pub fn markdown() -> PageView {
         PageView {
             medium: PageMedium::Markdown,
-            limits: MARKDOWN,
+            limits: limits::markdown::LISTS,
             verbose: false,
         }
     }
@@ -183,7 +111,7 @@ impl PageView {
     pub fn comment() -> PageView {
         PageView {
             medium: PageMedium::Comment,
-            limits: COMMENT,
+            limits: limits::comment::LISTS,
             verbose: false,
         }
     }

@@ -55,12 +55,12 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     }
     page.table(table);
     if many {
-        rest(page, summary, &shown);
+        rest(page, summary, &shown, view);
     }
 }
 
 /// How many evals are not shown, by outcome.
-fn rest(page: &mut Page, summary: &Summary, shown: &[&EvalResult]) {
+fn rest(page: &mut Page, summary: &Summary, shown: &[&EvalResult], view: &PageView) {
     let all = figures::eval_counts(&summary.summary);
     let more = |outcome: Outcome| {
         let of_shown = shown.iter().filter(|eval| eval.outcome == outcome);
@@ -74,7 +74,8 @@ fn rest(page: &mut Page, summary: &Summary, shown: &[&EvalResult]) {
         text![mark(outcome), own(format!(" {evals} {outcome}"))]
     });
     let lead = if shown.is_empty() { "" } else { "not listed: " };
-    page.words(text![lead, StyledText::joined(words, ", ")]);
+    let words = StyledText::joined(words, ", ");
+    page.words(text![lead, words, dim(own(format!("; {}", view.rest())))]);
 }
 
 /// The median latency of an eval's samples, in milliseconds.

@@ -2,15 +2,12 @@
 
 use crate::model::{JudgeVote, Outcome, SampleResult, Summary};
 use crate::report::judged::{self, ReportedVerdict};
+use crate::report::limits;
 use crate::report::page::{
     ListItem, ListMark, Page, PageBlock, PageMedium, PageTable, PageView, StyledText, TableColumn,
     TableRow, TextTone, bold, dim, mark, outside, own, place, text,
 };
 use eval_base::text::{plural, shortened};
-
-/// Replies of one vote, and bytes of each.
-const REPLIES: usize = 3;
-const REPLY: usize = 2_000;
 
 /// What judges said of cases that did not fail.
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
@@ -68,13 +65,16 @@ fn verdict(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
     let notices = judged.notices.iter().take(most);
     let notices = notices.map(|note| ("Note".into(), outside(note).toned(TextTone::Warn)));
     page.facts(why.into_iter().chain(feedback).chain(notices));
+    let lists = [judged.feedback.len(), judged.notices.len()];
+    let more = lists.map(|all| all.saturating_sub(most)).iter().sum();
+    page.more(view, more, "remark");
     if told.has_telling_votes() || view.verbose {
         votes(page, told, view);
     }
     if view.verbose || view.medium == PageMedium::Markdown {
         for (at, vote) in judged.votes.iter().enumerate() {
             if vote.outcome == Outcome::Errored {
-                replies(page, at, vote);
+                replies(page, at, vote, view);
             }
         }
     }
@@ -127,9 +127,9 @@ fn votes(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
 }
 
 /// What a judge answered whose answers could not be used, and the request for repair.
-fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
+fn replies(page: &mut Page, at: usize, vote: &JudgeVote, view: &PageView) {
     let total = vote.replies.len();
-    for (turn, reply) in vote.replies.iter().take(REPLIES).enumerate() {
+    for (turn, reply) in vote.replies.iter().take(limits::REPLIES).enumerate() {
         let fault = reply.fault.map_or("no fault", |fault| fault.name());
         let mut title = own(format!(
             "Reply {} of {total}, vote {}: {fault}",
@@ -142,10 +142,11 @@ fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
         page.push(PageBlock::Code {
             label: title.toned(TextTone::Warn),
             language: "text",
-            text: shortened(&reply.text, REPLY).into_owned(),
+            text: shortened(&reply.text, limits::REPLY).into_owned(),
         });
         if !reply.repair.is_empty() {
             page.words(text![dim("repair request: "), outside(&reply.repair)]);
         }
     }
+    page.more(view, total.saturating_sub(limits::REPLIES), "reply");
 }

@@ -8,9 +8,10 @@ mod judged;
 mod models;
 
 use crate::model::{Decision, Gate, Summary};
+use crate::report::limits;
 use crate::report::page::{
     ListItem, ListMark, Page, PageBlock, PageMedium, PageNotice, PageView, StyledText, Symbol,
-    TextTone, bold, code, dim, outside, own, span, text,
+    TextTone, WITHIN, bold, code, dim, outside, own, span, text,
 };
 use crate::report::{commands, comparison, notices};
 use eval_base::text::{plural, short_commit};
@@ -21,9 +22,6 @@ pub(super) use failures::details;
 pub(super) use judged::verdicts;
 
 use super::figures::{decision_label, duration_seconds};
-
-/// Bytes of a command that a comment repeats.
-const COMMAND: usize = 750;
 
 /// The whole report. `written` are the paths of reports, in the order to show them.
 pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
@@ -77,7 +75,9 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             compared(&mut page, summary, view);
             failures::section(&mut page, summary, view);
             let command = commands::run_failed_again(summary);
-            if let Some(command) = command.filter(|command| command.len() < COMMAND) {
+            if let Some(command) =
+                command.filter(|command| command.len() < limits::comment::COMMAND)
+            {
                 page.push(PageBlock::Copy("Run these again", command));
             }
             page.line(facts(summary, view));
@@ -223,7 +223,11 @@ pub fn verdict(page: &mut Page, decision: Decision, reasons: &[String], unsandbo
 pub fn recommendations(page: &mut Page, recommendations: &[String]) {
     if !recommendations.is_empty() {
         page.section("Recommendations");
-        let advice = recommendations.iter();
+        let text = |advice: &String| {
+            let parts = advice.split(WITHIN.unicode);
+            StyledText::joined(parts.map(outside), WITHIN)
+        };
+        let advice = recommendations.iter().map(text);
         page.list(advice.map(|advice| ListItem::new(ListMark::Number, advice)));
     }
 }

@@ -18,9 +18,6 @@ use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html, write_file};
 use eval_base::text::plural;
 
-/// Cases that are listed at most.
-const MAX_CASES: usize = 200;
-
 /// Runs that can't be put beside each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SidesError {
@@ -279,14 +276,5 @@ pub(crate) struct CaseLine<'a> {
 impl CaseLine<'_> {
     fn differs(&self) -> bool {
         differ(&self.runs, |case| case.map(|case| case.outcome))
-    }
-
-    /// The eval's id, and the case's where it has one of its own.
-    fn name(&self) -> String {
-        if self.eval == self.case {
-            self.eval.to_owned()
-        } else {
-            format!("{} / {}", self.eval, self.case)
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! Side by side as a page: a column for each target.
 
-use super::{MAX_CASES, RunSides};
+use super::RunSides;
 use crate::model::{Outcome, Summary};
+use crate::report::limits;
 use crate::report::page::{
     ListItem, NarrowLayout, Page, PageBlock, PageNotice, PageTable, PageView, StyledText,
-    TableColumn, TextTone, bold, code, dim, mark, outside, own, span, text,
+    TableColumn, TextTone, bold, code, dim, mark, outside, own, place, span, text,
 };
 use crate::report::{figures, run};
 use eval_base::text::{group_digits, plural};
@@ -104,7 +105,7 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
         page.words("Every eval had the same outcome on each target.");
         return;
     }
-    let most = view.limits.evals.min(MAX_CASES);
+    let most = view.limits.evals.min(limits::SIDES_ROWS);
     page.section("Evals that differ");
     let mut table = columns(sides, "Eval");
     for line in differing.iter().take(most) {
@@ -135,7 +136,7 @@ fn cases(page: &mut Page, sides: &RunSides, view: &PageView) {
     if lines.is_empty() {
         return;
     }
-    let most = view.limits.evals.min(MAX_CASES);
+    let most = view.limits.evals.min(limits::SIDES_ROWS);
     page.section("Cases that differ");
     let mut table = columns(sides, "Case");
     for line in lines.iter().take(most) {
@@ -148,7 +149,7 @@ fn cases(page: &mut Page, sides: &RunSides, view: &PageView) {
                 text![mark(case.outcome), " ", word]
             }
         };
-        let name = outside(&line.name());
+        let name = place(line.eval, line.case);
         table.row(std::iter::once(name).chain(line.runs.iter().map(cell)));
     }
     page.table(table);

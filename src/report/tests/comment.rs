@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::report::comment;
+use crate::report::{comment, limits};
 
 #[test]
 fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
@@ -114,14 +114,14 @@ fn no_run_is_too_large_for_a_comment() {
         summary.gate.reasons = vec!["because ".repeat(1_000); 200];
         summary.metadata.suite_name = "日".repeat(4_000);
         let shown = rendered(ReportFormat::Comment, &summary);
-        assert!(shown.len() <= comment::LARGEST, "{}", shown.len());
+        assert!(shown.len() <= limits::comment::LARGEST, "{}", shown.len());
         assert!(shown.contains("... and 190 more reasons"));
         let told = shown.matches("<details><summary>").count();
         assert!(told >= 4, "{told}");
         let more = eval_base::text::group_digits(summary.failures.len() - told);
         assert!(
             shown.contains(&format!(
-                "... and {more} more failures. The report contains everything."
+                "... and {more} more failures; the report contains everything"
             )),
             "{told} of {cases}"
         );
@@ -140,7 +140,7 @@ fn reasons_that_grow_when_they_are_escaped_fit_as_well() {
         let mut summary = red(40, true);
         summary.gate.reasons = vec![filler.repeat(5_000); 20];
         let shown = rendered(ReportFormat::Comment, &summary);
-        assert!(shown.len() <= comment::LARGEST, "{}", shown.len());
+        assert!(shown.len() <= limits::comment::LARGEST, "{}", shown.len());
         assert!(shown.starts_with("<!-- eval-harness: "));
     }
 }

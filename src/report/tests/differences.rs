@@ -75,7 +75,7 @@ fn a_terminal_shows_one_place_after_the_other() {
           + "nobody"
         body.more  not expected
           + {"a":[1]}
-          … 7 more differences
+          … 7 more differences; --verbose shows more
 
     Summary  Total  Pass rate  Passed  Failed
       Evals      1        0 %       0       1
@@ -166,7 +166,7 @@ fn markdown_shows_one_place_after_the_other() {
 
     body.page: expected 1, got 2; and 30 differences
 
-    Expected (`-`) and actual (`+`), and 7 more differences:
+    Expected (`-`) and actual (`+`), and 7 more differences; the JSON report contains everything:
 
     ```diff
     @@ body.next: missing @@

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::report::{annotations, comment};
+use crate::report::{annotations, limits};
 use eval_base::text;
 
 /// Texts of an attacker, and of everyone else.
@@ -218,7 +218,7 @@ proptest! {
     #[test]
     fn a_comment_is_bounded_and_its_structure_is_ours_alone(summary in hostile_summary()) {
         let shown = rendered(ReportFormat::Comment, &summary);
-        prop_assert!(shown.len() <= comment::LARGEST);
+        prop_assert!(shown.len() <= limits::comment::LARGEST);
         let (mut fence, mut details): (Option<String>, i32) = (None, 0);
         for (at, line) in shown.lines().enumerate() {
             prop_assert!(line.chars().all(|c| !c.is_control() || c == '\t'), "{line:?}");

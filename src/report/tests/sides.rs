@@ -72,8 +72,8 @@ fn a_terminal_shows_a_column_for_each_target() {
       1 more had the same outcome on each target.
 
     Cases that differ                          small                large
-      cap-code-002 / lists                     ✗ wrong_answer       ✓ passed
-      cap-code-002 / 日本語の長い名前のケース  ✗ timeout            ✓ passed
+      cap-code-002 › lists                     ✗ wrong_answer       ✓ passed
+      cap-code-002 › 日本語の長い名前のケース  ✗ timeout            ✓ passed
       cap-judge-003                            ! judge_unreachable  ✓ passed
       cap-human-004                            ? pending            ✓ passed
       reg-api-001                              ✗ wrong_answer       ✓ passed
@@ -131,8 +131,8 @@ fn markdown_has_a_column_for_each_target() {
 
     | Case | small | large&#124;\`x\` |
     | --- | --- | --- |
-    | cap-code-002 / lists | ❌ wrong_answer | ✅ passed |
-    | cap-code-002 / 日本語の長い名前のケース | ❌ timeout | ✅ passed |
+    | cap-code-002 › lists | ❌ wrong_answer | ✅ passed |
+    | cap-code-002 › 日本語の長い名前のケース | ❌ timeout | ✅ passed |
     | cap-judge-003 | ⚠️ judge_unreachable | ✅ passed |
     | cap-human-004 | ⏳ pending | ✅ passed |
     | reg-api-001 | ❌ wrong_answer | ✅ passed |

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::pairing::SidePairing;
 use super::values::MeasureUnit;
+use crate::model::limits;
 use crate::model::{CaseRecord, Difficulty, EvalType, Grouping, Outcome};
 
-/// Groups of one kind that are listed though nobody asked for them.
-pub(super) const MOST: usize = 200;
 /// Pairs from which on a group is tested.
 pub(super) const TESTED: usize = 2;
 
@@ -44,7 +43,7 @@ pub(super) fn groups(
     };
     for grouping in ALL {
         let asked = by.contains(&grouping);
-        if !asked && grouping == Grouping::Eval && pairing.evals.len() > MOST {
+        if !asked && grouping == Grouping::Eval && pairing.evals.len() > limits::COMPARED_GROUPS {
             left_out.push(grouping);
             continue;
         }
@@ -56,7 +55,7 @@ pub(super) fn groups(
         if !asked && found.iter().all(|group| group.members.len() == total) {
             continue;
         }
-        if !asked && found.len() > MOST {
+        if !asked && found.len() > limits::COMPARED_GROUPS {
             left_out.push(grouping);
             continue;
         }

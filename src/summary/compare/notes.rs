@@ -3,6 +3,7 @@
 use super::draft::ComparisonDraft;
 use super::metrics::tests_whole_evals;
 use super::pairing::CasePair;
+use crate::model::limits;
 use crate::model::{
     CaseFlip, CasePart, ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard,
 };
@@ -49,7 +50,7 @@ pub(super) fn notes(draft: &ComparisonDraft<'_>) -> Vec<String> {
         };
         notes.push(format!(
             "{words} because there are more than {}; use `--by {}`",
-            super::groups::MOST,
+            limits::COMPARED_GROUPS,
             by.name()
         ));
     }

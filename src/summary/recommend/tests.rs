@@ -334,11 +334,11 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
         .text()
     };
     assert_snapshot!([said(Some(9_700.0)), said(Some(6_000.0)), said(Some(1_500.0)), said(Some(12.0)), said(None)].join("\n"), @"
-    1 sample of cap-sort / large timed out (limit 10 s), and the slowest program that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster
-    1 sample of cap-sort / large timed out (limit 10 s), and the slowest program that passed took over half of the limit: raise `timeout_seconds`, or make them faster
-    1 sample of cap-sort / large timed out (limit 10 s), but no program that passed took half of the limit: look for endless loops
-    1 sample of cap-sort / large timed out (limit 10 s), but no program that passed took a tenth of the limit: look for endless loops
-    1 sample of cap-sort / large timed out (limit 10 s): look for endless loops, or raise `timeout_seconds`
+    1 sample of cap-sort › large timed out (limit 10 s), and the slowest program that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster
+    1 sample of cap-sort › large timed out (limit 10 s), and the slowest program that passed took over half of the limit: raise `timeout_seconds`, or make them faster
+    1 sample of cap-sort › large timed out (limit 10 s), but no program that passed took half of the limit: look for endless loops
+    1 sample of cap-sort › large timed out (limit 10 s), but no program that passed took a tenth of the limit: look for endless loops
+    1 sample of cap-sort › large timed out (limit 10 s): look for endless loops, or raise `timeout_seconds`
     ");
     let target = run()
         .passes(0, 30)
@@ -350,7 +350,7 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
             Cause::TargetTimeout,
             "./solve.sh did not end within 30 s; it and all processes that it started were stopped",
         );
-    assert_snapshot!(target.text(), @"1 sample of cap-slow / b timed out (limit 30 s), and the slowest target that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster");
+    assert_snapshot!(target.text(), @"1 sample of cap-slow › b timed out (limit 30 s), and the slowest target that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster");
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn of_time_outs_with_different_limits_no_limit_is_told() {
         .lost("x", Cause::Timeout, &limit(1))
         .eval("cap-b", "B")
         .lost("y", Cause::Timeout, &limit(60));
-    assert_snapshot!(said.text(), @"2 samples of cap-a / x and cap-b / y timed out: look for endless loops, or raise `timeout_seconds`");
+    assert_snapshot!(said.text(), @"2 samples of cap-a › x and cap-b › y timed out: look for endless loops, or raise `timeout_seconds`");
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn samples_are_told_of_the_cases_that_they_are_of() {
     said.causes.insert("timeout".to_owned(), 2);
     assert!(
         said.text()
-            .contains("2 samples of cap-a / early (and 1 more) timed out (limit 1 s)"),
+            .contains("2 samples of cap-a › early (and 1 more) timed out (limit 1 s)"),
         "{}",
         said.text()
     );
@@ -400,7 +400,7 @@ fn samples_are_told_of_the_cases_that_they_are_of() {
         .for_each(|case| case.samples.clear());
     assert!(
         said.text()
-            .contains("2 samples of cap-a / early and others timed out"),
+            .contains("2 samples of cap-a › early and others timed out"),
         "{}",
         said.text()
     );
@@ -484,20 +484,20 @@ fn what_could_not_be_found_out_names_what_to_do() {
         said(Cause::MaxFail, ""),
     ];
     assert_snapshot!(all.join("\n"), @"
-    Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what is installed
-    Run `eval-harness doctor` to see why there was no sandbox for 2 samples of cap-x / a (and 1 more): no isolation is possible here: userns: not permitted
-    Start the target, or correct its address: it could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
-    Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
-    Record outputs for 2 samples of cap-x / a (and 1 more), or exclude them with a filter: samples.jsonl has no line for it
-    Check the judge, which gave no answer for 2 samples of cap-x / a (and 1 more): no judge was called
-    Look at the judge's answers for 2 samples of cap-x / a (and 1 more), which could not be parsed: allow `repairs`, describe the format more clearly, or use a judge that follows it
-    Correct the tests or settings of 2 samples of cap-x / a (and 1 more), not the output: the grader ./grade did not end within 1 s
-    Look at the prompt of 2 samples of cap-x / a (and 1 more), or at `extract`, which found nothing to run: extract: no code in the output
-    Look for prose around the code of 2 samples of cap-x / a (and 1 more), or set `extract: code`: the code does not parse: invalid syntax (line 1)
-    Read the programs of 2 samples of cap-x / a (and 1 more) before you trust their author: the program tampered with the verdict: a second token
-    Remove `sys.exit` and similar calls in 2 samples of cap-x / a (and 1 more): the program ended with exit code 0 before its tests did
-    Find what crashed 2 samples of cap-x / a (and 1 more): the program was ended by SIGSEGV
-    Find what uses the memory in 2 samples of cap-x / a (and 1 more), or raise `memory_mb`: the program used more than 256 MB of memory
+    Install what 2 samples of cap-x › a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what is installed
+    Run `eval-harness doctor` to see why there was no sandbox for 2 samples of cap-x › a (and 1 more): no isolation is possible here: userns: not permitted
+    Start the target, or correct its address: it could not be reached for 2 samples of cap-x › a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
+    Repair the target, which failed on 2 samples of cap-x › a (and 1 more): ./solve.sh exited with code 3
+    Record outputs for 2 samples of cap-x › a (and 1 more), or exclude them with a filter: samples.jsonl has no line for it
+    Check the judge, which gave no answer for 2 samples of cap-x › a (and 1 more): no judge was called
+    Look at the judge's answers for 2 samples of cap-x › a (and 1 more), which could not be parsed: allow `repairs`, describe the format more clearly, or use a judge that follows it
+    Correct the tests or settings of 2 samples of cap-x › a (and 1 more), not the output: the grader ./grade did not end within 1 s
+    Look at the prompt of 2 samples of cap-x › a (and 1 more), or at `extract`, which found nothing to run: extract: no code in the output
+    Look for prose around the code of 2 samples of cap-x › a (and 1 more), or set `extract: code`: the code does not parse: invalid syntax (line 1)
+    Read the programs of 2 samples of cap-x › a (and 1 more) before you trust their author: the program tampered with the verdict: a second token
+    Remove `sys.exit` and similar calls in 2 samples of cap-x › a (and 1 more): the program ended with exit code 0 before its tests did
+    Find what crashed 2 samples of cap-x › a (and 1 more): the program was ended by SIGSEGV
+    Find what uses the memory in 2 samples of cap-x › a (and 1 more), or raise `memory_mb`: the program used more than 256 MB of memory
     2 samples did not run because of `--max-fail`: raise it to see them
     ");
 }
@@ -586,7 +586,7 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
         .lost_with("a", Cause::Threshold, "low", Some(0.1))
         .lost_with("b", Cause::Threshold, "low", Some(0.4))
         .missed("case_pass_rate", Bound::Min, 0.96);
-    assert_snapshot!(cases.advice()[0], @"Fix cap-x / b first: of the 2 failed cases it scored highest (0.4), and one more pass would meet case_pass_rate >= 0.96");
+    assert_snapshot!(cases.advice()[0], @"Fix cap-x › b first: of the 2 failed cases it scored highest (0.4), and one more pass would meet case_pass_rate >= 0.96");
 }
 
 #[test]
@@ -622,8 +622,8 @@ fn what_takes_most_is_named_where_a_threshold_on_it_is_missed() {
         .missed("latency_mean_ms", Bound::Max, 5.0)
         .missed("cost_usd", Bound::Max, 0.1);
     assert_snapshot!(said.text(), @"
-    Start with the slowest cases to lower latency_p95_ms: cap-x / b, cap-x / d and cap-x / c
-    Start with the most expensive cases to lower cost_usd: cap-x / a, cap-x / c and cap-x / d
+    Start with the slowest cases to lower latency_p95_ms: cap-x › b, cap-x › d and cap-x › c
+    Start with the most expensive cases to lower cost_usd: cap-x › a, cap-x › c and cap-x › d
     ");
     // Where not every case is listed nobody knows which is slowest.
     said.omitted.cases = 1;
@@ -640,7 +640,7 @@ fn flaky_and_pending_ones_are_named() {
         .case("chat", Pending, None);
     let mut waits = said;
     assert_snapshot!(waits.text(), @"
-    2 samples of cap-tone / mail (and 1 more) wait for a human grade: have them graded
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: have them graded
     1 sample of cap-029 passed on a later attempt only: find out what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;
@@ -681,7 +681,7 @@ proptest! {
             run.lost(id, CAUSES[*cause], reason)
         });
         let advice = said.missed("pass_rate", Bound::Min, 0.1).advice();
-        prop_assert!(advice.len() <= MOST_RECOMMENDATIONS);
+        prop_assert!(advice.len() <= limits::RECOMMENDATIONS);
         for text in &advice {
             prop_assert!(!text.chars().any(char::is_control) && !text.contains('\u{202e}'), "{text:?}");
             prop_assert!(eval_base::text::width(text) < 700, "{}", text);

@@ -35,12 +35,12 @@ pub fn title(eval: &EvalResult) -> String {
     format!("{} ({})", short(&eval.name), short(&eval.id))
 }
 
-/// `eval / case`, or the one name of both.
+/// `eval › case`, or the one name of both.
 pub fn place(eval: &str, case: &str) -> String {
     if eval == case {
         short(eval)
     } else {
-        format!("{} / {}", short(eval), short(case))
+        format!("{} › {}", short(eval), short(case))
     }
 }
 
@@ -140,7 +140,7 @@ impl<'a> FailurePlaces<'a> {
         !self.open
     }
 
-    /// ` of cap-a, cap-b / case-1 and cap-c / case-1 (and 3 more)`; empty when nothing is known.
+    /// ` of cap-a, cap-b › case-1 and cap-c › case-1 (and 3 more)`; empty when nothing is known.
     pub fn of(&self) -> String {
         if self.evals.is_empty() {
             return String::new();

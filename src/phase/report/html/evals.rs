@@ -9,23 +9,11 @@ use crate::model::{
 use crate::phase::report::figures::{self as table, PhaseMetricRow};
 use crate::phase::report::suite::ungraded_words;
 use crate::report::figures::{self, FigureUnit};
-use crate::report::page::{EvidenceLimits, FailureEvidence};
+use crate::report::limits::phase as limits;
+use crate::report::page::FailureEvidence;
 use crate::report::values::{Excerpt, ShownValues};
 use crate::report::{FailureIndex, failures, notices};
 use eval_base::text;
-
-/// Bytes of a reason where there is no more room.
-const REASON: usize = 160;
-/// Cases that are told of an eval that did not pass.
-const CASES: usize = 10;
-const SHOWN: EvidenceLimits = EvidenceLimits {
-    lines: 60,
-    bytes: 6_000,
-    context: 3,
-    places: 40,
-    columns: 200,
-    unicode: true,
-};
 
 pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
     let summary = &eval.eval_report;
@@ -154,7 +142,7 @@ impl<'a> FailureListing<'a> {
             .iter()
             .filter(|case| case.outcome == eval.outcome);
         alike
-            .take(CASES)
+            .take(limits::HTML_CASES)
             .map(|case| {
                 let key = (eval.id.as_str(), case.id.as_str(), case.outcome);
                 let failure = self.failures.get(&key).copied();
@@ -170,7 +158,7 @@ impl<'a> FailureListing<'a> {
 
     /// The reason where it says more than the two sides, then the sides.
     fn of(&mut self, failure: &Failure) -> Value {
-        let evidence = FailureEvidence::of(failure, SHOWN);
+        let evidence = FailureEvidence::of(failure, limits::HTML_VALUES);
         let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
         let both = failure.expected.is_some() && failure.actual.is_some();
         let wrong = failure.cause == Some(Cause::WrongAnswer);
@@ -178,7 +166,7 @@ impl<'a> FailureListing<'a> {
         let reason = Some(failure.reason.trim()).filter(|reason| !reason.is_empty() && says_more);
         let diff = evidence
             .as_ref()
-            .and_then(|evidence| evidence.as_diff(SHOWN.columns));
+            .and_then(|evidence| evidence.as_diff(limits::HTML_VALUES.columns));
         let (diff, more) = diff.map_or((None, None), |(diff, more)| {
             let end = if by_path {
                 diff.len()
@@ -200,7 +188,7 @@ impl<'a> FailureListing<'a> {
             .sum();
         let size = sides + reason.map_or(0, str::len);
         if size > *self.room {
-            return json!({ "reason": reason.map(|reason| text::shortened(reason, REASON)), "left_out": true });
+            return json!({ "reason": reason.map(|reason| text::shortened(reason, limits::HTML_REASON)), "left_out": true });
         }
         *self.room -= size;
         json!({

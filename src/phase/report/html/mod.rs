@@ -13,11 +13,9 @@ use serde_json::{Value, json};
 
 use crate::model::{Implementation, Outcome, PhaseReport, StepResult};
 use crate::report::html::{embed, page};
+use crate::report::limits;
 use crate::report::{ReportError, figures, notices};
 use eval_base::text;
-
-/// Bytes of expected and actual values in a page.
-const TOLD_BYTES: usize = 1_000_000;
 
 pub(super) fn render(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = figures::decision_label(report.gate.decision);
@@ -35,7 +33,7 @@ pub(super) fn of(report: &PhaseReport) -> impl Serialize + use<> {
     let unsafe_run = evals
         .into_iter()
         .any(|eval| notices::is_unsandboxed(&eval.eval_report));
-    let mut room = TOLD_BYTES;
+    let mut room = limits::phase::HTML_EVIDENCE;
     let steps: Vec<Value> = report
         .steps
         .iter()

@@ -339,7 +339,7 @@ fn markdown_tells_all_that_happened() {
     - [ ] code-review: not checked: nothing was run for it
     - [ ] Lint (check): failed, which does not block
       - Reason: it ended with exit code 1
-      - End of its output:
+      - Its output:
         ````text
         warning: unused
         ```
@@ -412,8 +412,6 @@ fn markdown_tells_all_that_happened() {
     | pass rate | 1.00 | [0.055, 1.000] | - | - |
     | pass@1 | 1.00 | [0.055, 1.000] | - | - |
 
-    Intervals are for cases like these, in these evals.
-
     #### Regression Evals (1/1 passed)
 
     - [x] reg-1: One
@@ -431,12 +429,12 @@ fn markdown_tells_all_that_happened() {
 
     ### Recommendations
 
-    1. Fix 2 failed tests of Unit tests, first auth::session / expires: assertion failed: left 1, right 2
+    1. Fix 2 failed tests of Unit tests, first auth::session › expires: assertion failed: left 1, right 2
     2. Start the target, or correct its address: it could not be reached for 1 sample of cap-net: 127.0.0.1:9 refuses the connection
     3. Fix Orders stay (reg-orders): orders\[0\].total: expected 13.5, got 14
     4. Fix reg-same: the output differs
     5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    6. 2 samples of cap-tone / mail (and 1 more) wait for a human grade: have them graded
+    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: have them graded
     7. Fix Lint: it ended with exit code 1
     8. Check code-review yourself, or give it a \`command\`: nothing was run for it
     9. Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
@@ -513,7 +511,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
 
     Lint
       Reason  it ended with exit code 1
-      End of its output
+      Its output
       │ warning: unused
       │ ```
       │ # GATE PASS
@@ -536,13 +534,13 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
             line 4
           + line 5
           + more
-        ... and 1 more case
+        ... and 1 more case; --verbose shows more
       ! cap-net: Talks (ERRORED)
         Reason  127.0.0.1:9 refuses the connection
         actual    out
       ? cap-tone: Tone of the reply (PENDING), 0 of 2 cases passed
         - mail (pending)
-        ... and 1 more case
+        ... and 1 more case; --verbose shows more
       ✗ reg-orders: Orders stay (FAILED)
         - expected  + actual
         orders[0].total
@@ -555,10 +553,9 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     Regressions  Value  95 % interval   Threshold  Status
       pass rate   1.00  [0.055, 1.000]  -          -
       pass@1      1.00  [0.055, 1.000]  -          -
-      Intervals are for cases like these, in these evals.
 
     Recommendations
-      1. Fix 2 failed tests of Unit tests, first auth::session / expires: assertion
+      1. Fix 2 failed tests of Unit tests, first auth::session › expires: assertion
          failed: left 1, right 2
       2. Start the target, or correct its address: it could not be reached for 1
          sample of cap-net: 127.0.0.1:9 refuses the connection
@@ -566,7 +563,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       4. Fix reg-same: the output differs
       5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
          differs
-      6. 2 samples of cap-tone / mail (and 1 more) wait for a human grade: have
+      6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: have
          them graded
       7. Fix Lint: it ended with exit code 1
       8. Check code-review yourself, or give it a `command`: nothing was run for it
@@ -720,12 +717,12 @@ fn long_lists_are_cut_with_failed_ones_first() {
 fn a_phase_recommends_in_order_and_says_nothing_twice() {
     let report = everything();
     assert_snapshot!(report.recommendations.join("\n"), @"
-    Fix 2 failed tests of Unit tests, first auth::session / expires: assertion failed: left 1, right 2
+    Fix 2 failed tests of Unit tests, first auth::session › expires: assertion failed: left 1, right 2
     Start the target, or correct its address: it could not be reached for 1 sample of cap-net: 127.0.0.1:9 refuses the connection
     Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
     Fix reg-same: the output differs
     Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    2 samples of cap-tone / mail (and 1 more) wait for a human grade: have them graded
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: have them graded
     Fix Lint: it ended with exit code 1
     Check code-review yourself, or give it a `command`: nothing was run for it
     Do not rely on small differences between these figures: with 6 samples graded the intervals are wide

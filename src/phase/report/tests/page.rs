@@ -99,7 +99,7 @@ kind: "phase"
 notes: ["the archive could not be written"]
 pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a human grade."}
 reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, at least 0.85 was asked"]
-recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address: it could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a human grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Do not rely on small differences between these figures: with 1 sample graded the intervals are wide"]
+recommendations: ["Fix 1 failed test of Unit tests, auth › expires: left: 3, right: 4","Start the target, or correct its address: it could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a human grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Do not rely on small differences between these figures: with 1 sample graded the intervals are wide"]
 steps: null
 subject: "Implement user authentication"
 unsandboxed: null

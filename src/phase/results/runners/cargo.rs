@@ -5,6 +5,7 @@
 
 use super::panics::PanicMessages;
 use super::{TestTally, add, counted};
+use crate::model::limits;
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
@@ -39,7 +40,7 @@ impl CargoTest {
             self.in_list = true;
         } else if self.in_list {
             match line.strip_prefix("    ") {
-                Some(name) if self.names.len() < super::super::MAX_FAILURES => {
+                Some(name) if self.names.len() < limits::TEST_FAILURES => {
                     self.names.push(name.to_owned())
                 }
                 Some(_) => self.more_names += 1,

@@ -4,6 +4,7 @@
 //! that are still to be written (`todo`) count as skipped. Runs add up.
 
 use super::{TestTally, add, counted};
+use crate::model::limits;
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
@@ -70,7 +71,7 @@ impl JavascriptSummary {
     }
 
     fn breaks(&mut self, file: &str) {
-        if self.broken_files.len() < super::super::MAX_FAILURES
+        if self.broken_files.len() < limits::TEST_FAILURES
             && !self.broken_files.iter().any(|f| f == file)
         {
             self.broken_files.push(file.to_owned());
@@ -174,7 +175,7 @@ impl Jest {
         {
             let failure = (self.file.clone(), name.clone());
             // jest names the failures of many files again at its end.
-            if self.seen.len() <= super::super::MAX_FAILURES && !self.seen.contains(&failure) {
+            if self.seen.len() <= limits::TEST_FAILURES && !self.seen.contains(&failure) {
                 self.summary.tally.list(&failure.0, &failure.1, line);
                 self.seen.push(failure);
             }

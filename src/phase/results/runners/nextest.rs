@@ -4,6 +4,7 @@
 
 use super::panics::PanicMessages;
 use super::{TestTally, add, counted};
+use crate::model::limits;
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
@@ -112,7 +113,7 @@ impl Nextest {
             return;
         };
         let failure = (binary.to_owned(), test.trim().to_owned());
-        if self.failed.len() <= super::super::MAX_FAILURES && !self.failed.contains(&failure) {
+        if self.failed.len() <= limits::TEST_FAILURES && !self.failed.contains(&failure) {
             self.failed.push(failure);
         }
     }

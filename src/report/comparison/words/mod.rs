@@ -292,14 +292,6 @@ pub fn is_critical(case: &CaseFlip) -> bool {
     case.criticality == Some(Criticality::Critical)
 }
 
-/// `eval / case`, or the one name of both.
-pub fn case_name(case: &CaseFlip) -> String {
-    match case.eval_id == case.case_id {
-        true => text::one_line(&case.eval_id),
-        false => text::one_line(&format!("{} / {}", case.eval_id, case.case_id)),
-    }
-}
-
 /// `3/5 -> 1/5, input changed`: samples that passed at their first attempt, of those that were
 /// graded, and what is not the same on both sides.
 pub fn passes(case: &CaseFlip, arrow: &str) -> String {

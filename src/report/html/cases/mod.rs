@@ -9,13 +9,11 @@ use serde::Serialize;
 
 use super::details;
 use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
+use crate::report::limits::html as limits;
 use crate::report::{ReportError, commands, figures, json};
 use eval_base::text;
 
-pub(super) use select::{MOST, PlacedCase};
-
-/// Bytes of a reason, or of a name, in the table.
-const LINE: usize = 160;
+pub(super) use select::PlacedCase;
 
 /// The cases of a run that its page holds.
 pub(super) struct PageCases<'a> {
@@ -130,7 +128,7 @@ impl PageCases<'_> {
             .collect();
         let evals = shown.iter().map(|held| held.eval).map(|eval| EvalShown {
             id: &eval.id,
-            name: text::truncate_bytes(&eval.name, LINE * 4),
+            name: text::truncate_bytes(&eval.name, limits::TABLE_TEXT * 4),
             kind: eval.kind,
             category: eval.category.as_deref().map(|name| categories.number(name)),
             tags: eval.tags.iter().map(|name| tags.number(name)).collect(),
@@ -171,7 +169,7 @@ impl PageCases<'_> {
                 .map(|case| {
                     case.name
                         .as_deref()
-                        .map(|name| text::truncate_bytes(name, LINE))
+                        .map(|name| text::truncate_bytes(name, limits::TABLE_TEXT))
                 })
                 .collect(),
             outcome: cases().map(|case| case.outcome.name()).collect(),
@@ -203,7 +201,7 @@ impl PageCases<'_> {
 
     /// The blocks `details-0`, `details-1`, ..., of at most about `room` bytes.
     pub fn write_details(&self, room: usize, out: &mut dyn Write) -> Result<(), ReportError> {
-        details::write(&self.held, details::BUDGET.min(room), out)
+        details::write(&self.held, limits::DETAILS.min(room), out)
     }
 
     fn left_out(&self) -> Vec<String> {
@@ -270,8 +268,8 @@ fn reason(case: &CaseResult) -> String {
     let reason = samples
         .find_map(|s| (!s.reason.trim().is_empty()).then_some(s.reason.as_str()))
         .unwrap_or_default();
-    let line = text::one_line(text::truncate_bytes(reason, LINE * 4));
-    text::shortened(&line, LINE).into_owned()
+    let line = text::one_line(text::truncate_bytes(reason, limits::TABLE_TEXT * 4));
+    text::shortened(&line, limits::TABLE_TEXT).into_owned()
 }
 
 /// What is known of a case's samples. Nothing is told of all of them that only some of them tell.
@@ -360,7 +358,7 @@ mod tests {
 
     /// What the page says of a run's one case.
     fn told(summary: &Summary, names: &[&str]) -> Vec<Value> {
-        let columns = serde_json::to_value(of(summary, MOST).columns()).expect("JSON");
+        let columns = serde_json::to_value(of(summary, limits::CASES).columns()).expect("JSON");
         names.iter().map(|name| columns[name][0].clone()).collect()
     }
 
@@ -424,10 +422,10 @@ mod tests {
         let case = &mut summary.evals[0].cases[0];
         (case.first_passes, case.first_graded, case.samples) = (0, 0, Vec::new());
         case.outcome = Outcome::Skipped;
-        assert_eq!(of(&summary, MOST).left_out(), [""; 0]);
+        assert_eq!(of(&summary, limits::CASES).left_out(), [""; 0]);
         assert_eq!(told(&summary, &["passed", "graded"]), [json!(0), json!(0)]);
         summary.evals[0].cases[0].outcome = Outcome::Errored;
-        assert_eq!(of(&summary, MOST).left_out().len(), 1);
+        assert_eq!(of(&summary, limits::CASES).left_out().len(), 1);
     }
 
     /// Beyond 20,000 samples a case lists those that did not pass: their sums would be taken for

@@ -2,9 +2,6 @@
 
 use crate::model::{CaseResult, EvalResult, Outcome};
 
-/// Cases that a page holds at most.
-pub const MOST: usize = 10_000;
-
 /// A case with the place of its eval.
 #[derive(Debug, Clone, Copy)]
 pub struct PlacedCase<'a> {

@@ -6,16 +6,13 @@ use serde::Serialize;
 
 use super::judged::{self, JudgedTold};
 use super::sample::{LabelledFact, measured};
-use super::shown::{self, MANY, ShownText};
+use super::shown::{self, ShownText};
 use crate::model::Grade;
 use crate::report::differences::{self, DifferenceLimits};
 use crate::report::emphasis::EmphasisMarks;
+use crate::report::limits::html as limits;
 use crate::report::{figures, notices};
 use eval_base::text;
-
-/// Places of a structural difference.
-const PLACES: usize = 40;
-const COLUMNS: usize = 160;
 
 #[derive(Debug, Serialize)]
 pub struct GradeTold<'a> {
@@ -102,19 +99,19 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
         actual_is_output,
         places,
         details: details
-            .take(MANY)
+            .take(limits::ENTRIES)
             .map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)))
             .collect(),
         metrics: grade
             .metrics
             .iter()
-            .take(MANY)
+            .take(limits::ENTRIES)
             .map(|(name, value)| measured(name, *value, limit))
             .collect(),
         unmeasured: grade
             .unmeasured
             .iter()
-            .take(MANY)
+            .take(limits::ENTRIES)
             .map(|name| shown::name(&figures::metric_name(name), limit).into_owned())
             .collect(),
         informative: grade.informative,
@@ -130,11 +127,11 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
 }
 
 fn places(grade: &Grade, limit: usize) -> Option<DifferenceList> {
-    let columns = COLUMNS.min(limit);
+    let columns = limits::PLACE_SIDE.min(limit);
     let rows = differences::of_details(
         &grade.details,
         DifferenceLimits {
-            rows: PLACES,
+            rows: limits::PLACES,
             columns,
             unicode: true,
         },

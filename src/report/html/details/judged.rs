@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::sample::{LabelledFact, call_facts, tokens};
-use super::shown::{self, MANY, ShownText};
+use super::shown::{self, ShownText};
 use crate::model::{Grade, JudgeReply, JudgeVote, Judged};
 use crate::report::json::word;
+use crate::report::limits::html as limits;
 use crate::report::{figures, judged as words};
 
 #[derive(Debug, Serialize)]
@@ -55,7 +56,7 @@ struct ReplyTold<'a> {
 pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTold<'a> {
     let told = words::one(grade, judged);
     let owned = |text: &str| Cow::Owned(shown::name(text, limit).into_owned());
-    let rows = told.rows.iter().take(MANY);
+    let rows = told.rows.iter().take(limits::ENTRIES);
     let criteria = rows.map(|row| {
         [
             row.name,
@@ -68,19 +69,24 @@ pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTol
         .map(owned)
     });
     let check = |(met, words): &(bool, String)| (*met, shown::name(words, limit).into_owned());
-    let votes = judged.votes.iter().zip(&told.votes).take(MANY);
+    let votes = judged.votes.iter().zip(&told.votes).take(limits::ENTRIES);
     let texts = |texts: &'a [String]| {
         texts
             .iter()
-            .take(MANY)
+            .take(limits::ENTRIES)
             .map(|text| shown::of_text(text, limit))
             .collect()
     };
     JudgedTold {
         criteria: criteria.collect(),
-        checks: told.checks.iter().take(MANY).map(check).collect(),
+        checks: told
+            .checks
+            .iter()
+            .take(limits::ENTRIES)
+            .map(check)
+            .collect(),
         more: [told.rows.len(), told.checks.len(), judged.votes.len()]
-            .map(|n| n.saturating_sub(MANY)),
+            .map(|n| n.saturating_sub(limits::ENTRIES)),
         panel: shown::name(&judged.panel, limit),
         justification: shown::of_text(&judged.justification, limit),
         feedback: texts(&judged.feedback),
@@ -95,7 +101,7 @@ pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTol
 }
 
 fn one_vote<'a>(vote: &'a JudgeVote, told: &words::VoteTold<'_>, limit: usize) -> VoteTold<'a> {
-    let scores = vote.scores.iter().take(MANY);
+    let scores = vote.scores.iter().take(limits::ENTRIES);
     VoteTold {
         model: shown::name(&vote.model, limit),
         index: vote.index,
@@ -112,7 +118,7 @@ fn one_vote<'a>(vote: &'a JudgeVote, told: &words::VoteTold<'_>, limit: usize) -
         replies: vote
             .replies
             .iter()
-            .take(MANY)
+            .take(limits::ENTRIES)
             .map(|reply| one_reply(reply, limit))
             .collect(),
         facts: facts(vote, limit),
@@ -132,7 +138,7 @@ fn one_reply(reply: &JudgeReply, limit: usize) -> ReplyTold<'_> {
 /// Of every question that was put.
 fn facts(vote: &JudgeVote, limit: usize) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
-    for call in vote.calls.iter().take(MANY) {
+    for call in vote.calls.iter().take(limits::ENTRIES) {
         facts.extend(call_facts(&call.call, limit));
         facts.extend(
             call.latency_ms

@@ -23,16 +23,13 @@ use serde::Serialize;
 use super::cases::PlacedCase;
 use super::embed;
 use crate::model::{CaseResult, Outcome};
+use crate::report::limits::html as limits;
 use crate::report::{ReportError, commands};
 
-/// Bytes of all blocks of details together.
-pub const BUDGET: usize = 14 << 20;
 /// Cases in a block.
 const CHUNK: usize = 100;
 /// Bytes that texts are cut to, from the best to the least.
 const LADDER: [usize; 6] = [32 << 10, 8 << 10, 2 << 10, 640, 200, 60];
-/// Bytes of one case, beyond which its own texts are cut shorter.
-const CASE: usize = 1 << 20;
 /// What a case without details takes.
 const NOTHING: &[u8] = b"null";
 /// The comma after an item.
@@ -123,7 +120,7 @@ fn one(held: &PlacedCase<'_>, level: usize) -> Result<Vec<u8>, ReportError> {
     let mut json = Vec::new();
     for limit in LADDER.iter().skip(level) {
         json = serde_json::to_vec(&CaseShown::of(held, *limit)).map_err(ReportError::Json)?;
-        if embed::length(&json) <= CASE {
+        if embed::length(&json) <= limits::CASE {
             break;
         }
     }

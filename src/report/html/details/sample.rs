@@ -6,14 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::grade::{self, GradeTold};
-use super::shown::{self, MANY, ShownText};
+use super::shown::{self, ShownText};
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
 use crate::report::figures::{self, number};
 use crate::report::json::word;
+use crate::report::limits::html as limits;
 use eval_base::text;
-
-/// Samples of one case that are shown.
-const SAMPLES: usize = 100;
 
 /// A label and what it stands for, as it is shown.
 pub type LabelledFact<'a> = (Cow<'a, str>, Cow<'a, str>);
@@ -52,7 +50,7 @@ pub fn parts_of_input(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownTe
     match value {
         Value::Null => Vec::new(),
         Value::Array(messages) if !messages.is_empty() && messages.iter().all(message) => {
-            let told = messages.iter().take(MANY).map(|message| {
+            let told = messages.iter().take(limits::ENTRIES).map(|message| {
                 let role = message
                     .get("role")
                     .and_then(Value::as_str)
@@ -62,8 +60,8 @@ pub fn parts_of_input(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownTe
                 (shown::name(role, limit), shown::of_value(content, limit))
             });
             let mut told: Vec<_> = told.collect();
-            if messages.len() > MANY {
-                let more = text::plural(messages.len() - MANY, "more message");
+            if messages.len() > limits::ENTRIES {
+                let more = text::plural(messages.len() - limits::ENTRIES, "more message");
                 told.push((
                     Cow::Borrowed("..."),
                     ShownText {
@@ -90,7 +88,7 @@ pub fn parts_of_input(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownTe
                 .iter()
                 .filter(|(key, _)| !matches!(key.as_str(), "method" | "endpoint"));
             let rest = rest
-                .take(MANY)
+                .take(limits::ENTRIES)
                 .map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)));
             std::iter::once((Cow::Borrowed("request"), first))
                 .chain(rest)
@@ -136,11 +134,11 @@ pub struct SampleTold<'a> {
 pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
     samples.sort_by_key(|sample| figures::urgency(sample.outcome));
-    let more = samples.len().saturating_sub(SAMPLES) + unlisted_passes(case);
+    let more = samples.len().saturating_sub(limits::SAMPLES) + unlisted_passes(case);
     (
         samples
             .into_iter()
-            .take(SAMPLES)
+            .take(limits::SAMPLES)
             .map(|sample| one(sample, limit))
             .collect(),
         more,
@@ -172,11 +170,11 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
     let grades = sample
         .grades
         .iter()
-        .take(MANY)
+        .take(limits::ENTRIES)
         .map(|grade| grade::told(grade, graded, limit))
         .collect();
-    let metrics = sample.metrics.iter().take(MANY);
-    let earlier = sample.earlier.iter().take(MANY).map(|attempt| {
+    let metrics = sample.metrics.iter().take(limits::ENTRIES);
+    let earlier = sample.earlier.iter().take(limits::ENTRIES).map(|attempt| {
         let cause = attempt.cause.map(|cause| cause.name());
         (
             attempt.outcome.name(),
@@ -274,7 +272,7 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
         },
     ));
     if call.requests > 1 || !call.faults.is_empty() {
-        let faults = call.faults.iter().take(MANY);
+        let faults = call.faults.iter().take(limits::ENTRIES);
         let faults: Vec<String> = faults
             .map(|(label, n)| format!("{}: {n}", shown::name(label, limit)))
             .collect();

@@ -9,9 +9,6 @@ use serde_json::Value;
 
 use eval_base::text;
 
-/// Entries of a list that are shown.
-pub const MANY: usize = 50;
-
 /// A text, or data pretty-printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownText<'a> {

@@ -121,7 +121,7 @@ fn rich() -> CaseResult {
 #[test]
 fn what_a_page_knows_of_a_case() {
     let eval = eval(vec![rich()]);
-    insta::assert_snapshot!(serde_json::to_string_pretty(&read(&eval, BUDGET)[0]).unwrap(), @r###"
+    insta::assert_snapshot!(serde_json::to_string_pretty(&read(&eval, limits::DETAILS)[0]).unwrap(), @r###"
     {
       "input": {
         "context": {
@@ -252,7 +252,7 @@ fn nothing_that_is_said_ends_a_block() {
     hostile.samples[0].output = Some(json!({"</script><script>alert(1)</script>": "<!--\u{2028}"}));
     let eval = eval(vec![hostile]);
     let mut out = Vec::new();
-    write(&all(&eval), BUDGET, &mut out).unwrap();
+    write(&all(&eval), limits::DETAILS, &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
     let json = page
         .strip_prefix(r#"<script type="application/json" id="details-0">"#)
@@ -293,7 +293,7 @@ fn one_large_case_does_not_shorten_the_others() {
 #[test]
 fn a_cut_says_how_much_is_there() {
     let eval = eval(vec![case("a", Outcome::Passed, json!("é".repeat(30_000)))]);
-    let output = &read(&eval, BUDGET)[0]["samples"][0]["output"];
+    let output = &read(&eval, limits::DETAILS)[0]["samples"][0]["output"];
     assert_eq!(output["text"].as_str().unwrap().len(), 32 << 10);
     assert_eq!(
         output["cut"],

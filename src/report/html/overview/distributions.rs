@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::model::{SampleResult, Summary, Usage};
 use crate::report::figures;
+use crate::report::limits::html as limits;
 use eval_base::text;
 
 /// Fewer numbers than these need no picture.
@@ -16,8 +17,6 @@ const BINS: f64 = 10.0;
 /// From this ratio of the longest to the shortest on, each bin is about twice as wide as the one
 /// before.
 const WIDE: f64 = 25.0;
-/// Evals by what they cost.
-const EVALS: usize = 100;
 
 pub(super) fn of(summary: &Summary) -> Value {
     let left_out = summary
@@ -164,11 +163,11 @@ fn usage(summary: &Summary) -> Option<Value> {
             .total_cmp(&cost(a))
             .then_with(|| tokens(b).cmp(&tokens(a)))
     });
-    let more = rows.len().saturating_sub(EVALS);
+    let more = rows.len().saturating_sub(limits::COSTLY_EVALS);
     let costly = rows.iter().any(|(_, usage, _)| usage.cost_usd.is_some());
     let told_rows: Vec<Value> = rows
         .iter()
-        .take(EVALS)
+        .take(limits::COSTLY_EVALS)
         .map(|(eval, usage, priced)| {
             let cost = match usage.cost_usd {
                 Some(usd) if *priced => figures::cost(usd),

@@ -6,15 +6,10 @@ use serde_json::{Value, json};
 
 use super::{brief, counted};
 use crate::model::{Cause, Counts, EvalResult, IntervalScope, Outcome, Summary};
+use crate::report::limits::html as limits;
 use crate::report::{figures, notices};
 use eval_stats::likelihood::of_counts;
 
-/// Groups of one kind that cross to the page.
-const GROUPS: usize = 500;
-/// Evals that cross to the page; the table of cases knows the others, too.
-const EVALS: usize = 2_000;
-/// Bytes of their ids and categories.
-const EVAL_NAMES: usize = 1 << 20;
 const LEVEL: f64 = 0.95;
 
 /// The kinds of groups that there are. Evals have one verdict each, so that their share has an
@@ -46,10 +41,10 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
             });
             let rows: Vec<Value> = sorted
                 .iter()
-                .take(GROUPS)
+                .take(limits::GROUPS)
                 .map(|(name, counts)| row(name, counts, independent))
                 .collect();
-            let more = sorted.len().saturating_sub(GROUPS);
+            let more = sorted.len().saturating_sub(limits::GROUPS);
             json!({ "by": by, "unit": unit, "rows": rows, "more": more, "intervals": independent })
         })
         .collect()
@@ -116,7 +111,7 @@ pub(super) fn trust(summary: &Summary) -> Vec<Value> {
 pub(super) fn evals(summary: &Summary) -> Value {
     let mut sorted: Vec<&EvalResult> = summary.evals.iter().collect();
     sorted.sort_by_key(|eval| figures::urgency(eval.outcome));
-    let mut room = EVAL_NAMES;
+    let mut room = limits::EVAL_NAMES;
     let fits = |eval: &&&EvalResult| {
         let names = eval.id.len() + eval.category.as_ref().map_or(0, String::len);
         let fits = names <= room;
@@ -125,7 +120,7 @@ pub(super) fn evals(summary: &Summary) -> Value {
     };
     let rows: Vec<Value> = sorted
         .iter()
-        .take(EVALS)
+        .take(limits::EVALS)
         .take_while(fits)
         .map(|eval| one(eval))
         .collect();

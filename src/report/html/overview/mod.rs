@@ -17,18 +17,9 @@ use serde_json::{Value, json};
 
 use super::comparison;
 use crate::model::{Counts, Decision, Failure, Outcome, PastRate, Summary};
+use crate::report::limits::html as limits;
 use crate::report::{commands, differences, figures, flaky, judges, models, notices, values};
 use eval_base::text;
-
-/// Failures that are told; the table of cases has all.
-const FAILURES: usize = 10;
-/// Samples that passed on a later attempt only.
-const FLAKY: usize = 20;
-/// Models and judges.
-const MODELS: usize = 50;
-/// Bytes of a text that somebody else wrote, and columns of one side of a failure.
-const LONGEST: usize = 600;
-const SIDE: usize = 160;
 
 /// The block `report` of a run.
 pub(super) fn of(summary: &Summary) -> impl Serialize {
@@ -72,7 +63,7 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
 
 /// One line of a text that somebody else wrote, of bounded length.
 fn brief(words: &str) -> String {
-    text::shortened(&text::one_line(words), LONGEST).into_owned()
+    text::shortened(&text::one_line(words), limits::TEXT).into_owned()
 }
 
 fn gate(summary: &Summary) -> Value {
@@ -234,7 +225,7 @@ fn failures(summary: &Summary) -> Value {
     sorted.sort_by_key(|(passed, _)| *passed);
     let first: Vec<Value> = sorted
         .into_iter()
-        .take(FAILURES)
+        .take(limits::FAILURES)
         .map(|(passed, told)| failure(told, passed))
         .collect();
     let total = summary.failures.len() + notices::unlisted_failures(summary);
@@ -248,7 +239,7 @@ fn failure(failure: &Failure, case_passed: bool) -> Value {
         value
             .as_ref()
             .filter(|_| !by_path)
-            .map(|value| values::inline(value, SIDE))
+            .map(|value| values::inline(value, limits::SIDE))
     };
     let named = failure.name != failure.eval_id && failure.name != failure.case_id;
     json!({
@@ -269,7 +260,7 @@ fn flaky_samples(summary: &Summary) -> Value {
     let mut all = flaky::flaky(summary);
     let first: Vec<Value> = all
         .by_ref()
-        .take(FLAKY)
+        .take(limits::FLAKY)
         .map(|flaky| {
             json!({
                 "eval": flaky.eval,
@@ -330,7 +321,7 @@ fn models_used(summary: &Summary) -> Option<Value> {
     let all = models::told(summary.models.as_ref()?);
     let rows: Vec<Value> = all
         .iter()
-        .take(MODELS)
+        .take(limits::MODELS)
         .map(|told| {
             let mut row = json!({ "name": told.name, "role": told.role, "remarks": told.remarks });
             for (label, words) in &told.lines {
@@ -339,7 +330,7 @@ fn models_used(summary: &Summary) -> Option<Value> {
             row
         })
         .collect();
-    Some(json!({ "rows": rows, "more": all.len().saturating_sub(MODELS) }))
+    Some(json!({ "rows": rows, "more": all.len().saturating_sub(limits::MODELS) }))
 }
 
 fn judges_asked(summary: &Summary) -> Option<Value> {
@@ -349,10 +340,10 @@ fn judges_asked(summary: &Summary) -> Option<Value> {
     let by_model: Vec<Value> = health
         .by_model
         .iter()
-        .take(MODELS)
+        .take(limits::MODELS)
         .map(|(name, votes)| json!({ "name": name, "told": told(judges::of_judge(votes)) }))
         .collect();
-    let more = health.by_model.len().saturating_sub(MODELS);
+    let more = health.by_model.len().saturating_sub(limits::MODELS);
     Some(json!({ "all": told(judges::of_all(health)), "by_model": by_model, "more": more }))
 }
 

@@ -71,8 +71,8 @@ fn markdown_begins_with_the_verdict() {
 
     | Case | Passed |
     | --- | --- |
-    | ❌ cap-code-002 / case-01 (**critical**) | 5/5 → 1/5 |
-    | ❌ cap-code-002 / case-00 | 5/5 → 1/5 |
+    | ❌ cap-code-002 › case-01 (**critical**) | 5/5 → 1/5 |
+    | ❌ cap-code-002 › case-00 | 5/5 → 1/5 |
 
     </details>
 
@@ -80,8 +80,8 @@ fn markdown_begins_with_the_verdict() {
 
     | Case | Passed |
     | --- | --- |
-    | ✅ cap-code-002 / case-00 | 0/5 → 5/5 |
-    | ✅ cap-code-002 / case-01 | 0/5 → 5/5 |
+    | ✅ cap-code-002 › case-00 | 0/5 → 5/5 |
+    | ✅ cap-code-002 › case-01 | 0/5 → 5/5 |
 
     </details>
 
@@ -89,8 +89,8 @@ fn markdown_begins_with_the_verdict() {
 
     | Case | Passed |
     | --- | --- |
-    | ➖ cap-code-002 / case-00 | 5/5 → 4/5 |
-    | ➖ cap-code-002 / case-01 | 5/5 → 4/5 |
+    | ➖ cap-code-002 › case-00 | 5/5 → 4/5 |
+    | ➖ cap-code-002 › case-01 | 5/5 → 4/5 |
 
     </details>
 
@@ -98,7 +98,7 @@ fn markdown_begins_with_the_verdict() {
 
     | Case | Passed |
     | --- | --- |
-    | ➖ cap-code-002 / case-00 | now 3/5 |
+    | ➖ cap-code-002 › case-00 | now 3/5 |
 
     </details>
 
@@ -106,8 +106,8 @@ fn markdown_begins_with_the_verdict() {
 
     | Case | Passed |
     | --- | --- |
-    | ❌ cap-code-002 / case-00 | 0/5 → 0/5 |
-    | ❌ cap-code-002 / case-01 | 0/5 → 0/5 |
+    | ❌ cap-code-002 › case-00 | 0/5 → 0/5 |
+    | ❌ cap-code-002 › case-01 | 0/5 → 0/5 |
 
     </details>
 
@@ -150,7 +150,7 @@ fn markdown_says_what_is_undecided() {
 
     | Case | Passed |
     | --- | --- |
-    | ❌ cap-code-002 / case-00 | 1/1 → 0/1 |
+    | ❌ cap-code-002 › case-00 | 1/1 → 0/1 |
 
     </details>
 
@@ -158,8 +158,8 @@ fn markdown_says_what_is_undecided() {
 
     | Case | Passed |
     | --- | --- |
-    | ✅ cap-code-002 / case-00 | 0/1 → 1/1 |
-    | ✅ cap-code-002 / case-01 | 0/1 → 1/1 |
+    | ✅ cap-code-002 › case-00 | 0/1 → 1/1 |
+    | ✅ cap-code-002 › case-01 | 0/1 → 1/1 |
 
     </details>
 
@@ -167,12 +167,12 @@ fn markdown_says_what_is_undecided() {
 
     | Case | Passed |
     | --- | --- |
-    | ⚠️ cap-code-002 / case-00 | 1/1 → no grade |
-    | ⚠️ cap-code-002 / case-01 | 1/1 → no grade |
-    | ⚠️ cap-code-002 / case-02 | 1/1 → no grade |
-    | ⚠️ cap-code-002 / case-03 | 1/1 → no grade |
-    | ⚠️ cap-code-002 / case-04 | 1/1 → no grade |
-    | ⚠️ cap-code-002 / case-05 | 1/1 → no grade |
+    | ⚠️ cap-code-002 › case-00 | 1/1 → no grade |
+    | ⚠️ cap-code-002 › case-01 | 1/1 → no grade |
+    | ⚠️ cap-code-002 › case-02 | 1/1 → no grade |
+    | ⚠️ cap-code-002 › case-03 | 1/1 → no grade |
+    | ⚠️ cap-code-002 › case-04 | 1/1 → no grade |
+    | ⚠️ cap-code-002 › case-05 | 1/1 → no grade |
 
     </details>
 

@@ -48,46 +48,46 @@ fn a_regression_is_told_whole() {
       not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards
 
       Broken: passed before, fail now (24)   Passed
-        ✗ cap-code-002 / case-20 (critical)  5/5 → 1/5
-        ✗ cap-code-002 / case-00             5/5 → 1/5
-        ✗ cap-code-002 / case-01             5/5 → 1/5
-        ✗ cap-code-002 / case-02             5/5 → 1/5
-        ✗ cap-code-002 / case-03             5/5 → 1/5
-        ✗ cap-code-002 / case-04             5/5 → 1/5
-        ✗ cap-code-002 / case-05             5/5 → 1/5
-        ✗ cap-code-002 / case-06             5/5 → 1/5
-        ✗ cap-code-002 / case-07             5/5 → 1/5
-        ✗ cap-code-002 / case-08             5/5 → 1/5
+        ✗ cap-code-002 › case-20 (critical)  5/5 → 1/5
+        ✗ cap-code-002 › case-00             5/5 → 1/5
+        ✗ cap-code-002 › case-01             5/5 → 1/5
+        ✗ cap-code-002 › case-02             5/5 → 1/5
+        ✗ cap-code-002 › case-03             5/5 → 1/5
+        ✗ cap-code-002 › case-04             5/5 → 1/5
+        ✗ cap-code-002 › case-05             5/5 → 1/5
+        ✗ cap-code-002 › case-06             5/5 → 1/5
+        ✗ cap-code-002 › case-07             5/5 → 1/5
+        ✗ cap-code-002 › case-08             5/5 → 1/5
         ... and 14 more cases; --verbose shows more
 
       Fixed: failed before, pass now (12)  Passed
-        ✓ cap-code-002 / case-00           0/5 → 5/5
-        ✓ cap-code-002 / case-01           0/5 → 5/5
-        ✓ cap-code-002 / case-02           0/5 → 5/5
-        ✓ cap-code-002 / case-03           0/5 → 5/5
-        ✓ cap-code-002 / case-04           0/5 → 5/5
-        ✓ cap-code-002 / case-05           0/5 → 5/5
-        ✓ cap-code-002 / case-06           0/5 → 5/5
-        ✓ cap-code-002 / case-07           0/5 → 5/5
-        ✓ cap-code-002 / case-08           0/5 → 5/5
-        ✓ cap-code-002 / case-09           0/5 → 5/5
+        ✓ cap-code-002 › case-00           0/5 → 5/5
+        ✓ cap-code-002 › case-01           0/5 → 5/5
+        ✓ cap-code-002 › case-02           0/5 → 5/5
+        ✓ cap-code-002 › case-03           0/5 → 5/5
+        ✓ cap-code-002 › case-04           0/5 → 5/5
+        ✓ cap-code-002 › case-05           0/5 → 5/5
+        ✓ cap-code-002 › case-06           0/5 → 5/5
+        ✓ cap-code-002 › case-07           0/5 → 5/5
+        ✓ cap-code-002 › case-08           0/5 → 5/5
+        ✓ cap-code-002 › case-09           0/5 → 5/5
         ... and 2 more cases; --verbose shows more
 
       Changed: different data or grading, not compared (2)  Passed
-        ~ cap-code-002 / case-00                        5/5 → 4/5
-        ~ cap-code-002 / case-01                        5/5 → 4/5
+        ~ cap-code-002 › case-00                        5/5 → 4/5
+        ~ cap-code-002 › case-01                        5/5 → 4/5
 
       New: not in the reference (1)  Passed
-        + cap-code-002 / case-00     now 3/5
+        + cap-code-002 › case-00     now 3/5
 
       Gone: not in the candidate (7)  Passed
-        – cap-code-002 / case-00      was 5/5
-        – cap-code-002 / case-01      was 5/5
-        – cap-code-002 / case-02      was 5/5
-        – cap-code-002 / case-03      was 5/5
-        – cap-code-002 / case-04      was 5/5
-        – cap-code-002 / case-05      was 5/5
-        – cap-code-002 / case-06      was 5/5
+        – cap-code-002 › case-00      was 5/5
+        – cap-code-002 › case-01      was 5/5
+        – cap-code-002 › case-02      was 5/5
+        – cap-code-002 › case-03      was 5/5
+        – cap-code-002 › case-04      was 5/5
+        – cap-code-002 › case-05      was 5/5
+        – cap-code-002 › case-06      was 5/5
 
     GATE FAIL (--fail-on significant: a regression fails the gate)
       - regression: pass@1 fell from 0.850 to 0.790
@@ -115,11 +115,11 @@ fn an_improvement() {
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 
       Broken: passed before, fail now (1)  Passed
-        ✗ cap-code-002 / case-00           1/1 → 0/1
+        ✗ cap-code-002 › case-00           1/1 → 0/1
 
       Fixed: failed before, pass now (2)  Passed
-        ✓ cap-code-002 / case-00          0/1 → 1/1
-        ✓ cap-code-002 / case-01          0/1 → 1/1
+        ✓ cap-code-002 › case-00          0/1 → 1/1
+        ✓ cap-code-002 › case-01          0/1 → 1/1
 
     GATE PASS (--fail-on significant: a regression fails the gate)
     ");
@@ -147,11 +147,11 @@ fn nothing_found_where_it_would_have_been() {
       4000 cases compared: 1 broken, 2 fixed, 3997 still passing
 
       Broken: passed before, fail now (1)  Passed
-        ✗ cap-code-002 / case-00           1/1 → 0/1
+        ✗ cap-code-002 › case-00           1/1 → 0/1
 
       Fixed: failed before, pass now (2)  Passed
-        ✓ cap-code-002 / case-00          0/1 → 1/1
-        ✓ cap-code-002 / case-01          0/1 → 1/1
+        ✓ cap-code-002 › case-00          0/1 → 1/1
+        ✓ cap-code-002 › case-01          0/1 → 1/1
 
     GATE PASS (--fail-on significant: a regression fails the gate)
     ");
@@ -180,11 +180,11 @@ fn too_few_cases_to_find_anything() {
       10 cases compared: 1 broken, 2 fixed, 7 still passing
 
       Broken: passed before, fail now (1)  Passed
-        ✗ cap-code-002 / case-00           1/1 → 0/1
+        ✗ cap-code-002 › case-00           1/1 → 0/1
 
       Fixed: failed before, pass now (2)  Passed
-        ✓ cap-code-002 / case-00          0/1 → 1/1
-        ✓ cap-code-002 / case-01          0/1 → 1/1
+        ✓ cap-code-002 › case-00          0/1 → 1/1
+        ✓ cap-code-002 › case-01          0/1 → 1/1
 
     GATE PASS (--fail-on significant: a regression fails the gate)
     ");
@@ -221,19 +221,19 @@ fn what_has_no_grade_can_turn_the_verdict() {
       not compared: 6 without a grade on one side
 
       Broken: passed before, fail now (1)  Passed
-        ✗ cap-code-002 / case-00           1/1 → 0/1
+        ✗ cap-code-002 › case-00           1/1 → 0/1
 
       Fixed: failed before, pass now (2)  Passed
-        ✓ cap-code-002 / case-00          0/1 → 1/1
-        ✓ cap-code-002 / case-01          0/1 → 1/1
+        ✓ cap-code-002 › case-00          0/1 → 1/1
+        ✓ cap-code-002 › case-01          0/1 → 1/1
 
       Without a grade on one side (6)  Passed
-        ! cap-code-002 / case-00     1/1 → no grade
-        ! cap-code-002 / case-01     1/1 → no grade
-        ! cap-code-002 / case-02     1/1 → no grade
-        ! cap-code-002 / case-03     1/1 → no grade
-        ! cap-code-002 / case-04     1/1 → no grade
-        ! cap-code-002 / case-05     1/1 → no grade
+        ! cap-code-002 › case-00     1/1 → no grade
+        ! cap-code-002 › case-01     1/1 → no grade
+        ! cap-code-002 › case-02     1/1 → no grade
+        ! cap-code-002 › case-03     1/1 → no grade
+        ! cap-code-002 › case-04     1/1 → no grade
+        ! cap-code-002 › case-05     1/1 → no grade
 
     GATE INCOMPLETE (--fail-on significant: a regression fails the gate)
       - samples without a grade could make it a regression
@@ -260,16 +260,16 @@ fn nothing_could_be_paired() {
       not compared: 400 changed (different data or grading)
 
       Changed: different data or grading, not compared (400)  Passed
-        ~ cap-code-002 / case-00                          1/1 → 0/1
-        ~ cap-code-002 / case-01                          1/1 → 0/1
-        ~ cap-code-002 / case-02                          1/1 → 0/1
-        ~ cap-code-002 / case-03                          1/1 → 0/1
-        ~ cap-code-002 / case-04                          1/1 → 0/1
-        ~ cap-code-002 / case-05                          1/1 → 0/1
-        ~ cap-code-002 / case-06                          1/1 → 0/1
-        ~ cap-code-002 / case-07                          1/1 → 0/1
-        ~ cap-code-002 / case-08                          1/1 → 0/1
-        ~ cap-code-002 / case-09                          1/1 → 0/1
+        ~ cap-code-002 › case-00                          1/1 → 0/1
+        ~ cap-code-002 › case-01                          1/1 → 0/1
+        ~ cap-code-002 › case-02                          1/1 → 0/1
+        ~ cap-code-002 › case-03                          1/1 → 0/1
+        ~ cap-code-002 › case-04                          1/1 → 0/1
+        ~ cap-code-002 › case-05                          1/1 → 0/1
+        ~ cap-code-002 › case-06                          1/1 → 0/1
+        ~ cap-code-002 › case-07                          1/1 → 0/1
+        ~ cap-code-002 › case-08                          1/1 → 0/1
+        ~ cap-code-002 › case-09                          1/1 → 0/1
         ... and 390 more cases; --verbose shows more
 
     GATE INCOMPLETE (--fail-on significant: a regression fails the gate)
@@ -449,32 +449,32 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards
 
       Broken: passed before, fail now (2)  Passed
-        x cap-code-002 / case-00           5/5 -> 1/5
-        x cap-code-002 / case-01           5/5 -> 1/5
+        x cap-code-002 > case-00           5/5 -> 1/5
+        x cap-code-002 > case-01           5/5 -> 1/5
 
       Fixed: failed before, pass now (2)  Passed
-        + cap-code-002 / case-00          0/5 -> 5/5
-        + cap-code-002 / case-01          0/5 -> 5/5
+        + cap-code-002 > case-00          0/5 -> 5/5
+        + cap-code-002 > case-01          0/5 -> 5/5
 
       Changed: different data or grading, not compared (2)  Passed
-        ~ cap-code-002 / case-00                        5/5 -> 4/5
-        ~ cap-code-002 / case-01                        5/5 -> 4/5
+        ~ cap-code-002 > case-00                        5/5 -> 4/5
+        ~ cap-code-002 > case-01                        5/5 -> 4/5
 
       New: not in the reference (1)  Passed
-        + cap-code-002 / case-00     now 3/5
+        + cap-code-002 > case-00     now 3/5
 
       Gone: not in the candidate (7)  Passed
-        - cap-code-002 / case-00      was 5/5
-        - cap-code-002 / case-01      was 5/5
-        - cap-code-002 / case-02      was 5/5
-        - cap-code-002 / case-03      was 5/5
-        - cap-code-002 / case-04      was 5/5
-        - cap-code-002 / case-05      was 5/5
-        - cap-code-002 / case-06      was 5/5
+        - cap-code-002 > case-00      was 5/5
+        - cap-code-002 > case-01      was 5/5
+        - cap-code-002 > case-02      was 5/5
+        - cap-code-002 > case-03      was 5/5
+        - cap-code-002 > case-04      was 5/5
+        - cap-code-002 > case-05      was 5/5
+        - cap-code-002 > case-06      was 5/5
 
       Still failing (61)          Passed
-        x cap-code-002 / case-00  0/5 -> 0/5
-        x cap-code-002 / case-01  0/5 -> 0/5
+        x cap-code-002 > case-00  0/5 -> 0/5
+        x cap-code-002 > case-01  0/5 -> 0/5
         ... and 59 more cases; the JSON report lists all
 
       tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000

@@ -61,11 +61,11 @@ fn the_terminal_has_a_section_of_it() {
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 
       Broken: passed before, fail now (1)    Passed
-        ✗ cap-code-002 / case-00 (critical)  5/5 → 1/5
+        ✗ cap-code-002 › case-00 (critical)  5/5 → 1/5
 
       Fixed: failed before, pass now (2)  Passed
-        ✓ cap-code-002 / case-00          0/1 → 1/1
-        ✓ cap-code-002 / case-01          0/1 → 1/1
+        ✓ cap-code-002 › case-00          0/1 → 1/1
+        ✓ cap-code-002 › case-01          0/1 → 1/1
 
       For information only: the gate ignores it.
     ");
@@ -103,7 +103,7 @@ fn markdown_has_a_section_of_it() {
 
     | Case | Passed |
     | --- | --- |
-    | ❌ cap-code-002 / case-00 (**critical**) | 5/5 → 1/5 |
+    | ❌ cap-code-002 › case-00 (**critical**) | 5/5 → 1/5 |
 
     </details>
 
@@ -111,8 +111,8 @@ fn markdown_has_a_section_of_it() {
 
     | Case | Passed |
     | --- | --- |
-    | ✅ cap-code-002 / case-00 | 0/1 → 1/1 |
-    | ✅ cap-code-002 / case-01 | 0/1 → 1/1 |
+    | ✅ cap-code-002 › case-00 | 0/1 → 1/1 |
+    | ✅ cap-code-002 › case-01 | 0/1 → 1/1 |
 
     </details>
 
@@ -143,7 +143,7 @@ fn a_comment_has_a_section_of_it_that_leaves_room_for_the_failures() {
         comparison.sentences = vec!["|".repeat(900); 9];
     }
     let shown = rendered(ReportFormat::Comment, &summary);
-    assert!(shown.len() <= comment::LARGEST, "{}", shown.len());
+    assert!(shown.len() <= limits::comment::LARGEST, "{}", shown.len());
     assert!(
         shown.matches("<details><summary>❌ <code>").count() >= 30,
         "{shown}"

@@ -13,7 +13,7 @@ use crate::model::{
     ScoresSource,
 };
 use crate::report::comparison;
-use crate::report::{TerminalOptions, comment};
+use crate::report::{TerminalOptions, limits};
 use crate::spec::words::{Criticality, FailOn, Grouping};
 
 pub(super) fn side(label: &str, run: &str) -> ComparedSide {
@@ -367,7 +367,7 @@ pub(super) fn as_markdown(comparisons: &Comparisons) -> String {
 pub(super) fn as_comment(comparisons: &Comparisons) -> String {
     let mut out = Vec::new();
     comparison::comment(comparisons, &mut out).unwrap();
-    assert!(out.len() <= comment::LARGEST);
+    assert!(out.len() <= limits::comment::LARGEST);
     String::from_utf8(out).unwrap()
 }
 
