@@ -257,8 +257,6 @@ impl SuiteLoader<'_> {
     }
 }
 
-/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of
-/// their own unless the samples serve other cases. A case that sets no samples has the largest k.
 /// Where a suite writes the temperature of the target of that name.
 fn temperature_at(node: &Node, name: &str) -> Option<Span> {
     let named = node.get("targets").and_then(|targets| targets.get(name));
@@ -267,6 +265,8 @@ fn temperature_at(node: &Node, name: &str) -> Option<Span> {
         .key_place("temperature")
 }
 
+/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of
+/// their own unless the samples serve other cases. A case that sets no samples has the largest k.
 fn warn_of_equal_samples(
     evals: &[Arc<Eval>],
     (target, temperature_at): (Option<&Target>, Option<Span>),
