@@ -159,7 +159,7 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
                     run
                 ])) {
                     None => "`eval-harness run --resume latest` goes on".to_owned(),
-                    Some(command) => format!("`{command}` starts again"),
+                    Some(command) => format!("`{command}` starts it again"),
                 }
             ),
         ),
