@@ -252,7 +252,7 @@ pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
                 "`eval-harness run --resume {}` continues it",
                 metadata.run_id
             ),
-            Some(other) => format!("`eval-harness regrade --run {other}` starts it again"),
+            Some(other) => format!("`eval-harness regrade --run {other}` restarts it"),
         });
     }
 }

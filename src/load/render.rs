@@ -9,11 +9,14 @@ use serde_json::json;
 use super::problem::{Problem, Problems, Severity};
 use super::source::{SourceFiles, Span, TextPosition};
 use eval_base::json::escaped;
+use eval_base::text::width;
 
 /// Bytes of a line that are shown at most from a problem on, and as many after what is marked.
 const MAX_MARKED: usize = 4096;
 /// A problem further to the right is shown by its place alone: its line is copied up to there.
 const MAX_COLUMN: usize = 16_384;
+/// Columns before a line: its number and the frame.
+const GUTTER: usize = 9;
 
 /// How problems are shown to people.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +48,11 @@ pub fn human(problems: &Problems, sources: &SourceFiles, options: HumanOptions) 
     } else {
         Renderer::plain()
     };
-    let renderer = renderer.term_width(options.width.max(40));
+    let columns = options.width.max(40);
+    let renderer = renderer.term_width(columns);
     let mut out = String::new();
     for problem in problems.sorted().into_iter().take(options.limit) {
-        out.push_str(&renderer.render(&report(problem, sources)));
+        out.push_str(&renderer.render(&report(problem, sources, columns)));
         out.push_str("\n\n");
     }
     let more = problems.len().saturating_sub(options.limit);
@@ -190,7 +194,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// A problem and the places related to it, each with its line.
-fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles) -> Vec<Group<'a>> {
+fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles, columns: usize) -> Vec<Group<'a>> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -205,7 +209,7 @@ fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles) -> Vec<Group<'a>> 
     };
     let mut group = Group::with_title(level.primary_title(message).id(problem.code.id()));
     if let Some(span) = problem.span {
-        group = group.element(excerpt(span, sources, AnnotationKind::Primary));
+        group = group.element(excerpt(span, sources, AnnotationKind::Primary, columns));
     }
     if let Some(hint) = &problem.hint {
         group = group.element(Level::HELP.message(visible(hint)));
@@ -215,13 +219,20 @@ fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles) -> Vec<Group<'a>> 
             related.span,
             sources,
             AnnotationKind::Context,
+            columns,
         ))
     });
     std::iter::once(group).chain(related).collect()
 }
 
-/// The line that a span starts on, below the line before it. The renderer cuts what is too wide.
-fn excerpt<'a>(span: Span, sources: &SourceFiles, kind: AnnotationKind) -> Element<'a> {
+/// The line that a span starts on, below the line before it. The renderer cuts what is wider than
+/// so many columns.
+fn excerpt<'a>(
+    span: Span,
+    sources: &SourceFiles,
+    kind: AnnotationKind,
+    columns: usize,
+) -> Element<'a> {
     let path = visible(sources.display(span.file));
     let source = sources.text(span.file);
     let TextPosition { line, column } = sources.position(span);
@@ -231,9 +242,12 @@ fn excerpt<'a>(span: Span, sources: &SourceFiles, kind: AnnotationKind) -> Eleme
     let start = source.floor_char_boundary(span.start as usize);
     let range = |line| sources.line_range(span.file, line).unwrap_or(start..start);
     let before = range(line - 1);
-    // Far to the right there is nothing of it to see.
+    // Of the line before one that is cut there may be nothing to see.
+    let shown = &source[range(line)];
+    let is_cut = shown.len() > MAX_MARKED
+        || width(&shown.replace('\t', "    ")).saturating_add(GUTTER) > columns;
     let has_context = line > 1
-        && column < 80
+        && !is_cut
         && before.len() < MAX_MARKED
         && !source[before.clone()].trim().is_empty();
     let from = if has_context {
@@ -345,7 +359,6 @@ mod tests {
         error[EH0108]: all of it
          --> evals/a.yaml:2:4
           |
-        1 | a: 1
         2 | b: xxxxxxxxxxxxxxxxxxxxxxxxx...yyyyyyyyyyyyyyyyyyyyyyyyy
           |    ^^^^^^^^^^^^^^^^^^^^^^^^^...^^^^^^^^^^^^^^^^^^^^^^^^^
 
@@ -357,6 +370,18 @@ mod tests {
 
         2 errors
         ");
+    }
+
+    #[test]
+    fn line_before_one_that_is_cut_is_not_shown() {
+        let text = format!("a: 1\nb: {} here {}\n", "x".repeat(70), "y".repeat(30));
+        let row = (79, 83, Code::Syntax, "wrong", None);
+        let (problems, sources) = problems_in(&text, &[row]);
+        let shown = human(&problems, &sources, HumanOptions::default());
+        assert!(
+            shown.contains(" here ") && !shown.contains("1 | "),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -59,7 +59,6 @@ impl LoadSession {
         validator(kind)?.check(&self.sources, document, &mut self.problems)
     }
 
-    /// What judges a part of a file in the folder `dir`.
     /// A document of a kind as its type.
     pub fn read<T: DeserializeOwned>(
         &mut self,
@@ -76,6 +75,7 @@ impl LoadSession {
         .ok()
     }
 
+    /// What judges a part of a file in the folder `dir`.
     pub fn desk<'a>(&'a mut self, suite: &'a SuiteScope, dir: &'a Path) -> SuiteDesk<'a> {
         SuiteDesk {
             sources: &self.sources,

@@ -96,7 +96,7 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
             "the command contains a NUL character",
         ));
     }
-    if find_program(desk, program).is_none() && !super::template::is_template(program) {
+    if find_program(desk, program, |_| true).is_none() && !super::template::is_template(program) {
         let hint = if program.contains('/') {
             "a path with a slash is relative to the suite's folder"
         } else {
@@ -109,21 +109,26 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
     Some(())
 }
 
-/// The targets that a suite defines, by name, with their nodes.
-/// The file of a program: below the suite's folder, or in the folders where programs are looked
-/// for.
-pub(super) fn find_program(desk: &SuiteDesk, program: &str) -> Option<PathBuf> {
+/// The first fitting file of a program: below the suite's folder, or in the folders where programs
+/// are looked for.
+pub(super) fn find_program(
+    desk: &SuiteDesk,
+    program: &str,
+    fits: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
     let suite = desk.suite;
+    let fits = |file: &PathBuf| file.is_file() && fits(file);
     if program.contains('/') {
-        return Some(suite.dir.join(program)).filter(|path| path.is_file());
+        return Some(suite.dir.join(program)).filter(fits);
     }
     let path = suite.search_path.as_deref();
     let folders = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':');
     folders
         .map(|folder| Path::new(folder).join(program))
-        .find(|file| file.is_file())
+        .find(fits)
 }
 
+/// The targets that a suite defines, by name, with their nodes.
 pub(super) type WrittenTargets = BTreeMap<String, (TargetSpec, Node)>;
 
 /// What the command line says of the target.

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::GitState;
+use super::part::MetricName;
 use super::plan::Threshold;
 use super::summary::{Decision, Summary};
 use crate::spec::words::GateRequirement;
@@ -93,6 +94,8 @@ pub struct EvalStep {
 /// A threshold that is asked for from outside of the suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskedThreshold {
+    /// The metric of the threshold.
+    pub name: MetricName,
     pub threshold: Threshold,
     /// A number without a word on whether it is a minimum or a maximum; the metric decides.
     pub bare: bool,

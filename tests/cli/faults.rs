@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use crate::support::{Call, PROGRAM, Project, eventually};
@@ -65,6 +67,33 @@ fn with_small_results(project: &Project, size: &str, script: &str) -> Call {
         .output()
         .expect("unshare");
     Call::of(output)
+}
+
+#[test]
+fn rows_are_judged_where_no_thread_can_be_started() {
+    let project = recorded(3, 1);
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(project.path(), open).unwrap();
+    let program = project.command(&["validate", "suite.yaml"]);
+    let mut limited = Command::new("prlimit");
+    limited
+        .arg("--nproc=1")
+        .arg(program.get_program())
+        .args(program.get_args())
+        .current_dir(project.path());
+    if project.path().metadata().unwrap().uid() == 0 {
+        // The limit is none for root.
+        limited.uid(65_534).gid(65_534);
+    }
+    let Ok(output) = limited.output() else {
+        eprintln!("skipped: there is no prlimit");
+        return;
+    };
+    if output.status.code() == Some(126) {
+        eprintln!("skipped: the program is in a folder that others do not see");
+        return;
+    }
+    Call::of(output).expect(0);
 }
 
 #[test]

@@ -344,6 +344,21 @@ fn demands_are_checked_with_their_place() {
 }
 
 #[test]
+fn python_is_found_behind_an_empty_entry_of_the_path() {
+    let suite = suite("sandbox: {python: python3}", TESTS);
+    let project = project(&[
+        ("suite.yaml", &suite),
+        ("outputs.jsonl", OUTPUTS),
+        ("python3", "not an interpreter"),
+    ]);
+    let path = std::env::var("PATH").unwrap();
+    let mut command = project.command(&["validate", "suite.yaml"]);
+    command.env("PATH", format!(":{path}"));
+    let call = Call::of(command.output().unwrap()).expect(0);
+    assert!(!call.stderr.contains("cannot be found"), "{}", call.stderr);
+}
+
+#[test]
 fn another_python_and_further_folders_are_seen_inside() {
     if !isolates() {
         return;

@@ -106,18 +106,7 @@ impl PathPattern {
     /// Whether it leads anywhere in a value. An empty container under `*` counts: the path has its
     /// place there.
     pub fn exists_in(&self, value: &Value) -> bool {
-        self.missing_in(value, true).is_empty() || self.some_exists(value, 0)
-    }
-
-    fn some_exists(&self, value: &Value, from: usize) -> bool {
-        match self.0.get(from) {
-            None => true,
-            Some(PathStep::Named(name)) => {
-                named_child(value, name).is_some_and(|child| self.some_exists(child, from + 1))
-            }
-            Some(PathStep::Any) => children(value)
-                .is_some_and(|all| all.iter().any(|(_, c)| self.some_exists(c, from + 1))),
-        }
+        leads_somewhere(&self.0, value)
     }
 
     /// The places that it names in a value's containers but where nothing is. Under `*` every child
@@ -238,6 +227,18 @@ fn named_child<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     }
 }
 
+fn leads_somewhere(steps: &[PathStep], value: &Value) -> bool {
+    match steps.split_first() {
+        None => true,
+        Some((PathStep::Named(name), rest)) => {
+            named_child(value, name).is_some_and(|child| leads_somewhere(rest, child))
+        }
+        Some((PathStep::Any, rest)) => children(value).is_some_and(|all| {
+            all.is_empty() || all.iter().any(|(_, child)| leads_somewhere(rest, child))
+        }),
+    }
+}
+
 fn children(value: &Value) -> Option<Vec<(PlaceStep, &Value)>> {
     match value {
         Value::Object(map) => Some(
@@ -346,5 +347,7 @@ mod tests {
         assert!(PathPattern::parse("none.*").exists_in(&value));
         assert!(!PathPattern::parse("users.*.name").exists_in(&value));
         assert!(PathPattern::parse("").exists_in(&value));
+        let value = json!({"items": [{"tags": [], "price": 1}, {"price": 2}]});
+        assert!(PathPattern::parse("items.*.tags.*.score").exists_in(&value));
     }
 }

@@ -227,6 +227,10 @@ impl LedgerState {
     }
 
     fn fits(&self, budget: RunBudget, expected: ModelSpending) -> bool {
+        if budget == RunBudget::default() {
+            // Nothing is added up for each call of a run with thousands under way.
+            return true;
+        }
         let held = self.held();
         let tokens = self
             .spent

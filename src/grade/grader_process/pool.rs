@@ -7,12 +7,14 @@ use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
+};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::task::{self, GraderTask, READY, TaskAnswer};
+use super::task::{self, GraderTask, READY, SentTasks, TaskAnswer};
 use super::{GRADER_ARGUMENT, MEMORY_MIB, TaskFailure};
 use crate::grade::interrupt::GraderInterrupt;
 use crate::model::OutputValue;
@@ -26,6 +28,9 @@ const ENDING: Duration = Duration::from_secs(2);
 
 /// How the standard library begins its last words when memory is refused.
 const OUT_OF_MEMORY: &str = "memory allocation of ";
+
+/// Bytes of a reply at most.
+const LONGEST: u64 = 4 << 30;
 
 /// Bytes of last words that are read.
 const LAST_WORDS: u64 = 4 << 10;
@@ -66,15 +71,19 @@ impl GraderPool {
         task: &GraderTask<'_>,
         value: &OutputValue,
     ) -> Result<TaskAnswer, TaskFailure> {
-        let request = task::request(task, value)
-            .map_err(|error| TaskFailure::Unreadable(error.to_string()))?;
-        self.interrupt.bound(self.answer(&request)).await?
+        self.interrupt.bound(self.answer(task, value)).await?
     }
 
-    /// When a process ends without an answer, a new one gets the request once more.
-    async fn answer(&self, request: &str) -> Result<TaskAnswer, TaskFailure> {
+    /// When a process ends without an answer, a new one gets the request as well.
+    async fn answer(
+        &self,
+        task: &GraderTask<'_>,
+        value: &OutputValue,
+    ) -> Result<TaskAnswer, TaskFailure> {
         // It is never closed.
         let _place = self.places.acquire().await;
+        let request = task::request(task, value)
+            .map_err(|error| TaskFailure::Unreadable(error.to_string()))?;
         let mut left = self.config.limit;
         let mut why = String::new();
         for first in [true, false] {
@@ -92,7 +101,7 @@ impl GraderPool {
                     .map_err(TaskFailure::NotStarted)?,
             };
             let started = Instant::now();
-            match timeout(left, process.ask(request)).await {
+            match timeout(left, process.ask(&request)).await {
                 Ok(Ok(Ok(answer))) => {
                     self.idle
                         .lock()
@@ -117,6 +126,7 @@ struct GraderProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
+    sent: SentTasks,
 }
 
 impl GraderProcess {
@@ -142,8 +152,9 @@ impl GraderProcess {
             child,
             stdin,
             stdout: BufReader::new(stdout),
+            sent: SentTasks::default(),
         };
-        match timeout(START, process.line()).await {
+        match timeout(START, read_line(&mut process.stdout, LONGEST)).await {
             Ok(Ok(said)) if said.trim_end() == READY => Ok(process),
             Ok(Ok(_)) => Err(cannot(io::ErrorKind::InvalidData.into())),
             Ok(Err(error)) => Err(process.last_words(&error).await),
@@ -152,19 +163,13 @@ impl GraderProcess {
     }
 
     /// The error says that it ended, the inner one that its answer can't be read.
-    async fn ask(&mut self, request: &str) -> io::Result<Result<TaskAnswer, String>> {
-        self.stdin.write_all(request.as_bytes()).await?;
+    async fn ask(&mut self, [task, value]: &[String; 2]) -> io::Result<Result<TaskAnswer, String>> {
+        let task = self.sent.line(task);
+        self.stdin.write_all(task.as_bytes()).await?;
+        self.stdin.write_all(value.as_bytes()).await?;
         self.stdin.flush().await?;
-        Ok(task::read_reply(&self.line().await?))
-    }
-
-    async fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).await?;
-        match line.ends_with('\n') {
-            true => Ok(line),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        let reply = read_line(&mut self.stdout, LONGEST).await?;
+        Ok(task::read_reply(&reply))
     }
 
     /// Why a process ended that did not answer.
@@ -192,6 +197,17 @@ impl GraderProcess {
             Some(line) => format!("{end}: {line}"),
             None => end,
         }
+    }
+}
+
+/// A line of at most `longest` bytes.
+async fn read_line(input: impl AsyncBufRead + Unpin, longest: u64) -> io::Result<String> {
+    let mut line = String::new();
+    input.take(longest).read_line(&mut line).await?;
+    match line.ends_with('\n') {
+        true => Ok(line),
+        false if line.len() as u64 == longest => Err(io::ErrorKind::InvalidData.into()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
@@ -258,6 +274,18 @@ mod tests {
 
     fn ended(why: &str) -> Result<TaskAnswer, TaskFailure> {
         Err(TaskFailure::Ended(why.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn line_without_its_end_is_an_error() {
+        for (line, read) in [
+            ("12345\nx", Ok("12345\n".to_owned())),
+            ("123456\n", Err(io::ErrorKind::InvalidData)),
+            ("12345", Err(io::ErrorKind::UnexpectedEof)),
+        ] {
+            let line = read_line(line.as_bytes(), 6).await;
+            assert_eq!(line.map_err(|error| error.kind()), read);
+        }
     }
 
     const LONG: Duration = Duration::from_secs(3600);

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::sync::mpsc;
 use std::thread;
 
-use super::task::{READY, answer};
+use super::task::{KeptTasks, READY, answer};
 use super::{MEMORY_MIB, PatternCache};
 use eval_sandbox::{end_helper, limit_own_memory};
 
@@ -18,22 +18,22 @@ pub fn grader_process_main() -> ! {
 
 fn serve() -> io::Result<()> {
     limit_own_memory(MEMORY_MIB << 20)?;
-    let (sender, requests) = mpsc::sync_channel::<String>(0);
+    let (sender, lines) = mpsc::sync_channel::<String>(0);
     thread::spawn(move || {
-        for request in io::stdin().lines().map_while(Result::ok) {
-            if sender.send(request).is_err() {
+        for line in io::stdin().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
                 break;
             }
         }
         // The parent is gone, whatever is being done for it.
         end_helper(0);
     });
-    let patterns = PatternCache::default();
+    let (mut kept, patterns) = (KeptTasks::default(), PatternCache::default());
     let mut out = io::stdout().lock();
     out.write_all(format!("{READY}\n").as_bytes())?;
     out.flush()?;
-    for request in requests {
-        out.write_all(answer(&request, &patterns)?.as_bytes())?;
+    while let (Ok(task), Ok(value)) = (lines.recv(), lines.recv()) {
+        out.write_all(answer([&task, &value], &mut kept, &patterns)?.as_bytes())?;
         out.flush()?;
     }
     Ok(())

@@ -6,11 +6,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
+use std::thread::available_parallelism;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::Value;
 
 use super::records::{RecordBatch, RecordStream, RecordsError};
@@ -24,8 +26,8 @@ use crate::model::CaseOutlines;
 
 /// Broken rows that are told one by one; the rest is counted.
 pub(super) const SHOWN: usize = 20;
-/// Batches that are judged at the same time; as many more are read meanwhile.
-const GROUP: usize = 8;
+/// Threads that judge rows, at most.
+const MOST_WORKERS: usize = 4;
 
 /// What became of the rows of a batch.
 #[derive(Default)]
@@ -70,7 +72,7 @@ impl<'a> RowIntake<'a> {
 
     /// Reads all rows: their number, good or bad, and at least 1 when there is a problem.
     pub fn read(mut self, desk: &mut SuiteDesk, data: &DataFile) -> usize {
-        if let Err(error) = self.read_all(desk, data) {
+        if let Err(error) = self.read_all(desk, data, workers()) {
             let message = format!("`{}` {error}", self.file);
             desk.push(Problem::error(Code::DatasetUnreadable, self.at, message));
             self.rows += 1;
@@ -80,7 +82,13 @@ impl<'a> RowIntake<'a> {
 
     /// One group of batches is judged while what was found in the one before is taken in and the
     /// next one is read.
-    fn read_all(&mut self, desk: &mut SuiteDesk, data: &DataFile) -> Result<(), RecordsError> {
+    fn read_all(
+        &mut self,
+        desk: &mut SuiteDesk,
+        data: &DataFile,
+        workers: Option<&ThreadPool>,
+    ) -> Result<(), RecordsError> {
+        let size = 2 * workers.map_or(1, ThreadPool::current_num_threads);
         let (mut records, sources) = (data.records()?, desk.sources);
         let idle: Mutex<Vec<Box<dyn CaseMaker + '_>>> = Mutex::default();
         let judged = |batch: RecordBatch| {
@@ -93,7 +101,7 @@ impl<'a> RowIntake<'a> {
             }
             Some(judged.unwrap_or_else(|_| JudgedBatch::fault(line)))
         };
-        let read = |records: &mut RecordStream| records.take(GROUP).collect::<Vec<_>>();
+        let read = |records: &mut RecordStream| records.take(size).collect::<Vec<_>>();
         let (mut ended, mut done) = (Ok(()), Vec::new());
         let mut group = read(&mut records);
         while !group.is_empty() {
@@ -101,13 +109,19 @@ impl<'a> RowIntake<'a> {
                 .into_iter()
                 .map_while(|batch| batch.map_err(|e| ended = Err(e)).ok());
             let batches: Vec<RecordBatch> = good.collect();
-            (done, group) = rayon::join(
-                || batches.into_par_iter().filter_map(judged).collect(),
-                || {
-                    done.drain(..).for_each(|judged| self.take(desk, judged));
-                    read(&mut records)
-                },
-            );
+            let mut meanwhile = || {
+                done.drain(..).for_each(|judged| self.take(desk, judged));
+                read(&mut records)
+            };
+            (group, done) = match workers {
+                Some(workers) => workers.join(meanwhile, || {
+                    batches.into_par_iter().filter_map(judged).collect()
+                }),
+                None => (
+                    meanwhile(),
+                    batches.into_iter().filter_map(judged).collect(),
+                ),
+            };
         }
         done.into_iter().for_each(|judged| self.take(desk, judged));
         ended
@@ -215,6 +229,17 @@ impl JudgedBatch {
             ..JudgedBatch::default()
         }
     }
+}
+
+/// The threads that judge rows; `None` where they can't be started.
+fn workers() -> Option<&'static ThreadPool> {
+    static WORKERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let start = || {
+        let processors = available_parallelism().map_or(1, |number| number.get());
+        let builder = ThreadPoolBuilder::new().num_threads(processors.min(MOST_WORKERS));
+        builder.build().ok()
+    };
+    WORKERS.get_or_init(start).as_ref()
 }
 
 fn judge(make: &mut dyn CaseMaker, mut batch: RecordBatch) -> JudgedBatch {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde_json::to_value;
+
 use super::name::NamedModel;
 use super::providers::{self, WrittenProvider};
-use super::{WrittenModel, key, layered, name, request, settings_of};
+use super::{WrittenModel, key, layered, name, read, request};
 use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -40,7 +42,8 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<En
         below.requests_per_minute = None;
         below.tokens_per_minute = None;
     }
-    let joint = layered([settings_of(&below), settings_of(written.spec)]);
+    let joint = layered([to_value(&below), to_value(written.spec)]);
+    let joint = read(desk, written.node, joint)?;
     Some(Endpoint {
         api,
         dialect: dialect(desk, written, provider.as_ref(), api)?,

@@ -15,8 +15,7 @@ pub(super) use settings::{is_offline, settings};
 use std::collections::HashSet;
 use std::path::Path;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, to_value};
 
 use super::problem::{Code, Problem};
 use super::reach::{InheritedKind, SparePart};
@@ -100,7 +99,7 @@ pub(super) fn resolve(
         }
         return None;
     };
-    let spec = &on_top(spec, &base);
+    let spec = &read(desk, node, on_top(spec, &base))?;
     target(
         desk,
         &WrittenModel {
@@ -238,7 +237,10 @@ fn sampling(desk: &mut SuiteDesk, written: &WrittenModel) -> SamplingOptions {
 
 /// What is written, and below it what it stands on. A key, the headers that open doors and the word
 /// that any certificate will do stay with the address that they were written for.
-pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
+///
+/// # Errors
+/// As [`layered`].
+pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> serde_json::Result<ModelSpec> {
     let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;
     let headers = endpoint::joined(&base.headers, &own.headers, elsewhere);
     let options = base.options.iter().chain(&own.options);
@@ -250,23 +252,34 @@ pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
     base.price = base.price.filter(|_| own.model.is_none());
     base.api_key_env = base.api_key_env.filter(|_| !elsewhere);
     base.insecure = base.insecure.filter(|_| !elsewhere);
-    ModelSpec {
+    Ok(ModelSpec {
         headers,
         options,
-        ..layered([settings_of(&base), settings_of(own)])
-    }
+        ..layered([to_value(&base), to_value(own)])?
+    })
 }
 
-/// The settings that a spec writes, by their names.
-pub(super) fn settings_of(spec: &impl Serialize) -> Value {
-    serde_json::to_value(spec).unwrap_or_default()
+/// Layered settings, unless they fit no model.
+pub(super) fn read(
+    desk: &mut SuiteDesk,
+    node: &Node,
+    layered: serde_json::Result<ModelSpec>,
+) -> Option<ModelSpec> {
+    let at = node.span.at_start();
+    let unfit = |error: serde_json::Error| Problem::error(Code::BadShape, at, error.to_string());
+    desk.problems.take(layered.map_err(unfit))
 }
 
 /// What any of the layers sets of a model; of two that set the same, the later one wins.
-pub(super) fn layered(layers: impl IntoIterator<Item = Value>) -> ModelSpec {
-    let mut all = settings_of(&ModelSpec::default());
+///
+/// # Errors
+/// A layer has another type for a setting than models have.
+pub(super) fn layered(
+    layers: impl IntoIterator<Item = serde_json::Result<Value>>,
+) -> serde_json::Result<ModelSpec> {
+    let mut all = to_value(ModelSpec::default())?;
     for layer in layers {
-        let Value::Object(settings) = layer else {
+        let Value::Object(settings) = layer? else {
             continue;
         };
         for (name, value) in settings {
@@ -276,7 +289,7 @@ pub(super) fn layered(layers: impl IntoIterator<Item = Value>) -> ModelSpec {
             }
         }
     }
-    serde_json::from_value(all).unwrap_or_default()
+    serde_json::from_value(all)
 }
 
 /// Checks that a model can be told this input.

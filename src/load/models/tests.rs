@@ -1,11 +1,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::ordered;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json, to_value};
+
+use super::{layered, ordered};
 use crate::load::source::{SourceFiles, Span};
 use crate::load::tree::{MappingKey, Node, NodeValue};
 use crate::load::{LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, Problem, load};
 use crate::model::{Endpoint, ModelTarget, Target};
+use crate::spec::ModelSpec;
 use eval_base::ordered::OrderedValue;
 
 /// Keys that the environment of the tests holds.
@@ -835,4 +839,39 @@ fn several_samples_at_temperature_0_are_warned_of() {
     --
     suspicious-value: 2 samples of `r` at `temperature: 0` are no better than one: the model repeats its answer | remove `temperature`, or set `samples: 1`
     ");
+}
+
+/// Every setting of a model.
+fn all_settings() -> Map<String, Value> {
+    let all = json!({
+        "model": "m", "base_url": "http://localhost", "api_key_env": "MINE", "system": "s",
+        "temperature": 0.1, "top_p": 0.2, "max_tokens": 3, "stop": ["a", "b"], "seed": -4,
+        "json_schema": {"type": "object"}, "options": {"a": {"b": null}}, "show_context": false,
+        "price": {"input_per_million": 0.5, "output_per_million": 0.0}, "thoughts": "keep",
+        "max_concurrency": 6, "requests_per_minute": 7, "tokens_per_minute": 8,
+        "timeout_seconds": 0.9, "connect_timeout_seconds": 1.0, "first_byte_timeout_seconds": 1.1,
+        "retries": 0, "headers": {"x": "y"}, "ca_file": "c", "insecure": false,
+        "max_answer_bytes": 12, "replay": "r", "request": {"body": null, "answer": "$.a"},
+    });
+    let Value::Object(all) = all else {
+        panic!("settings")
+    };
+    let of_default = to_value(ModelSpec::default()).unwrap();
+    assert!(all.keys().eq(of_default.as_object().unwrap().keys()));
+    all
+}
+
+proptest! {
+    #[test]
+    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=27)) {
+        let mut settings = all_settings();
+        settings.retain(|name, _| names.contains(name));
+        let spec: ModelSpec = serde_json::from_value(settings.into()).unwrap();
+        prop_assert_eq!(layered([to_value(&spec)]).unwrap(), spec);
+    }
+}
+
+#[test]
+fn settings_of_another_type_are_an_error() {
+    assert!(layered([Ok(json!({"temperature": "hot"}))]).is_err());
 }

@@ -3,7 +3,7 @@
 use super::{WrittenSet, read_set};
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::source::Span;
-use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, Metric, Threshold};
+use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, Metric, MetricName, Threshold};
 
 /// The thresholds of a step or a trigger, its `max_regressions` and its `require`; what is wrong
 /// with them is noted where it is written.
@@ -13,6 +13,7 @@ pub(in crate::load) fn asked(
 ) -> (Vec<AskedThreshold>, Option<u32>, Option<GateRequirement>) {
     let read = read_set(set, problems);
     let asked = |demand: super::ThresholdDemand| AskedThreshold {
+        name: demand.name,
         threshold: demand.threshold,
         bare: demand.bare,
     };
@@ -71,6 +72,10 @@ pub(in crate::load) fn required_pass_rate(
         return;
     }
     asked.push(AskedThreshold {
+        name: MetricName {
+            metric: Metric::PassRate,
+            part: None,
+        },
         threshold: required,
         bare: false,
     });

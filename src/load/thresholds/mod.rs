@@ -175,17 +175,15 @@ pub(super) fn resolve(sources: &ThresholdSources, problems: &mut Problems) -> Re
             }
         },
     };
-    let asked = |ask: &AskedThreshold| {
-        Some(ThresholdDemand {
-            name: ask.threshold.metric.parse().ok()?,
-            threshold: ask.threshold.clone(),
-            at: None,
-            bare: ask.bare,
-            by: DemandSource::Phase,
-        })
+    let asked = |ask: &AskedThreshold| ThresholdDemand {
+        name: ask.name.clone(),
+        threshold: ask.threshold.clone(),
+        at: None,
+        bare: ask.bare,
+        by: DemandSource::Phase,
     };
     let mut typed = DemandSet::default();
-    typed.demands.extend(sources.asked.iter().filter_map(asked));
+    typed.demands.extend(sources.asked.iter().map(asked));
     for text in sources.overrides {
         problems.extend(read_typed(text, &mut typed).err().map(|problem| *problem));
     }

@@ -475,6 +475,7 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
 #[test]
 fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
     let ask = |metric: &str, value: f64, bare: bool| AskedThreshold {
+        name: metric.parse().unwrap(),
         threshold: Threshold {
             metric: metric.into(),
             bound: Bound::Min,

@@ -8,8 +8,9 @@ use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, Com
 use crate::report::figures;
 use crate::report::page::{
     ARROW, BETTER, DOT, ERRORED, FAILED, ListItem, ListMark, NarrowLayout, PASSED, Page, PageBlock,
-    PageNotice, PageSection, PageTable, PageView, SKIPPED, StyledText, Symbol, TableColumn,
-    TableRow, TextTone, UNKNOWN, WORSE, bold, code, dim, outside, own, place, signed, span, text,
+    PageMedium, PageNotice, PageSection, PageTable, PageView, SKIPPED, StyledText, Symbol,
+    TableColumn, TableRow, TextTone, UNKNOWN, WORSE, bold, code, dim, outside, own, place, signed,
+    span, text,
 };
 use crate::spec::words::FailOn;
 use eval_base::text::{group_digits, plural};
@@ -65,13 +66,19 @@ pub fn page(comparisons: &Comparisons, view: &PageView) -> Page {
 
 /// The section of a run's report; `fail_on` as the run was started with.
 pub fn section(page: &mut Page, comparison: &Comparison, fail_on: Option<FailOn>, view: &PageView) {
+    let mut section = Page::default();
     let reference = words::label(&comparison.reference);
-    page.section(text!["Compared with ", outside(&reference)]);
-    page.facts([fact("reference", &comparison.reference)]);
-    verdict(page, comparison, view);
-    metrics(page, comparison, view);
-    groups(page, comparison, view);
-    cases(page, &comparison.cases, view, false);
+    section.section(text!["Compared with ", outside(&reference)]);
+    section.facts([fact("reference", &comparison.reference)]);
+    verdict(&mut section, comparison, view);
+    metrics(&mut section, comparison, view);
+    groups(&mut section, comparison, view);
+    cases(&mut section, &comparison.cases, view, false);
+    match view.medium {
+        // The failures need room, too.
+        PageMedium::Comment => page.push(PageBlock::Bounded(section.blocks)),
+        PageMedium::Terminal | PageMedium::Markdown => page.blocks.extend(section.blocks),
+    }
     page.push(PageBlock::Gap);
     page.words(dim(own(words::bearing(fail_on))));
 }

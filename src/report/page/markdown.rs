@@ -48,11 +48,14 @@ pub fn write(page: &Page, options: MarkdownOptions) -> String {
         evidence: options.evidence.unwrap_or(usize::MAX),
     };
     let mut parts: Vec<String> = Vec::new();
-    for (at, block) in page.blocks.iter().enumerate() {
+    for block in &page.blocks {
         // What fills the page comes when all else is known.
         parts.push(match (block, options.most) {
             (PageBlock::Fill(..), Some(_)) => String::new(),
-            _ => between(&page.blocks, at).to_owned() + &writer.block(block, false),
+            _ => {
+                let before = parts.iter().rfind(|part| !part.is_empty());
+                writer.next(before.map_or("", String::as_str), block)
+            }
         });
     }
     if let Some(most) = options.most {
@@ -71,18 +74,10 @@ pub fn write(page: &Page, options: MarkdownOptions) -> String {
     }
 }
 
-/// What parts two lists, which readers would see as one.
-fn between(blocks: &[PageBlock], at: usize) -> &'static str {
-    let is_list = |at: usize| {
-        matches!(
-            blocks.get(at),
-            Some(PageBlock::Facts(_) | PageBlock::List(_))
-        )
-    };
-    match at.checked_sub(1) {
-        Some(before) if is_list(before) && is_list(at) => "<!-- -->\n\n",
-        _ => "",
-    }
+/// Whether a line begins an item of a list.
+fn is_item(line: &str) -> bool {
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with("- ") || number.len() < line.len() && number.starts_with(". ")
 }
 
 struct MarkdownWriter {
@@ -93,11 +88,24 @@ struct MarkdownWriter {
 
 impl MarkdownWriter {
     fn blocks(&mut self, blocks: &[PageBlock], tight: bool) -> String {
-        let written = |(at, block)| {
-            let gap = if tight { "" } else { between(blocks, at) };
-            gap.to_owned() + &self.block(block, tight)
-        };
-        blocks.iter().enumerate().map(written).collect()
+        blocks.iter().fold(String::new(), |out, block| {
+            let written = match tight {
+                true => self.block(block, true),
+                false => self.next(&out, block),
+            };
+            out + &written
+        })
+    }
+
+    /// A block, parted from what was written before it where readers would see two lists as one.
+    fn next(&mut self, before: &str, block: &PageBlock) -> String {
+        let written = self.block(block, false);
+        let of_item = |line: &&str| !line.is_empty() && !line.starts_with(' ');
+        let last = before.lines().rev().find(of_item);
+        match last.is_some_and(is_item) && is_item(&written) {
+            true => format!("<!-- -->\n\n{written}"),
+            false => written,
+        }
     }
 
     /// A block with the empty line behind it; below an item of a list (`tight`) an item or some.
@@ -508,6 +516,46 @@ fn indented(block: &str, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_that_adjoin_are_parted() {
+        let mut page = Page::default();
+        let list = |word: &'static str| PageBlock::List(vec![ListItem::dash(word)]);
+        let side = |text: &str| {
+            Some(Excerpt {
+                text: text.to_owned(),
+                more: 0,
+                marks: Vec::new(),
+            })
+        };
+        page.push(list("a"));
+        page.push(PageBlock::Gap);
+        page.push(list("b"));
+        page.push(PageBlock::Evidence(FailureEvidence::Values(
+            ShownValues::Sides {
+                expected: side("1"),
+                actual: side("2"),
+            },
+        )));
+        page.push(PageBlock::Words("c".into()));
+        page.push(list("d"));
+        insta::assert_snapshot!(write(&page, MarkdownOptions::default()), @"
+        - a
+
+        <!-- -->
+
+        - b
+
+        <!-- -->
+
+        - Expected: `1`
+        - Actual: `2`
+
+        c
+
+        - d
+        ");
+    }
 
     #[test]
     fn bounded_blocks_leave_room_for_what_fills_the_page() {

@@ -1,5 +1,6 @@
 //! Pages on a terminal.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::lines::{TerminalLines, TerminalOptions, TonedPieces, pad_right, width_of};
@@ -429,7 +430,7 @@ impl TerminalWriter<'_> {
             for (at, column) in grid.columns.iter().enumerate() {
                 let room = column.width + if at == 0 { lead } else { 0 };
                 let head = match column.of.keeps_end {
-                    true => end_of(column.head.clone(), room),
+                    true => end_of(column.head.clone(), room, self.lines.ellipsis()),
                     false => column.head.clone(),
                 };
                 pieces.extend(self.fitted(head, room, column.of.right));
@@ -456,7 +457,7 @@ impl TerminalWriter<'_> {
                     let cell = row.cells.get(at).and_then(|cell| cell.get(line)).cloned();
                     let mut cell = cell.unwrap_or_default();
                     if column.of.keeps_end {
-                        cell = end_of(cell, column.width);
+                        cell = end_of(cell, column.width, "");
                     }
                     pieces.extend(self.fitted(cell, column.width, column.of.right));
                     pieces.extend(margin(GAP));
@@ -566,7 +567,8 @@ impl<'a> Grid<'a> {
             // The title begins two columns further left.
             let offset = if title.is_some() { 2 } else { 0 };
             // The beginning of a long head may go.
-            let least = of.least.or(of.keeps_end.then_some(widest.max(HEAD_END)));
+            let end = HEAD_END + width(lines.ellipsis());
+            let least = of.least.or(of.keeps_end.then_some(widest.max(end)));
             GridColumn {
                 of,
                 least,
@@ -607,7 +609,7 @@ impl<'a> Grid<'a> {
                 let first = grid.columns.first();
                 let cut = grid.titled
                     && first.is_some_and(|first| width_of(&first.head) > first.width + 2);
-                return (!cut).then_some(grid);
+                return (!cut && !grid.confuses_heads()).then_some(grid);
             }
             let last = whole
                 .columns
@@ -615,6 +617,20 @@ impl<'a> Grid<'a> {
                 .rposition(|column| column.of.optional)?;
             whole.remove(last);
         }
+    }
+
+    /// Whether heads that differ have the same end where they are cut.
+    fn confuses_heads(&self) -> bool {
+        let is_cut = |column: &&GridColumn| width_of(&column.head) > column.width;
+        let ends = self.columns.iter().filter(|column| column.of.keeps_end);
+        let cut: Vec<&GridColumn> = ends.filter(is_cut).collect();
+        let least = cut.iter().map(|column| column.width).min().unwrap_or(0);
+        let heads = |columns: usize| -> BTreeSet<String> {
+            let head = |column: &&GridColumn| end_of(column.head.clone(), columns, "");
+            let text = |pieces: TonedPieces| pieces.into_iter().map(|(_, text)| text).collect();
+            cut.iter().map(head).map(text).collect()
+        };
+        heads(least).len() < heads(usize::MAX).len()
     }
 
     fn remove(&mut self, at: usize) {
@@ -667,10 +683,14 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The end of a text that is longer than so many columns.
-fn end_of(pieces: TonedPieces, columns: usize) -> TonedPieces {
-    let mut drop = width_of(&pieces).saturating_sub(columns);
-    let mut kept = Vec::new();
+/// The end of a text that is longer than so many columns, behind a mark.
+fn end_of(pieces: TonedPieces, columns: usize, mark: &str) -> TonedPieces {
+    let whole = width_of(&pieces);
+    if whole <= columns {
+        return pieces;
+    }
+    let mut drop = whole - columns.saturating_sub(width(mark));
+    let mut kept = vec![(TextTone::Dim, mark.to_owned())];
     for (tone, text) in pieces {
         let head = eval_base::text::prefix_of_width(&text, drop);
         drop -= width(head).min(drop);

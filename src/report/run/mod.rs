@@ -235,13 +235,7 @@ pub fn recommendations(page: &mut Page, recommendations: &[String]) {
 /// The run beside an earlier one.
 fn compared(page: &mut Page, summary: &Summary, view: &PageView) {
     if let Some(comparison) = &summary.comparison {
-        let mut section = Page::default();
-        comparison::section(&mut section, comparison, summary.fail_on, view);
-        match view.medium {
-            // The failures need room, too.
-            PageMedium::Comment => page.push(PageBlock::Bounded(section.blocks)),
-            PageMedium::Terminal | PageMedium::Markdown => page.blocks.extend(section.blocks),
-        }
+        comparison::section(page, comparison, summary.fail_on, view);
     }
 }
 

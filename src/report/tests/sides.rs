@@ -88,6 +88,50 @@ fn a_terminal_shows_a_column_for_each_target() {
 }
 
 #[test]
+fn heads_that_end_alike_are_not_cut() {
+    let runs = ["small", "large"].map(|target| {
+        let label = format!("ci/{target}/2026-01-03/run-093000.journal.jsonl");
+        on(&label, None, target)
+    });
+    let page = text_of(&runs, ReportFormat::Terminal);
+    let from = page.find("\n\n").unwrap();
+    insta::assert_snapshot!(&page[from + 2..from + 624], @"
+                    ci/small/2026-01-03/run-093000.journal.jsonl
+      gate          ✗ FAIL
+      cases passed  2 of 8
+      pass@1        0.400
+                    [0.117, 0.769]
+      latency p95   1.23 s
+
+                    ci/large/2026-01-03/run-093000.journal.jsonl
+      gate          ✗ FAIL
+      cases passed  2 of 8
+      pass@1        0.400
+                    [0.117, 0.769]
+      latency p95   1.23 s
+      In brackets: the 95 % interval of each target. Differences between targets
+      are not tested here.
+
+      Every eval had the same outcome on each target.
+
+    test it  eval-harness compare small large
+
+    ci/small/2026-01-03/run-093000.journal.jsonl: ✗ FAIL
+    ");
+    let runs = ["small", "large"].map(|target| {
+        let label = format!("results/nightly/2026-01-03/{target}/journal.jsonl");
+        on(&label, None, target)
+    });
+    let page = text_of(&runs, ReportFormat::Terminal);
+    let from = page.find("\n\n").unwrap();
+    insta::assert_snapshot!(&page[from + 2..from + 200], @"
+                  …2026-01-03/small/journal.jsonl  …2026-01-03/large/journal.jsonl
+    gate          ✗ FAIL                           ✗ FAIL
+    cases passed  2 of 8                           2 of
+    ");
+}
+
+#[test]
 fn markdown_has_a_column_for_each_target() {
     let runs = [
         on("small", Some("openai:small"), "r-1"),

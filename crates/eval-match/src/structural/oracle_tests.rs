@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::patterns::PathTree;
 use super::*;
 use crate::options::Tolerance;
 use crate::paths::{PathPattern, PlaceStep};
@@ -375,6 +376,16 @@ fn is_new_in(path: &str, expected: &Value) -> bool {
 }
 
 proptest! {
+    #[test]
+    fn path_exists_where_the_walk_reaches_it(value in document(), paths in paths()) {
+        for path in paths {
+            let (pattern, mut tree) = (PathPattern::parse(&path), PathTree::default());
+            let end = tree.add(&pattern, |_| {});
+            tree.find(&value);
+            prop_assert_eq!(pattern.exists_in(&value), tree.marks(end).reached, "{}", path);
+        }
+    }
+
     #[test]
     fn agrees_with_the_oracle(rule in rule(), changes in prop::collection::vec(0..40u8, 0..12)) {
         let actual = answer(&rule.expected, &mut changes.into_iter());

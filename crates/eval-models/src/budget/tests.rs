@@ -1,6 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -131,6 +131,18 @@ async fn without_a_budget_everything_is_let_through_and_counted() {
     }
     assert_eq!(purse.spent().tokens, 3_000_005);
     assert!((purse.spent().usd - 1.45).abs() < 1e-12 && !purse.is_spent());
+}
+
+#[tokio::test]
+async fn calls_without_a_budget_do_not_add_up_those_under_way() {
+    let purse = BudgetLedger::new(RunBudget::default(), ModelSpending::default());
+    let (model, call) = (priced(Some(PRICE)), call("x", None));
+    let started = Instant::now();
+    let mut holds = Vec::new();
+    for _ in 0..20_000 {
+        holds.push(purse.admit(&model, &call).await.expect("no budget"));
+    }
+    assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde_json::to_value;
+
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::SuiteDesk;
@@ -31,7 +33,7 @@ pub(super) fn resolve(
     node: &Node,
     dir: &Path,
 ) -> Option<Vec<ModelTarget>> {
-    let common = models::layered([models::settings_of(config)]);
+    let common = models::read(desk, node, models::layered([to_value(config)]))?;
     let models = match (&config.model, config.models.as_slice()) {
         (Some(_), [_, ..]) => {
             let at = node.key_span("/models");
@@ -66,7 +68,7 @@ fn panel(
     dir: &Path,
 ) -> Option<Vec<ModelTarget>> {
     let nodes = node.seq("models");
-    let common = models::layered([models::settings_of(config)]);
+    let common = models::read(desk, node, models::layered([to_value(config)]))?;
     let mut found: Vec<ModelTarget> = Vec::new();
     let mut whole = true;
     for (i, model) in several.iter().enumerate() {
@@ -80,9 +82,11 @@ fn panel(
         };
         let price = spec.price.or(config.price);
         // What is said beside `models` is said of each of them.
+        let layered = models::layered([to_value(&spec)]);
+        let layered = layered.and_then(|spec| models::on_top(&spec, &common));
         let spec = ModelSpec {
             price,
-            ..models::on_top(&models::layered([models::settings_of(&spec)]), &common)
+            ..models::read(desk, own, layered)?
         };
         let Some(model) = models::resolve(desk, &spec, &joined(own, node), dir) else {
             whole = false;

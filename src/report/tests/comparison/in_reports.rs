@@ -145,6 +145,10 @@ fn a_comment_has_a_section_of_it_that_leaves_room_for_the_failures() {
     let shown = rendered(ReportFormat::Comment, &summary);
     assert!(shown.len() <= limits::comment::LARGEST, "{}", shown.len());
     assert!(
+        shown.contains("For information only: the gate ignores it.\n"),
+        "{shown}"
+    );
+    assert!(
         shown.matches("<details><summary>❌ <code>").count() >= 30,
         "{shown}"
     );
