@@ -5,7 +5,6 @@
 //! it holds no time stamp, no duration, no run id and no absolute path.
 
 mod figures;
-mod html;
 mod page;
 mod recommend;
 mod suite;
@@ -13,12 +12,16 @@ mod suite;
 use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
-use crate::report::page::{View, markdown, terminal};
+use crate::report::html::page as shell;
+use crate::report::page::{View, html as blocks, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 
 /// Bytes of expected and actual values in a document: one that is too long is not shown by those
 /// who host it.
 const EVIDENCE: usize = 120_000;
+/// The same of a page for the browser, and bytes of the whole page, about.
+const HTML_EVIDENCE: usize = 2_000_000;
+const HTML_PAGE: usize = 8_000_000;
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -41,7 +44,18 @@ pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportEr
 
 /// The report as one HTML file, which needs nothing beside itself.
 pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    html::render(report, out)
+    let options = blocks::Options {
+        most: HTML_PAGE,
+        evidence: HTML_EVIDENCE,
+        rest: "The JSON report has all.",
+    };
+    let document = shell::Document {
+        decision: report.gate.decision,
+        subject: &report.metadata.name,
+        version: &report.metadata.harness_version,
+        main: blocks::write(&page::page(report, &View::html(), &[]), options),
+    };
+    shell::document(&document, out)
 }
 
 /// The report for machines: a `PhaseReportFile`, serialised.

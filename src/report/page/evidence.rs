@@ -31,13 +31,9 @@ impl Evidence {
     /// Both sides as the body of a diff, and what it leaves out; `None` where they are not lines
     /// that can be held against each other.
     pub fn as_diff(&self, columns: usize) -> Option<(String, Option<String>)> {
-        let (body, more, noun) = match self {
-            Evidence::ByPath(rows) => (
-                differences::as_diff(rows, columns),
-                rows.more,
-                "more difference",
-            ),
-            Evidence::Values(Comparison::Diff { lines, more }) => {
+        let body = match self {
+            Evidence::ByPath(rows) => differences::as_diff(rows, columns),
+            Evidence::Values(Comparison::Diff { lines, .. }) => {
                 let mut body = String::new();
                 for line in lines {
                     let _ = match line.kind {
@@ -45,11 +41,21 @@ impl Evidence {
                         kind => writeln!(body, "{}{}", kind.sign(), line.text),
                     };
                 }
-                (body, *more, "more line")
+                body
             }
             Evidence::Values(_) => return None,
         };
-        Some((body, (more > 0).then(|| plural(more, noun))))
+        Some((body, self.more()))
+    }
+
+    /// What a list of differences leaves out.
+    pub fn more(&self) -> Option<String> {
+        let (more, noun) = match self {
+            Evidence::ByPath(rows) => (rows.more, "more difference"),
+            Evidence::Values(Comparison::Diff { more, .. }) => (*more, "more line"),
+            Evidence::Values(_) => return None,
+        };
+        (more > 0).then(|| plural(more, noun))
     }
 }
 

@@ -98,6 +98,7 @@ impl<'a> Lines<'a> {
                 Content::Outside(text) | Content::Code(text) => text::one_line(text),
                 Content::Symbol(symbol) => symbol.on_terminal(self.options.unicode).to_owned(),
                 Content::Break => " ".to_owned(),
+                Content::Interval(_) => String::new(),
             };
             (span.tone, shown)
         };

@@ -240,6 +240,7 @@ fn written(text: &Text, position: Position) -> String {
             Content::Symbol(symbol) => symbol.emoji.to_owned(),
             Content::Break if in_table => "<br>".to_owned(),
             Content::Break => " ".to_owned(),
+            Content::Interval(_) => String::new(),
         };
         let loud = matches!(
             span.tone,
@@ -306,6 +307,7 @@ fn summary(text: &Text) -> String {
         Content::Outside(text) | Content::Code(text) => format!("<code>{}</code>", html(text)),
         Content::Symbol(symbol) => symbol.emoji.to_owned(),
         Content::Break => " ".to_owned(),
+        Content::Interval(_) => String::new(),
     };
     text.0
         .iter()

@@ -328,7 +328,7 @@ impl Writer<'_> {
     }
 
     fn left_out(&mut self, evidence: &Evidence, indent: usize) -> io::Result<()> {
-        match evidence.as_diff(0).and_then(|(_, more)| more) {
+        match evidence.more() {
             Some(more) => self.more(&more, indent + 2),
             None => Ok(()),
         }

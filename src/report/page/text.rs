@@ -77,8 +77,6 @@ pub const UNDECIDED: Symbol = symbol("?", "?", "➗");
 pub const UNKNOWN: Symbol = symbol("○", "o", "⚪");
 pub const WORSE: Symbol = symbol("▼", "v", "▼");
 pub const BETTER: Symbol = symbol("▲", "^", "▲");
-pub const AT_LEAST: Symbol = symbol("≥", ">=", "≥");
-pub const AT_MOST: Symbol = symbol("≤", "<=", "≤");
 pub const ARROW: Symbol = symbol(" → ", " -> ", " → ");
 /// Between an eval and its case.
 pub const WITHIN: Symbol = symbol(" › ", " > ", " › ");
@@ -111,7 +109,7 @@ impl Symbol {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// Words and figures of the program, which need no escaping.
     Own(String),
@@ -122,17 +120,36 @@ pub enum Content {
     Symbol(Symbol),
     /// A line break within a cell of a table.
     Break,
+    /// Drawn by pages in the browser alone; words beside it have its figures.
+    Interval(Interval),
+}
+
+/// A share with its interval and what is required of it, all in [0, 1].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    pub value: f64,
+    pub ends: Option<[f64; 2]>,
+    pub limit: Option<f64>,
 }
 
 /// A piece of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     pub tone: Tone,
     pub content: Content,
 }
 
+impl Span {
+    pub fn untoned(&self) -> Span {
+        Span {
+            tone: Tone::Plain,
+            content: self.content.clone(),
+        }
+    }
+}
+
 /// A line, or a paragraph.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text(pub Vec<Span>);
 
 impl Text {
@@ -140,7 +157,7 @@ impl Text {
         self.0.iter().all(|span| match &span.content {
             Content::Own(text) => text.is_empty(),
             Content::Outside(text) | Content::Code(text) => text.trim().is_empty(),
-            Content::Symbol(_) => false,
+            Content::Symbol(_) | Content::Interval(_) => false,
             Content::Break => true,
         })
     }
@@ -273,7 +290,7 @@ pub fn signed(text: &str) -> Text {
     let mut all = Text::default();
     let mut rest = text;
     let next = |rest: &str| {
-        let signs = [WORSE, BETTER, ARROW, AT_LEAST, AT_MOST];
+        let signs = [WORSE, BETTER, ARROW];
         let found = signs.map(|sign| Some((rest.find(sign.unicode)?, sign)));
         found.into_iter().flatten().min_by_key(|(at, _)| *at)
     };

@@ -12,6 +12,8 @@ pub enum Medium {
     Markdown,
     /// A short page, in a bounded number of bytes.
     Comment,
+    /// A page for the browser, with folds instead of short lists.
+    Html,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,8 @@ pub struct Limits {
     pub named: usize,
     /// Cases of a kind: flaky, slow, broken, ...
     pub cases: usize,
+    /// Cases below an eval.
+    pub eval_cases: usize,
     pub groups: usize,
     pub metrics: usize,
     /// Reasons, notes, models, judges.
@@ -64,6 +68,7 @@ const TERMINAL: Limits = Limits {
     failures: 10,
     named: 0,
     cases: 10,
+    eval_cases: 1,
     groups: 12,
     metrics: usize::MAX,
     notes: 8,
@@ -84,6 +89,7 @@ const VERBOSE: Limits = Limits {
     failures: 1_000,
     named: 0,
     cases: usize::MAX,
+    eval_cases: 3,
     groups: usize::MAX,
     metrics: usize::MAX,
     notes: usize::MAX,
@@ -104,6 +110,7 @@ const MARKDOWN: Limits = Limits {
     failures: 50,
     named: 200,
     cases: 100,
+    eval_cases: 3,
     groups: 50,
     metrics: 100,
     notes: 50,
@@ -124,6 +131,7 @@ const COMMENT: Limits = Limits {
     failures: 1_000,
     named: 0,
     cases: 20,
+    eval_cases: 3,
     groups: 10,
     metrics: 30,
     notes: 10,
@@ -135,18 +143,19 @@ const COMMENT: Limits = Limits {
     },
 };
 
-impl Limits {
-    /// How much of each side is shown below an item of a list.
-    pub fn brief_evidence(&self) -> Shown {
-        Shown {
-            lines: self.evidence.lines.min(16),
-            bytes: self.evidence.bytes.min(1_200),
-            context: self.evidence.context.min(2),
-            places: self.evidence.places.min(12),
-            ..self.evidence
-        }
-    }
-}
+const HTML: Limits = Limits {
+    evals: 10_000,
+    eval_cases: 10,
+    evidence: Shown {
+        lines: 60,
+        bytes: 6_000,
+        context: 3,
+        places: 40,
+        columns: 200,
+        unicode: true,
+    },
+    ..VERBOSE
+};
 
 impl View {
     pub fn terminal(options: &TerminalOptions) -> View {
@@ -176,6 +185,33 @@ impl View {
         }
     }
 
+    pub fn html() -> View {
+        View {
+            medium: Medium::Html,
+            limits: HTML,
+            verbose: true,
+        }
+    }
+
+    /// How much of each side is shown below an item of a list.
+    pub fn brief_evidence(&self) -> Shown {
+        let whole = self.limits.evidence;
+        match self.medium {
+            Medium::Html => whole,
+            _ => Shown {
+                lines: whole.lines.min(16),
+                bytes: whole.bytes.min(1_200),
+                context: whole.context.min(2),
+                places: whole.places.min(12),
+                ..whole
+            },
+        }
+    }
+
+    pub fn is_html(&self) -> bool {
+        self.medium == Medium::Html
+    }
+
     pub fn is_terminal(&self) -> bool {
         self.medium == Medium::Terminal
     }
@@ -184,7 +220,9 @@ impl View {
     pub fn rest(&self) -> &'static str {
         match (self.medium, self.verbose) {
             (Medium::Terminal, false) => "--verbose shows more",
-            (Medium::Terminal, true) | (Medium::Markdown, _) => "the JSON report has all",
+            (Medium::Terminal, true) | (Medium::Markdown | Medium::Html, _) => {
+                "the JSON report has all"
+            }
             (Medium::Comment, _) => "the report has all",
         }
     }

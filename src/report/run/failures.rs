@@ -126,7 +126,9 @@ pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, vie
     match view.medium {
         _ if lines.blocks.is_empty() => {}
         Medium::Terminal => page.blocks.extend(lines.blocks),
-        Medium::Markdown | Medium::Comment => page.part("Details", true, lines.blocks),
+        Medium::Markdown | Medium::Comment | Medium::Html => {
+            page.part("Details", true, lines.blocks)
+        }
     }
 }
 

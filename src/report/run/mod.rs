@@ -51,7 +51,8 @@ pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
             );
             next(&mut page, summary, written);
         }
-        Medium::Markdown => {
+        // Runs have an interactive page of their own in the browser.
+        Medium::Markdown | Medium::Html => {
             remarks(&mut page, summary, view);
             page.line(facts(summary, view));
             gate(&mut page, summary, view);
@@ -233,7 +234,9 @@ fn compared(page: &mut Page, summary: &Summary, view: &View) {
         match view.medium {
             // The failures need room, too.
             Medium::Comment => page.push(Block::Bounded(section.blocks)),
-            Medium::Terminal | Medium::Markdown => page.blocks.extend(section.blocks),
+            Medium::Terminal | Medium::Markdown | Medium::Html => {
+                page.blocks.extend(section.blocks);
+            }
         }
     }
 }
