@@ -8,7 +8,7 @@ use eval_harness::internals::{
     RunScores,
 };
 use eval_harness::internals::{CompareSettings, PAIRS, compare};
-use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
+use eval_stats::power::{CaseChances, Population as Spread, PowerAim, SampleDesign as Plan};
 use rayon::prelude::*;
 
 use super::simulation::{Dice, blank_eval, side};
@@ -301,7 +301,7 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
         "| Design | `power`: drop | found | `compare` of equals: median drop | found |\n| --- | --- | --- | --- | --- |\n"
             .to_owned();
     for (at, (name, design)) in planned().into_iter().enumerate() {
-        let aim = Aim {
+        let aim = PowerAim {
             alpha: 0.05,
             power: 0.8,
             seed: 0,
@@ -315,7 +315,7 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
         let figure = |n: u32, c: u32| Some(f64::from(c) / f64::from(n));
         let claimed = aim.detectable(
             &plan,
-            &Chances::of(
+            &CaseChances::of(
                 Spread {
                     rate: design.mean,
                     within: 0.5,

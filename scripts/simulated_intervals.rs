@@ -2,8 +2,8 @@
 //! above it, and how wide they are beside other methods, for each of the three scopes. The
 //! intervals come from the code that reports use.
 
+use eval_harness::internals::{CaseSamples, OverCases};
 use eval_harness::internals::{IntervalScope, Metric};
-use eval_harness::internals::{OverCases, Samples};
 use eval_stats::pass_at_k;
 use rayon::prelude::*;
 
@@ -458,7 +458,7 @@ impl Setting {
     fn own(&self, cases: &[Case]) -> [f64; 2] {
         let mut over = OverCases::of_metric(self.scope, &Metric::PassAt(self.k));
         for case in cases {
-            let samples = Samples {
+            let samples = CaseSamples {
                 n: case.n,
                 sum: f64::from(case.passed),
                 planned: case.n,

@@ -55,27 +55,30 @@ mod target;
 /// private, so that the compiler names what nothing uses.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::baseline::{ScoreStore, ScoresOf, Store, StoreError};
-    pub use crate::grade::{Asked, Graded, Graders, GradersConfig};
+    pub use crate::baseline::{BaselineStore, ScoreStore, ScoresOf, StoreError};
+    pub use crate::grade::{GradedOutput, GradersConfig, RunGraders, SampleAttempt};
     pub use crate::journal::{find_run, read};
     pub use crate::load::render::{self, HumanOptions, human};
     pub use crate::load::{
-        CheckRequest, Code, Filters, LoadRequest, Loaded, Overrides, Problem, Problems, Purpose,
-        Severity, Sources, check_files, load, tree,
+        CaseFilters, CheckRequest, Code, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose,
+        Problem, Problems, Severity, SourceFiles, check_files, load, tree,
     };
     pub use crate::model::{
-        Api, ApiKey, Case, CaseRecord, Cause, CodeExecution, CodeGrader, CodeLimits, Combine,
+        ApiKey, BaselineStage, CallExpectation, CallLimits, Case, CaseGrading, CaseInput,
+        CaseRecord, Cause, CodeExecution, CodeGrader, CodeLimits, CodeTests, Combine,
         CommandGrader, CommandVerdict, Comparator, ComparedSide, Comparison, ComparisonVerdict,
-        ConfiguredExecutor, Endpoint, EvalRecord, Event, Executor, Expectation, Fingerprint,
-        FunctionCase, FunctionOutput, Grader, GraderKind, GraderType, Grading, Input,
-        IntervalScope, Limits, Metric, ModelSettings, Outcome, Output, OutputValue, Patience, Plan,
-        RowsTest, RunScores, Sampling, SandboxDemand, Settings, Standing, StdioCase,
-        StdoutComparison, Structural, Tests, Trust, WantedRows,
+        ConfiguredExecutor, Endpoint, EvalRecord, Event, Executor, Fingerprint, FunctionCase,
+        FunctionOutput, Grader, GraderKind, GraderType, IntervalScope, LaneLimits, Metric,
+        ModelSettings, Outcome, Output, OutputValue, Plan, PlanSettings, ProviderApi, RowsTest,
+        RunScores, SamplingOptions, SandboxDemand, StdioCase, StdoutComparison, StructuralOptions,
+        Trust, WantedRows,
     };
-    pub use crate::run::{Cancel, RunRequest, Said, Scores, prepare, reread, run, scores};
+    pub use crate::run::{
+        CancelSwitch, RunInvocation, RunRequest, ScoreBaselineResult, prepare, reread, run, scores,
+    };
     pub use crate::spec::words::CacheMode;
     pub use crate::spec::{BASELINE_VERSION, BaselineFile};
     pub use crate::summary::compare::{CompareSettings, PAIRS, compare};
-    pub use crate::summary::{OverCases, Samples};
-    pub use crate::target::{Answer, Targets};
+    pub use crate::summary::{CaseSamples, OverCases};
+    pub use crate::target::{RunTargets, TargetAnswer};
 }

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use eval_sandbox::{
-    Limits, Sandbox, SandboxConfig, Script, TestJob, TestMode, TestReport, TestVerdict, Tier,
+    ProgramLimits, Sandbox, SandboxConfig, ScriptJob, TestJob, TestMode, TestReport, TestVerdict,
+    Tier,
 };
 use serde_json::Value;
 
@@ -45,9 +46,9 @@ fn human_eval(record: &Value, code: String) -> (String, TestJob) {
         tests: vec![text(record, "test")],
         entry_point: Some(text(record, "entry_point")),
         check: Some("check".to_owned()),
-        limits: Limits {
+        limits: ProgramLimits {
             wall: Duration::from_secs(20),
-            ..Limits::default()
+            ..ProgramLimits::default()
         },
         ..TestJob::default()
     };
@@ -140,9 +141,9 @@ async fn overhead(sandbox: &Sandbox) -> Result<(), Error> {
         isolated.push(start.elapsed());
         let start = Instant::now();
         sandbox
-            .run_script(Script {
+            .run_script(ScriptJob {
                 code: program.to_owned(),
-                ..Script::default()
+                ..ScriptJob::default()
             })
             .await?;
         inside.push(start.elapsed());

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eval_sandbox::{Call, FunctionJob, Limits, Sandbox, SandboxConfig, Script};
+use eval_sandbox::{FunctionCall, FunctionJob, ProgramLimits, Sandbox, SandboxConfig, ScriptJob};
 use serde_json::json;
 
 type Error = Box<dyn std::error::Error>;
@@ -83,9 +83,9 @@ async fn main() -> Result<(), Error> {
     };
     let sandbox = Sandbox::open(config).await?;
     let python = sandbox.python()?.path.clone();
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     for _ in 0..2 {
         for calls in [1usize, 7, 100] {
@@ -100,7 +100,7 @@ async fn main() -> Result<(), Error> {
                 ])
                 .output()?;
             let bare = String::from_utf8_lossy(&bare.stdout).trim().to_owned();
-            let call = |i: usize| Call {
+            let call = |i: usize| FunctionCall {
                 args: vec![json!(i)],
                 kwargs: Vec::new(),
             };
@@ -135,10 +135,10 @@ async fn main() -> Result<(), Error> {
             );
         }
     }
-    let script = Script {
+    let script = ScriptJob {
         code: "print(1)".into(),
         limits,
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let (start, mut inside) = (Instant::now(), Duration::ZERO);
     for _ in 0..jobs {

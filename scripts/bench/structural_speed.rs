@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use eval_harness::internals::Structural;
+use eval_harness::internals::StructuralOptions;
 use eval_match::structural::compare;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         document.len()
     );
 
-    let rule = |expected: &Value, any_order: bool| Structural {
+    let rule = |expected: &Value, any_order: bool| StructuralOptions {
         expected: expected.clone(),
         allow_additional_fields: true,
         allow_field_reordering: any_order,
@@ -53,11 +53,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let patterns = |n: usize| (0..n).map(|i| format!("users.*.k{i}")).collect::<Vec<_>>();
     let template =
         json!({"id": "{{any_number}}", "name": "{{any_string}}", "email": "{{any_email}}"});
-    let cases: Vec<(&str, Structural, Value)> = vec![
+    let cases: Vec<(&str, StructuralOptions, Value)> = vec![
         ("equal", rule(&expected, false), actual.clone()),
         (
             "equal, strict",
-            Structural {
+            StructuralOptions {
                 allow_additional_fields: false,
                 ..rule(&expected, false)
             },
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ),
         (
             "another order, ids ignored",
-            Structural {
+            StructuralOptions {
                 ignore_fields: vec!["users.*.id".to_owned()],
                 ..rule(&expected, true)
             },
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ),
         (
             "1,000 ignored paths",
-            Structural {
+            StructuralOptions {
                 ignore_fields: patterns(1_000),
                 ..rule(&expected, false)
             },

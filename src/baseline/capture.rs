@@ -4,24 +4,24 @@
 use serde_json::{Map, Value};
 
 use super::merge::{is_http, merge};
-use super::redact::{RedactError, Rules};
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
+use super::redact::{RedactError, RedactionRules};
+use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, StructuralOptions};
 use eval_match::{each_once, makes_template};
 
 /// How an eval's output becomes its baseline.
 #[derive(Debug, Clone, Copy)]
-pub struct Capture<'a> {
-    pub rules: &'a Rules,
+pub struct CaptureContext<'a> {
+    pub rules: &'a RedactionRules,
     /// Names of HTTP response headers that are kept besides those that the accepted baseline names,
     /// in lower case.
     pub keep_headers: &'a [String],
     /// The accepted output; `None` when there is none, or when it is to leave no trace.
     pub accepted: Option<&'a Value>,
     /// How the eval compares, when it compares structures.
-    pub structural: Option<&'a Structural>,
+    pub structural: Option<&'a StructuralOptions>,
 }
 
-impl Capture<'_> {
+impl CaptureContext<'_> {
     /// What is written for an output, from which secrets were cut or not.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ fn without_new_templates(written: Value, accepted: Option<&Value>) -> Value {
 }
 
 /// Whether an eval compares with a known-good output, or would if it had one.
-pub fn takes_a_baseline(grading: &Grading, has_one: bool) -> bool {
+pub fn takes_a_baseline(grading: &CaseGrading, has_one: bool) -> bool {
     has_one
         || grading
             .graders
@@ -93,7 +93,7 @@ pub fn takes_a_baseline(grading: &Grading, has_one: bool) -> bool {
 }
 
 /// How the structures are compared, if they are.
-pub fn structural(grading: &Grading) -> Option<&Structural> {
+pub fn structural(grading: &CaseGrading) -> Option<&StructuralOptions> {
     grading
         .graders
         .iter()
@@ -105,7 +105,7 @@ pub fn structural(grading: &Grading) -> Option<&Structural> {
 
 /// The part of a grading by which a new baseline is tried on its own output: what looks at it and
 /// runs nothing. `None` when nothing is left: then only a run can tell.
-pub fn trial(grading: &Grading) -> Option<Grading> {
+pub fn trial(grading: &CaseGrading) -> Option<CaseGrading> {
     let looks = |grader: &&Grader| {
         !grader.informative
             && matches!(grader.kind, GraderKind::Code(_))
@@ -124,7 +124,7 @@ pub fn trial(grading: &Grading) -> Option<Grading> {
         Combine::All => Combine::All,
         _ => Combine::Any,
     };
-    (!graders.is_empty()).then_some(Grading {
+    (!graders.is_empty()).then_some(CaseGrading {
         graders,
         combine,
         demands: None,
@@ -138,9 +138,9 @@ mod tests {
     use super::*;
 
     fn captured(output: &Value, accepted: Option<&Value>) -> Value {
-        let rules = Rules::new(&[]).unwrap();
+        let rules = RedactionRules::new(&[]).unwrap();
         let keep = ["content-type".to_owned()];
-        Capture {
+        CaptureContext {
             rules: &rules,
             keep_headers: &keep,
             accepted,
@@ -180,8 +180,8 @@ mod tests {
             pattern: "^u-.*$".into(),
             placeholder: "{{any_string}}".into(),
         };
-        let rules = Rules::new(&[redaction]).unwrap();
-        let capture = Capture {
+        let rules = RedactionRules::new(&[redaction]).unwrap();
+        let capture = CaptureContext {
             rules: &rules,
             keep_headers: &[],
             accepted: None,
@@ -257,10 +257,10 @@ mod tests {
         })
     }
 
-    fn rule(expected: Value, strict: bool) -> Structural {
-        Structural {
+    fn rule(expected: Value, strict: bool) -> StructuralOptions {
+        StructuralOptions {
             allow_additional_fields: !strict,
-            ..Structural::as_it_stands(expected)
+            ..StructuralOptions::as_it_stands(expected)
         }
     }
 
@@ -316,12 +316,12 @@ mod tests {
         /// So it is when something else was accepted before, whose matchers stay where they fit.
         #[test]
         fn a_merged_baseline_passes_too(output in json(), accepted in json(), any_order: bool) {
-            let rules = Rules::new(&[]).unwrap();
+            let rules = RedactionRules::new(&[]).unwrap();
             let mut how = rule(Value::Null, false);
             how.allow_field_reordering = any_order;
             how.ignore_fields = vec!["a".to_owned(), "b.*".to_owned(), "body.status".to_owned()];
             let capture =
-                Capture { rules: &rules, keep_headers: &[], accepted: Some(&accepted), structural: Some(&how) };
+                CaptureContext { rules: &rules, keep_headers: &[], accepted: Some(&accepted), structural: Some(&how) };
             how.expected = capture.written(&output, false).unwrap();
             let same = compare(&how, &output);
             prop_assert!(same.matched, "{}\n{:?}", how.expected, same.differences);

@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::Structural;
-use eval_match::paths::{PathPattern, Place, Step};
+use crate::model::StructuralOptions;
+use eval_match::paths::{PathPattern, PathStep, PlaceStep};
 use eval_match::{fits, is_matcher, makes_template, structural};
 
 /// Pairs of elements that are compared to keep the order of an accepted array.
 const MAX_PAIRS: usize = 2_500;
 
-/// `written` is `output` as a baseline (see [`super::redact::Rules::written`]); `rules` is how the
+/// `written` is `output` as a baseline (see [`super::redact::RedactionRules::written`]); `rules` is how the
 /// eval compares, when it compares structures.
 pub fn merge(
     accepted: &Value,
     output: &Value,
     written: &Value,
-    rules: Option<&Structural>,
+    rules: Option<&StructuralOptions>,
 ) -> Value {
     let http = is_http(accepted) && is_http(output);
     let ignored = rules.map_or_else(Vec::new, |rules| {
@@ -30,7 +30,7 @@ pub fn merge(
             .map(|path| resolve(path, http, [accepted, output]))
             .collect()
     });
-    Merge {
+    BaselineMerge {
         rules,
         http,
         ignored,
@@ -60,15 +60,15 @@ fn resolve(path: &str, http: bool, sides: [&Value; 2]) -> PathPattern {
     }
 }
 
-struct Merge<'a> {
-    rules: Option<&'a Structural>,
+struct BaselineMerge<'a> {
+    rules: Option<&'a StructuralOptions>,
     http: bool,
     ignored: Vec<PathPattern>,
-    place: Vec<Place>,
+    place: Vec<PlaceStep>,
     pairs_left: usize,
 }
 
-impl Merge<'_> {
+impl BaselineMerge<'_> {
     fn value(&mut self, accepted: &Value, output: &Value, written: &Value) -> Value {
         if self.is_ignored() {
             return accepted.clone();
@@ -91,7 +91,13 @@ impl Merge<'_> {
         }
     }
 
-    fn below(&mut self, place: Place, accepted: &Value, output: &Value, written: &Value) -> Value {
+    fn below(
+        &mut self,
+        place: PlaceStep,
+        accepted: &Value,
+        output: &Value,
+        written: &Value,
+    ) -> Value {
         self.place.push(place);
         let merged = self.value(accepted, output, written);
         self.place.pop();
@@ -105,7 +111,7 @@ impl Merge<'_> {
         written: &Map<String, Value>,
     ) -> Value {
         let headers =
-            self.http && matches!(self.place.as_slice(), [Place::Key(key)] if key == "headers");
+            self.http && matches!(self.place.as_slice(), [PlaceStep::Key(key)] if key == "headers");
         let mut merged = Map::new();
         for (key, value) in new {
             let Some(written) = written.get(key) else {
@@ -118,7 +124,7 @@ impl Merge<'_> {
             });
             match known {
                 Some((name, accepted)) => {
-                    let value = self.below(Place::Key(name.clone()), accepted, value, written);
+                    let value = self.below(PlaceStep::Key(name.clone()), accepted, value, written);
                     merged.insert(name.clone(), value);
                 }
                 None => {
@@ -159,7 +165,7 @@ impl Merge<'_> {
     ) -> Value {
         let pairs = new.iter().zip(written).enumerate();
         let merged = pairs.map(|(index, (value, written))| match old.next() {
-            Some(accepted) => self.below(Place::Index(index), accepted, value, written),
+            Some(accepted) => self.below(PlaceStep::Index(index), accepted, value, written),
             None => written.clone(),
         });
         Value::Array(merged.collect())
@@ -184,7 +190,7 @@ impl Merge<'_> {
                 .find(|(index, accepted)| {
                     let is_free = free.get(*index).copied().unwrap_or(false);
                     is_free && {
-                        self.place.push(Place::Index(*index));
+                        self.place.push(PlaceStep::Index(*index));
                         let fits = self.fits_here(accepted, value);
                         self.place.pop();
                         fits
@@ -217,7 +223,7 @@ impl Merge<'_> {
         let mut rule = self
             .rules
             .cloned()
-            .unwrap_or_else(|| Structural::as_it_stands(Value::Null));
+            .unwrap_or_else(|| StructuralOptions::as_it_stands(Value::Null));
         // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there.
         // Whether a path leads anywhere is for the comparison of the whole.
         rule.allow_additional_fields = false;
@@ -237,8 +243,8 @@ impl Merge<'_> {
             .iter()
             .rev()
             .fold(value.clone(), |value, place| match place {
-                Place::Key(key) => Value::Object(Map::from_iter([(key.clone(), value)])),
-                Place::Index(index) => {
+                PlaceStep::Key(key) => Value::Object(Map::from_iter([(key.clone(), value)])),
+                PlaceStep::Index(index) => {
                     let mut items = vec![Value::Null; *index];
                     items.push(value);
                     Value::Array(items)
@@ -266,7 +272,7 @@ impl Merge<'_> {
         self.ignored
             .iter()
             .any(|pattern| match pattern.0.split_last() {
-                Some((Step::Any, parent)) => PathPattern(parent.to_vec()).names(&self.place),
+                Some((PathStep::Any, parent)) => PathPattern(parent.to_vec()).names(&self.place),
                 _ => false,
             })
     }
@@ -281,8 +287,8 @@ fn is_free(value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn rules(ignore_fields: &[&str], any_order: bool) -> Structural {
-        Structural {
+    fn rules(ignore_fields: &[&str], any_order: bool) -> StructuralOptions {
+        StructuralOptions {
             expected: Value::Null,
             allow_additional_fields: true,
             allow_field_reordering: any_order,
@@ -297,7 +303,7 @@ mod tests {
         }
     }
 
-    fn merged(accepted: Value, output: Value, rules: &Structural) -> String {
+    fn merged(accepted: Value, output: Value, rules: &StructuralOptions) -> String {
         merge(&accepted, &output, &output, Some(rules)).to_string()
     }
 

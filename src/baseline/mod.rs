@@ -22,6 +22,6 @@ pub use emit::emit;
 #[cfg(test)]
 pub use scores::emit as emit_scores;
 pub use scores::{ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes};
-pub use store::{Broken, Entry, Locked, Store, StoreError};
+pub use store::{BaselineEntry, BaselineStore, BrokenFile, LockedStore, StoreError};
 
-pub use crate::load::stored::Kept;
+pub use crate::load::stored::KeptBaseline;

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::model::{Redaction, RegexFlags};
 use eval_base::redact::REDACTED;
-use eval_match::paths::{Place, Shown};
-use eval_match::{Pattern, fits, literal};
+use eval_match::paths::{PlaceStep, ShownPath};
+use eval_match::{CompiledPattern, fits, literal};
 
 /// What a cut-out secret may have been: anything.
 const ANYTHING: &str = r"[\s\S]+";
@@ -38,29 +38,29 @@ pub enum RedactError {
 
 /// The rules of a suite, compiled.
 #[derive(Debug)]
-pub struct Rules {
-    rules: Vec<Rule>,
+pub struct RedactionRules {
+    rules: Vec<RedactionRule>,
 }
 
 #[derive(Debug)]
-struct Rule {
-    part: Pattern,
-    whole: Pattern,
+struct RedactionRule {
+    part: CompiledPattern,
+    whole: CompiledPattern,
     redaction: Redaction,
 }
 
-impl Rules {
-    pub fn new(redactions: &[Redaction]) -> Result<Rules, RedactError> {
+impl RedactionRules {
+    pub fn new(redactions: &[Redaction]) -> Result<RedactionRules, RedactError> {
         let compile = |redaction: &Redaction| {
             let flags = RegexFlags::default();
             let one = |pattern: &str| {
-                Pattern::compile(pattern, flags).map_err(|error| RedactError::Pattern {
+                CompiledPattern::compile(pattern, flags).map_err(|error| RedactError::Pattern {
                     pattern: redaction.pattern.clone(),
                     reason: error.to_string(),
                 })
             };
             let part = one(&redaction.pattern)?;
-            Ok(Rule {
+            Ok(RedactionRule {
                 part,
                 whole: one(&whole(&redaction.pattern))?,
                 redaction: redaction.clone(),
@@ -70,7 +70,7 @@ impl Rules {
             .iter()
             .map(compile)
             .collect::<Result<_, _>>()
-            .map(|rules| Rules { rules })
+            .map(|rules| RedactionRules { rules })
     }
 
     /// The value as a baseline that accepts it: by the rules, with what was cut out as a secret
@@ -80,7 +80,7 @@ impl Rules {
     /// # Errors
     /// The first text that a rule can't be used on, with its path.
     pub fn written(&self, value: &Value, secrets_cut: bool) -> Result<Value, RedactError> {
-        Writing {
+        RedactionWalk {
             rules: self,
             secrets_cut,
             place: Vec::new(),
@@ -93,28 +93,28 @@ fn whole(pattern: &str) -> String {
     format!(r"\A(?:{pattern})\Z")
 }
 
-struct Writing<'a> {
-    rules: &'a Rules,
+struct RedactionWalk<'a> {
+    rules: &'a RedactionRules,
     secrets_cut: bool,
-    place: Vec<Place>,
+    place: Vec<PlaceStep>,
 }
 
 /// A stretch of a text.
-enum Stretch<'t> {
+enum TemplateSegment<'t> {
     /// It stands as it is.
     Fixed(&'t str),
     /// What matches this expression may stand there.
     Free(&'t str),
 }
 
-impl Writing<'_> {
+impl RedactionWalk<'_> {
     fn value(&mut self, value: &Value) -> Result<Value, RedactError> {
         match value {
             Value::String(text) => self.text(text).map(Value::String),
             Value::Array(items) => {
                 let mut written = Vec::with_capacity(items.len());
                 for (index, item) in items.iter().enumerate() {
-                    written.push(self.below(Place::Index(index), item)?);
+                    written.push(self.below(PlaceStep::Index(index), item)?);
                 }
                 Ok(Value::Array(written))
             }
@@ -122,10 +122,10 @@ impl Writing<'_> {
                 let mut written = Map::new();
                 for (key, item) in map {
                     if self.secrets_cut && key.contains(REDACTED) {
-                        self.place.push(Place::Key(key.clone()));
+                        self.place.push(PlaceStep::Key(key.clone()));
                         return Err(RedactError::Key { path: self.path() });
                     }
-                    written.insert(key.clone(), self.below(Place::Key(key.clone()), item)?);
+                    written.insert(key.clone(), self.below(PlaceStep::Key(key.clone()), item)?);
                 }
                 Ok(Value::Object(written))
             }
@@ -133,7 +133,7 @@ impl Writing<'_> {
         }
     }
 
-    fn below(&mut self, place: Place, value: &Value) -> Result<Value, RedactError> {
+    fn below(&mut self, place: PlaceStep, value: &Value) -> Result<Value, RedactError> {
         self.place.push(place);
         let written = self.value(value)?;
         self.place.pop();
@@ -141,19 +141,21 @@ impl Writing<'_> {
     }
 
     fn path(&self) -> String {
-        Shown(&self.place).to_string()
+        ShownPath(&self.place).to_string()
     }
 
     fn text(&self, text: &str) -> Result<String, RedactError> {
-        let mut stretches = vec![Stretch::Fixed(text)];
+        let mut stretches = vec![TemplateSegment::Fixed(text)];
         for rule in &self.rules.rules {
-            if matches!(stretches.as_slice(), [Stretch::Fixed(_)]) && self.is_whole(rule, text)? {
+            if matches!(stretches.as_slice(), [TemplateSegment::Fixed(_)])
+                && self.is_whole(rule, text)?
+            {
                 return self.placeholder(rule, text);
             }
             let mut cut = Vec::new();
             for stretch in stretches {
                 match stretch {
-                    Stretch::Fixed(fixed) => self.cut(rule, fixed, &mut cut)?,
+                    TemplateSegment::Fixed(fixed) => self.cut(rule, fixed, &mut cut)?,
                     free => cut.push(free),
                 }
             }
@@ -164,20 +166,20 @@ impl Writing<'_> {
         }
         if stretches
             .iter()
-            .all(|stretch| matches!(stretch, Stretch::Fixed(_)))
+            .all(|stretch| matches!(stretch, TemplateSegment::Fixed(_)))
         {
             return Ok(literal(text));
         }
         self.pattern(text, &stretches)
     }
 
-    fn is_whole(&self, rule: &Rule, text: &str) -> Result<bool, RedactError> {
+    fn is_whole(&self, rule: &RedactionRule, text: &str) -> Result<bool, RedactError> {
         rule.whole
             .matches_whole(text)
             .map_err(|error| self.gave_up(rule, &error.to_string()))
     }
 
-    fn placeholder(&self, rule: &Rule, text: &str) -> Result<String, RedactError> {
+    fn placeholder(&self, rule: &RedactionRule, text: &str) -> Result<String, RedactError> {
         let placeholder = &rule.redaction.placeholder;
         if fits(&Value::from(placeholder.as_str()), &Value::from(text)) {
             return Ok(placeholder.clone());
@@ -193,9 +195,9 @@ impl Writing<'_> {
     /// What a rule finds in a stretch, and what lies between.
     fn cut<'t>(
         &self,
-        rule: &'t Rule,
+        rule: &'t RedactionRule,
         fixed: &'t str,
-        into: &mut Vec<Stretch<'t>>,
+        into: &mut Vec<TemplateSegment<'t>>,
     ) -> Result<(), RedactError> {
         let mut from = 0;
         for found in rule.part.find_all(fixed) {
@@ -207,18 +209,18 @@ impl Writing<'_> {
                 continue;
             };
             if !before.is_empty() {
-                into.push(Stretch::Fixed(before));
+                into.push(TemplateSegment::Fixed(before));
             }
-            into.push(Stretch::Free(&rule.redaction.pattern));
+            into.push(TemplateSegment::Free(&rule.redaction.pattern));
             from = range.end;
         }
         if let Some(rest) = fixed.get(from..).filter(|rest| !rest.is_empty()) {
-            into.push(Stretch::Fixed(rest));
+            into.push(TemplateSegment::Fixed(rest));
         }
         Ok(())
     }
 
-    fn gave_up(&self, rule: &Rule, reason: &str) -> RedactError {
+    fn gave_up(&self, rule: &RedactionRule, reason: &str) -> RedactError {
         let pattern = rule.redaction.pattern.clone();
         RedactError::GaveUp {
             path: self.path(),
@@ -228,19 +230,19 @@ impl Writing<'_> {
     }
 
     /// One matcher of all stretches.
-    fn pattern(&self, text: &str, stretches: &[Stretch]) -> Result<String, RedactError> {
+    fn pattern(&self, text: &str, stretches: &[TemplateSegment]) -> Result<String, RedactError> {
         let pattern: String = stretches
             .iter()
             .map(|stretch| match stretch {
-                Stretch::Fixed(fixed) => regex::escape(fixed),
-                Stretch::Free(pattern) => format!("(?:{pattern})"),
+                TemplateSegment::Fixed(fixed) => regex::escape(fixed),
+                TemplateSegment::Free(pattern) => format!("(?:{pattern})"),
             })
             .collect();
         let matcher = format!("{{{{any_regex(\"{}\")}}}}", pattern.replace('"', "\\\""));
         if fits(&Value::from(matcher.as_str()), &Value::from(text)) {
             return Ok(matcher);
         }
-        let reason = match Pattern::compile(&whole(&pattern), RegexFlags::default()) {
+        let reason = match CompiledPattern::compile(&whole(&pattern), RegexFlags::default()) {
             Err(error) => error.to_string(),
             Ok(_) => "its parts match alone, but not together".to_owned(),
         };
@@ -251,17 +253,17 @@ impl Writing<'_> {
     }
 }
 
-fn without_secrets(stretch: Stretch<'_>) -> Vec<Stretch<'_>> {
-    let Stretch::Fixed(text) = stretch else {
+fn without_secrets(stretch: TemplateSegment<'_>) -> Vec<TemplateSegment<'_>> {
+    let TemplateSegment::Fixed(text) = stretch else {
         return vec![stretch];
     };
     let mut parts = Vec::new();
     for (index, fixed) in text.split(REDACTED).enumerate() {
         if index > 0 {
-            parts.push(Stretch::Free(ANYTHING));
+            parts.push(TemplateSegment::Free(ANYTHING));
         }
         if !fixed.is_empty() {
-            parts.push(Stretch::Fixed(fixed));
+            parts.push(TemplateSegment::Fixed(fixed));
         }
     }
     parts
@@ -274,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    fn rules(rules: &[(&str, &str)]) -> Rules {
+    fn rules(rules: &[(&str, &str)]) -> RedactionRules {
         let rules: Vec<Redaction> = rules
             .iter()
             .map(|(pattern, placeholder)| Redaction {
@@ -282,7 +284,7 @@ mod tests {
                 placeholder: (*placeholder).to_owned(),
             })
             .collect();
-        Rules::new(&rules).unwrap()
+        RedactionRules::new(&rules).unwrap()
     }
 
     #[test]
@@ -361,7 +363,7 @@ mod tests {
             pattern: "a(".to_owned(),
             placeholder: String::new(),
         }];
-        assert_snapshot!(Rules::new(&broken).unwrap_err(), @"the pattern `a(` of `baselines.redact` does not compile: unclosed group");
+        assert_snapshot!(RedactionRules::new(&broken).unwrap_err(), @"the pattern `a(` of `baselines.redact` does not compile: unclosed group");
     }
 
     proptest::proptest! {

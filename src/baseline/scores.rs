@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
-use crate::model::{Fingerprint, Outcome, Standing};
+use crate::model::{BaselineStage, Fingerprint, Outcome};
 use crate::spec::{CaseRecord, EvalRecord, ScoreBaselineFile};
 use eval_base::files::read_text;
 use eval_base::git::{self, GitError};
@@ -120,7 +120,7 @@ impl ScoreStore {
         }
     }
 
-    pub fn path(&self, of: ScoresOf<'_>, standing: Standing) -> PathBuf {
+    pub fn path(&self, of: ScoresOf<'_>, standing: BaselineStage) -> PathBuf {
         self.dir
             .join(scores_file_name(of.suite, of.target, standing))
     }
@@ -132,7 +132,7 @@ impl ScoreStore {
     pub fn read(
         &self,
         of: ScoresOf<'_>,
-        standing: Standing,
+        standing: BaselineStage,
     ) -> Result<Option<ScoreBaselineFile>, ScoresError> {
         let path = self.path(of, standing);
         let Some(text) = self.text(&path)? else {
@@ -150,7 +150,7 @@ impl ScoreStore {
         of: ScoresOf<'_>,
         rev: &str,
     ) -> Result<Option<ScoreBaselineFile>, ScoresError> {
-        let path = self.path(of, Standing::Accepted);
+        let path = self.path(of, BaselineStage::Accepted);
         let fail = |source| ScoresError::Git {
             rev: rev.to_owned(),
             source,
@@ -234,13 +234,13 @@ impl ScoreStore {
             suite: &suite,
             target: &target,
         };
-        let accepted = self.text(&self.path(of, Standing::Accepted))?;
+        let accepted = self.text(&self.path(of, BaselineStage::Accepted))?;
         file.replaces = Some(
             accepted
                 .as_deref()
                 .map_or_else(|| NOTHING.to_owned(), fingerprint),
         );
-        let path = self.path(of, Standing::Pending);
+        let path = self.path(of, BaselineStage::Pending);
         self.write(&path, &emit(&file))?;
         Ok(path)
     }
@@ -252,10 +252,10 @@ impl ScoreStore {
     /// `force`).
     pub fn accept(&self, of: ScoresOf<'_>, force: bool) -> Result<PathBuf, ScoresError> {
         let _lock = self.lock()?;
-        let Some(mut file) = self.read(of, Standing::Pending)? else {
+        let Some(mut file) = self.read(of, BaselineStage::Pending)? else {
             return Err(no_pending(of));
         };
-        let path = self.path(of, Standing::Accepted);
+        let path = self.path(of, BaselineStage::Accepted);
         let accepted = self
             .text(&path)?
             .as_deref()
@@ -274,7 +274,7 @@ impl ScoreStore {
 
     /// Throws the pending scores away; false when there are none.
     pub fn reject(&self, of: ScoresOf<'_>) -> Result<bool, ScoresError> {
-        if !self.path(of, Standing::Pending).exists() {
+        if !self.path(of, BaselineStage::Pending).exists() {
             return Ok(false);
         }
         let _lock = self.lock()?;
@@ -282,7 +282,7 @@ impl ScoreStore {
     }
 
     fn remove(&self, of: ScoresOf<'_>) -> Result<bool, ScoresError> {
-        let name = scores_file_name(of.suite, of.target, Standing::Pending);
+        let name = scores_file_name(of.suite, of.target, BaselineStage::Pending);
         replace::remove(&self.dir, &name)
             .map_err(|source| self.io("remove the pending scores in", source))
     }

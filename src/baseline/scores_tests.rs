@@ -178,27 +178,31 @@ proptest! {
 fn what_is_accepted_changes_by_accept_alone() {
     let dir = tempfile::tempdir().unwrap();
     let store = ScoreStore::new(dir.path());
-    assert_eq!(store.read(OF, Standing::Accepted).unwrap(), None);
+    assert_eq!(store.read(OF, BaselineStage::Accepted).unwrap(), None);
     assert!(matches!(
         store.accept(OF, false),
         Err(ScoresError::NoPending { .. })
     ));
     store.capture(file("first", &[("one", 1, 1)])).unwrap();
-    assert_eq!(store.read(OF, Standing::Accepted).unwrap(), None);
+    assert_eq!(store.read(OF, BaselineStage::Accepted).unwrap(), None);
     let path = store.accept(OF, false).unwrap();
     assert_eq!(path.file_name().unwrap(), "My%20suite.solver.json");
-    let accepted = store.read(OF, Standing::Accepted).unwrap().unwrap();
+    let accepted = store.read(OF, BaselineStage::Accepted).unwrap().unwrap();
     assert_eq!(
         accepted,
         file("first", &[("one", 1, 1)]),
         "nothing pending stays in it"
     );
-    assert_eq!(store.read(OF, Standing::Pending).unwrap(), None);
+    assert_eq!(store.read(OF, BaselineStage::Pending).unwrap(), None);
 
     store.capture(file("second", &[("one", 1, 0)])).unwrap();
     assert!(store.reject(OF).unwrap() && !store.reject(OF).unwrap());
     assert_eq!(
-        store.read(OF, Standing::Accepted).unwrap().unwrap().run_id,
+        store
+            .read(OF, BaselineStage::Accepted)
+            .unwrap()
+            .unwrap()
+            .run_id,
         "first"
     );
 
@@ -210,7 +214,11 @@ fn what_is_accepted_changes_by_accept_alone() {
     std::fs::write(&path, text.replace('\n', "\r\n")).unwrap();
     store.accept(OF, false).unwrap();
     assert_eq!(
-        store.read(OF, Standing::Accepted).unwrap().unwrap().run_id,
+        store
+            .read(OF, BaselineStage::Accepted)
+            .unwrap()
+            .unwrap()
+            .run_id,
         "third"
     );
     assert_eq!(
@@ -230,7 +238,10 @@ fn scores_of_another_suite_under_this_name_are_refused_and_listed_apart() {
     let path = store.accept(OF, false).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("My suite", "Other")).unwrap();
-    let error = store.read(OF, Standing::Accepted).unwrap_err().to_string();
+    let error = store
+        .read(OF, BaselineStage::Accepted)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.ends_with("holds the scores of suite `Other` against target `solver`"),
         "{error}"

@@ -4,7 +4,7 @@ use crate::model::{BaselineOrigin, BaselinePlace, Fingerprint};
 
 /// A word for how a baseline stands; several may hold at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum BaselineState {
     /// Accepted, and nothing is to be said of it.
     Ok,
     /// Nothing is accepted; what was captured waits.
@@ -25,25 +25,25 @@ pub enum State {
     Broken,
 }
 
-impl State {
+impl BaselineState {
     /// As people read it.
     pub fn words(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::New => "new",
-            State::Changed => "changed",
-            State::None => "none",
-            State::Stale => "stale",
-            State::Inline => "inline",
-            State::OverridesInline => "overrides inline",
-            State::Orphaned => "orphaned",
-            State::Broken => "broken",
+            BaselineState::Ok => "ok",
+            BaselineState::New => "new",
+            BaselineState::Changed => "changed",
+            BaselineState::None => "none",
+            BaselineState::Stale => "stale",
+            BaselineState::Inline => "inline",
+            BaselineState::OverridesInline => "overrides inline",
+            BaselineState::Orphaned => "orphaned",
+            BaselineState::Broken => "broken",
         }
     }
 
     /// As programs read it.
     pub fn name(self) -> &'static str {
-        if self == State::OverridesInline {
+        if self == BaselineState::OverridesInline {
             "overrides_inline"
         } else {
             self.words()
@@ -53,7 +53,7 @@ impl State {
 
 /// A file of the store, as far as its standing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum File<'a> {
+pub enum StoreFileState<'a> {
     Absent,
     Broken,
     There {
@@ -64,7 +64,7 @@ pub enum File<'a> {
 
 /// An eval of the suite.
 #[derive(Debug, Clone, Copy)]
-pub struct Regression<'a> {
+pub struct RegressionEval<'a> {
     /// What its case compares with; `None` when nothing.
     pub origin: Option<&'a BaselineOrigin>,
     /// Over what it gives the target now.
@@ -73,36 +73,40 @@ pub struct Regression<'a> {
 
 /// The standing of one eval id, the most telling word first. `eval` is `None` when the suite has no
 /// such regression.
-pub fn states(eval: Option<Regression>, accepted: File, pending: File) -> Vec<State> {
+pub fn states(
+    eval: Option<RegressionEval>,
+    accepted: StoreFileState,
+    pending: StoreFileState,
+) -> Vec<BaselineState> {
     let mut states = Vec::new();
-    if accepted == File::Broken || pending == File::Broken {
-        states.push(State::Broken);
+    if accepted == StoreFileState::Broken || pending == StoreFileState::Broken {
+        states.push(BaselineState::Broken);
     }
     let Some(eval) = eval else {
-        states.insert(0, State::Orphaned);
+        states.insert(0, BaselineState::Orphaned);
         return states;
     };
     let inline = eval
         .origin
         .filter(|origin| origin.place == BaselinePlace::Inline);
     let counts = match accepted {
-        File::There { fingerprint, .. } => Some(fingerprint),
+        StoreFileState::There { fingerprint, .. } => Some(fingerprint),
         _ => inline.map(|origin| origin.fingerprint),
     };
     match (pending, counts) {
-        (File::There { .. }, None) => states.push(State::New),
+        (StoreFileState::There { .. }, None) => states.push(BaselineState::New),
         // Another input alone is waiting, too.
-        (File::There { .. }, Some(_)) => states.push(State::Changed),
-        (_, None) if accepted == File::Absent => states.push(State::None),
+        (StoreFileState::There { .. }, Some(_)) => states.push(BaselineState::Changed),
+        (_, None) if accepted == StoreFileState::Absent => states.push(BaselineState::None),
         _ => {}
     }
-    if let File::There {
+    if let StoreFileState::There {
         input_hash: Some(of),
         ..
     } = accepted
         && of != eval.input_hash.to_string()
     {
-        states.push(State::Stale);
+        states.push(BaselineState::Stale);
     }
     let overrides = |origin: &BaselineOrigin| {
         matches!(
@@ -113,15 +117,15 @@ pub fn states(eval: Option<Regression>, accepted: File, pending: File) -> Vec<St
             }
         )
     };
-    if matches!(accepted, File::There { .. }) {
+    if matches!(accepted, StoreFileState::There { .. }) {
         if states.is_empty() {
-            states.push(State::Ok);
+            states.push(BaselineState::Ok);
         }
         if eval.origin.is_some_and(overrides) {
-            states.push(State::OverridesInline);
+            states.push(BaselineState::OverridesInline);
         }
-    } else if inline.is_some() && accepted == File::Absent {
-        states.push(State::Inline);
+    } else if inline.is_some() && accepted == StoreFileState::Absent {
+        states.push(BaselineState::Inline);
     }
     states
 }
@@ -146,7 +150,7 @@ mod tests {
     #[test]
     fn every_standing_has_its_words() {
         let now = print("input").to_string();
-        let of = |text: &str, hash| File::There {
+        let of = |text: &str, hash| StoreFileState::There {
             fingerprint: print(text),
             input_hash: hash,
         };
@@ -163,21 +167,26 @@ mod tests {
             overrides_inline: false,
         });
         let eval = |origin| {
-            Some(Regression {
+            Some(RegressionEval {
                 origin,
                 input_hash: print("input"),
             })
         };
         for (eval, accepted, pending, said) in [
-            (eval(Some(&plain)), there, File::Absent, "ok"),
-            (eval(Some(&plain)), of("a", None), File::Absent, "ok"),
+            (eval(Some(&plain)), there, StoreFileState::Absent, "ok"),
+            (
+                eval(Some(&plain)),
+                of("a", None),
+                StoreFileState::Absent,
+                "ok",
+            ),
             (
                 eval(Some(&over)),
                 there,
-                File::Absent,
+                StoreFileState::Absent,
                 "ok, overrides inline",
             ),
-            (eval(Some(&plain)), stale, File::Absent, "stale"),
+            (eval(Some(&plain)), stale, StoreFileState::Absent, "stale"),
             (eval(Some(&plain)), there, of("b", None), "changed"),
             (
                 eval(Some(&over)),
@@ -185,25 +194,50 @@ mod tests {
                 of("b", None),
                 "changed, stale, overrides inline",
             ),
-            (eval(None), File::Absent, of("b", None), "new"),
-            (eval(None), File::Absent, File::Absent, "none"),
-            (eval(Some(&inline)), File::Absent, File::Absent, "inline"),
+            (eval(None), StoreFileState::Absent, of("b", None), "new"),
+            (
+                eval(None),
+                StoreFileState::Absent,
+                StoreFileState::Absent,
+                "none",
+            ),
             (
                 eval(Some(&inline)),
-                File::Absent,
+                StoreFileState::Absent,
+                StoreFileState::Absent,
+                "inline",
+            ),
+            (
+                eval(Some(&inline)),
+                StoreFileState::Absent,
                 of("b", None),
                 "changed, inline",
             ),
-            (None, there, File::Absent, "orphaned"),
-            (None, File::Absent, there, "orphaned"),
-            (None, File::Broken, File::Absent, "orphaned, broken"),
-            (eval(None), File::Broken, File::Absent, "broken"),
-            (eval(Some(&plain)), there, File::Broken, "broken"),
-            (eval(None), File::Absent, File::Broken, "broken, none"),
+            (None, there, StoreFileState::Absent, "orphaned"),
+            (None, StoreFileState::Absent, there, "orphaned"),
+            (
+                None,
+                StoreFileState::Broken,
+                StoreFileState::Absent,
+                "orphaned, broken",
+            ),
+            (
+                eval(None),
+                StoreFileState::Broken,
+                StoreFileState::Absent,
+                "broken",
+            ),
+            (eval(Some(&plain)), there, StoreFileState::Broken, "broken"),
+            (
+                eval(None),
+                StoreFileState::Absent,
+                StoreFileState::Broken,
+                "broken, none",
+            ),
         ] {
             let words: Vec<&str> = states(eval, accepted, pending)
                 .into_iter()
-                .map(State::words)
+                .map(BaselineState::words)
                 .collect();
             assert_eq!(words.join(", "), said);
         }

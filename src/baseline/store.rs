@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
-use crate::load::stored::{Folder, Found, Kept, Reader};
-use crate::load::{Problem, Problems, Severity, Sources};
-use crate::model::Standing;
+use crate::load::stored::{BaselineFolder, BaselineLookup, BaselineReader, KeptBaseline};
+use crate::load::{Problem, Problems, Severity, SourceFiles};
+use crate::model::BaselineStage;
 use eval_base::text::unescape_path_component;
 
 /// The longest that a writer waits for another one.
@@ -46,7 +46,7 @@ pub enum StoreError {
     #[error("`{id}` was captured again meanwhile: what is pending now is not what was shown")]
     Replaced { id: String },
     #[error("the baseline of `{id}` cannot be read: {broken}")]
-    Broken { id: String, broken: Box<Broken> },
+    Broken { id: String, broken: Box<BrokenFile> },
     #[error("the output of `{id}` cannot be kept: {why}")]
     Unfit { id: String, why: String },
 }
@@ -100,13 +100,13 @@ impl StoreError {
 
 /// A file that is there and cannot be used, with everything that is wrong with it.
 #[derive(Debug)]
-pub struct Broken {
+pub struct BrokenFile {
     pub path: PathBuf,
     pub problems: Problems,
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
-impl Broken {
+impl BrokenFile {
     /// The first error.
     pub fn first(&self) -> Option<&Problem> {
         self.problems
@@ -115,7 +115,7 @@ impl Broken {
     }
 }
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for BrokenFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(first) = self.first() else {
             return write!(f, "{}", self.path.display());
@@ -129,32 +129,32 @@ impl std::fmt::Display for Broken {
 
 /// What the store holds of one eval. At least one of the two is there.
 #[derive(Debug, Default)]
-pub struct Entry {
+pub struct BaselineEntry {
     /// As the files say; of a file that cannot be read, as its name says.
     pub id: String,
-    pub accepted: Option<Result<Kept, Broken>>,
-    pub pending: Option<Result<Kept, Broken>>,
+    pub accepted: Option<Result<KeptBaseline, BrokenFile>>,
+    pub pending: Option<Result<KeptBaseline, BrokenFile>>,
 }
 
 /// A folder of baselines, which need not exist.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct BaselineStore {
     dir: PathBuf,
-    folder: Folder,
+    folder: BaselineFolder,
 }
 
 /// A store that is ours to change until this is dropped.
 #[derive(Debug)]
-pub struct Locked<'a> {
-    store: &'a Store,
+pub struct LockedStore<'a> {
+    store: &'a BaselineStore,
     _lock: FolderLock,
 }
 
-impl Store {
+impl BaselineStore {
     /// The store in a folder (absolute).
-    pub fn new(dir: PathBuf) -> Store {
-        Store {
-            folder: Folder::Disk(dir.clone()),
+    pub fn new(dir: PathBuf) -> BaselineStore {
+        BaselineStore {
+            folder: BaselineFolder::Disk(dir.clone()),
             dir,
         }
     }
@@ -167,16 +167,16 @@ impl Store {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+    pub fn entries(&self) -> Result<Vec<BaselineEntry>, StoreError> {
         let names = self.folder.names().map_err(self.io("list"))?;
-        let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+        let mut entries: BTreeMap<String, BaselineEntry> = BTreeMap::new();
         for name in names.iter().filter(|name| !name.starts_with('.')) {
             let Some(stem) = name.strip_suffix(".yaml") else {
                 continue;
             };
             let (stem, standing) = match stem.strip_suffix(".pending") {
-                Some(stem) => (stem, Standing::Pending),
-                None => (stem, Standing::Accepted),
+                Some(stem) => (stem, BaselineStage::Pending),
+                None => (stem, BaselineStage::Accepted),
             };
             let Some(read) = self.read(name, |reader| reader.of_file(name)) else {
                 continue;
@@ -185,13 +185,13 @@ impl Store {
                 Ok(kept) => kept.file.eval_id.clone(),
                 Err(_) => unescape_path_component(stem).unwrap_or_else(|| stem.to_owned()),
             };
-            let entry = entries.entry(id.clone()).or_insert_with(|| Entry {
+            let entry = entries.entry(id.clone()).or_insert_with(|| BaselineEntry {
                 id,
-                ..Entry::default()
+                ..BaselineEntry::default()
             });
             match standing {
-                Standing::Accepted => entry.accepted = Some(read),
-                Standing::Pending => entry.pending = Some(read),
+                BaselineStage::Accepted => entry.accepted = Some(read),
+                BaselineStage::Pending => entry.pending = Some(read),
             }
         }
         Ok(entries.into_values().collect())
@@ -205,7 +205,7 @@ impl Store {
     pub fn pending_entries(
         &self,
         wanted: impl Fn(&str) -> bool + Sync,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<BaselineEntry>, StoreError> {
         let names = self.folder.names().map_err(self.io("list"))?;
         let names: Vec<&str> = names
             .iter()
@@ -214,13 +214,13 @@ impl Store {
             .collect();
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = names.len().div_ceil(threads).max(MIN_SHARE);
-        let read = |names: &[&str]| -> Vec<Entry> {
+        let read = |names: &[&str]| -> Vec<BaselineEntry> {
             names
                 .iter()
                 .filter_map(|name| self.pending_entry(name, &wanted))
                 .collect()
         };
-        let mut entries: Vec<Entry> = std::thread::scope(|scope| {
+        let mut entries: Vec<BaselineEntry> = std::thread::scope(|scope| {
             let readers: Vec<_> = names
                 .chunks(share)
                 .map(|names| scope.spawn(|| read(names)))
@@ -234,7 +234,7 @@ impl Store {
         Ok(entries)
     }
 
-    fn pending_entry(&self, name: &str, wanted: impl Fn(&str) -> bool) -> Option<Entry> {
+    fn pending_entry(&self, name: &str, wanted: impl Fn(&str) -> bool) -> Option<BaselineEntry> {
         let stem = name
             .strip_suffix(".pending.yaml")
             .filter(|stem| !stem.starts_with('.'))?;
@@ -247,8 +247,8 @@ impl Store {
             Ok(kept) => kept.file.eval_id.clone(),
             Err(_) => said.unwrap_or_else(|| stem.to_owned()),
         };
-        wanted(&id).then(|| Entry {
-            accepted: self.of_eval(&id, Standing::Accepted),
+        wanted(&id).then(|| BaselineEntry {
+            accepted: self.of_eval(&id, BaselineStage::Accepted),
             id,
             pending: Some(pending),
         })
@@ -258,19 +258,19 @@ impl Store {
     ///
     /// # Errors
     /// When it is broken.
-    pub fn accepted(&self, id: &str) -> Result<Option<Kept>, StoreError> {
-        self.one(id, Standing::Accepted)
+    pub fn accepted(&self, id: &str) -> Result<Option<KeptBaseline>, StoreError> {
+        self.one(id, BaselineStage::Accepted)
     }
 
     /// The pending baseline of an eval, if there is one.
     ///
     /// # Errors
     /// When it is broken.
-    pub fn pending(&self, id: &str) -> Result<Option<Kept>, StoreError> {
-        self.one(id, Standing::Pending)
+    pub fn pending(&self, id: &str) -> Result<Option<KeptBaseline>, StoreError> {
+        self.one(id, BaselineStage::Pending)
     }
 
-    fn one(&self, id: &str, standing: Standing) -> Result<Option<Kept>, StoreError> {
+    fn one(&self, id: &str, standing: BaselineStage) -> Result<Option<KeptBaseline>, StoreError> {
         let broken = |broken| StoreError::Broken {
             id: id.to_owned(),
             broken: Box::new(broken),
@@ -278,7 +278,11 @@ impl Store {
         self.of_eval(id, standing).transpose().map_err(broken)
     }
 
-    fn of_eval(&self, id: &str, standing: Standing) -> Option<Result<Kept, Broken>> {
+    fn of_eval(
+        &self,
+        id: &str,
+        standing: BaselineStage,
+    ) -> Option<Result<KeptBaseline, BrokenFile>> {
         let name = crate::model::baseline_file_name(id, standing);
         self.read(&name, |reader| reader.of_eval(id, standing))
     }
@@ -286,20 +290,20 @@ impl Store {
     fn read(
         &self,
         name: &str,
-        read: impl FnOnce(&mut Reader) -> Found,
-    ) -> Option<Result<Kept, Broken>> {
-        let (mut sources, mut problems) = (Sources::new(), Problems::new());
+        read: impl FnOnce(&mut BaselineReader) -> BaselineLookup,
+    ) -> Option<Result<KeptBaseline, BrokenFile>> {
+        let (mut sources, mut problems) = (SourceFiles::new(), Problems::new());
         let cwd = self.dir.parent().unwrap_or(&self.dir);
-        let mut reader = Reader {
+        let mut reader = BaselineReader {
             folder: &self.folder,
             sources: &mut sources,
             problems: &mut problems,
             cwd,
         };
         match read(&mut reader) {
-            Found::Nothing => None,
-            Found::Kept(kept) => Some(Ok(*kept)),
-            Found::Broken => Some(Err(Broken {
+            BaselineLookup::Nothing => None,
+            BaselineLookup::Kept(kept) => Some(Ok(*kept)),
+            BaselineLookup::Broken => Some(Err(BrokenFile {
                 path: self.dir.join(name),
                 problems,
                 sources,
@@ -311,12 +315,12 @@ impl Store {
     ///
     /// # Errors
     /// When another process writes in it for more than 10 s; when the folder can't be made.
-    pub fn lock(&self) -> Result<Locked<'_>, StoreError> {
+    pub fn lock(&self) -> Result<LockedStore<'_>, StoreError> {
         self.lock_within(LONGEST_WAIT)
     }
 
-    pub(super) fn lock_within(&self, longest: Duration) -> Result<Locked<'_>, StoreError> {
-        if !matches!(self.folder, Folder::Disk(_)) {
+    pub(super) fn lock_within(&self, longest: Duration) -> Result<LockedStore<'_>, StoreError> {
+        if !matches!(self.folder, BaselineFolder::Disk(_)) {
             return Err(self.io("write at a revision to")(
                 io::ErrorKind::Unsupported.into(),
             ));
@@ -332,7 +336,7 @@ impl Store {
         if held.exclusive {
             replace::clear(&self.dir);
         }
-        Ok(Locked {
+        Ok(LockedStore {
             store: self,
             _lock: held,
         })

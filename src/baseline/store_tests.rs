@@ -25,7 +25,7 @@ fn captured(id: &str, output: Value) -> BaselineFile {
     }
 }
 
-fn capture(store: &Store, id: &str, output: Value, inline: u64) {
+fn capture(store: &BaselineStore, id: &str, output: Value, inline: u64) {
     store
         .lock()
         .expect("a lock")
@@ -43,7 +43,7 @@ fn names(dir: &Path) -> String {
     names.join(" ")
 }
 
-fn output(kept: Result<Option<Kept>, StoreError>) -> Option<Value> {
+fn output(kept: Result<Option<KeptBaseline>, StoreError>) -> Option<Value> {
     kept.expect("whole").map(|kept| kept.output)
 }
 
@@ -60,7 +60,7 @@ fn why<T>(result: Result<T, StoreError>) -> String {
 #[test]
 fn a_baseline_is_captured_accepted_and_removed() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().join("deep/baselines"));
+    let store = BaselineStore::new(dir.path().join("deep/baselines"));
     assert_eq!(store.entries().expect("none").len(), 0);
     assert_eq!(output(store.pending("a/b")), None);
     assert!(!store.dir().exists(), "looking makes nothing");
@@ -130,7 +130,7 @@ fn a_baseline_is_captured_accepted_and_removed() {
 #[test]
 fn only_what_was_shown_is_decided_on() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().to_owned());
+    let store = BaselineStore::new(dir.path().to_owned());
     capture(&store, "e", json!(1), 100);
     let shown = store.pending("e").expect("fine").expect("there");
     capture(&store, "e", json!(2), 100);
@@ -152,7 +152,7 @@ fn only_what_was_shown_is_decided_on() {
 #[test]
 fn a_large_output_lies_beside_and_goes_with_its_baseline() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().to_owned());
+    let store = BaselineStore::new(dir.path().to_owned());
     let (large, larger) = (
         json!({"text": "x".repeat(300)}),
         json!({"text": "y".repeat(400)}),
@@ -199,7 +199,7 @@ fn a_large_output_lies_beside_and_goes_with_its_baseline() {
 fn what_nobody_could_read_is_not_kept() {
     let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().to_owned());
+    let store = BaselineStore::new(dir.path().to_owned());
     capture(&store, "e", nested(127), 1 << 20);
     assert_eq!(output(store.pending("e")), Some(nested(127)));
     let refused = store
@@ -217,7 +217,7 @@ fn what_nobody_could_read_is_not_kept() {
 #[test]
 fn what_was_accepted_in_the_meantime_is_not_overwritten() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().join("b"));
+    let store = BaselineStore::new(dir.path().join("b"));
     capture(&store, "e", json!(1), 100);
     std::fs::write(
         dir.path().join("b/e.yaml"),
@@ -267,7 +267,7 @@ fn every_state_that_a_killed_accept_leaves_is_finished_by_the_next() {
     for (old, new) in mixed {
         // The files before and after an accept, and every order in which they may have changed.
         let dir = tempfile::tempdir().expect("a folder");
-        let store = Store::new(dir.path().join("b"));
+        let store = BaselineStore::new(dir.path().join("b"));
         capture(&store, "e", old.clone(), 100);
         store
             .lock()
@@ -360,7 +360,7 @@ fn snapshot(dir: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
 #[test]
 fn one_writer_at_a_time_and_the_other_is_told_who() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().to_owned());
+    let store = BaselineStore::new(dir.path().to_owned());
     let held = store.lock().expect("a lock");
     let told = why(store.lock_within(Duration::from_millis(50)));
     let me = format!(" (number {})", std::process::id());
@@ -375,7 +375,7 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
 #[test]
 fn a_broken_file_is_an_entry_that_says_so() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().to_owned());
+    let store = BaselineStore::new(dir.path().to_owned());
     capture(&store, "é", json!(1), 100);
     capture(&store, "b", json!(2), 100);
     store
@@ -392,7 +392,7 @@ fn a_broken_file_is_an_entry_that_says_so() {
     ] {
         std::fs::write(dir.path().join(name), text).expect("a file");
     }
-    let side = |side: &Option<Result<Kept, Broken>>| match side {
+    let side = |side: &Option<Result<KeptBaseline, BrokenFile>>| match side {
         None => "-".to_owned(),
         Some(Ok(kept)) => kept.output.to_string(),
         Some(Err(broken)) => broken
@@ -420,9 +420,9 @@ fn what_stands_in_the_way_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let told = |text: String| text.replace(&dir.path().display().to_string(), "DIR");
     std::fs::write(dir.path().join("file"), "").expect("a file");
-    insta::assert_snapshot!(told(why(Store::new(dir.path().join("file")).lock())), @"cannot make the folder DIR/file: File exists (os error 17) | a file stands where the folder should be");
-    insta::assert_snapshot!(told(why(Store::new(dir.path().join("file/below")).lock())), @"cannot make the folder DIR/file/below: Not a directory (os error 20) | a file stands where the folder should be");
-    let store = Store::new(dir.path().join("b"));
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot make the folder DIR/file: File exists (os error 17) | a file stands where the folder should be");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot make the folder DIR/file/below: Not a directory (os error 20) | a file stands where the folder should be");
+    let store = BaselineStore::new(dir.path().join("b"));
     std::fs::create_dir_all(store.dir().join("e.pending.yaml")).expect("a folder");
     let lock = store.lock().expect("a lock");
     insta::assert_snapshot!(told(why(lock.write_pending(&captured("e", json!(1)), 100))), @"cannot write DIR/b/e.pending.yaml: Is a directory (os error 21)");
@@ -437,7 +437,7 @@ fn what_stands_in_the_way_is_told() {
 #[test]
 fn a_file_beside_the_baselines_of_evals_is_replaced_whole() {
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().to_owned());
+    let store = BaselineStore::new(dir.path().to_owned());
     let lock = store.lock().expect("a lock");
     lock.put("scores/s.json", b"1").expect("written");
     lock.put("scores/s.json", b"2").expect("written");

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::completions::{NameKind, by};
-use crate::model::{Budget, Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
+use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, RunBudget, Shard};
 
 pub use self::baseline::*;
 pub use self::cache::*;
@@ -49,21 +49,21 @@ const MAX_SHARDS: u32 = 10_000;
 #[command(name = "eval-harness", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
     /// When to use colour.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub color: Color,
+    #[arg(long, global = true, value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
+    pub color: ColorMode,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub enum ColorMode {
     Auto,
     Always,
     Never,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Scaffold a suite that works offline.
     Init(InitArgs),
     /// Write a new eval file.
@@ -258,7 +258,7 @@ pub struct RunArgs {
     /// What may be spent on models, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the
     /// suite's `budget`. What is left then is skipped.
     #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
-    pub budget: Option<Budget>,
+    pub budget: Option<RunBudget>,
     /// Start nothing more after this many failed samples.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,

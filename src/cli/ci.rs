@@ -12,7 +12,7 @@ use super::console::Console;
 use crate::model::{PhaseReport, ReportFormat, StepResult, StepStatus, Summary};
 use crate::phase;
 use crate::report;
-use crate::report::annotations::{self, Annotation, Level};
+use crate::report::annotations::{self, Annotation, AnnotationLevel};
 use crate::report::page::cut;
 use crate::report::page::escape::code_whole;
 use crate::spec::FailureAction;
@@ -22,13 +22,13 @@ const MAX_SUMMARY: u64 = 1 << 20;
 
 /// A step of a workflow.
 #[derive(Debug, Clone, Default)]
-pub struct Github {
+pub struct GithubStep {
     summary: Option<PathBuf>,
     output: Option<PathBuf>,
 }
 
 /// What is told of a run or a phase.
-struct Told<'a> {
+struct GithubReport<'a> {
     annotations: Vec<Annotation>,
     markdown: &'a str,
     /// Name and value, for later steps.
@@ -36,9 +36,9 @@ struct Told<'a> {
     report: Option<&'a str>,
 }
 
-impl Github {
+impl GithubStep {
     /// The step that this process is part of, if it is and somebody wants to see it there.
-    pub fn of(mode: CiMode) -> Option<Github> {
+    pub fn of(mode: CiMode) -> Option<GithubStep> {
         let path = |name: &str| {
             std::env::var_os(name)
                 .filter(|path| !path.is_empty())
@@ -48,7 +48,7 @@ impl Github {
         match mode {
             CiMode::None => None,
             CiMode::Auto if !within => None,
-            CiMode::Auto | CiMode::Github => Some(Github {
+            CiMode::Auto | CiMode::Github => Some(GithubStep {
                 summary: path("GITHUB_STEP_SUMMARY"),
                 output: path("GITHUB_OUTPUT"),
             }),
@@ -63,7 +63,7 @@ impl Github {
         }
         self.tell(
             console,
-            Told {
+            GithubReport {
                 annotations: annotations::of_run(summary),
                 markdown: &String::from_utf8_lossy(&page),
                 outputs: vec![
@@ -90,7 +90,7 @@ impl Github {
         }
         self.tell(
             console,
-            Told {
+            GithubReport {
                 annotations: of_phase(report),
                 markdown: &String::from_utf8_lossy(&page),
                 outputs: vec![
@@ -103,7 +103,7 @@ impl Github {
         );
     }
 
-    fn tell(&self, console: &Console, mut told: Told) {
+    fn tell(&self, console: &Console, mut told: GithubReport) {
         console.commands(&annotations::as_commands(&told.annotations));
         if let Some(file) = &self.summary {
             let rest = match told.report {
@@ -136,7 +136,7 @@ impl Github {
 }
 
 /// A page for stdout in a step's log.
-pub fn for_log(github: Option<&Github>, page: Vec<u8>) -> Vec<u8> {
+pub fn for_log(github: Option<&GithubStep>, page: Vec<u8>) -> Vec<u8> {
     match (github, String::from_utf8(page)) {
         (Some(_), Ok(page)) => annotations::without_commands(&page).into_bytes(),
         (None, Ok(page)) => page.into_bytes(),
@@ -196,8 +196,8 @@ fn of_phase(report: &PhaseReport) -> Vec<Annotation> {
     for step in &report.steps {
         let level = match (step.status, step.action) {
             (StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached, _) => continue,
-            (StepStatus::Failed, FailureAction::Block) => Level::Error,
-            _ => Level::Warning,
+            (StepStatus::Failed, FailureAction::Block) => AnnotationLevel::Error,
+            _ => AnnotationLevel::Warning,
         };
         let title = format!(
             "{}: {} {}",
@@ -211,7 +211,7 @@ fn of_phase(report: &PhaseReport) -> Vec<Annotation> {
     all
 }
 
-fn of_step(step: &StepResult, level: Level) -> Vec<Annotation> {
+fn of_step(step: &StepResult, level: AnnotationLevel) -> Vec<Annotation> {
     let tests = step
         .tests
         .iter()
@@ -230,10 +230,10 @@ fn of_step(step: &StepResult, level: Level) -> Vec<Annotation> {
         .iter()
         .flat_map(|eval| annotations::of_run(&eval.eval_report))
         .map(|found| Annotation {
-            level: if level == Level::Error {
+            level: if level == AnnotationLevel::Error {
                 found.level
             } else {
-                Level::Warning
+                AnnotationLevel::Warning
             },
             ..found
         });

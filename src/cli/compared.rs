@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use super::args::RunArgs;
-use super::compare::{Beside, Places, Words, is_of_run};
+use super::compare::{OppositeSide, ProjectLocator, SideResolver, is_of_run};
 use super::console::Console;
-use super::resume::Resumed;
-use super::{Failure, scores};
+use super::resume::ResumedRun;
+use super::{CliFailure, scores};
 use crate::journal;
 use crate::model::{ComparisonConfig, ComparisonReference, Plan, RunScores, RunStarted};
 use crate::spec::words::FailOn;
@@ -23,8 +23,8 @@ pub fn asked(
     args: &RunArgs,
     plan: &Plan,
     filters: &[String],
-    resumed: Option<&Resumed>,
-) -> Result<ComparisonConfig, Failure> {
+    resumed: Option<&ResumedRun>,
+) -> Result<ComparisonConfig, CliFailure> {
     let session = match resumed {
         Some(resumed) => {
             let mut sessions = journal::sessions(&resumed.paths.journal())?;
@@ -48,13 +48,13 @@ pub fn asked(
         && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
     if !names_one {
         if fail_on.is_some() && !has_side {
-            return Err(Failure::wrong(
+            return Err(CliFailure::wrong(
                 "`--fail-on` says which difference fails the gate, and the run is compared with nothing",
             )
             .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
         }
         if allow_changed && !has_side {
-            return Err(Failure::wrong(
+            return Err(CliFailure::wrong(
                 "`--allow-changed` says which cases are compared, and the run is compared with nothing",
             )
             .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
@@ -98,9 +98,9 @@ fn side(
     plan: &Plan,
     filters: &[String],
     session: Option<&RunStarted>,
-) -> Result<RunScores, Failure> {
-    let places = Places::of_plan(plan)?;
-    let beside = Beside {
+) -> Result<RunScores, CliFailure> {
+    let places = ProjectLocator::of_plan(plan)?;
+    let beside = OppositeSide {
         suite: plan.suite.name.clone(),
         target: plan.target_name.clone(),
         run_id: session.map(|said| said.run.run_id.clone()),
@@ -109,14 +109,14 @@ fn side(
         filters: filters.to_vec(),
         file: None,
     };
-    let side = Words {
+    let side = SideResolver {
         console,
         places: &places,
         target: None,
     }
     .reference(word, &beside)?;
     if session.is_some_and(|said| is_of_run(&side, &said.run.run_id)) {
-        return Err(Failure::wrong(format!(
+        return Err(CliFailure::wrong(format!(
             "`{}` is the run itself that goes on",
             one_line(word)
         ))
@@ -128,15 +128,14 @@ fn side(
             "`{}` holds the scores of suite `{other}`, not of `{own}`",
             one_line(word)
         );
-        return Err(
-            Failure::wrong(message).hint("`previous` is the latest run of this suite and target")
-        );
+        return Err(CliFailure::wrong(message)
+            .hint("`previous` is the latest run of this suite and target"));
     }
     // A shard has a part of the cases, and need share none with a run that had another part of
     // them.
     if plan.shard.is_none() && !shares_a_case(&side, plan) {
         let cases = plural(side.evals.iter().map(|eval| eval.cases.len()).sum(), "case");
-        return Err(Failure::wrong(format!(
+        return Err(CliFailure::wrong(format!(
             "`{}` ({}, {cases}) has none of the cases that would run",
             one_line(word),
             side.side.run_id

@@ -15,7 +15,7 @@ use clap_complete::env::Shells;
 use super::args::{Cli, CompletionsArgs};
 use super::console::Console;
 use super::suite::suite_path;
-use super::{Exit, Failure};
+use super::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::load::{SuiteNames, suite_names};
@@ -28,12 +28,12 @@ const BASH_SCRIPT: &str = include_str!("complete.bash");
 /// Names that are offered at most: more are no help.
 const MOST: usize = 2_000;
 
-pub fn completions(console: &Console, args: &CompletionsArgs) -> Exit {
+pub fn completions(console: &Console, args: &CompletionsArgs) -> CliResult {
     let shells = Shells::builtins();
     let name = args.shell.to_string();
     let shell = shells
         .completer(&name)
-        .ok_or_else(|| Failure::wrong(format!("there is no completion for `{name}`")))?;
+        .ok_or_else(|| CliFailure::wrong(format!("there is no completion for `{name}`")))?;
     let mut script = Vec::new();
     match shell.name() {
         "bash" => script.extend_from_slice(BASH_SCRIPT.as_bytes()),

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use console::Term;
 
-use super::args::Color;
+use super::args::ColorMode;
 use crate::report::TerminalOptions;
 use crate::report::annotations::without_commands;
 use eval_base::text::sanitize;
 
 /// The two streams and what is known of them.
 pub struct Console {
-    color: Color,
+    color: ColorMode,
     /// `NO_COLOR` was set to something.
     no_color: bool,
     unicode: bool,
@@ -38,7 +38,7 @@ impl Write for WorkflowLog {
 }
 
 impl Console {
-    pub fn new(color: Color) -> Self {
+    pub fn new(color: ColorMode) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
@@ -59,9 +59,9 @@ impl Console {
 
     fn colored(&self, terminal: bool) -> bool {
         match self.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => terminal && !self.no_color,
+            ColorMode::Always => true,
+            ColorMode::Never => false,
+            ColorMode::Auto => terminal && !self.no_color,
         }
     }
 

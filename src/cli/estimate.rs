@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::grade::judge_question_bytes;
-use crate::model::{Budget, CacheMode, Endpoint, ModelTarget, Plan, Price, Target};
+use crate::model::{CacheMode, Endpoint, ModelTarget, Plan, RunBudget, Target, TokenPrice};
 use crate::report::figures::cost;
-use crate::run::Prepared;
+use crate::run::PreparedRun;
 use crate::target::question_bytes;
 use eval_base::text::{group_digits, one_line, plural};
-use eval_models::{Tokens, about_tokens, cost_of, longest_answer};
+use eval_models::{TokenCounts, about_tokens, cost_of, longest_answer};
 
 /// What one model would be asked.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Asked {
+struct ModelEstimate {
     calls: u64,
     /// Tokens of questions, about.
     questions: u64,
@@ -21,12 +21,12 @@ struct Asked {
     unread: u64,
     /// Tokens of answers at most; `None` when some call has no limit.
     answers: Option<u64>,
-    price: Option<Price>,
+    price: Option<TokenPrice>,
 }
 
 /// Calls of targets that a run would make, and how many of them at once at most. What is recorded
 /// is not called for.
-pub fn calls(prepared: &Prepared) -> (u64, usize) {
+pub fn calls(prepared: &PreparedRun) -> (u64, usize) {
     let plan = &prepared.plan;
     let (mut calls, mut others) = (0u64, 0);
     let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn calls(prepared: &Prepared) -> (u64, usize) {
             }
             Some(_) => others = plan.settings.max_workers,
         }
-        calls = calls.saturating_add(u64::from(Prepared::samples(outline)));
+        calls = calls.saturating_add(u64::from(PreparedRun::samples(outline)));
     }
     let at_once = lanes
         .values()
@@ -56,7 +56,7 @@ fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
 }
 
 /// What models would be asked: labels with lines, to be shown one below the other.
-pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
+pub fn lines(prepared: &PreparedRun) -> io::Result<Vec<(&'static str, String)>> {
     let asked = asked(prepared)?;
     let mut lines: Vec<(&'static str, String)> = judged(prepared)
         .map(|words| ("judged", words))
@@ -70,7 +70,7 @@ pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
 }
 
 /// The calls of judges, and how many of them at once at most; `None` when none would be asked.
-fn judged(prepared: &Prepared) -> Option<String> {
+fn judged(prepared: &PreparedRun) -> Option<String> {
     let plan = &prepared.plan;
     let (mut calls, mut widest) = (0u64, 0u64);
     let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -92,7 +92,8 @@ fn judged(prepared: &Prepared) -> Option<String> {
                 votes += u64::from(panel.votes);
             }
         }
-        calls = calls.saturating_add(votes.saturating_mul(u64::from(Prepared::samples(outline))));
+        calls =
+            calls.saturating_add(votes.saturating_mul(u64::from(PreparedRun::samples(outline))));
         widest = widest.max(votes);
     }
     let lanes = lanes
@@ -115,12 +116,12 @@ fn judged(prepared: &Prepared) -> Option<String> {
 }
 
 /// A model as what it is asked: its name, and whether it judges.
-type Role = (String, bool);
+type ModelRole = (String, bool);
 
-fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
+fn asked(prepared: &PreparedRun) -> io::Result<BTreeMap<ModelRole, ModelEstimate>> {
     let plan = &prepared.plan;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let mut all: BTreeMap<Role, Asked> = BTreeMap::new();
+    let mut all: BTreeMap<ModelRole, ModelEstimate> = BTreeMap::new();
     for eval in &plan.evals {
         let is_model = |target: &Option<Target>| matches!(target.as_ref().or(plan.target.as_ref()), Some(Target::Model(model)) if !is_offline(plan, &model.endpoint));
         let profiles = eval.cases.profiles();
@@ -132,7 +133,7 @@ fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
         }
         for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
             let case = streamed.case.map_err(io::Error::other)?;
-            let samples = u64::from(Prepared::samples(outline));
+            let samples = u64::from(PreparedRun::samples(outline));
             let target = case.target.as_ref().or(plan.target.as_ref());
             if let Some(Target::Model(model)) = target.filter(|_| is_model(&case.target)) {
                 let bytes = runtime.block_on(question_bytes(model, &case));
@@ -169,19 +170,19 @@ fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
 }
 
 fn of_role<'a>(
-    all: &'a mut BTreeMap<Role, Asked>,
+    all: &'a mut BTreeMap<ModelRole, ModelEstimate>,
     model: &ModelTarget,
     judges: bool,
-) -> &'a mut Asked {
+) -> &'a mut ModelEstimate {
     all.entry((model.endpoint.name(), judges))
-        .or_insert_with(|| Asked {
+        .or_insert_with(|| ModelEstimate {
             answers: Some(0),
             price: model.endpoint.price,
-            ..Asked::default()
+            ..ModelEstimate::default()
         })
 }
 
-impl Asked {
+impl ModelEstimate {
     /// So many calls with a question of so many bytes; `None` when it can't be read now.
     fn add(&mut self, calls: u64, bytes: Option<usize>, model: &ModelTarget) {
         self.calls = self.calls.saturating_add(calls);
@@ -202,7 +203,7 @@ impl Asked {
     }
 }
 
-fn told(all: &BTreeMap<Role, Asked>) -> Vec<(&'static str, String)> {
+fn told(all: &BTreeMap<ModelRole, ModelEstimate>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for ((name, judges), asked) in all {
         let number = |n: u64| group_digits(usize::try_from(n).unwrap_or(usize::MAX));
@@ -238,7 +239,7 @@ fn told(all: &BTreeMap<Role, Asked>) -> Vec<(&'static str, String)> {
 }
 
 /// The cost of all models, as far as it is known.
-fn dollars(all: &BTreeMap<Role, Asked>) -> String {
+fn dollars(all: &BTreeMap<ModelRole, ModelEstimate>) -> String {
     let unknown: Vec<String> = all
         .iter()
         .filter(|(_, asked)| asked.price.is_none())
@@ -248,10 +249,10 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
     if known().next().is_none() {
         return format!("unknown: there is no price for {}", unknown.join(", "));
     }
-    let of = |input, output| Tokens {
+    let of = |input, output| TokenCounts {
         input,
         output,
-        ..Tokens::default()
+        ..TokenCounts::default()
     };
     let questions: f64 = known()
         .map(|(asked, price)| cost_of(&price, of(asked.questions, 0)))
@@ -279,7 +280,7 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
 }
 
 /// The budget, and what may come on top of it (docs/cost.md).
-fn budget(budget: Budget) -> Option<String> {
+fn budget(budget: RunBudget) -> Option<String> {
     let tokens = |n: u64| {
         format!(
             "{} tokens",
@@ -300,14 +301,19 @@ fn budget(budget: Budget) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(calls: u64, questions: u64, answers: Option<u64>, price: Option<f64>) -> Asked {
-        let price = price.map(|input| Price {
+    fn asked(
+        calls: u64,
+        questions: u64,
+        answers: Option<u64>,
+        price: Option<f64>,
+    ) -> ModelEstimate {
+        let price = price.map(|input| TokenPrice {
             input,
             output: 2.0 * input,
             cached_input: None,
             cache_write: None,
         });
-        Asked {
+        ModelEstimate {
             calls,
             questions,
             unread: 0,
@@ -316,7 +322,7 @@ mod tests {
         }
     }
 
-    fn shown(all: &[(&str, Asked)]) -> String {
+    fn shown(all: &[(&str, ModelEstimate)]) -> String {
         let all = all
             .iter()
             .map(|(name, asked)| match name.strip_prefix("judge ") {
@@ -332,8 +338,8 @@ mod tests {
 
     #[test]
     fn budget_is_shown_with_what_calls_in_flight_may_add() {
-        assert_eq!(budget(Budget::default()), None);
-        let line = budget(Budget {
+        assert_eq!(budget(RunBudget::default()), None);
+        let line = budget(RunBudget {
             usd: Some(2.5),
             tokens: Some(9_000),
         })
@@ -344,16 +350,16 @@ mod tests {
     #[test]
     fn what_is_not_known_is_told() {
         let known = asked(40, 12_345, Some(20_000), Some(1.0));
-        let unlimited = Asked {
+        let unlimited = ModelEstimate {
             answers: None,
             ..known.clone()
         };
-        let unpriced = Asked {
+        let unpriced = ModelEstimate {
             price: None,
             unread: 1,
             ..known.clone()
         };
-        let free = Asked {
+        let free = ModelEstimate {
             price: asked(1, 1, None, Some(0.0)).price,
             ..unlimited.clone()
         };

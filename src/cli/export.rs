@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::args::{ExportArgs, ExportFormat};
 use super::console::Console;
 use super::report::results_dir;
-use super::{Exit, Failure};
+use super::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths, SampleIndex};
 use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
@@ -17,15 +17,15 @@ use eval_base::globs::IdGlobs;
 use eval_base::text::sanitize;
 use eval_base::whole_file::WholeFile;
 
-pub fn export(console: &Console, args: &ExportArgs) -> Exit {
+pub fn export(console: &Console, args: &ExportArgs) -> CliResult {
     let (evals, cases) = (globs_of(&args.eval, "eval")?, globs_of(&args.case, "case")?);
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let paths = journal::find_run(&dir, &args.run)?;
     let index = journal::index_samples(&paths.journal(), |eval, case| {
         evals.fit_or_empty(eval) && cases.fit_or_empty(case)
     })
-    .map_err(Failure::wrong)?;
-    let mut writer = Exporter {
+    .map_err(CliFailure::wrong)?;
+    let mut writer = OutputExporter {
         paths: &paths,
         format: args.format,
         outcomes: &args.outcome,
@@ -48,7 +48,7 @@ pub fn export(console: &Console, args: &ExportArgs) -> Exit {
     };
     let total = done.written + done.without_output;
     if total == 0 {
-        return Err(Failure::wrong(
+        return Err(CliFailure::wrong(
             match (index.is_empty(), done.other_outcomes) {
                 (true, _) => format!("no finished sample of {} fits", paths.run_id),
                 (false, others) => {
@@ -78,9 +78,9 @@ fn counted(n: usize, noun: &str) -> String {
 }
 
 /// The ids that a flag takes.
-fn globs_of(patterns: &[String], flag: &str) -> Result<IdGlobs, Failure> {
+fn globs_of(patterns: &[String], flag: &str) -> Result<IdGlobs, CliFailure> {
     IdGlobs::new(patterns).map_err(|error| {
-        Failure::wrong(format!(
+        CliFailure::wrong(format!(
             "`--{flag} {}` is not a glob: {error}",
             error.pattern
         ))
@@ -103,12 +103,12 @@ enum ExportError {
     },
 }
 
-impl From<ExportError> for Failure {
+impl From<ExportError> for CliFailure {
     fn from(error: ExportError) -> Self {
         match &error {
-            ExportError::Write(_) => Failure::incomplete(error),
-            ExportError::Journal(_) => Failure::wrong(error),
-            ExportError::Json { .. } => Failure::wrong(error)
+            ExportError::Write(_) => CliFailure::incomplete(error),
+            ExportError::Journal(_) => CliFailure::wrong(error),
+            ExportError::Json { .. } => CliFailure::wrong(error)
                 .hint("--format outputs writes every output; --eval and --case choose those that are text"),
         }
     }
@@ -121,7 +121,7 @@ struct OutputLine<'a> {
     case: &'a str,
     sample: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Content<'a>>,
+    output: Option<ExportContent<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     solution: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -132,16 +132,16 @@ struct OutputLine<'a> {
     model: Option<&'a str>,
 }
 
-enum Content<'a> {
+enum ExportContent<'a> {
     Text(&'a str),
     Json(&'a Value),
 }
 
-impl Serialize for Content<'_> {
+impl Serialize for ExportContent<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Content::Text(text) => text.serialize(serializer),
-            Content::Json(value) => value.serialize(serializer),
+            ExportContent::Text(text) => text.serialize(serializer),
+            ExportContent::Json(value) => value.serialize(serializer),
         }
     }
 }
@@ -160,22 +160,26 @@ struct CompletionLine<'a> {
 
 /// How many samples went where.
 #[derive(Debug, Default)]
-struct Done {
+struct ExportCounts {
     written: usize,
     without_output: usize,
     other_outcomes: usize,
 }
 
-struct Exporter<'a> {
+struct OutputExporter<'a> {
     paths: &'a RunPaths,
     format: ExportFormat,
     /// Empty: all.
     outcomes: &'a [Outcome],
 }
 
-impl Exporter<'_> {
-    fn write(&mut self, index: &SampleIndex, out: &mut impl Write) -> Result<Done, ExportError> {
-        let mut done = Done::default();
+impl OutputExporter<'_> {
+    fn write(
+        &mut self,
+        index: &SampleIndex,
+        out: &mut impl Write,
+    ) -> Result<ExportCounts, ExportError> {
+        let mut done = ExportCounts::default();
         for sample in index.iter() {
             let sample = sample?;
             let Some(attempt) = sample.attempts.last() else {
@@ -219,7 +223,9 @@ impl Exporter<'_> {
                     eval: &sample.eval,
                     case: &sample.case,
                     sample: sample.sample,
-                    output: text.map(Content::Text).or(json.map(Content::Json)),
+                    output: text
+                        .map(ExportContent::Text)
+                        .or(json.map(ExportContent::Json)),
                     solution: program,
                     truncated: output.truncated,
                     usage: output.usage.as_ref(),
@@ -253,10 +259,11 @@ impl Exporter<'_> {
 /// Writes a whole file; of nothing none is written.
 fn to_file(
     path: &Path,
-    write: impl FnOnce(&mut WholeFile) -> Result<Done, ExportError>,
-) -> Result<Done, Failure> {
-    let cannot =
-        |error: io::Error| Failure::incomplete(format!("cannot write {}: {error}", path.display()));
+    write: impl FnOnce(&mut WholeFile) -> Result<ExportCounts, ExportError>,
+) -> Result<ExportCounts, CliFailure> {
+    let cannot = |error: io::Error| {
+        CliFailure::incomplete(format!("cannot write {}: {error}", path.display()))
+    };
     let mut out = WholeFile::create(path).map_err(cannot)?;
     let done = write(&mut out)?;
     if done.written > 0 {

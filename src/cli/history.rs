@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use super::args::{HistoryArgs, ListFormat};
 use super::console::Console;
-use super::{Exit, Failure, report, suite};
+use super::{CliFailure, CliResult, report, suite};
 use crate::gate::ExitCode;
-use crate::load::{self, LoadRequest, Overrides, Purpose};
+use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose};
 use crate::model::Plan;
-use crate::report::history::{self as page, Shown};
-use crate::run::history::{self, History, HistoryRequest};
+use crate::report::history::{self as page, HistoryFilter};
+use crate::run::history::{self, HistoryRequest, RunHistory};
 use eval_base::globs::IdGlobs;
 
-pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
-    let wanted = Wanted::of(args)?;
+pub fn history(console: &Console, args: &HistoryArgs) -> CliResult {
+    let wanted = HistoryGlobs::of(args)?;
     let asked = asked(console, args)?;
     let name = asked.plan.as_ref().map(|plan| plan.suite.name.as_str());
     let request = HistoryRequest {
@@ -33,7 +33,7 @@ pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
     if let Some(wanted) = &wanted {
         wanted.check(&known)?;
     }
-    let shown = Shown {
+    let shown = HistoryFilter {
         evals: wanted.as_ref().map(|wanted| &wanted.0),
     };
     let mut out = Vec::new();
@@ -64,12 +64,12 @@ pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
 }
 
 /// Where to look, and the suite at hand.
-struct Asked {
+struct HistorySource {
     results: PathBuf,
     plan: Option<Plan>,
 }
 
-fn asked(console: &Console, args: &HistoryArgs) -> Result<Asked, Failure> {
+fn asked(console: &Console, args: &HistoryArgs) -> Result<HistorySource, CliFailure> {
     let path = match &args.suite {
         Some(path) => Some(path.clone()),
         None => suite::suite_path(None).ok(),
@@ -77,17 +77,17 @@ fn asked(console: &Console, args: &HistoryArgs) -> Result<Asked, Failure> {
     let Some(path) =
         path.filter(|_| args.suite.is_some() || !args.all_suites || args.output_dir.is_none())
     else {
-        return Ok(Asked {
+        return Ok(HistorySource {
             results: report::results_dir(None, args.output_dir.as_deref())?,
             plan: None,
         });
     };
     let request = LoadRequest {
         suite: path,
-        purpose: Purpose::List,
-        overrides: Overrides {
+        purpose: PlanPurpose::List,
+        overrides: LoadOverrides {
             output_dir: args.output_dir.clone(),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
         env: suite::environment(),
         cwd: suite::cwd()?,
@@ -97,16 +97,16 @@ fn asked(console: &Console, args: &HistoryArgs) -> Result<Asked, Failure> {
     // A suite that only lacks what a run would give it is no news here.
     let plan = match loaded.plan {
         Some(plan) if loaded.problems.error_count() == 0 => plan,
-        plan => suite::plan_or_problems(console, load::Loaded { plan, ..loaded })?,
+        plan => suite::plan_or_problems(console, load::LoadedPlan { plan, ..loaded })?,
     };
-    Ok(Asked {
+    Ok(HistorySource {
         results: plan.reporting.output_dir.clone(),
         plan: Some(plan),
     })
 }
 
 /// Ids of evals that are there, or were.
-fn known(history: &History, asked: &Asked) -> BTreeSet<String> {
+fn known(history: &RunHistory, asked: &HistorySource) -> BTreeSet<String> {
     let past = history
         .groups
         .iter()
@@ -118,7 +118,7 @@ fn known(history: &History, asked: &Asked) -> BTreeSet<String> {
         .collect()
 }
 
-fn nothing(asked: &Asked, some: bool) -> String {
+fn nothing(asked: &HistorySource, some: bool) -> String {
     let of = match &asked.plan {
         Some(plan) => format!(" of suite {}", plan.suite.name),
         None => String::new(),
@@ -130,22 +130,22 @@ fn nothing(asked: &Asked, some: bool) -> String {
 
 /// The evals that `--eval` names.
 #[derive(Debug)]
-struct Wanted(IdGlobs);
+struct HistoryGlobs(IdGlobs);
 
-impl Wanted {
-    fn of(args: &HistoryArgs) -> Result<Option<Wanted>, Failure> {
+impl HistoryGlobs {
+    fn of(args: &HistoryArgs) -> Result<Option<HistoryGlobs>, CliFailure> {
         let globs = IdGlobs::new(&args.eval).map_err(|error| {
-            Failure::wrong(format!("`--eval {}` is not a glob: {error}", error.pattern))
+            CliFailure::wrong(format!("`--eval {}` is not a glob: {error}", error.pattern))
         })?;
-        Ok((!globs.is_empty()).then_some(Wanted(globs)))
+        Ok((!globs.is_empty()).then_some(HistoryGlobs(globs)))
     }
 
     /// Fails when a pattern fits no eval.
-    fn check(&self, known: &BTreeSet<String>) -> Result<(), Failure> {
+    fn check(&self, known: &BTreeSet<String>) -> Result<(), CliFailure> {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         match self.0.unmatched(&known).first() {
             None => Ok(()),
-            Some(pattern) => Err(Failure::wrong(format!("no eval fits `--eval {pattern}`"))
+            Some(pattern) => Err(CliFailure::wrong(format!("no eval fits `--eval {pattern}`"))
                 .hint("`eval-harness list` shows the suite's evals, `eval-harness history` those that ran")),
         }
     }

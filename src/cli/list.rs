@@ -10,25 +10,25 @@ use serde::{Serialize, Serializer};
 use super::args::{ListArgs, ListFormat};
 use super::baseline::relative;
 use super::console::Console;
-use super::{Exit, estimate, suite};
+use super::{CliResult, estimate, suite};
 use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
-use crate::load::{Overrides, Purpose};
+use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{
-    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Judge, Plan, Profile,
+    BaselineOrigin, BaselinePlace, Bound, CaseProfile, Eval, EvalType, GraderOutline, Judge, Plan,
     Target,
 };
-use crate::run::Prepared;
+use crate::run::PreparedRun;
 use eval_base::text::{one_line, plural, truncate_width, width};
 
-pub fn list(console: &Console, args: &ListArgs) -> Exit {
-    let loaded = suite::load(&args.suite, Purpose::List, Overrides::default())?.loaded;
+pub fn list(console: &Console, args: &ListArgs) -> CliResult {
+    let loaded = suite::load(&args.suite, PlanPurpose::List, LoadOverrides::default())?.loaded;
     let total = loaded.total;
     let plan = suite::plan_or_problems(console, loaded)?;
-    let mut page = BufWriter::with_capacity(64 * 1024, Page { console });
+    let mut page = BufWriter::with_capacity(64 * 1024, ListPage { console });
     match args.format {
         ListFormat::Json => {
-            eval_base::json::to_writer_pretty(&mut page, &Listing(&plan))
+            eval_base::json::to_writer_pretty(&mut page, &PlanListing(&plan))
                 .map_err(io::Error::from)?;
             writeln!(page)?;
         }
@@ -52,11 +52,11 @@ pub fn list(console: &Console, args: &ListArgs) -> Exit {
 }
 
 /// The command's result, piece by piece: of a million cases nobody should hold the whole page.
-struct Page<'a> {
+struct ListPage<'a> {
     console: &'a Console,
 }
 
-impl Write for Page<'_> {
+impl Write for ListPage<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.console.result(bytes).map(|()| bytes.len())
     }
@@ -67,7 +67,7 @@ impl Write for Page<'_> {
 }
 
 /// The plan of a run that does not take place.
-pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -> Exit {
+pub fn dry_run(console: &Console, prepared: &PreparedRun, compared: Option<&str>) -> CliResult {
     let plan = &prepared.plan;
     let mut page = Vec::new();
     table(&mut page, plan, false)?;
@@ -119,7 +119,7 @@ fn type_name(kind: EvalType) -> &'static str {
 }
 
 /// The model that is asked for a case's outputs.
-fn model_of(plan: &Plan, profile: &Profile) -> Option<String> {
+fn model_of(plan: &Plan, profile: &CaseProfile) -> Option<String> {
     match profile.target.as_ref().or(plan.target.as_ref()) {
         Some(Target::Model(model)) => Some(one_line(&model.endpoint.name())),
         _ => None,
@@ -127,7 +127,7 @@ fn model_of(plan: &Plan, profile: &Profile) -> Option<String> {
 }
 
 /// The methods of a case, each once, in order; inferred ones with a mark.
-fn methods(profile: &Profile, mark: bool) -> Vec<String> {
+fn methods(profile: &CaseProfile, mark: bool) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
     for grader in &profile.graders {
         let inferred = if mark && grader.inferred {
@@ -263,7 +263,7 @@ fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
 
 /// A plan as JSON, written as it is read. The fields are in the order of their names, as they have
 /// always been.
-struct Listing<'a>(&'a Plan);
+struct PlanListing<'a>(&'a Plan);
 
 #[derive(Serialize)]
 struct ListedEval<'a> {
@@ -304,14 +304,14 @@ struct ListedGrader<'a> {
     informative: bool,
     /// Only where models judge.
     #[serde(skip_serializing_if = "Option::is_none")]
-    judge: Option<judges::Listed<'a>>,
+    judge: Option<judges::ListedJudge<'a>>,
     method: &'static str,
     metrics: Vec<&'a str>,
     negate: bool,
     r#type: &'static str,
 }
 
-impl Serialize for Listing<'_> {
+impl Serialize for PlanListing<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let evals: Vec<ListedEval> = self
             .0

@@ -36,27 +36,27 @@ use std::process;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use self::args::{Cli, Command};
+use self::args::{Cli, CliCommand};
 use self::console::Console;
 use crate::gate::ExitCode;
 use crate::grade;
 use crate::journal::JournalError;
 
 /// What a verb ended with.
-type Exit = Result<ExitCode, Failure>;
+type CliResult = Result<ExitCode, CliFailure>;
 
 /// A failure with the exit code that it means. The message goes to stderr.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CliFailure {
     code: ExitCode,
     message: String,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CliFailure {
     /// The command line, a definition or a setting is wrong; nothing ran.
     fn wrong(message: impl std::fmt::Display) -> Self {
-        Failure {
+        CliFailure {
             code: ExitCode::Wrong,
             message: message.to_string(),
             hint: None,
@@ -65,7 +65,7 @@ impl Failure {
 
     /// Something broke while it ran, so that nothing is decided.
     fn incomplete(message: impl std::fmt::Display) -> Self {
-        Failure {
+        CliFailure {
             code: ExitCode::Incomplete,
             message: message.to_string(),
             hint: None,
@@ -79,9 +79,9 @@ impl Failure {
 }
 
 /// A run that can't be found or read: nothing ran.
-impl From<JournalError> for Failure {
+impl From<JournalError> for CliFailure {
     fn from(error: JournalError) -> Self {
-        let failure = Failure::wrong(&error);
+        let failure = CliFailure::wrong(&error);
         match error.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -89,9 +89,9 @@ impl From<JournalError> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CliFailure {
     fn from(error: std::io::Error) -> Self {
-        Failure::incomplete(format!("cannot write: {error}"))
+        CliFailure::incomplete(format!("cannot write: {error}"))
     }
 }
 
@@ -131,23 +131,23 @@ pub fn main() -> process::ExitCode {
     };
     let console = Console::new(cli.color);
     let result = match cli.command {
-        Command::Init(args) => new::init(&console, &args),
-        Command::New(args) => new::new(&console, &args),
-        Command::Validate(args) => validate::validate(&console, &args),
-        Command::List(args) => list::list(&console, &args),
-        Command::Run(args) => run::run(&console, &args),
-        Command::Regrade(args) => regrade::regrade(&console, &args),
-        Command::Report(args) => report::report(&console, &args),
-        Command::Compare(args) => compare::compare(&console, &args),
-        Command::Power(args) => power::power(&console, &args),
-        Command::History(args) => history::history(&console, &args),
-        Command::Phase(args) => phase::phase(&console, &args),
-        Command::Export(args) => export::export(&console, &args),
-        Command::Baseline(args) => baseline::baseline(&console, &args.verb),
-        Command::Cache(args) => cache::cache(&console, &args.verb),
-        Command::Schema(args) => schema::schema(&console, &args),
-        Command::Doctor(args) => doctor::doctor(&console, &args),
-        Command::Completions(args) => completions::completions(&console, &args),
+        CliCommand::Init(args) => new::init(&console, &args),
+        CliCommand::New(args) => new::new(&console, &args),
+        CliCommand::Validate(args) => validate::validate(&console, &args),
+        CliCommand::List(args) => list::list(&console, &args),
+        CliCommand::Run(args) => run::run(&console, &args),
+        CliCommand::Regrade(args) => regrade::regrade(&console, &args),
+        CliCommand::Report(args) => report::report(&console, &args),
+        CliCommand::Compare(args) => compare::compare(&console, &args),
+        CliCommand::Power(args) => power::power(&console, &args),
+        CliCommand::History(args) => history::history(&console, &args),
+        CliCommand::Phase(args) => phase::phase(&console, &args),
+        CliCommand::Export(args) => export::export(&console, &args),
+        CliCommand::Baseline(args) => baseline::baseline(&console, &args.verb),
+        CliCommand::Cache(args) => cache::cache(&console, &args.verb),
+        CliCommand::Schema(args) => schema::schema(&console, &args),
+        CliCommand::Doctor(args) => doctor::doctor(&console, &args),
+        CliCommand::Completions(args) => completions::completions(&console, &args),
     };
     match result {
         Ok(code) => exit(code),

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::args::{InitArgs, NewArgs, NewKind};
 use super::console::Console;
-use super::{Exit, Failure, scaffold};
+use super::{CliFailure, CliResult, scaffold};
 use crate::gate::ExitCode;
 use eval_base::text::escape_path_component;
 
-pub fn init(console: &Console, args: &InitArgs) -> Exit {
+pub fn init(console: &Console, args: &InitArgs) -> CliResult {
     if let Some(folder) = &args.skill {
         return install_skill(console, args, folder.as_deref());
     }
@@ -22,7 +22,7 @@ pub fn init(console: &Console, args: &InitArgs) -> Exit {
 }
 
 /// The folder's name is the skill's, as the standard asks.
-fn install_skill(console: &Console, args: &InitArgs, folder: Option<&Path>) -> Exit {
+fn install_skill(console: &Console, args: &InitArgs, folder: Option<&Path>) -> CliResult {
     let folder = folder.unwrap_or_else(|| {
         Path::new(if args.dir.join(".claude").is_dir() {
             ".claude/skills"
@@ -47,7 +47,7 @@ fn write_new(
     console: &Console,
     args: &InitArgs,
     files: Vec<(String, String)>,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let taken: Vec<String> = files
         .iter()
         .map(|(path, text)| (args.dir.join(path), text))
@@ -59,7 +59,7 @@ fn write_new(
         .collect();
     if !taken.is_empty() && !args.force {
         return Err(
-            Failure::wrong(format!("already there: {}", taken.join(", ")))
+            CliFailure::wrong(format!("already there: {}", taken.join(", ")))
                 .hint("nothing was written; --force writes over them"),
         );
     }
@@ -70,13 +70,13 @@ fn write_new(
     Ok(())
 }
 
-pub fn new(console: &Console, args: &NewArgs) -> Exit {
+pub fn new(console: &Console, args: &NewArgs) -> CliResult {
     let folder = match args.kind {
         NewKind::Capability => "capability",
         NewKind::Regression => "regression",
     };
     if args.id.trim().is_empty() {
-        return Err(Failure::wrong("an id can't be empty"));
+        return Err(CliFailure::wrong("an id can't be empty"));
     }
     let default = || {
         PathBuf::from("evals")
@@ -85,8 +85,10 @@ pub fn new(console: &Console, args: &NewArgs) -> Exit {
     };
     let path = args.output.clone().unwrap_or_else(default);
     if path.exists() && !args.force {
-        return Err(Failure::wrong(format!("already there: {}", path.display()))
-            .hint("nothing was written; --force writes over it"));
+        return Err(
+            CliFailure::wrong(format!("already there: {}", path.display()))
+                .hint("nothing was written; --force writes over it"),
+        );
     }
     write(&path, &scaffold::new_eval(folder, &args.id, &path))?;
     let advice = format!(
@@ -97,8 +99,8 @@ pub fn new(console: &Console, args: &NewArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let fail = |error| Failure::wrong(format!("cannot write {}: {error}", path.display()));
+fn write(path: &Path, text: &str) -> Result<(), CliFailure> {
+    let fail = |error| CliFailure::wrong(format!("cannot write {}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }

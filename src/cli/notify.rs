@@ -1,12 +1,12 @@
 //! Telling channels of what a gate decided.
 
 use super::console::Console;
-use crate::model::Channel;
-use crate::notify::{self, Message};
+use crate::model::NotifyChannel;
+use crate::notify::{self, NotifyMessage};
 
 /// Tells the channels that want to know. What goes wrong is a warning on stderr, and returned; it
 /// changes no exit code.
-pub fn tell(console: &Console, channels: &[Channel], message: &Message) -> Vec<String> {
+pub fn tell(console: &Console, channels: &[NotifyChannel], message: &NotifyMessage) -> Vec<String> {
     if channels.is_empty() {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub fn tell(console: &Console, channels: &[Channel], message: &Message) -> Vec<S
 
 /// Until somebody has had enough: the handlers of the run before this have taken the signals' own
 /// effect away.
-async fn told(channels: &[Channel], message: &Message) -> Vec<String> {
+async fn told(channels: &[NotifyChannel], message: &NotifyMessage) -> Vec<String> {
     tokio::select! {
         warnings = notify::tell(channels, message) => warnings,
         () = enough() => vec!["notify: interrupted; not every channel got the message".to_owned()],

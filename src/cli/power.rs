@@ -1,22 +1,22 @@
 //! `eval-harness power`.
 
 use super::args::{ListFormat, PowerArgs, SuiteArgs};
-use super::compare::{Places, Words};
+use super::compare::{ProjectLocator, SideResolver};
 use super::console::Console;
-use super::{Exit, Failure, suite};
+use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
-use crate::load::{Overrides, Purpose};
+use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::Plan;
 use crate::report::power as page;
 use crate::run::{self, power as planned};
 
-pub fn power(console: &Console, args: &PowerArgs) -> Exit {
+pub fn power(console: &Console, args: &PowerArgs) -> CliResult {
     let (plan, filters) = plan(console, args)?;
     let run = match &args.run {
         Some(word) => {
-            let places = Places::of_plan(&plan)?;
+            let places = ProjectLocator::of_plan(&plan)?;
             Some(
-                Words {
+                SideResolver {
                     console,
                     places: &places,
                     target: None,
@@ -34,7 +34,7 @@ pub fn power(console: &Console, args: &PowerArgs) -> Exit {
         samples: args.samples.clone(),
         run: run.as_ref(),
     };
-    let report = planned::power(&plan, &request).map_err(Failure::wrong)?;
+    let report = planned::power(&plan, &request).map_err(CliFailure::wrong)?;
     let mut out = Vec::new();
     match args.format {
         ListFormat::Json => page::json(&report, &mut out)?,
@@ -46,22 +46,22 @@ pub fn power(console: &Console, args: &PowerArgs) -> Exit {
 
 /// The plan with its numbers of samples, and the filters in words. Nothing is run, so that a suite
 /// that only lacks what a run would give it does.
-fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), Failure> {
+fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), CliFailure> {
     let of = SuiteArgs {
         suite: args.suite.clone(),
         vars: args.vars.clone(),
         filters: args.filters.clone(),
         ..SuiteArgs::default()
     };
-    let overrides = || Overrides {
+    let overrides = || LoadOverrides {
         output_dir: args.output_dir.clone(),
         asks_nobody: true,
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
-    let selected = suite::load(&of, Purpose::List, overrides())?;
+    let selected = suite::load(&of, PlanPurpose::List, overrides())?;
     let listed = suite::plan_or_problems(console, selected.loaded)?;
     // How many samples a recording holds is known once it is opened.
-    let settled = match suite::load(&of, Purpose::Run, overrides())?.loaded {
+    let settled = match suite::load(&of, PlanPurpose::Run, overrides())?.loaded {
         loaded if loaded.problems.error_count() == 0 => loaded.plan,
         _ => None,
     };

@@ -75,9 +75,9 @@ const KINDS: [(&str, &str, &str); 9] = [
 /// `docs/formats.md`: every key of every kind of file. Schemas come by name, with other spellings
 /// as `x-aliases`.
 pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
-    let mut page = Page {
+    let mut page = ReferencePage {
         out: format!("{NOTE}# Formats\n\n{INTRODUCTION}"),
-        types: Types::default(),
+        types: SchemaTypes::default(),
     };
     for (name, title, text) in KINDS {
         let Some(schema) = schemas.get(name) else {
@@ -152,9 +152,9 @@ const GROUPS: [(&str, &str); 5] = [
 
 /// The named types of all schemas.
 #[derive(Default)]
-struct Types(BTreeMap<String, Value>);
+struct SchemaTypes(BTreeMap<String, Value>);
 
-impl Types {
+impl SchemaTypes {
     fn add(&mut self, schema: &Value) {
         for (name, definition) in schema
             .get("$defs")
@@ -193,12 +193,12 @@ impl Types {
     }
 }
 
-struct Page {
+struct ReferencePage {
     out: String,
-    types: Types,
+    types: SchemaTypes,
 }
 
-impl Page {
+impl ReferencePage {
     /// Tables of a schema: its own keys, those of its branches, and of whatever object it holds
     /// unnamed.
     fn body(&mut self, schema: &Value, tag: Option<&str>) {

@@ -3,29 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{CiMode, ReportArgs};
-use super::ci::{self, Github};
+use super::ci::{self, GithubStep};
 use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
-use super::{Exit, Failure, suite};
+use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::load;
-use crate::load::{LoadRequest, Purpose};
+use crate::load::{LoadRequest, PlanPurpose};
 use crate::model::{ReportFormat, Summary};
-use crate::report::sides::Sides;
+use crate::report::sides::RunSides;
 use crate::report::{self, write_report};
 use crate::run;
 use crate::run::RunError;
 use eval_base::whole_file::write_whole;
 
-pub fn report(console: &Console, args: &ReportArgs) -> Exit {
+pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let mut journals = Vec::new();
     for run in &args.run {
         journals.push(journal::find_run(&dir, run)?.journal());
     }
     let unreadable = |error: RunError| {
-        let failure = Failure::wrong(&error);
+        let failure = CliFailure::wrong(&error);
         match error.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -47,7 +47,7 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     }
     if let Some(file) = &args.output {
         write_report(file, args.format, &summary).map_err(|error| {
-            Failure::incomplete(format!("cannot write {}: {error}", file.display()))
+            CliFailure::incomplete(format!("cannot write {}: {error}", file.display()))
         })?;
         return Ok(exit_code(&summary));
     }
@@ -60,29 +60,29 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
             &mut page,
         )?;
     } else {
-        report::render(args.format, &summary, &mut page).map_err(Failure::wrong)?;
+        report::render(args.format, &summary, &mut page).map_err(CliFailure::wrong)?;
     }
     // What people read; a machine's formats stay whole.
     if matches!(
         args.format,
         ReportFormat::Terminal | ReportFormat::Markdown | ReportFormat::Comment
     ) {
-        page = ci::for_log(Github::of(CiMode::Auto).as_ref(), page);
+        page = ci::for_log(GithubStep::of(CiMode::Auto).as_ref(), page);
     }
     console.result(&page)?;
     Ok(exit_code(&summary))
 }
 
 /// Runs that are no shards, beside each other.
-fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> Exit {
+fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> CliResult {
     let hint = "name runs of one suite, each once; or every shard of one suite";
-    let sides = Sides::of(runs).map_err(|error| Failure::wrong(error).hint(hint))?;
+    let sides = RunSides::of(runs).map_err(|error| CliFailure::wrong(error).hint(hint))?;
     let codes: Vec<_> = runs.iter().map(exit_code).collect();
     let worst = ExitCode::gravest(&codes);
     if let Some(file) = &args.output {
         let written = write_whole(file, |out| sides.write(args.format, out));
         written.map_err(|error| {
-            Failure::incomplete(format!("cannot write {}: {error}", file.display()))
+            CliFailure::incomplete(format!("cannot write {}: {error}", file.display()))
         })?;
         return Ok(worst);
     }
@@ -91,17 +91,17 @@ fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> Exit 
         ReportFormat::Terminal => {
             sides.render(&console.terminal_options(args.verbose), &mut page)?
         }
-        format => sides.write(format, &mut page).map_err(Failure::wrong)?,
+        format => sides.write(format, &mut page).map_err(CliFailure::wrong)?,
     }
     if matches!(args.format, ReportFormat::Terminal | ReportFormat::Markdown) {
-        page = ci::for_log(Github::of(CiMode::Auto).as_ref(), page);
+        page = ci::for_log(GithubStep::of(CiMode::Auto).as_ref(), page);
     }
     console.result(&page)?;
     Ok(worst)
 }
 
 /// The folder of results: as given, as the suite says, or `results/` in the project root.
-pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<PathBuf, CliFailure> {
     if let Some(dir) = output_dir {
         return Ok(dir.to_owned());
     }
@@ -113,7 +113,7 @@ pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Pa
     if let Some(suite) = suite {
         let request = LoadRequest {
             suite,
-            purpose: Purpose::List,
+            purpose: PlanPurpose::List,
             env: suite::environment(),
             cwd: cwd.clone(),
             cpus: suite::cpus(),

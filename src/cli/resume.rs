@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use super::args::{Cli, Command, RunArgs};
-use super::{Failure, suite};
+use super::args::{Cli, CliCommand, RunArgs};
+use super::{CliFailure, suite};
 use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
 use eval_base::redact::REDACTED;
@@ -69,28 +69,28 @@ pub fn recorded(words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
 }
 
 /// A run that is there, and the arguments with which it is looked at again.
-pub struct Again {
-    pub run: Resumed,
+pub struct ResumeRequest {
+    pub run: ResumedRun,
     /// As if all of it had been typed now and here.
     pub args: RunArgs,
     pub words: Vec<String>,
 }
 
 /// A run that goes on.
-pub struct Resumed {
+pub struct ResumedRun {
     pub paths: RunPaths,
     /// The words typed now name something to compare with.
     pub compares_anew: bool,
 }
 
 /// Finds a run in a results folder, and merges its arguments with the words typed now.
-pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Failure> {
+pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<ResumeRequest, CliFailure> {
     let paths = journal::find_run(results, run)?;
     let session = journal::sessions(&paths.journal())?.pop();
-    let session = session.ok_or_else(|| Failure::wrong("the journal holds no run"))?;
+    let session = session.ok_or_else(|| CliFailure::wrong("the journal holds no run"))?;
     let (args, words, compares_anew) = merged(&session, typed, &suite::cwd()?)?;
-    Ok(Again {
-        run: Resumed {
+    Ok(ResumeRequest {
+        run: ResumedRun {
             paths,
             compares_anew,
         },
@@ -101,7 +101,7 @@ pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Fai
 
 /// Refuses arguments of which the journal does not hold all: a request with `[redacted]` for its
 /// token would be answered, and the answer judged.
-pub fn secrets_are_given(args: &RunArgs) -> Result<(), Failure> {
+pub fn secrets_are_given(args: &RunArgs) -> Result<(), CliFailure> {
     let given: BTreeMap<&String, &String> = args
         .suite
         .vars
@@ -116,14 +116,14 @@ pub fn secrets_are_given(args: &RunArgs) -> Result<(), Failure> {
     if lost.is_empty() {
         return Ok(());
     }
-    let failure = Failure::wrong("the run was given secrets, which its journal does not hold");
+    let failure = CliFailure::wrong("the run was given secrets, which its journal does not hold");
     Err(failure.hint(format!("give them again: `{}`", lost.join(" "))))
 }
 
 pub fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
     let program = ["eval-harness", "run"].into_iter().map(str::to_owned);
     match Cli::try_parse_from(program.chain(words.iter().cloned()))?.command {
-        Command::Run(args) => Ok(*args),
+        CliCommand::Run(args) => Ok(*args),
         _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
     }
 }
@@ -134,10 +134,10 @@ fn merged(
     session: &RunStarted,
     typed: Vec<String>,
     here: &Path,
-) -> Result<(RunArgs, Vec<String>, bool), Failure> {
+) -> Result<(RunArgs, Vec<String>, bool), CliFailure> {
     let unreadable = |error: clap::Error| {
         let message = error.to_string();
-        Failure::wrong(format!(
+        CliFailure::wrong(format!(
             "the arguments of run {} can't be understood: {message}",
             session.run.run_id
         ))

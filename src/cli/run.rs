@@ -4,23 +4,25 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::args::{ProgressMode, RunArgs};
-use super::ci::{self, Github};
+use super::ci::{self, GithubStep};
 use super::console::Console;
-use super::progress::Progress;
+use super::progress::RunProgress;
 use super::report::results_dir;
-use super::resume::Resumed;
-use super::{Exit, Failure, compared, list, notify, resume, sides, signals, suite};
+use super::resume::ResumedRun;
+use super::{CliFailure, CliResult, compared, list, notify, resume, sides, signals, suite};
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
-use crate::load::{Overrides, Purpose};
-use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
-use crate::notify::Message;
+use crate::load::{LoadOverrides, PlanPurpose};
+use crate::model::{Event, NotifyChannel, Plan, ReportFormat, Summary};
+use crate::notify::NotifyMessage;
 use crate::report::{self, write_reports};
-use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
+use crate::run::{
+    self, CancelSwitch, FinishedRun, PreparedRun, RunError, RunInvocation, RunObserver, RunRequest,
+};
 use eval_base::clock::SystemClock;
 use eval_base::json;
 
-pub fn run(console: &Console, args: &RunArgs) -> Exit {
+pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let words = resume::typed("run", "--resume");
     let Some(run) = &args.resume else {
         return match args.suite.target.len() {
@@ -29,7 +31,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
         };
     };
     if args.suite.target.len() > 1 {
-        return Err(Failure::wrong(
+        return Err(CliFailure::wrong(
             "a run has one target: go on with the run of each target by its id",
         ));
     }
@@ -43,8 +45,8 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
 }
 
 /// What the arguments say in place of the files.
-pub fn overrides(args: &RunArgs) -> Overrides {
-    Overrides {
+pub fn overrides(args: &RunArgs) -> LoadOverrides {
+    LoadOverrides {
         jobs: args.session.jobs,
         timeout: args.timeout,
         max_fail: args.max_fail,
@@ -56,13 +58,18 @@ pub fn overrides(args: &RunArgs) -> Overrides {
         allow_unsandboxed: args.session.allow_unsandboxed,
         models: args.models.overrides(),
         asks_nobody: args.dry_run,
-        ..Overrides::default()
+        ..LoadOverrides::default()
     }
 }
 
 /// Begins a run, or goes on with one. `words` are its arguments.
-fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<Resumed>) -> Exit {
-    let ready = Ready::of(console, args, words, resume)?;
+fn start(
+    console: &Console,
+    args: &RunArgs,
+    words: Vec<String>,
+    resume: Option<ResumedRun>,
+) -> CliResult {
+    let ready = ReadyRun::of(console, args, words, resume)?;
     if args.dry_run {
         return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
     }
@@ -71,25 +78,25 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
 }
 
 /// A run that has only to begin, or to go on.
-pub struct Ready {
-    pub prepared: Prepared,
+pub struct ReadyRun {
+    pub prepared: PreparedRun,
     /// What the run is compared with, in words.
     pub compared: Option<String>,
-    said: Said,
+    said: RunInvocation,
     after: AfterRun,
     resume: Option<RunPaths>,
 }
 
-impl Ready {
+impl ReadyRun {
     /// # Errors
     /// When a definition or a setting is wrong: then nothing runs.
     pub fn of(
         console: &Console,
         args: &RunArgs,
         words: Vec<String>,
-        resume: Option<Resumed>,
-    ) -> Result<Ready, Failure> {
-        let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
+        resume: Option<ResumedRun>,
+    ) -> Result<ReadyRun, CliFailure> {
+        let selected = suite::load(&args.suite, PlanPurpose::Run, overrides(args))?;
         let plan = suite::plan_or_problems(console, selected.loaded)?;
         let comparison = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
@@ -98,7 +105,7 @@ impl Ready {
             .iter()
             .for_each(|warning| console.warn(warning));
         let compared = compared::described(&comparison);
-        let said = Said {
+        let said = RunInvocation {
             capture: false,
             comparison,
             filters: selected.filters,
@@ -106,7 +113,7 @@ impl Ready {
             cwd: suite::cwd().ok(),
         };
         let after = AfterRun::of(&prepared.plan);
-        Ok(Ready {
+        Ok(ReadyRun {
             prepared,
             compared,
             said,
@@ -115,8 +122,12 @@ impl Ready {
         })
     }
 
-    pub fn drive(self, console: &Console, args: &RunArgs) -> Result<(Finished, AfterRun), Failure> {
-        let Ready {
+    pub fn drive(
+        self,
+        console: &Console,
+        args: &RunArgs,
+    ) -> Result<(FinishedRun, AfterRun), CliFailure> {
+        let ReadyRun {
             prepared,
             compared: _,
             said,
@@ -148,7 +159,12 @@ impl Ready {
 }
 
 /// Writes and shows the reports of a run that has ended; the exit code is the gate's.
-pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &AfterRun) -> Exit {
+pub fn conclude(
+    console: &Console,
+    args: &RunArgs,
+    finished: &FinishedRun,
+    after: &AfterRun,
+) -> CliResult {
     conclude_with(console, args, finished, after, true)
 }
 
@@ -156,11 +172,11 @@ pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &
 pub fn conclude_with(
     console: &Console,
     args: &RunArgs,
-    finished: &Finished,
+    finished: &FinishedRun,
     after: &AfterRun,
     shows: bool,
-) -> Exit {
-    let github = Github::of(args.session.ci.mode);
+) -> CliResult {
+    let github = GithubStep::of(args.session.ci.mode);
     let (written, mut untold) = write_reports(&finished.paths, &finished.summary, &after.formats);
     let shown = match shows {
         true => show(console, args, github.as_ref(), &finished.summary, &written),
@@ -194,7 +210,7 @@ pub fn conclude_with(
 
 /// The report that people are pointed to, as seen from the project root: Markdown before the
 /// others, else the journal.
-fn report_of(after: &AfterRun, finished: &Finished, written: &[PathBuf]) -> String {
+fn report_of(after: &AfterRun, finished: &FinishedRun, written: &[PathBuf]) -> String {
     let markdown = written
         .iter()
         .find(|path| path.extension().is_some_and(|e| e == "md"));
@@ -209,13 +225,19 @@ fn report_of(after: &AfterRun, finished: &Finished, written: &[PathBuf]) -> Stri
 }
 
 /// Rings the bell and tells the channels.
-fn tell_of(console: &Console, after: &AfterRun, finished: &Finished, report: &str, code: ExitCode) {
+fn tell_of(
+    console: &Console,
+    after: &AfterRun,
+    finished: &FinishedRun,
+    report: &str,
+    code: ExitCode,
+) {
     if code != ExitCode::Pass && console.stderr_is_terminal() {
         let _ = write!(io::stderr(), "\x07");
     }
     // What ran before was told when it ran.
     if finished.ran {
-        let mut message = Message::of_run(&finished.summary, Some(report));
+        let mut message = NotifyMessage::of_run(&finished.summary, Some(report));
         message.exit_code = code.code();
         notify::tell(console, &after.channels, &message);
     }
@@ -239,7 +261,7 @@ pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
 pub struct AfterRun {
     formats: Vec<ReportFormat>,
     notify: bool,
-    channels: Vec<Channel>,
+    channels: Vec<NotifyChannel>,
     root: PathBuf,
 }
 
@@ -260,29 +282,34 @@ impl AfterRun {
 
 /// Runs `work` with everything that it needs of this process: the program that builds cells, a
 /// switch that signals turn, and those who watch.
-pub fn drive<W>(console: &Console, args: &RunArgs, work: W) -> Result<Finished, Failure>
+pub fn drive<W>(console: &Console, args: &RunArgs, work: W) -> Result<FinishedRun, CliFailure>
 where
-    W: AsyncFnOnce(PathBuf, Cancel, Vec<&mut dyn Observer>) -> Result<Finished, RunError>,
+    W: AsyncFnOnce(
+        PathBuf,
+        CancelSwitch,
+        Vec<&mut dyn RunObserver>,
+    ) -> Result<FinishedRun, RunError>,
 {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
+        .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        Failure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
     })?;
     runtime.block_on(async {
-        let cancel = Cancel::default();
+        let cancel = CancelSwitch::default();
         let mode = if args.session.quiet {
             ProgressMode::None
         } else {
             args.session.progress
         };
-        let mut progress = Progress::new(mode, console);
-        signals::listen(cancel.clone(), progress.speaker())
-            .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
+        let mut progress = RunProgress::new(mode, console);
+        signals::listen(cancel.clone(), progress.speaker()).map_err(|error| {
+            CliFailure::incomplete(format!("cannot listen for signals: {error}"))
+        })?;
         let mut events = EventLines;
-        let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
+        let mut observers: Vec<&mut dyn RunObserver> = vec![&mut progress];
         if args.session.events {
             observers.push(&mut events);
         }
@@ -295,7 +322,7 @@ where
 /// The events as they were recorded, one JSON object a line.
 struct EventLines;
 
-impl Observer for EventLines {
+impl RunObserver for EventLines {
     fn event(&mut self, event: &Event) {
         let mut line = Vec::new();
         if json::to_writer(&mut line, event).is_ok() {
@@ -306,11 +333,11 @@ impl Observer for EventLines {
     }
 }
 
-pub fn failure(error: RunError) -> Failure {
+pub fn failure(error: RunError) -> CliFailure {
     let failure = if error.is_definition() {
-        Failure::wrong(&error)
+        CliFailure::wrong(&error)
     } else {
-        Failure::incomplete(&error)
+        CliFailure::incomplete(&error)
     };
     match error.hint() {
         Some(hint) => failure.hint(hint),
@@ -326,10 +353,10 @@ pub fn exit_code(summary: &Summary) -> ExitCode {
 fn show(
     console: &Console,
     args: &RunArgs,
-    github: Option<&Github>,
+    github: Option<&GithubStep>,
     summary: &Summary,
     written: &[PathBuf],
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     if args.session.events {
         return Ok(());
     }

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::args::SchemaArgs;
 use super::console::Console;
-use super::{Exit, Failure, reference};
+use super::{CliFailure, CliResult, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
 use crate::model::{Comparisons, Event, PhaseReportFile, PowerReport, ReportFile};
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
-pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
+pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
     let mut different = Vec::new();
     let mut files = schemas(&args.output);
     if is_own_source(Path::new(".")) {
@@ -30,7 +30,8 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
                 std::fs::create_dir_all(path.parent().unwrap_or(&args.output))?;
                 std::fs::write(path, &text)
             };
-            write(&path).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))?;
+            write(&path)
+                .map_err(|error| CliFailure::wrong(format!("{}: {error}", path.display())))?;
             console.note(&format!("wrote {}", path.display()));
         }
         different.push(path);
@@ -40,7 +41,7 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
             .iter()
             .map(|path| path.display().to_string())
             .collect();
-        return Err(Failure {
+        return Err(CliFailure {
             code: ExitCode::Fail,
             message: format!("not what the types say: {}", names.join(", ")),
             hint: Some("run `eval-harness schema` and commit what it writes".to_owned()),

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use super::args::RunArgs;
-use super::{Failure, suite};
+use super::{CliFailure, suite};
 use crate::baseline::{ScoreStore, ScoresError, ScoresOf};
-use crate::model::{Plan, ScoreBaselineRead, Standing};
+use crate::model::{BaselineStage, Plan, ScoreBaselineRead};
 
 /// The score baseline that the arguments ask for: a file, or the accepted one, with `--against` as
 /// it was at that revision.
 ///
 /// # Errors
 /// When there is none, or when it can't be used: nothing ran.
-pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead>>, Failure> {
+pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead>>, CliFailure> {
     let Some(file) = &args.compared.baseline else {
         return Ok(None);
     };
@@ -31,12 +31,12 @@ pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead
             )
         }
         (None, Some(rev)) => (
-            store.path(of, Standing::Accepted),
+            store.path(of, BaselineStage::Accepted),
             store.at(of, rev).map_err(failure)?,
         ),
         (None, None) => (
-            store.path(of, Standing::Accepted),
-            store.read(of, Standing::Accepted).map_err(failure)?,
+            store.path(of, BaselineStage::Accepted),
+            store.read(of, BaselineStage::Accepted).map_err(failure)?,
         ),
     };
     let shown = shown(&path, &plan.suite.root);
@@ -48,7 +48,7 @@ pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead
             "{shown} holds the scores of suite `{}`, not of `{}`",
             file.suite, of.suite
         );
-        return Err(Failure::wrong(message));
+        return Err(CliFailure::wrong(message));
     }
     Ok(Some(Box::new(ScoreBaselineRead {
         path: shown,
@@ -57,19 +57,19 @@ pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead
     })))
 }
 
-pub fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
+pub fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> CliFailure {
     let at = rev.map(|rev| format!(" at `{rev}`")).unwrap_or_default();
     let (suite, target) = (of.suite, of.target);
-    Failure::wrong(format!("suite `{suite}` has no accepted scores against target `{target}`{at}: there is no {shown}")).hint(
+    CliFailure::wrong(format!("suite `{suite}` has no accepted scores against target `{target}`{at}: there is no {shown}")).hint(
         "`eval-harness baseline capture --scores --run RUN` takes those of a finished run, and `eval-harness baseline accept --scores` accepts them",
     )
 }
 
-pub fn failure(error: ScoresError) -> Failure {
+pub fn failure(error: ScoresError) -> CliFailure {
     let failure = if error.is_definition() {
-        Failure::wrong(&error)
+        CliFailure::wrong(&error)
     } else {
-        Failure::incomplete(&error)
+        CliFailure::incomplete(&error)
     };
     match error.hint() {
         Some(hint) => failure.hint(hint),
@@ -78,8 +78,8 @@ pub fn failure(error: ScoresError) -> Failure {
 }
 
 /// A file that somebody names and that can't be read is a wrong word, whatever the reason.
-pub fn named(error: ScoresError) -> Failure {
-    let failure = Failure::wrong(&error);
+pub fn named(error: ScoresError) -> CliFailure {
+    let failure = CliFailure::wrong(&error);
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,

@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::RunArgs;
-use super::ci::{self, Github};
+use super::ci::{self, GithubStep};
 use super::console::Console;
-use super::run::{Ready, conclude_with};
-use super::{Exit, Failure, list, resume, suite};
+use super::run::{ReadyRun, conclude_with};
+use super::{CliFailure, CliResult, list, resume, suite};
 use crate::gate::ExitCode;
 use crate::model::{ReportFormat, Summary};
-use crate::report::sides::Sides;
-use crate::run::Finished;
+use crate::report::sides::RunSides;
+use crate::run::FinishedRun;
 use eval_base::text::one_line;
-use eval_models::Spent;
+use eval_models::ModelSpending;
 
 /// Runs the plan on each target. Every target's plan is loaded and checked before any of them runs.
-pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
+pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
     let mut seen = BTreeSet::new();
     let targets: Vec<&String> = args
         .suite
@@ -30,8 +30,8 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
     for target in targets {
         let mut words = resume::without(words.to_vec(), "--target");
         words.extend(["--target".to_owned(), target.clone()]);
-        let own = resume::parse(&words).map_err(|error| Failure::wrong(error.to_string()))?;
-        ready.push((Ready::of(console, &own, words, None)?, own, target));
+        let own = resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
+        ready.push((ReadyRun::of(console, &own, words, None)?, own, target));
     }
     if args.dry_run {
         let mut exit = Ok(ExitCode::Pass);
@@ -42,10 +42,10 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
         return exit;
     }
     let mut codes = Vec::new();
-    let mut finished: Vec<Finished> = Vec::new();
+    let mut finished: Vec<FinishedRun> = Vec::new();
     let mut formats = Vec::new();
     // One budget was asked for, not one for each.
-    let mut spent = Spent::default();
+    let mut spent = ModelSpending::default();
     for (ready, own, target) in ready {
         if !args.session.quiet {
             console.note(&format!("target {}", one_line(target)));
@@ -87,11 +87,11 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
 fn show(
     console: &Console,
     args: &RunArgs,
-    finished: &[Finished],
+    finished: &[FinishedRun],
     formats: &[ReportFormat],
-) -> Result<bool, Failure> {
+) -> Result<bool, CliFailure> {
     let summaries: Vec<&Summary> = finished.iter().map(|run| &run.summary).collect();
-    let sides = Sides::of(summaries).map_err(Failure::incomplete)?;
+    let sides = RunSides::of(summaries).map_err(CliFailure::incomplete)?;
     let (written, failed) = match finished.first() {
         Some(first) => sides.write_files(&first.paths, formats),
         None => Default::default(),
@@ -115,7 +115,7 @@ fn show(
             }
         }
         console.result(&ci::for_log(
-            Github::of(args.session.ci.mode).as_ref(),
+            GithubStep::of(args.session.ci.mode).as_ref(),
             page,
         ))?;
     }
@@ -123,7 +123,7 @@ fn show(
 }
 
 /// Where the reports are, for people.
-fn paths(console: &Console, written: &[PathBuf]) -> Result<String, Failure> {
+fn paths(console: &Console, written: &[PathBuf]) -> Result<String, CliFailure> {
     let cwd = suite::cwd()?;
     let line = |(at, path): (usize, &PathBuf)| {
         let path = console.path(&cwd, path);

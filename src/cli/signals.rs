@@ -3,10 +3,10 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::gate::ExitCode;
-use crate::run::{Cancel, Level};
+use crate::run::{CancelLevel, CancelSwitch};
 
 /// Listens until the runtime ends.
-pub fn listen(cancel: Cancel, say: impl Fn(&str) + Send + 'static) -> std::io::Result<()> {
+pub fn listen(cancel: CancelSwitch, say: impl Fn(&str) + Send + 'static) -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     // Who started this with `nohup` wants it to outlive its terminal.
@@ -22,11 +22,11 @@ pub fn listen(cancel: Cancel, say: impl Fn(&str) + Send + 'static) -> std::io::R
                 received = terminate.recv() => if received.is_none() { return },
                 received = next(&mut hangup) => if received.is_none() { return },
             }
-            if cancel.level() == Level::Stop {
+            if cancel.level() == CancelLevel::Stop {
                 std::process::exit(i32::from(ExitCode::Interrupted.code()));
             }
             match cancel.escalate() {
-                Level::Stop => say("stopping"),
+                CancelLevel::Stop => say("stopping"),
                 _ => say("finishing what runs; again to stop it"),
             }
         }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::args::SuiteArgs;
 use super::console::Console;
-use super::{Failure, report};
+use super::{CliFailure, report};
 use crate::journal::RunPaths;
-use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
+use crate::load::{self, CaseFilters, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, render};
 use crate::model::Plan;
 use crate::run;
 use eval_base::text::plural;
@@ -20,12 +20,12 @@ const DEFAULT_SUITES: [&str; 4] = [
     "eval-suite.yml",
 ];
 
-pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, CliFailure> {
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
     default_suite(Path::new("")).ok_or_else(|| {
-        Failure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here")
+        CliFailure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here")
             .hint("name the suite with --suite, or write one with `eval-harness init`")
     })
 }
@@ -38,8 +38,9 @@ pub fn default_suite(folder: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-pub fn cwd() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| Failure::wrong(format!("no current folder: {error}")))
+pub fn cwd() -> Result<PathBuf, CliFailure> {
+    std::env::current_dir()
+        .map_err(|error| CliFailure::wrong(format!("no current folder: {error}")))
 }
 
 /// The process environment; names or values that are no UTF-8 can't be asked for.
@@ -54,8 +55,8 @@ pub fn cpus() -> usize {
 }
 
 /// A loaded suite, and its filters in words.
-pub struct Selected {
-    pub loaded: Loaded,
+pub struct SelectedSuite {
+    pub loaded: LoadedPlan,
     pub filters: Vec<String>,
     /// The id of the run that `--failed-in` names.
     pub failed_in: Option<String>,
@@ -64,12 +65,16 @@ pub struct Selected {
 }
 
 /// Loads what the arguments name. `more` are the overrides that only some verbs have.
-pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selected, Failure> {
+pub fn load(
+    args: &SuiteArgs,
+    purpose: PlanPurpose,
+    more: LoadOverrides,
+) -> Result<SelectedSuite, CliFailure> {
     let suite = suite_path(args.suite.as_deref())?;
     let mut request = LoadRequest {
         suite,
         purpose,
-        overrides: Overrides {
+        overrides: LoadOverrides {
             target: one_target(&args.target)?,
             outputs: args.outputs.clone(),
             vars: args.vars.clone(),
@@ -103,7 +108,7 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
         words.retain(|word| !word.ends_with("named cases"));
         words.push(format!("not passed in {run}"));
     }
-    Ok(Selected {
+    Ok(SelectedSuite {
         loaded: load::load(&request),
         filters: words,
         failed_in,
@@ -112,19 +117,19 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
 }
 
 /// The target that is named, where there can be only one.
-fn one_target(named: &[String]) -> Result<Option<String>, Failure> {
+fn one_target(named: &[String]) -> Result<Option<String>, CliFailure> {
     match named {
         [] => Ok(None),
         [name] => Ok(Some(name.clone())),
-        _ => Err(Failure::wrong(
+        _ => Err(CliFailure::wrong(
             "several targets are something for `run`: name one",
         )),
     }
 }
 
-fn filters(args: &SuiteArgs) -> Filters {
+fn filters(args: &SuiteArgs) -> CaseFilters {
     let filters = &args.filters;
-    Filters {
+    CaseFilters {
         category: filters.category.clone(),
         tag: filters.tag.clone(),
         eval: filters.eval.clone(),
@@ -139,11 +144,11 @@ fn filters(args: &SuiteArgs) -> Filters {
 fn not_passed(
     results: &Path,
     run: &str,
-) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
+) -> Result<(RunPaths, BTreeSet<(String, String)>), CliFailure> {
     let paths = crate::journal::find_run(results, run)?;
     let cases = run::not_passed(&paths.journal()).map_err(super::run::failure)?;
     if cases.is_empty() {
-        return Err(Failure::wrong(format!(
+        return Err(CliFailure::wrong(format!(
             "every case of {} passed, so nothing is selected",
             paths.run_id
         )));
@@ -152,7 +157,7 @@ fn not_passed(
 }
 
 /// The plan, or every problem on stderr and exit code 2. Warnings are shown either way.
-pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failure> {
+pub fn plan_or_problems(console: &Console, loaded: LoadedPlan) -> Result<Plan, CliFailure> {
     if !loaded.problems.is_empty() {
         console.note(
             render::human(&loaded.problems, &loaded.sources, human_options(console)).trim_end(),
@@ -161,7 +166,7 @@ pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failu
     let errors = loaded.problems.error_count();
     match loaded.plan {
         Some(plan) if errors == 0 => Ok(plan),
-        _ => Err(Failure::wrong(format!(
+        _ => Err(CliFailure::wrong(format!(
             "{} in the suite; nothing ran",
             plural(errors.max(1), "problem")
         ))),

@@ -2,20 +2,22 @@
 
 use super::args::{ProblemFormat, ValidateArgs};
 use super::console::Console;
-use super::{Exit, suite};
+use super::{CliResult, suite};
 use crate::gate::ExitCode;
-use crate::load::{self, CheckRequest, LoadRequest, Overrides, Problems, Purpose, Sources, render};
+use crate::load::{
+    self, CheckRequest, LoadOverrides, LoadRequest, PlanPurpose, Problems, SourceFiles, render,
+};
 use crate::run;
 use eval_base::text::plural;
 
-pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
+pub fn validate(console: &Console, args: &ValidateArgs) -> CliResult {
     let (problems, sources, what) = if args.files.is_empty() {
         let request = LoadRequest {
             suite: suite::suite_path(args.suite.as_deref())?,
-            purpose: Purpose::Validate,
-            overrides: Overrides {
+            purpose: PlanPurpose::Validate,
+            overrides: LoadOverrides {
                 vars: args.vars.clone(),
-                ..Overrides::default()
+                ..LoadOverrides::default()
             },
             env: suite::environment(),
             cwd: suite::cwd()?,
@@ -56,7 +58,7 @@ fn show(
     console: &Console,
     args: &ValidateArgs,
     problems: &Problems,
-    sources: &Sources,
+    sources: &SourceFiles,
     what: &str,
 ) -> std::io::Result<()> {
     match args.format {

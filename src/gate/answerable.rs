@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Composite, EvalType, GateSpec, Metric, MetricName, Part, PlannedSamples};
+use crate::model::{
+    Composite, EvalType, GateSpec, Metric, MetricName, PartSelector, PlannedSamples,
+};
 
 /// How much data a run, or a part of it, will have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extent {
+pub struct PlannedExtent {
     pub samples: PlannedSamples,
     /// The kinds of its evals.
     pub kinds: BTreeSet<EvalType>,
@@ -19,7 +21,7 @@ pub struct Extent {
 pub fn unanswerable(
     spec: &GateSpec,
     composites: &[Composite],
-    extent: impl Fn(Option<&Part>) -> Extent,
+    extent: impl Fn(Option<&PartSelector>) -> PlannedExtent,
 ) -> Vec<String> {
     let mut problems = Vec::new();
     for threshold in &spec.thresholds {
@@ -33,7 +35,7 @@ pub fn unanswerable(
             .into_iter()
             .flat_map(|composite| &composite.components);
         let parts = parts.filter_map(|component| component.metric.parse::<Metric>().ok());
-        let Extent {
+        let PlannedExtent {
             samples,
             kinds,
             judged,
@@ -94,13 +96,13 @@ mod tests {
             let eval = testing::eval("e", [Arc::new(testing::case("c"))].into_iter().collect());
             PlannedSamples::of(&[Arc::new(eval)], |_, _| Some(n))
         };
-        let extent = |part: Option<&Part>| match part {
-            None => Extent {
+        let extent = |part: Option<&PartSelector>| match part {
+            None => PlannedExtent {
                 samples: samples(fewest),
                 kinds: kinds.iter().copied().collect(),
                 judged: true,
             },
-            Some(_) => Extent {
+            Some(_) => PlannedExtent {
                 samples: samples(fewest - 1),
                 kinds: [CAP].into(),
                 judged: false,

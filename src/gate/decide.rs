@@ -2,8 +2,8 @@
 
 use super::{ExitCode, near};
 use crate::model::{
-    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Outcome,
-    Shard, Tallies, Tally, Threshold, ThresholdResult,
+    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec,
+    GateTallies, Outcome, RunTally, Shard, Threshold, ThresholdResult,
 };
 use eval_stats::{reaches, stays_within};
 
@@ -12,7 +12,7 @@ const ALL_EVALS: &str = "all_evals";
 
 /// Decides. `interrupted` sets the exit code, not the decision. `shards` are the parts of a suite
 /// that were run, when they are not all of them: these decide nothing.
-pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
+pub fn decide(spec: &GateSpec, tallies: &GateTallies, interrupted: bool, shards: &[Shard]) -> Gate {
     if !shards.is_empty() {
         return undecided(spec, tallies, interrupted, shards);
     }
@@ -57,12 +57,12 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
 }
 
 /// Only where nothing but human grades is missing do people decide.
-pub(super) fn people_decide(tallies: &Tallies) -> bool {
+pub(super) fn people_decide(tallies: &GateTallies) -> bool {
     tallies.pending > 0 && tallies.errored + tallies.skipped == 0
 }
 
 /// The gate of a part of a suite: its figures beside the thresholds, but no decision.
-fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
+fn undecided(spec: &GateSpec, tallies: &GateTallies, interrupted: bool, shards: &[Shard]) -> Gate {
     let decision = Decision::Undecided;
     let shown = |threshold| ThresholdResult {
         status: decision,
@@ -93,9 +93,9 @@ fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Sh
 
 /// Whether each demand of the gate is met at worst and at best; `None` when a metric that it needs
 /// has no value there.
-fn demands(spec: &GateSpec, tallies: &Tallies) -> Vec<(Option<bool>, Option<bool>)> {
-    let Tallies { worst, best, .. } = tallies;
-    let evals = |tally: &Tally| Some(!tally.evals.is_empty() && evals_allow(spec, tally));
+fn demands(spec: &GateSpec, tallies: &GateTallies) -> Vec<(Option<bool>, Option<bool>)> {
+    let GateTallies { worst, best, .. } = tallies;
+    let evals = |tally: &RunTally| Some(!tally.evals.is_empty() && evals_allow(spec, tally));
     let thresholds = spec
         .thresholds
         .iter()
@@ -112,7 +112,7 @@ fn evals_must_pass(spec: &GateSpec) -> bool {
 /// The part of the gate that is about evals: without thresholds every eval must pass, with them
 /// only regressions count unless all evals are required; `max_regressions` forgives regressions
 /// that are not critical.
-fn evals_allow(spec: &GateSpec, tally: &Tally) -> bool {
+fn evals_allow(spec: &GateSpec, tally: &RunTally) -> bool {
     let bad = |eval: &&EvalTally| eval.outcome != Outcome::Passed;
     let failed = |kind: EvalType| {
         tally
@@ -137,7 +137,7 @@ fn figure(threshold: &Threshold, estimate: &Estimate) -> Option<f64> {
     }
 }
 
-fn meets(threshold: &Threshold, tally: &Tally) -> Option<bool> {
+fn meets(threshold: &Threshold, tally: &RunTally) -> Option<bool> {
     let value = figure(threshold, tally.metrics.get(&threshold.metric)?)?;
     Some(within(value, threshold))
 }
@@ -150,7 +150,7 @@ pub(super) fn within(value: f64, threshold: &Threshold) -> bool {
     }
 }
 
-fn hold(threshold: &Threshold, tallies: &Tallies, undecided: Decision) -> ThresholdResult {
+fn hold(threshold: &Threshold, tallies: &GateTallies, undecided: Decision) -> ThresholdResult {
     let status = match (
         meets(threshold, &tallies.worst),
         meets(threshold, &tallies.best),
@@ -174,8 +174,12 @@ fn hold(threshold: &Threshold, tallies: &Tallies, undecided: Decision) -> Thresh
 }
 
 /// `require: all_evals` as a row beside the thresholds: the share of graded evals that passed.
-fn all_evals(spec: &GateSpec, tallies: &Tallies, undecided: Decision) -> Option<ThresholdResult> {
-    let pass = |tally: &Tally| evals_allow(spec, tally) && !tally.evals.is_empty();
+fn all_evals(
+    spec: &GateSpec,
+    tallies: &GateTallies,
+    undecided: Decision,
+) -> Option<ThresholdResult> {
+    let pass = |tally: &RunTally| evals_allow(spec, tally) && !tally.evals.is_empty();
     let status = match (pass(&tallies.worst), pass(&tallies.best)) {
         (true, true) => Decision::Pass,
         (_, false) => Decision::Fail,
@@ -205,7 +209,7 @@ fn all_evals(spec: &GateSpec, tallies: &Tallies, undecided: Decision) -> Option<
 
 fn reasons(
     spec: &GateSpec,
-    tallies: &Tallies,
+    tallies: &GateTallies,
     thresholds: &[ThresholdResult],
     decision: Decision,
 ) -> Vec<String> {
@@ -257,7 +261,11 @@ fn reasons(
     reasons
 }
 
-fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &Tallies) -> String {
+fn threshold_reason(
+    threshold: &Threshold,
+    result: &ThresholdResult,
+    tallies: &GateTallies,
+) -> String {
     let sign = match result.bound {
         Bound::Min => "at least",
         Bound::Max => "at most",
@@ -317,7 +325,7 @@ fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &T
 }
 
 /// The estimate of a metric that nothing without a grade could change.
-fn settled<'a>(tallies: &'a Tallies, name: &str) -> Option<&'a Estimate> {
+fn settled<'a>(tallies: &'a GateTallies, name: &str) -> Option<&'a Estimate> {
     let [actual, worst, best] =
         [&tallies.actual, &tallies.worst, &tallies.best].map(|tally| tally.metrics.get(name));
     let closed = tallies.errored + tallies.skipped + tallies.pending == 0;
@@ -329,7 +337,7 @@ fn settled<'a>(tallies: &'a Tallies, name: &str) -> Option<&'a Estimate> {
     actual.filter(|_| closed && same(worst) && same(best))
 }
 
-fn open_reason(tallies: &Tallies) -> String {
+fn open_reason(tallies: &GateTallies) -> String {
     let parts: Vec<String> = [
         (tallies.errored, "errored"),
         (tallies.skipped, "skipped"),
@@ -408,7 +416,10 @@ mod tests {
         }
     }
 
-    fn tally(evals: &[(EvalType, Option<Criticality>, Outcome)], pass_at_1: Option<f64>) -> Tally {
+    fn tally(
+        evals: &[(EvalType, Option<Criticality>, Outcome)],
+        pass_at_1: Option<f64>,
+    ) -> RunTally {
         let evals = evals
             .iter()
             .enumerate()
@@ -421,15 +432,15 @@ mod tests {
             .collect();
         let ci = pass_at_1.map(|value| [value - 0.1, value + 0.1]);
         let metrics = BTreeMap::from([("pass_at_1".to_owned(), estimate(pass_at_1, ci))]);
-        Tally {
+        RunTally {
             evals,
             metrics,
             shares: BTreeMap::new(),
         }
     }
 
-    fn settled(tally: Tally) -> Tallies {
-        Tallies {
+    fn settled(tally: RunTally) -> GateTallies {
+        GateTallies {
             lacks: Vec::new(),
             actual: tally.clone(),
             worst: tally.clone(),
@@ -518,7 +529,7 @@ mod tests {
             (1, both(Some(0.5), Decision::Fail))
         );
         // What has no grade is read both ways.
-        let open = |worst: [Outcome; 2], best: [Outcome; 2], pending| Tallies {
+        let open = |worst: [Outcome; 2], best: [Outcome; 2], pending| GateTallies {
             lacks: Vec::new(),
             actual: of([Passed, Errored], CAP),
             worst: of(worst, CAP),
@@ -666,7 +677,7 @@ mod tests {
 
     #[test]
     fn errors_leave_the_gate_open_only_when_they_could_decide() {
-        let open = |worst: f64, best: f64, errored, pending| Tallies {
+        let open = |worst: f64, best: f64, errored, pending| GateTallies {
             lacks: Vec::new(),
             actual: tally(&[(CAP, None, Outcome::Errored)], Some(best)),
             worst: tally(&[(CAP, None, Outcome::Failed)], Some(worst)),
@@ -720,7 +731,7 @@ mod tests {
             gate.reasons[0],
             "the lower end of the interval of pass_at_1 is undefined: too few cases for an interval"
         );
-        let waits = Tallies { pending: 1, ..run };
+        let waits = GateTallies { pending: 1, ..run };
         assert_eq!(
             decide(&at_least(0.0, Figure::Value), &waits, false, &[]).exit_code,
             3
@@ -730,7 +741,7 @@ mod tests {
     #[test]
     fn an_upper_bound_on_a_rate_is_open_between_the_extremes() {
         let passed = |rate| tally(&[(CAP, None, Outcome::Passed)], Some(rate));
-        let run = Tallies {
+        let run = GateTallies {
             lacks: Vec::new(),
             actual: passed(0.5),
             worst: passed(0.4),

@@ -3,7 +3,8 @@
 use super::ExitCode;
 use super::decide::people_decide;
 use crate::model::{
-    CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, MetricDifference, Tallies,
+    CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, GateTallies,
+    MetricDifference,
 };
 use eval_base::text::plural;
 
@@ -197,7 +198,7 @@ pub fn held(
     gate: Gate,
     fail_on: FailOn,
     comparison: Option<&Comparison>,
-    tallies: &Tallies,
+    tallies: &GateTallies,
     interrupted: bool,
 ) -> Gate {
     if gate.decision == Decision::Undecided {

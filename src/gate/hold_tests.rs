@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::testing;
-use crate::model::{ComparisonVerdict::*, DifferenceTest, FlipList, Tally, ThresholdResult};
+use crate::model::{ComparisonVerdict::*, DifferenceTest, FlipList, RunTally, ThresholdResult};
 
 fn compared(verdicts: [ComparisonVerdict; 3], tested: bool) -> Comparison {
     let mut comparison = testing::comparison();
@@ -258,9 +258,13 @@ fn the_graver_of_gate_and_comparison_counts() {
 }
 
 /// A run of which so many samples errored, were skipped and wait for a human grade.
-fn lacking(errored: usize, skipped: usize, pending: usize) -> Tallies {
-    let [actual, worst, best] = [Tally::default(), Tally::default(), Tally::default()];
-    Tallies {
+fn lacking(errored: usize, skipped: usize, pending: usize) -> GateTallies {
+    let [actual, worst, best] = [
+        RunTally::default(),
+        RunTally::default(),
+        RunTally::default(),
+    ];
+    GateTallies {
         lacks: Vec::new(),
         actual,
         worst,

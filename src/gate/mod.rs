@@ -12,7 +12,7 @@ mod near;
 #[cfg(test)]
 mod tables;
 
-pub use answerable::{Extent, unanswerable};
+pub use answerable::{PlannedExtent, unanswerable};
 pub use decide::{decide, number};
 pub use doubted::{doubted, doubted_decision};
 pub use exit::ExitCode;

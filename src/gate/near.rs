@@ -5,19 +5,19 @@
 //! more meets the threshold and one fewer does not; else it says "about", or nothing.
 
 use super::decide::{number, within};
-use crate::model::{Bound, Estimate, Figure, Lack, Metric, MetricName, Threshold};
+use crate::model::{Bound, Estimate, Figure, IntervalShortfall, Metric, MetricName, Threshold};
 use eval_base::text::{group_digits, two_digits};
 use eval_stats::likelihood::of_counts;
-use eval_stats::power::{self, Demand, MANY};
+use eval_stats::power::{self, IntervalDemand, MANY};
 
 /// The words after the reason of a threshold that failed, for an estimate that is settled; `share`
-/// as in [`Tally::shares`](crate::model::Tally::shares), and `lack` what the summary found to be
+/// as in [`RunTally::shares`](crate::model::Tally::shares), and `lack` what the summary found to be
 /// lacking. `None`: there is nothing to add.
 pub(super) fn miss(
     threshold: &Threshold,
     estimate: &Estimate,
     share: Option<[u64; 2]>,
-    lack: Option<&Lack>,
+    lack: Option<&IntervalShortfall>,
 ) -> Option<String> {
     let value = estimate.value?;
     let share = share.filter(|[passed, n]| passed <= n && *n > 0);
@@ -117,7 +117,7 @@ fn lacking(
     estimate: &Estimate,
     value: f64,
     share: Option<[u64; 2]>,
-    lack: Option<&Lack>,
+    lack: Option<&IntervalShortfall>,
 ) -> String {
     let metric = threshold
         .metric
@@ -132,25 +132,25 @@ fn lacking(
     let share = share.filter(|share| is_of_counts(estimate, *share));
     let more = match (share, lack) {
         (Some(share), _) => exact(threshold, share, estimate.level),
-        _ if (value - threshold.value).abs() <= 1e-9 => More::Never,
-        (None, Some(lack)) => lack
-            .needed
-            .map_or(More::Many, |needed| More::About([lack.units, needed])),
+        _ if (value - threshold.value).abs() <= 1e-9 => UnitsNeeded::Never,
+        (None, Some(lack)) => lack.needed.map_or(UnitsNeeded::Many, |needed| {
+            UnitsNeeded::About([lack.units, needed])
+        }),
         (None, None) => return fact,
     };
     let rest = match more {
-        More::Exact { more, passing } if passing == more => {
+        UnitsNeeded::Exact { more, passing } if passing == more => {
             let pass = if more == 1 { "passes" } else { "pass" };
             format!(
                 "{more} more {} that {pass} would have met it",
                 plural(unit, more)
             )
         }
-        More::Exact { more, passing } => format!(
+        UnitsNeeded::Exact { more, passing } => format!(
             "{more} more {}, {passing} of them passing (the same rate), would have met it",
             plural(unit, more)
         ),
-        More::About([now, needed]) if unit == "sample" => {
+        UnitsNeeded::About([now, needed]) if unit == "sample" => {
             // Upwards, so that it is enough.
             let times = (needed as f64 / now as f64 * 10.0).ceil();
             let times = match two_digits(times as u64) {
@@ -159,7 +159,7 @@ fn lacking(
             };
             format!("about {times} times as many samples of each case would have met it")
         }
-        More::About([now, needed]) => {
+        UnitsNeeded::About([now, needed]) => {
             let more = two_digits(needed.saturating_sub(now).max(1));
             format!(
                 "about {} more {} like these would have met it",
@@ -167,8 +167,8 @@ fn lacking(
                 plural(unit, more)
             )
         }
-        More::Many => format!("more than {MANY} {unit}s would be needed"),
-        More::Never => {
+        UnitsNeeded::Many => format!("more than {MANY} {unit}s would be needed"),
+        UnitsNeeded::Never => {
             return format!(
                 "the value itself is the threshold, so that no number of further {unit}s like these would meet it"
             );
@@ -187,7 +187,7 @@ fn is_of_counts(estimate: &Estimate, [passed, n]: [u64; 2]) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum More {
+enum UnitsNeeded {
     Exact {
         more: u64,
         passing: u64,
@@ -199,17 +199,17 @@ enum More {
     Never,
 }
 
-/// What [`Demand::more_at_the_same_rate`] finds.
-fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
-    let demand = Demand {
+/// What [`IntervalDemand::more_at_the_same_rate`] finds.
+fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> UnitsNeeded {
+    let demand = IntervalDemand {
         upper: threshold.bound == Bound::Max,
         value: threshold.value,
         level,
     };
     match demand.more_at_the_same_rate(passed, n) {
-        power::More::Exact { more, passing } => More::Exact { more, passing },
-        power::More::Many => More::Many,
-        power::More::Never => More::Never,
+        power::CasesNeeded::Exact { more, passing } => UnitsNeeded::Exact { more, passing },
+        power::CasesNeeded::Many => UnitsNeeded::Many,
+        power::CasesNeeded::Never => UnitsNeeded::Never,
     }
 }
 

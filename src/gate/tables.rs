@@ -9,7 +9,7 @@ use eval_stats::likelihood::of_counts;
 
 /// Evals of which so many passed and failed; the rest has no grade.
 #[derive(Debug, Clone, Copy)]
-struct Evals {
+struct EvalOutcomes {
     passed: u64,
     failed: u64,
     errored: u64,
@@ -17,8 +17,8 @@ struct Evals {
     pending: u64,
 }
 
-fn evals(passed: u64, failed: u64, errored: u64, skipped: u64, pending: u64) -> Evals {
-    Evals {
+fn evals(passed: u64, failed: u64, errored: u64, skipped: u64, pending: u64) -> EvalOutcomes {
+    EvalOutcomes {
         passed,
         failed,
         errored,
@@ -35,12 +35,12 @@ const NAMES: [&str; 5] = [
     "case_pass_rate[eval=cap-*]",
 ];
 
-impl Evals {
+impl EvalOutcomes {
     fn open(self) -> u64 {
         self.errored + self.skipped + self.pending
     }
 
-    fn tally(self, passed: u64, failed: u64) -> Tally {
+    fn tally(self, passed: u64, failed: u64) -> RunTally {
         let n = passed + failed;
         let interval = of_counts(passed as f64, n.max(1) as f64, 0.95).unwrap();
         let estimate = Estimate {
@@ -84,15 +84,15 @@ impl Evals {
             .iter()
             .map(|name| ((*name).to_owned(), [passed, n]))
             .collect();
-        Tally {
+        RunTally {
             evals: evals.collect(),
             metrics,
             shares,
         }
     }
 
-    fn tallies(self) -> Tallies {
-        Tallies {
+    fn tallies(self) -> GateTallies {
+        GateTallies {
             lacks: Vec::new(),
             actual: self.tally(self.passed, self.failed),
             worst: self.tally(self.passed, self.failed + self.open()),
@@ -104,7 +104,7 @@ impl Evals {
     }
 }
 
-fn decided(run: Evals, metric: &str, (bound, on): (Bound, Figure), value: f64) -> Gate {
+fn decided(run: EvalOutcomes, metric: &str, (bound, on): (Bound, Figure), value: f64) -> Gate {
     let threshold = Threshold {
         metric: metric.into(),
         bound,
@@ -133,7 +133,7 @@ const MAX_LOWER: (Bound, Figure) = (Bound::Max, Figure::CiLower);
 fn every_bound_with_every_kind_of_sample_without_a_grade() {
     // 18 of 20 is [0.699, 0.972], 16 of 20 is [0.584, 0.919], 20 of 20 is [0.839, 1].
     let whole = evals(18, 2, 0, 0, 0);
-    let rows: [(Evals, (Bound, Figure), f64, u8); 30] = [
+    let rows: [(EvalOutcomes, (Bound, Figure), f64, u8); 30] = [
         // Everything is graded.
         (whole, MIN, 0.9, 0),
         (whole, MIN, 0.91, 1),
@@ -206,7 +206,7 @@ fn every_bound_with_every_kind_of_sample_without_a_grade() {
 fn of_two_thresholds_the_worse_decides() {
     let run = evals(16, 2, 1, 0, 0).tallies();
     let waits = evals(16, 2, 0, 0, 1).tallies();
-    let gate = |run: &Tallies, first: f64, second: f64, interrupted: bool| {
+    let gate = |run: &GateTallies, first: f64, second: f64, interrupted: bool| {
         let threshold = |metric: &str, value| Threshold {
             metric: metric.into(),
             bound: Bound::Min,
@@ -256,7 +256,7 @@ fn of_two_thresholds_the_worse_decides() {
 
 #[test]
 fn words_of_near_misses_are_only_for_what_is_settled() {
-    let said = |run: Evals, metric: &str, bound, value| {
+    let said = |run: EvalOutcomes, metric: &str, bound, value| {
         decided(run, metric, bound, value).reasons.join(" / ")
     };
     assert_eq!(

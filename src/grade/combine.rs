@@ -8,17 +8,17 @@ use eval_stats::reaches;
 
 /// What is certain of a list of grades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(super) enum CombineDecision {
     Passed,
     Failed,
     Open,
 }
 
 /// A grader's weight and its grade; `None` for one that was not asked.
-pub(super) type Graded<'a> = (f64, Option<&'a Grade>);
+pub(super) type WeightedGrade<'a> = (f64, Option<&'a Grade>);
 
 /// Decides by what is known.
-pub(super) fn decide(combine: Combine, grades: &[Graded]) -> Decision {
+pub(super) fn decide(combine: Combine, grades: &[WeightedGrade]) -> CombineDecision {
     let count = |outcome: Outcome| {
         grades
             .iter()
@@ -29,11 +29,11 @@ pub(super) fn decide(combine: Combine, grades: &[Graded]) -> Decision {
     let open = grades.len() - passed - failed;
     let at_least = |n: usize| {
         if passed >= n {
-            Decision::Passed
+            CombineDecision::Passed
         } else if passed + open < n {
-            Decision::Failed
+            CombineDecision::Failed
         } else {
-            Decision::Open
+            CombineDecision::Open
         }
     };
     match combine {
@@ -43,18 +43,18 @@ pub(super) fn decide(combine: Combine, grades: &[Graded]) -> Decision {
         Combine::Weighted { pass_threshold } => {
             let (lowest, highest) = weighted_bounds(grades);
             if reaches(lowest, pass_threshold) {
-                Decision::Passed
+                CombineDecision::Passed
             } else if !reaches(highest, pass_threshold) {
-                Decision::Failed
+                CombineDecision::Failed
             } else {
-                Decision::Open
+                CombineDecision::Open
             }
         }
     }
 }
 
 /// The weighted mean if all that is not known had scored 0, and if it had scored 1.
-fn weighted_bounds(grades: &[Graded]) -> (f64, f64) {
+fn weighted_bounds(grades: &[WeightedGrade]) -> (f64, f64) {
     let total: f64 = grades.iter().map(|(weight, _)| weight).sum();
     if total <= 0.0 {
         return (0.0, 1.0);
@@ -70,7 +70,7 @@ fn weighted_bounds(grades: &[Graded]) -> (f64, f64) {
 }
 
 /// The score over all grades.
-pub(super) fn combined_score(combine: Combine, grades: &[Graded]) -> f64 {
+pub(super) fn combined_score(combine: Combine, grades: &[WeightedGrade]) -> f64 {
     let known = || {
         grades
             .iter()
@@ -95,7 +95,7 @@ fn known_score(grade: &Grade) -> Option<f64> {
 /// Scores: the lowest for `all`, the highest for `any`, the weighted mean otherwise, in which what
 /// is not known counts 0.
 pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grade>>) -> Verdict {
-    let paired: Vec<Graded> = grades
+    let paired: Vec<WeightedGrade> = grades
         .iter()
         .enumerate()
         .map(|(i, g)| (weights.get(i).copied().unwrap_or(1.0), g.as_ref()))
@@ -104,14 +104,14 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
     let score = combined_score(combine, &paired);
     let first = |outcome: Outcome| grades.iter().flatten().find(|g| g.outcome == outcome);
     let (outcome, cause, reason) = match decision {
-        Decision::Passed => {
+        CombineDecision::Passed => {
             let reason = match grades.as_slice() {
                 [Some(only)] => only.reason.clone(),
                 _ => String::new(),
             };
             (Outcome::Passed, None, reason)
         }
-        Decision::Failed => {
+        CombineDecision::Failed => {
             let decisive = first(Outcome::Failed);
             let cause = match combine {
                 Combine::Weighted { .. } if grades.len() > 1 => Some(Cause::Threshold),
@@ -125,7 +125,7 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
                 failure_reason(combine, &paired, decisive),
             )
         }
-        Decision::Open => match first(Outcome::Errored).or(first(Outcome::Pending)) {
+        CombineDecision::Open => match first(Outcome::Errored).or(first(Outcome::Pending)) {
             Some(grade) => (
                 grade.outcome,
                 grade.cause,
@@ -148,7 +148,7 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
     }
 }
 
-fn failure_reason(combine: Combine, grades: &[Graded], decisive: Option<&Grade>) -> String {
+fn failure_reason(combine: Combine, grades: &[WeightedGrade], decisive: Option<&Grade>) -> String {
     let why = decisive
         .map(|g| named_reason(g, grades.len()))
         .unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Whether a recorded verdict follows from its own grades: a journal is trusted, and may have been
 //! changed by hand.
 
-use super::combine::{Decision, Graded, combined_score, decide};
+use super::combine::{CombineDecision, WeightedGrade, combined_score, decide};
 use crate::model::{Combine, CombineRule, Grade, Outcome, Verdict};
 use eval_stats::reaches;
 
@@ -71,12 +71,12 @@ pub fn contradiction(verdict: &Verdict, rule: Option<&CombineRule>) -> Option<Co
         return None;
     }
     let weight = |at: usize| weights.get(at).copied().unwrap_or(1.0);
-    let graded: Vec<Graded> = deciding
+    let graded: Vec<WeightedGrade> = deciding
         .iter()
         .enumerate()
         .map(|(at, grade)| (weight(at), Some(*grade)))
         .collect();
-    if decide(how, &graded) != Decision::Passed {
+    if decide(how, &graded) != CombineDecision::Passed {
         return Some(Contradiction::Grades);
     }
     let score = combined_score(how, &graded);

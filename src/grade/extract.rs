@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use crate::model::{Extract, JsonMode, OutputValue, Which};
+use crate::model::{ExtractMethod, JsonMode, OutputValue, Which};
 use eval_base::json::is_deeper;
 use eval_base::unique_keys::JsonShape;
 use eval_match::MAX_DEPTH;
 
 use super::grader_process::TaskFailure;
 use crate::graders::output::{as_json, as_text};
-use crate::graders::patterns::Patterns;
+use crate::graders::patterns::PatternCache;
 use crate::graders::programs::{fences, of_language};
 
 /// Why a step gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Nothing {
+pub(super) enum ExtractFailure {
     /// The output has no such thing: it fails. `code` when code was asked for.
     Absent { what: String, code: bool },
     /// The step itself is broken: it can't judge any output.
@@ -30,24 +30,28 @@ pub(super) enum Nothing {
 
 /// Runs the steps, each on what the one before it gave.
 pub(super) fn extract(
-    steps: &[Extract],
+    steps: &[ExtractMethod],
     value: &OutputValue,
-    patterns: &Patterns,
-) -> Result<OutputValue, Nothing> {
+    patterns: &PatternCache,
+) -> Result<OutputValue, ExtractFailure> {
     steps
         .iter()
         .try_fold(value.clone(), |value, step| one(step, value, patterns))
 }
 
-fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<OutputValue, Nothing> {
+fn one(
+    step: &ExtractMethod,
+    value: OutputValue,
+    patterns: &PatternCache,
+) -> Result<OutputValue, ExtractFailure> {
     // Whether the text is a whole program stays true of what is cut from it.
     let text_like = |text: String| match &value {
         OutputValue::Program(_) => OutputValue::Program(text),
         _ => OutputValue::Text(text),
     };
     match step {
-        Extract::Trim => Ok(text_like(as_text(&value).trim().to_owned())),
-        Extract::CodeBlock { language, which } => {
+        ExtractMethod::Trim => Ok(text_like(as_text(&value).trim().to_owned())),
+        ExtractMethod::CodeBlock { language, which } => {
             let blocks = fences(&as_text(&value));
             let blocks = of_language(&blocks, language.as_deref());
             match pick(&blocks, *which) {
@@ -57,29 +61,31 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
                         .as_ref()
                         .map(|l| format!(" of {l}"))
                         .unwrap_or_default();
-                    Err(Nothing::Absent {
+                    Err(ExtractFailure::Absent {
                         what: format!("no code block{of}"),
                         code: true,
                     })
                 }
             }
         }
-        Extract::Json { mode } => match &value {
+        ExtractMethod::Json { mode } => match &value {
             OutputValue::Json(value) if !value.is_string() => Ok(OutputValue::Json(value.clone())),
             _ => json(&as_text(&value), *mode).map(OutputValue::Json),
         },
-        Extract::Regex {
+        ExtractMethod::Regex {
             pattern,
             flags,
             group,
             which,
         } => {
-            let compiled = patterns.get(pattern, *flags).map_err(Nothing::Broken)?;
+            let compiled = patterns
+                .get(pattern, *flags)
+                .map_err(ExtractFailure::Broken)?;
             let text = as_text(&value);
             let mut found = None;
             for hit in compiled.find_all(&text) {
                 let hit = hit.map_err(|error| {
-                    Nothing::Broken(format!("the pattern `{pattern}` gave up: {error}"))
+                    ExtractFailure::Broken(format!("the pattern `{pattern}` gave up: {error}"))
                 })?;
                 if let Some(text) = hit.group(group) {
                     found = Some(text.to_owned());
@@ -88,15 +94,15 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
                     }
                 }
             }
-            found.map(text_like).ok_or_else(|| Nothing::Absent {
+            found.map(text_like).ok_or_else(|| ExtractFailure::Absent {
                 what: format!("no match of `{pattern}`"),
                 code: false,
             })
         }
-        Extract::JsonPath { path } => json_path(path, &value),
-        Extract::AfterLast { marker } => match as_text(&value).rsplit_once(marker.as_str()) {
+        ExtractMethod::JsonPath { path } => json_path(path, &value),
+        ExtractMethod::AfterLast { marker } => match as_text(&value).rsplit_once(marker.as_str()) {
             Some((_, after)) => Ok(text_like(after.to_owned())),
-            None => Err(Nothing::Absent {
+            None => Err(ExtractFailure::Absent {
                 what: format!("no `{marker}`"),
                 code: false,
             }),
@@ -111,7 +117,7 @@ fn pick<T: Copy>(all: &[T], which: Which) -> Option<T> {
     }
 }
 
-fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
+fn json(text: &str, mode: JsonMode) -> Result<Value, ExtractFailure> {
     let found = match mode {
         JsonMode::Whole => whole_value(text),
         JsonMode::Fenced => fenced_value(text),
@@ -128,7 +134,7 @@ fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
             JsonMode::Fenced => "no JSON in a code block",
             JsonMode::Embedded => "no JSON object or array",
         };
-        Nothing::Absent {
+        ExtractFailure::Absent {
             what: what.to_owned(),
             code: false,
         }
@@ -138,7 +144,7 @@ fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
 /// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree
 /// on which value counts. So is nesting that no comparison reads, and that the journal could not
 /// read again.
-fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
+fn value_of(text: &str) -> Result<Option<Value>, ExtractFailure> {
     let Ok(value) = serde_json::from_str(text) else {
         return Ok(None);
     };
@@ -147,26 +153,26 @@ fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
     }
     match serde_json::from_str::<JsonShape>(text) {
         Ok(_) => Ok(Some(value)),
-        Err(error) => Err(Nothing::Absent {
+        Err(error) => Err(ExtractFailure::Absent {
             what: format!("ambiguous JSON ({error})"),
             code: false,
         }),
     }
 }
 
-fn too_deep() -> Nothing {
-    Nothing::Absent {
+fn too_deep() -> ExtractFailure {
+    ExtractFailure::Absent {
         what: format!("JSON that is nested more than {MAX_DEPTH} deep"),
         code: false,
     }
 }
 
-fn whole_value(text: &str) -> Result<Option<Value>, Nothing> {
+fn whole_value(text: &str) -> Result<Option<Value>, ExtractFailure> {
     value_of(text.trim_start_matches('\u{feff}'))
 }
 
 /// The last code block that is JSON.
-fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
+fn fenced_value(text: &str) -> Result<Option<Value>, ExtractFailure> {
     let blocks = fences(text);
     let blocks = of_language(&blocks, Some("json"));
     blocks
@@ -182,11 +188,11 @@ fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
 /// Each try reads from a bracket to where the text stops being JSON. A text of many brackets that
 /// nothing closes would be read once for each level that the parser allows (128), so all tries that
 /// find nothing share [`tries`] bytes.
-fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
+fn embedded_value(text: &str) -> Result<Option<Value>, ExtractFailure> {
     embedded_within(text, tries(text))
 }
 
-fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, Nothing> {
+fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, ExtractFailure> {
     let Some(last_close) = text.rfind([']', '}']) else {
         return Ok(None);
     };
@@ -236,8 +242,8 @@ fn read_before(error: &serde_json::Error, text: &str) -> usize {
     before + error.column()
 }
 
-fn search_ended(text: &str) -> Nothing {
-    Nothing::GivenUp(format!(
+fn search_ended(text: &str) -> ExtractFailure {
+    ExtractFailure::GivenUp(format!(
         "the search for JSON in the output was given up after reading {} bytes behind brackets that no JSON follows; narrow it \
          with `after_last`, `code` or `{{json: fenced}}`",
         tries(text)
@@ -246,17 +252,17 @@ fn search_ended(text: &str) -> Nothing {
 
 /// A path that can name one place only gives its value; any other gives the array of what it names,
 /// also of one.
-fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
+fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, ExtractFailure> {
     let compiled = JsonPath::parse(path)
-        .map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
-    let document = as_json(value).map_err(|error| Nothing::Absent {
+        .map_err(|error| ExtractFailure::Broken(format!("the path `{path}`: {error}")))?;
+    let document = as_json(value).map_err(|error| ExtractFailure::Absent {
         what: format!("no JSON for the path `{path}` ({error})"),
         code: false,
     })?;
     let found = compiled.query(&document).all();
     let value = match found.as_slice() {
         [] => {
-            return Err(Nothing::Absent {
+            return Err(ExtractFailure::Absent {
                 what: format!("nothing at `{path}`"),
                 code: false,
             });
@@ -301,26 +307,26 @@ mod tests {
     use super::*;
     use crate::model::RegexFlags;
 
-    fn run(step: Extract, text: &str) -> String {
+    fn run(step: ExtractMethod, text: &str) -> String {
         match extract(
             &[step],
             &OutputValue::Text(text.into()),
-            &Patterns::default(),
+            &PatternCache::default(),
         ) {
             Ok(OutputValue::Text(text)) => format!("text {text:?}"),
             Ok(OutputValue::Json(value)) => format!("json {value}"),
             Ok(OutputValue::Program(text)) => format!("program {text:?}"),
-            Err(Nothing::Absent { what, code }) => {
+            Err(ExtractFailure::Absent { what, code }) => {
                 format!("absent{} {what}", if code { " (code)" } else { "" })
             }
-            Err(Nothing::Broken(why)) => format!("broken {why}"),
-            Err(Nothing::GivenUp(why)) => format!("given up {why}"),
-            Err(Nothing::Unfinished(why)) => format!("{why:?}"),
+            Err(ExtractFailure::Broken(why)) => format!("broken {why}"),
+            Err(ExtractFailure::GivenUp(why)) => format!("given up {why}"),
+            Err(ExtractFailure::Unfinished(why)) => format!("{why:?}"),
         }
     }
 
-    fn block(language: Option<&str>, which: Which) -> Extract {
-        Extract::CodeBlock {
+    fn block(language: Option<&str>, which: Which) -> ExtractMethod {
+        ExtractMethod::CodeBlock {
             language: language.map(str::to_owned),
             which,
         }
@@ -350,7 +356,7 @@ mod tests {
 
     #[test]
     fn json_whole_fenced_and_embedded() {
-        let json = |mode, text: &str| run(Extract::Json { mode }, text);
+        let json = |mode, text: &str| run(ExtractMethod::Json { mode }, text);
         assert_eq!(json(JsonMode::Whole, " {\"a\": 1.0} "), "json {\"a\":1.0}");
         assert_eq!(
             json(JsonMode::Whole, "x {}"),
@@ -404,7 +410,7 @@ mod tests {
         let gives_up = |text: &str| {
             matches!(
                 embedded_within(text, 4 * text.len() + (1 << 20)),
-                Err(Nothing::GivenUp(_))
+                Err(ExtractFailure::GivenUp(_))
             )
         };
         for hostile in [
@@ -427,7 +433,8 @@ mod tests {
         );
         // Each of 64 KiB, once for each of 128 levels, inside and outside of strings.
         assert!(tries("") >= 2 * 128 * (64 << 10));
-        let Err(Nothing::GivenUp(why)) = embedded_within(&nested(120, 1 << 17), 1 << 20) else {
+        let Err(ExtractFailure::GivenUp(why)) = embedded_within(&nested(120, 1 << 17), 1 << 20)
+        else {
             panic!("it went on")
         };
         assert!(
@@ -444,7 +451,7 @@ mod tests {
             format!("{}1{}", r#"{"a":"#.repeat(120), "}".repeat(120)),
         ] {
             let why = run(
-                Extract::Json {
+                ExtractMethod::Json {
                     mode: JsonMode::Any,
                 },
                 &text,
@@ -454,7 +461,7 @@ mod tests {
         let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
         assert!(
             run(
-                Extract::Json {
+                ExtractMethod::Json {
                     mode: JsonMode::Any
                 },
                 &deep
@@ -466,7 +473,7 @@ mod tests {
     #[test]
     fn repeated_keys_are_ambiguous_wherever_json_is_found() {
         let twice = r#"{"a": 2, "a": 1}"#;
-        let why = |mode, text: &str| run(Extract::Json { mode }, text);
+        let why = |mode, text: &str| run(ExtractMethod::Json { mode }, text);
         for (mode, text) in [
             (JsonMode::Any, twice.to_owned()),
             (JsonMode::Whole, format!("[{twice}]")),
@@ -487,7 +494,7 @@ mod tests {
                 "{text}: {why}"
             );
         }
-        let path = run(Extract::JsonPath { path: "$.a".into() }, twice);
+        let path = run(ExtractMethod::JsonPath { path: "$.a".into() }, twice);
         assert!(
             path.starts_with("absent no JSON for the path `$.a` (the key `a` is there twice"),
             "{path}"
@@ -513,7 +520,7 @@ mod tests {
 
     #[test]
     fn regex_groups() {
-        let regex = |pattern: &str, group: &str, which| Extract::Regex {
+        let regex = |pattern: &str, group: &str, which| ExtractMethod::Regex {
             pattern: pattern.into(),
             flags: RegexFlags::default(),
             group: group.into(),
@@ -541,7 +548,8 @@ mod tests {
 
     #[test]
     fn json_paths_give_a_value_or_all_values() {
-        let path = |path: &str, text: &str| run(Extract::JsonPath { path: path.into() }, text);
+        let path =
+            |path: &str, text: &str| run(ExtractMethod::JsonPath { path: path.into() }, text);
         let doc = r#"{"a": {"b": "x"}, "list": [{"n": 1}], "k,*": 5}"#;
         assert_eq!(path("$.a.b", doc), "text \"x\"");
         assert_eq!(path("$.list[*].n", doc), "json [1]");
@@ -555,35 +563,35 @@ mod tests {
     #[test]
     fn steps_follow_each_other_and_a_program_stays_one() {
         let steps = [
-            Extract::AfterLast {
+            ExtractMethod::AfterLast {
                 marker: "####".into(),
             },
-            Extract::Trim,
+            ExtractMethod::Trim,
         ];
         let value = OutputValue::Text("#### 1\nso #### 42 \n".into());
         assert_eq!(
-            extract(&steps, &value, &Patterns::default()),
+            extract(&steps, &value, &PatternCache::default()),
             Ok(OutputValue::Text("42".into()))
         );
         let program = OutputValue::Program(" x ".into());
         assert_eq!(
-            extract(&[Extract::Trim], &program, &Patterns::default()),
+            extract(&[ExtractMethod::Trim], &program, &PatternCache::default()),
             Ok(OutputValue::Program("x".into()))
         );
         let value = OutputValue::Json(json!({"a": 1}));
         assert_eq!(
             extract(
-                &[Extract::Json {
+                &[ExtractMethod::Json {
                     mode: JsonMode::Any
                 }],
                 &value,
-                &Patterns::default()
+                &PatternCache::default()
             ),
             Ok(value)
         );
         assert_eq!(
             run(
-                Extract::AfterLast {
+                ExtractMethod::AfterLast {
                     marker: "@@".into()
                 },
                 "x"

@@ -1,16 +1,16 @@
 //! What it means for a verdict how a model ended its answer.
 
-use crate::model::{Cause, Finish, Outcome, Verdict};
+use crate::model::{Cause, FinishReason, Outcome, Verdict};
 
 /// A failed verdict says that the answer was cut, or that the model declined. What passed has
 /// passed, however it ended.
-pub fn apply_finish(mut verdict: Verdict, finish: Option<Finish>) -> Verdict {
+pub fn apply_finish(mut verdict: Verdict, finish: Option<FinishReason>) -> Verdict {
     if verdict.outcome != Outcome::Failed {
         return verdict;
     }
     let detail = match finish {
-        Some(Finish::Length) => "the answer was cut at its limit of tokens",
-        Some(Finish::Refused) => {
+        Some(FinishReason::Length) => "the answer was cut at its limit of tokens",
+        Some(FinishReason::Refused) => {
             verdict.cause = Some(Cause::Refused);
             "the model declined to answer"
         }
@@ -40,9 +40,9 @@ mod tests {
         };
         let all = [
             None,
-            Some(Finish::Stop),
-            Some(Finish::Length),
-            Some(Finish::Refused),
+            Some(FinishReason::Stop),
+            Some(FinishReason::Length),
+            Some(FinishReason::Refused),
         ]
         .map(detail)
         .join("\n");
@@ -57,7 +57,7 @@ mod tests {
                 reason: String::new(),
                 ..failed()
             },
-            Some(Finish::Length),
+            Some(FinishReason::Length),
         );
         assert_eq!(nothing.reason, "the answer was cut at its limit of tokens");
         for outcome in [Outcome::Passed, Outcome::Errored, Outcome::Pending] {
@@ -66,7 +66,7 @@ mod tests {
                 ..failed()
             };
             assert_eq!(
-                apply_finish(verdict.clone(), Some(Finish::Refused)),
+                apply_finish(verdict.clone(), Some(FinishReason::Refused)),
                 verdict
             );
         }

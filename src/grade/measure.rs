@@ -1,6 +1,6 @@
 //! What graders measure beside their verdicts: numbers under names, or the word that there is none.
 
-use crate::model::{Case, Cause, Grade, Grader, GraderKind, Measured, Outcome, Verdict};
+use crate::model::{Case, Cause, Grade, Grader, GraderKind, NumberKind, Outcome, Verdict};
 
 /// A grade with the metrics that its grader promises: a score under the author's name, the numbers
 /// of the method under theirs. What is missing, because the grade is errored or pending, is named
@@ -45,7 +45,7 @@ pub fn without_output(case: &Case, cause: Cause, reason: impl Into<String>) -> V
                 Grade::errored(grader_type, method, cause, verdict.reason.clone())
             };
             for (name, kind) in grader.measures() {
-                if verdict.outcome == Outcome::Failed && kind == Measured::Score {
+                if verdict.outcome == Outcome::Failed && kind == NumberKind::Score {
                     grade.metrics.insert(name.to_owned(), 0.0);
                 } else {
                     grade.unmeasured.push(name.to_owned());

@@ -22,21 +22,21 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use crate::graders::code_execution::demands::{self, Modes};
+use crate::graders::code_execution::demands::{self, TestModes};
 use crate::graders::programs::{
-    BoxedFuture, CandidateCode, Languages, TestBench, language_of, not_run,
+    BoxedFuture, CandidateCode, LanguageLookup, TestBench, language_of, not_run,
 };
 use crate::graders::{no_baseline, run_command};
 use crate::isolation::CommandSandbox;
-use crate::isolation::{Refused, Wanted};
+use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
-    Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType,
-    Grading, Outcome, Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust,
+    Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader,
+    GraderKind, GraderType, Outcome, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust,
     Verdict,
 };
 use eval_base::redact::Redactor;
-use eval_models::Models;
-use eval_sandbox::languages::Language;
+use eval_models::RunModels;
+use eval_sandbox::languages::BuiltinLanguage;
 use eval_sandbox::{Sandbox, SandboxError, Tier};
 
 pub use contradiction::{Contradiction, contradiction};
@@ -45,11 +45,11 @@ pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
 
-use combine::{Decision, combine, decide, negate};
-use extract::Nothing;
+use combine::{CombineDecision, combine, decide, negate};
+use extract::ExtractFailure;
 use grader_process::{PoolConfig, TextWork};
-use probes::Probes;
-use reference::References;
+use probes::LanguageProbes;
+use reference::ReferenceTimes;
 
 /// What graders need to know of the run.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ pub struct GradersConfig {
     /// More folders that candidates' programs may read.
     pub readable: Vec<PathBuf>,
     /// What judges are asked through; `None` where no judge is to be asked.
-    pub models: Option<Arc<Models>>,
+    pub models: Option<Arc<RunModels>>,
     /// What judges must not be shown.
     pub redactor: Redactor,
 }
@@ -82,72 +82,72 @@ pub enum GradeError {
     )]
     UnsandboxedNotAllowed { eval: String, case: String },
     #[error(transparent)]
-    Sandbox(#[from] Refused),
+    Sandbox(#[from] SandboxRefusal),
 }
 
 /// Which output of a case is graded; both from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct SampleAttempt {
     pub sample: u32,
     pub attempt: u32,
 }
 
 /// What an output was graded as.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Graded {
+pub struct GradedOutput {
     /// What the graders saw, when extraction changed the output.
     pub extracted: Option<Value>,
     pub verdict: Verdict,
 }
 
 /// The graders of one run: the sandbox, opened when first needed, and what looks at texts.
-pub struct Graders {
+pub struct RunGraders {
     config: GradersConfig,
     text: TextWork,
-    sandbox: OnceCell<Result<Sandbox, Refused>>,
+    sandbox: OnceCell<Result<Sandbox, SandboxRefusal>>,
     unsandboxed: OnceCell<Result<Sandbox, SandboxError>>,
-    languages: Languages,
+    languages: LanguageLookup,
     /// Those that the plan's graders need; all of them until a plan was seen.
-    needed: OnceLock<Vec<Language>>,
+    needed: OnceLock<Vec<BuiltinLanguage>>,
     /// Of the author's commands that say `sandbox: true`.
     commands: CommandSandbox,
-    modes: Modes,
-    references: References,
-    probes: Probes,
+    modes: TestModes,
+    references: ReferenceTimes,
+    probes: LanguageProbes,
     /// What is known of the endpoints of judges.
-    structured: judge::Structured,
+    structured: judge::SchemaEndpoints,
     /// One for each worker of the run, shared with its targets.
     places: Option<Arc<Semaphore>>,
 }
 
-impl Graders {
-    pub fn new(config: GradersConfig) -> Graders {
+impl RunGraders {
+    pub fn new(config: GradersConfig) -> RunGraders {
         let commands = CommandSandbox::new(wanted(&config), config.dir.clone());
         let text = TextWork::new(PoolConfig {
             helper: config.helper.clone(),
             workers: config.workers,
             limit: config.grade_timeout,
         });
-        Graders {
-            languages: Languages::new(config.dir.clone()),
+        RunGraders {
+            languages: LanguageLookup::new(config.dir.clone()),
             config,
             text,
             sandbox: OnceCell::new(),
             unsandboxed: OnceCell::new(),
             needed: OnceLock::new(),
             commands,
-            modes: Modes::default(),
-            references: References::default(),
-            probes: Probes::default(),
-            structured: judge::Structured::default(),
+            modes: TestModes::default(),
+            references: ReferenceTimes::default(),
+            probes: LanguageProbes::default(),
+            structured: judge::SchemaEndpoints::default(),
             places: None,
         }
     }
 
     /// With the workers of the run: work waits for one of them, and who waits for a judge holds
     /// none. Without them whoever asks for grades bounds the work.
-    pub fn sharing(self, places: Option<Arc<Semaphore>>) -> Graders {
-        Graders { places, ..self }
+    pub fn sharing(self, places: Option<Arc<Semaphore>>) -> RunGraders {
+        RunGraders { places, ..self }
     }
 
     /// The run is being ended: graders that look at an output, commands and judges are given up
@@ -167,7 +167,7 @@ impl Graders {
     /// user did not allow to go without isolation.
     pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
         let (mut isolated, mut open, mut commands) = (false, false, false);
-        let mut needed: Vec<Language> = plan
+        let mut needed: Vec<BuiltinLanguage> = plan
             .evals
             .iter()
             .flat_map(|eval| eval.cases.profiles())
@@ -189,7 +189,7 @@ impl Graders {
                 commands |= grader.sandboxed_command;
             }
             if open && !self.open_is_allowed() {
-                let unboxed = |case: &Outline<'_>| {
+                let unboxed = |case: &CaseOutline<'_>| {
                     case.profile
                         .graders
                         .iter()
@@ -221,7 +221,7 @@ impl Graders {
         if open {
             self.open().await.map_err(|error| {
                 let reason = format!("untrusted code can't be run: {error}");
-                Refused {
+                SandboxRefusal {
                     reason,
                     remedy: "run `eval-harness doctor`".to_owned(),
                     error,
@@ -283,28 +283,28 @@ impl Graders {
 
     /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs
     /// apart that are the same.
-    pub async fn grade(&self, case: &Case, output: &Output, asked: Asked) -> Graded {
+    pub async fn grade(&self, case: &Case, output: &Output, asked: SampleAttempt) -> GradedOutput {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
             let reason = "the output is longer than is kept, so that it can't be judged whole";
-            return Graded {
+            return GradedOutput {
                 extracted: None,
                 verdict: without_output(case, Cause::OutputLimit, reason),
             };
         }
-        let mut place = Place::of(self.places.as_deref());
+        let mut place = WorkerSlot::of(self.places.as_deref());
         place.take().await;
         let value = match self.text.extract(&case.extract, &output.value).await {
             Ok(value) => value,
             Err(nothing) => {
-                return Graded {
+                return GradedOutput {
                     extracted: None,
                     verdict: not_extracted(case, nothing),
                 };
             }
         };
         let verdict = self.verdict(case, &value, asked, &mut place).await;
-        Graded {
+        GradedOutput {
             extracted: changed(&output.value, &value),
             verdict,
         }
@@ -323,8 +323,8 @@ impl Graders {
         &self,
         case: &Case,
         value: &OutputValue,
-        asked: Asked,
-        place: &mut Place<'_>,
+        asked: SampleAttempt,
+        place: &mut WorkerSlot<'_>,
     ) -> Verdict {
         let grading = &case.grading;
         let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
@@ -360,7 +360,13 @@ impl Graders {
         }
     }
 
-    async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue, asked: Asked) -> Grade {
+    async fn one(
+        &self,
+        grader: &Grader,
+        case: &Case,
+        value: &OutputValue,
+        asked: SampleAttempt,
+    ) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
             GraderKind::Model(judge) => {
@@ -491,17 +497,20 @@ impl Graders {
     }
 
     /// With what the languages of the plan need to be visible.
-    async fn wanted(&self) -> Wanted {
-        let needed = self.needed.get().map_or(&Language::ALL[1..], Vec::as_slice);
+    async fn wanted(&self) -> SandboxRequest {
+        let needed = self
+            .needed
+            .get()
+            .map_or(&BuiltinLanguage::ALL[1..], Vec::as_slice);
         let mut readable = self.config.readable.clone();
         readable.extend(self.languages.readable(needed).await);
-        Wanted {
+        SandboxRequest {
             readable,
             ..wanted(&self.config)
         }
     }
 
-    async fn isolated(&self) -> Result<&Sandbox, Refused> {
+    async fn isolated(&self) -> Result<&Sandbox, SandboxRefusal> {
         let opened = self
             .sandbox
             .get_or_init(async || self.wanted().await.open().await)
@@ -520,14 +529,14 @@ impl Graders {
 }
 
 /// A worker's place, while there is work to do.
-struct Place<'a> {
+struct WorkerSlot<'a> {
     places: Option<&'a Semaphore>,
     held: Option<SemaphorePermit<'a>>,
 }
 
-impl<'a> Place<'a> {
-    fn of(places: Option<&'a Semaphore>) -> Place<'a> {
-        Place { places, held: None }
+impl<'a> WorkerSlot<'a> {
+    fn of(places: Option<&'a Semaphore>) -> WorkerSlot<'a> {
+        WorkerSlot { places, held: None }
     }
 
     async fn take(&mut self) {
@@ -542,8 +551,8 @@ impl<'a> Place<'a> {
     }
 }
 
-fn wanted(config: &GradersConfig) -> Wanted {
-    Wanted {
+fn wanted(config: &GradersConfig) -> SandboxRequest {
+    SandboxRequest {
         helper: config.helper.clone(),
         workers: config.workers,
         allow_unsandboxed: config.allow_unsandboxed,
@@ -558,7 +567,7 @@ fn may_have_run(grade: &Grade) -> bool {
 }
 
 /// The graders whose verdicts count, with their places.
-fn deciding(grading: &Grading) -> impl Iterator<Item = (usize, &Grader)> {
+fn deciding(grading: &CaseGrading) -> impl Iterator<Item = (usize, &Grader)> {
     grading
         .graders
         .iter()
@@ -566,12 +575,12 @@ fn deciding(grading: &Grading) -> impl Iterator<Item = (usize, &Grader)> {
         .filter(|(_, grader)| !grader.informative)
 }
 
-fn stands(grading: &Grading, grades: &[Option<Grade>]) -> bool {
+fn stands(grading: &CaseGrading, grades: &[Option<Grade>]) -> bool {
     let known: Vec<(f64, Option<&Grade>)> = deciding(grading)
         .map(|(index, grader)| (grader.weight, grades.get(index).and_then(Option::as_ref)))
         .collect();
     matches!(grading.combine, Combine::All | Combine::Any)
-        && decide(grading.combine, &known) != Decision::Open
+        && decide(grading.combine, &known) != CombineDecision::Open
 }
 
 /// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of
@@ -601,17 +610,19 @@ pub fn apply_latency(
     }
 }
 
-fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
+fn not_extracted(case: &Case, nothing: ExtractFailure) -> Verdict {
     match nothing {
-        Nothing::Broken(why) => without_output(case, Cause::Harness, format!("extract: {why}")),
-        Nothing::GivenUp(why) => {
+        ExtractFailure::Broken(why) => {
+            without_output(case, Cause::Harness, format!("extract: {why}"))
+        }
+        ExtractFailure::GivenUp(why) => {
             without_output(case, Cause::GraderTimeout, format!("extract: {why}"))
         }
-        Nothing::Unfinished(unfinished) => match unfinished.explain() {
+        ExtractFailure::Unfinished(unfinished) => match unfinished.explain() {
             (Cause::Interrupted, why) => Verdict::without_grades(Cause::Interrupted, why),
             (cause, why) => without_output(case, cause, format!("extract: {why}")),
         },
-        Nothing::Absent { what, code } => {
+        ExtractFailure::Absent { what, code } => {
             let runs = case.grading.graders.iter().any(
                 |grader| matches!(&grader.kind, GraderKind::Code(code) if code.runs_candidate()),
             );

@@ -12,10 +12,10 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::graders::code_execution::{StdioTest, grade_stdio};
-use crate::graders::programs::{CandidateCode, Languages, RunSettings};
+use crate::graders::programs::{CandidateCode, LanguageLookup, RunSettings};
 use crate::model::{
-    Cause, CodeExecution, CodeLimits, Executor, Grade, GraderType, Outcome, StdioCase,
-    StdoutComparison, Tests,
+    Cause, CodeExecution, CodeLimits, CodeTests, Executor, Grade, GraderType, Outcome, StdioCase,
+    StdoutComparison,
 };
 use eval_sandbox::Sandbox;
 
@@ -23,30 +23,30 @@ use eval_sandbox::Sandbox;
 const LEAST_TIME: Duration = Duration::from_secs(10);
 
 /// What is told apart: an executor, with the memory of its programs, inside the sandbox or not.
-type Key = (Executor, u64, bool);
+type ProbeKey = (Executor, u64, bool);
 
 /// The probes of a run.
 #[derive(Default)]
-pub(super) struct Probes(Mutex<HashMap<Key, Arc<OnceCell<Probed>>>>);
+pub(super) struct LanguageProbes(Mutex<HashMap<ProbeKey, Arc<OnceCell<ProbeResult>>>>);
 
 /// Why the language can't be used, as a grade, if it can't.
-type Probed = Result<(), Box<Grade>>;
+type ProbeResult = Result<(), Box<Grade>>;
 
 /// Why a probe shows nothing of its language.
-enum Unprobed {
+enum ProbeFailure {
     Timeout,
     /// The sandbox could not run it.
     Lost(Box<Grade>),
 }
 
-impl Probes {
+impl LanguageProbes {
     /// The grade of a program; that of its language where it failed for want of a part of that.
     pub async fn check(
         &self,
         code: &dyn CandidateCode,
         grade: Grade,
         sandbox: &Sandbox,
-        languages: &Languages,
+        languages: &LanguageLookup,
     ) -> Grade {
         let RunSettings {
             executor, limits, ..
@@ -76,21 +76,21 @@ impl Probes {
             },
             // A busy machine or a cold compiler: nothing is known, and the next failure runs the
             // probe again.
-            Err(Unprobed::Timeout) => grade,
+            Err(ProbeFailure::Timeout) => grade,
             // The sandbox could not run it, which says nothing of the language: the next one tries
             // again.
-            Err(Unprobed::Lost(lost)) => Grade {
+            Err(ProbeFailure::Lost(lost)) => Grade {
                 method: grade.method,
                 ..*lost
             },
         }
     }
 
-    fn cells(&self) -> MutexGuard<'_, HashMap<Key, Arc<OnceCell<Probed>>>> {
+    fn cells(&self) -> MutexGuard<'_, HashMap<ProbeKey, Arc<OnceCell<ProbeResult>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn works(&self, key: &Key) -> bool {
+    fn works(&self, key: &ProbeKey) -> bool {
         matches!(
             self.cells().get(key).and_then(|cell| cell.get()),
             Some(Ok(()))
@@ -98,7 +98,7 @@ impl Probes {
     }
 
     /// A program that passed proves more than a probe that failed.
-    fn record_success(&self, key: Key) {
+    fn record_success(&self, key: ProbeKey) {
         let mut cells = self.cells();
         let cell = cells.entry(key).or_default();
         if !matches!(cell.get(), Some(Ok(()))) {
@@ -140,8 +140,8 @@ async fn probe(
     limits: &CodeLimits,
     text: &str,
     sandbox: &Sandbox,
-    languages: &Languages,
-) -> Result<Probed, Unprobed> {
+    languages: &LanguageLookup,
+) -> Result<ProbeResult, ProbeFailure> {
     let cases = vec![StdioCase::default()];
     let compare = StdoutComparison::ExitCode;
     let expected = StdioTest {
@@ -152,7 +152,7 @@ async fn probe(
     let grader = CodeExecution {
         executor: executor.clone(),
         prefix: String::new(),
-        tests: Tests::Stdio {
+        tests: CodeTests::Stdio {
             cases: cases.clone(),
             compare,
             tolerance: None,
@@ -171,9 +171,9 @@ async fn probe(
     match (graded.outcome, graded.cause) {
         (Outcome::Passed, _) => Ok(Ok(())),
         (Outcome::Errored, Some(Cause::SandboxUnavailable)) => {
-            Err(Unprobed::Lost(Box::new(graded)))
+            Err(ProbeFailure::Lost(Box::new(graded)))
         }
-        (_, Some(Cause::Timeout)) => Err(Unprobed::Timeout),
+        (_, Some(Cause::Timeout)) => Err(ProbeFailure::Timeout),
         _ => Ok(Err(Box::new(broken(executor, &graded)))),
     }
 }

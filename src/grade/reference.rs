@@ -13,7 +13,8 @@ use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 use crate::graders::code_execution::SLOWEST;
 use crate::graders::programs::{BoxedFuture, CandidateCode};
 use crate::model::{
-    Cause, CodeGrader, CodeLimits, Fingerprint, Grade, GraderType, Outcome, OutputValue, Reference,
+    Cause, CodeGrader, CodeLimits, Fingerprint, Grade, GraderType, Outcome, OutputValue,
+    ReferenceSolution,
 };
 
 /// No candidate gets less: a start of the interpreter on a busy machine is no fault of its own.
@@ -24,16 +25,16 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// The references of a run that were measured.
 #[derive(Default)]
-pub(super) struct References {
-    measured: Mutex<HashMap<Fingerprint, Arc<OnceCell<Measured>>>>,
+pub(super) struct ReferenceTimes {
+    measured: Mutex<HashMap<Fingerprint, Arc<OnceCell<ReferenceTime>>>>,
     /// Held by everything that runs programs; by a measurement alone.
     quiet: RwLock<()>,
 }
 
 /// How long the reference took, or the grade of all samples when it is of no use.
-type Measured = Result<Duration, Box<Grade>>;
+type ReferenceTime = Result<Duration, Box<Grade>>;
 
-impl References {
+impl ReferenceTimes {
     /// The place of an ordinary program, which waits while a reference is measured.
     pub async fn place(&self) -> RwLockReadGuard<'_, ()> {
         self.quiet.read().await
@@ -73,9 +74,9 @@ impl References {
 async fn measure<'g>(
     method: &str,
     code: &dyn CandidateCode,
-    reference: &Reference,
+    reference: &ReferenceSolution,
     grade: &(dyn Fn(OutputValue) -> BoxedFuture<'g, Grade> + Sync),
-) -> Measured {
+) -> ReferenceTime {
     // As a model would have answered: a completion continues the case's prefix, a whole program
     // does not.
     let output = if code.continues_prefix() {
@@ -137,14 +138,14 @@ mod tests {
 
     use super::*;
     use crate::grade::grader_process::TaskFailure;
-    use crate::model::{CodeExecution, CodeLimits, ExactMatch, Executor, Tests};
+    use crate::model::{CodeExecution, CodeLimits, CodeTests, ExactMatch, Executor};
 
     fn grader(wall: u64, factor: f64) -> CodeGrader {
         CodeGrader::CodeExecution(CodeExecution {
             in_process: false,
             executor: Executor::Python,
             prefix: String::new(),
-            tests: Tests::Asserts {
+            tests: CodeTests::Asserts {
                 asserts: vec!["assert f() == 1".into()],
             },
             setup: String::new(),
@@ -154,7 +155,7 @@ mod tests {
                 ..CodeLimits::default()
             },
             sandbox: true,
-            reference: Some(Reference {
+            reference: Some(ReferenceSolution {
                 code: "def f(): return 1".into(),
                 factor,
             }),
@@ -202,7 +203,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reference_is_measured_once_for_a_grader() {
-        let (references, asked) = (References::default(), AtomicUsize::new(0));
+        let (references, asked) = (ReferenceTimes::default(), AtomicUsize::new(0));
         let passes = |output: OutputValue| {
             assert_eq!(output, OutputValue::Program("def f(): return 1".into()));
             asked.fetch_add(1, Ordering::Relaxed);
@@ -228,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_slowest_run_counts_where_each_run_has_the_limit_to_itself() {
-        let references = References::default();
+        let references = ReferenceTimes::default();
         let graded = |_: OutputValue| {
             answer(Grade::passed(GraderType::Code, "code_execution").with_detail(SLOWEST, 700.5))
         };
@@ -242,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reference_that_does_not_pass_says_nothing_of_candidates() {
-        let references = References::default();
+        let references = ReferenceTimes::default();
         let told = async |grade: Grade, wall: u64| {
             let graded = |_: OutputValue| answer(grade.clone());
             let grade = references
@@ -270,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn interrupted_reference_is_skipped_and_measured_again() {
-        let references = References::default();
+        let references = ReferenceTimes::default();
         let skipped = |_: OutputValue| answer(TaskFailure::Interrupted.grade("code_execution"));
         let grade = references
             .limited(&grader(10, 3.0), &skipped)
@@ -293,7 +294,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_program_runs_while_a_reference_is_measured() {
-        let references = References::default();
+        let references = ReferenceTimes::default();
         let place = references.place().await;
         let waits = |_: OutputValue| {
             assert!(references.quiet.try_read().is_err());

@@ -4,12 +4,12 @@ use super::*;
 use crate::model::*;
 use eval_base::redact::Redactor;
 
-fn graders() -> Graders {
-    Graders::new(GradersConfig {
+fn graders() -> RunGraders {
+    RunGraders::new(GradersConfig {
         allow_unsandboxed: false,
         helper: "/no/helper".into(),
         workers: 1,
-        grade_timeout: Settings::GRADE_TIMEOUT,
+        grade_timeout: PlanSettings::GRADE_TIMEOUT,
         demand: SandboxDemand::default(),
         dir: "/".into(),
         models: None,
@@ -46,16 +46,16 @@ fn function(sandbox: bool) -> Grader {
     )))
 }
 
-fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
+fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<ExtractMethod>) -> Case {
     Case {
         id: "c".into(),
         name: None,
-        input: Input::Prompt {
+        input: CaseInput::Prompt {
             text: String::new(),
             context: None,
         },
         context_told: false,
-        grading: Grading {
+        grading: CaseGrading {
             graders,
             combine,
             demands: None,
@@ -78,7 +78,9 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
 }
 
 async fn told(case: &Case, output: Output) -> String {
-    let graded = graders().grade(case, &output, Asked::default()).await;
+    let graded = graders()
+        .grade(case, &output, SampleAttempt::default())
+        .await;
     let v = graded.verdict;
     let score = v.score.map_or("-".into(), |s| s.to_string());
     let extracted = graded
@@ -110,14 +112,14 @@ async fn outputs_become_verdicts() {
         negate: true,
         ..exact("a")
     };
-    let json_step = vec![Extract::Json {
+    let json_step = vec![ExtractMethod::Json {
         mode: JsonMode::Any,
     }];
-    let block = vec![Extract::CodeBlock {
+    let block = vec![ExtractMethod::CodeBlock {
         language: Some("python".into()),
         which: Which::Last,
     }];
-    let path = vec![Extract::JsonPath { path: "$[".into() }];
+    let path = vec![ExtractMethod::JsonPath { path: "$[".into() }];
     let cut = Output {
         truncated: true,
         ..Output::text("a")
@@ -129,7 +131,7 @@ async fn outputs_become_verdicts() {
         )
         .await,
         told(
-            &case(vec![exact("a")], Combine::All, vec![Extract::Trim]),
+            &case(vec![exact("a")], Combine::All, vec![ExtractMethod::Trim]),
             Output::text(" a "),
         )
         .await,
@@ -231,7 +233,7 @@ fn named(name: &str, grader: Grader) -> Grader {
 /// The verdict's outcome, and of each grade its outcome, what it measured and what it could not.
 async fn measured(case: &Case, output: Output) -> String {
     let verdict = graders()
-        .grade(case, &output, Asked::default())
+        .grade(case, &output, SampleAttempt::default())
         .await
         .verdict;
     let grades = verdict.grades.iter().map(|g| {
@@ -329,7 +331,7 @@ async fn graders_measure_whatever_the_others_say() {
             &case(
                 vec![named("exact", exact("a")), rate, exact("a")],
                 Combine::All,
-                vec![Extract::Json {
+                vec![ExtractMethod::Json {
                     mode: JsonMode::Any,
                 }],
             ),
@@ -411,7 +413,7 @@ async fn interrupt_skips_commands_that_run() {
     let graders = graders();
     graders.interrupt();
     let graded = graders
-        .grade(&case, &Output::text("x"), Asked::default())
+        .grade(&case, &Output::text("x"), SampleAttempt::default())
         .await;
     assert_eq!(
         (graded.verdict.outcome, graded.verdict.cause),

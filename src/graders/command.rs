@@ -16,9 +16,9 @@ use serde_json::{Map, Value};
 use super::output::as_text;
 use super::settings::CaseExpectation;
 use super::show::{bounded, bounded_text, compared, in_reason};
-use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
+use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
 use crate::isolation::CommandSandbox;
-use crate::load::{Code, Desk, Node, Problem, check_program, seconds};
+use crate::load::{Code, Node, Problem, SuiteDesk, check_program, seconds};
 use crate::model::{Case, Cause, CommandVerdict, Grade, GraderType, OutputValue};
 use eval_base::unique_keys::JsonShape;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
@@ -88,7 +88,7 @@ pub struct CommandGrader {
 impl MethodSettings for CommandGraderSpec {
     const OWN_KEYS: &'static [&'static str] = &["command"];
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let at = node.locate("/command");
         check_program(desk, &self.command, at)?;
         if !self.metrics.is_empty() && self.verdict != CommandVerdict::Json {

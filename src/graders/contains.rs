@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{Finding, LISTED, SmallOutput, as_text};
-use super::patterns::Patterns;
+use super::output::{LISTED, MethodVerdict, SmallOutput, as_text};
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, Problem, Span};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, Problem, Span, SuiteDesk};
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ContainsValue, ExpectedSpec, OneOrMany};
 use eval_match::text;
@@ -38,7 +38,7 @@ pub struct ContainsMatch {
 impl MethodSettings for ContainsSpec {
     const EXPECTATION: Option<&'static str> = Some("contains");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let from_case: Vec<ContainsValue> = match case.expected.map(|e| (e, e.spec)) {
             None => Vec::new(),
             Some((_, ExpectedSpec::Contains(c))) => std::iter::once(&c.value)
@@ -79,7 +79,7 @@ impl MethodSettings for ContainsSpec {
 
 impl ContainsSpec {
     /// The grader of these settings together with one of the alternatives of the case.
-    fn one(&self, desk: &mut Desk, way: &ContainsSpec, at: Span) -> Option<ContainsMatch> {
+    fn one(&self, desk: &mut SuiteDesk, way: &ContainsSpec, at: Span) -> Option<ContainsMatch> {
         let join = |a: &[String], b: &[String]| {
             let mut all: Vec<String> = Vec::new();
             for text in a.iter().chain(b) {
@@ -136,7 +136,7 @@ impl ContainsSpec {
 }
 
 impl OutputCheck for ContainsMatch {
-    fn grade(&self, value: &OutputValue, _patterns: &Patterns) -> Grade {
+    fn grade(&self, value: &OutputValue, _patterns: &PatternCache) -> Grade {
         let parts = text::contains(
             &as_text(value),
             &self.must_include,
@@ -144,21 +144,21 @@ impl OutputCheck for ContainsMatch {
             self.case_sensitive,
         );
         let finding = if parts.matched() {
-            Finding::passed()
+            MethodVerdict::passed()
         } else {
             lacking(&parts)
         };
         finding.grade(METHOD, None, value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, _patterns: &PatternCache) -> bool {
         let texts = self.must_include.len();
         output.compares(texts.saturating_add(self.must_not_include.len()))
     }
 }
 
 /// The reason and the lists of a text's missing and forbidden parts.
-fn lacking(parts: &text::Parts) -> Finding {
+fn lacking(parts: &text::PartMismatches) -> MethodVerdict {
     let mut details = Map::new();
     for (key, list) in [("missing", &parts.missing), ("forbidden", &parts.forbidden)] {
         if !list.is_empty() {
@@ -166,5 +166,5 @@ fn lacking(parts: &text::Parts) -> Finding {
             details.insert(key.to_owned(), json!(listed));
         }
     }
-    Finding::failed_with(parts.reason(), details)
+    MethodVerdict::failed_with(parts.reason(), details)
 }

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::output::{Finding, SmallOutput, among, as_json, as_text, equal, one_of};
-use super::patterns::Patterns;
+use super::output::{MethodVerdict, SmallOutput, among, as_json, as_text, equal, one_of};
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, wanted};
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, Problem};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, Problem, SuiteDesk};
 use crate::model::{Grade, OutputValue};
-use eval_match::{Comparison, Structural, holds_matcher, text};
+use eval_match::{MatchResult, StructuralOptions, holds_matcher, text};
 
 const METHOD: &str = "exact_match";
 
@@ -41,7 +41,7 @@ pub struct ExactMatch {
 impl MethodSettings for ExactMatchSpec {
     const EXPECTATION: Option<&'static str> = Some("exact");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         if let (None, None, Some(known)) = (&self.value, case.expected, case.baseline)
             && holds_matcher(known)
         {
@@ -57,7 +57,7 @@ impl MethodSettings for ExactMatchSpec {
                 return desk
                     .refuse(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
             }
-            let structural = Structural::as_it_stands(known.clone());
+            let structural = StructuralOptions::as_it_stands(known.clone());
             return Some(vec![CodeGrader::StructuralMatch(structural)]);
         }
         let any_of = wanted(desk, METHOD, self.value.as_ref(), node, case)?;
@@ -82,11 +82,11 @@ impl MethodSettings for ExactMatchSpec {
 }
 
 impl OutputCheck for ExactMatch {
-    fn grade(&self, value: &OutputValue, _patterns: &Patterns) -> Grade {
+    fn grade(&self, value: &OutputValue, _patterns: &PatternCache) -> Grade {
         self.find(value).grade(METHOD, one_of(&self.any_of), value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, _patterns: &PatternCache) -> bool {
         let is_text = |value: &Value| !value.is_array() && !value.is_object();
         let by_value = match output.value {
             OutputValue::Json(value) => !value.is_string(),
@@ -98,25 +98,25 @@ impl OutputCheck for ExactMatch {
 }
 
 impl ExactMatch {
-    fn find(&self, value: &OutputValue) -> Finding {
+    fn find(&self, value: &OutputValue) -> MethodVerdict {
         let options = text::TextOptions {
             trim_whitespace: self.trim_whitespace,
             normalize_newlines: self.normalize_newlines,
             case_sensitive: self.case_sensitive,
         };
         if self.any_of.is_empty() {
-            return Finding::Broken("exact_match has no expected value".to_owned());
+            return MethodVerdict::Broken("exact_match has no expected value".to_owned());
         }
         let mut first = None;
         for expected in &self.any_of {
             let comparison = match compare(expected, value, options) {
-                Ok(comparison) if comparison.matched => return Finding::passed(),
+                Ok(comparison) if comparison.matched => return MethodVerdict::passed(),
                 Ok(comparison) => comparison,
-                Err(why) => return Finding::Broken(why),
+                Err(why) => return MethodVerdict::Broken(why),
             };
             first.get_or_insert(comparison.reason);
         }
-        Finding::failed(among(self.any_of.len(), first.unwrap_or_default()))
+        MethodVerdict::failed(among(self.any_of.len(), first.unwrap_or_default()))
     }
 }
 
@@ -124,7 +124,7 @@ fn compare(
     expected: &Value,
     value: &OutputValue,
     options: text::TextOptions,
-) -> Result<Comparison, String> {
+) -> Result<MatchResult, String> {
     let by_value = match (expected, value) {
         (Value::String(_), _) | (_, OutputValue::Json(Value::String(_))) => None,
         (_, OutputValue::Json(actual)) => Some(actual.clone()),

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{Finding, LISTED, SmallOutput, among, as_json, equal, one_of};
-use super::patterns::Patterns;
+use super::output::{LISTED, MethodVerdict, SmallOutput, among, as_json, equal, one_of};
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, wanted};
 use super::show::in_reason;
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, Problem};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, Problem, SuiteDesk};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
 
@@ -36,7 +36,7 @@ pub struct JsonMatch {
 impl MethodSettings for JsonSpec {
     const EXPECTATION: Option<&'static str> = Some("json");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let any_of = wanted(desk, METHOD, self.value.as_ref(), node, case)?;
         let (of_case, case_at) = match case.expected.map(|e| (e.spec, e.span)) {
             Some((ExpectedSpec::Json(j), at)) => (j.schema.as_ref(), at),
@@ -71,26 +71,26 @@ impl MethodSettings for JsonSpec {
 }
 
 impl OutputCheck for JsonMatch {
-    fn grade(&self, value: &OutputValue, patterns: &Patterns) -> Grade {
+    fn grade(&self, value: &OutputValue, patterns: &PatternCache) -> Grade {
         self.find(value, patterns)
             .grade(METHOD, one_of(&self.any_of), value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, _patterns: &PatternCache) -> bool {
         self.schema.is_none() && output.compares_json(&self.any_of)
     }
 }
 
 impl JsonMatch {
-    fn find(&self, value: &OutputValue, patterns: &Patterns) -> Finding {
+    fn find(&self, value: &OutputValue, patterns: &PatternCache) -> MethodVerdict {
         let actual = match as_json(value) {
             Ok(actual) => actual,
-            Err(error) => return Finding::failed(format!("the output is not JSON: {error}")),
+            Err(error) => return MethodVerdict::failed(format!("the output is not JSON: {error}")),
         };
         if let Some(schema) = &self.schema {
             let validator = match patterns.schema(schema) {
                 Ok(validator) => validator,
-                Err(why) => return Finding::Broken(why),
+                Err(why) => return MethodVerdict::Broken(why),
             };
             let errors: Vec<String> = validator
                 .iter_errors(&actual)
@@ -112,19 +112,19 @@ impl JsonMatch {
                 };
                 let reason = format!("does not match the schema: {first}{more}");
                 let details = Map::from_iter([("schema_errors".to_owned(), json!(errors))]);
-                return Finding::failed_with(reason, details);
+                return MethodVerdict::failed_with(reason, details);
             }
         }
         let mut first = None;
         for expected in &self.any_of {
             match equal(expected, &actual) {
-                Ok(comparison) if comparison.matched => return Finding::passed(),
+                Ok(comparison) if comparison.matched => return MethodVerdict::passed(),
                 Ok(comparison) => first.get_or_insert(comparison.reason),
-                Err(why) => return Finding::Broken(why),
+                Err(why) => return MethodVerdict::Broken(why),
             };
         }
-        first.map_or(Finding::passed(), |reason| {
-            Finding::failed(among(self.any_of.len(), reason))
+        first.map_or(MethodVerdict::passed(), |reason| {
+            MethodVerdict::failed(among(self.any_of.len(), reason))
         })
     }
 }

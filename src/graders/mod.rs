@@ -31,13 +31,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::load::{Desk, Node};
-use crate::model::{Cause, Grade, GraderType, Measured, OutputValue};
+use crate::load::{Node, SuiteDesk};
+use crate::model::{Cause, Grade, GraderType, NumberKind, OutputValue};
 use crate::spec::schema_of;
 use crate::spec::tagged;
-use eval_match::Structural;
+use eval_match::StructuralOptions;
 use output::SmallOutput;
-use patterns::Patterns;
+use patterns::PatternCache;
 use programs::CandidateCode;
 use settings::CaseExpectation;
 
@@ -48,14 +48,14 @@ pub use exact_match::*;
 pub use function_output::*;
 pub use json::*;
 pub use numeric::*;
-pub use programs::{CodeLimits, Reference};
+pub use programs::{CodeLimits, ReferenceSolution};
 pub use regex::*;
 pub use similarity::*;
 pub use structural_match::*;
 
 /// The graders that some settings mean, several where any of them is as good; `None` after reporting
 /// what is wrong.
-type Resolved = Option<Vec<CodeGrader>>;
+type ResolvedGraders = Option<Vec<CodeGrader>>;
 
 /// The settings of a code grader as people write them.
 pub(crate) trait MethodSettings: JsonSchema {
@@ -67,7 +67,7 @@ pub(crate) trait MethodSettings: JsonSchema {
     const FROM_SETTINGS: bool = Self::EXPECTATION.is_some();
 
     /// `node` is where the settings are written.
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved;
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders;
 
     /// Whether the settings hold nothing that an output could be compared with.
     fn needs_expectation(&self) -> bool {
@@ -88,7 +88,7 @@ pub(crate) trait CodeMethod {
     }
 
     /// The number that it measures; `metric:` names it otherwise.
-    fn number(&self) -> Option<(&'static str, Measured)> {
+    fn number(&self) -> Option<(&'static str, NumberKind)> {
         None
     }
 
@@ -100,16 +100,16 @@ pub(crate) trait CodeMethod {
 
 /// Grading by looking at an output.
 pub(crate) trait OutputCheck {
-    fn grade(&self, value: &OutputValue, patterns: &Patterns) -> Grade;
+    fn grade(&self, value: &OutputValue, patterns: &PatternCache) -> Grade;
 
     /// Whether the work on this output is linear and small, so that it needs no process that can be
     /// ended.
-    fn is_quick(&self, _output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, _output: &SmallOutput, _patterns: &PatternCache) -> bool {
         false
     }
 
     /// See [`CodeMethod::number`].
-    fn number(&self) -> Option<(&'static str, Measured)> {
+    fn number(&self) -> Option<(&'static str, NumberKind)> {
         None
     }
 }
@@ -119,7 +119,7 @@ impl<T: OutputCheck> CodeMethod for T {
         Some(self)
     }
 
-    fn number(&self) -> Option<(&'static str, Measured)> {
+    fn number(&self) -> Option<(&'static str, NumberKind)> {
         OutputCheck::number(self)
     }
 }
@@ -165,7 +165,7 @@ macro_rules! methods {
         tagged!(CodeConfig by "method" { $($variant = $name),* });
 
         impl CodeConfig {
-            pub(crate) fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+            pub(crate) fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
                 match self { $(CodeConfig::$variant(settings) => settings.resolve(desk, node, case),)* }
             }
 
@@ -219,7 +219,7 @@ methods! {
     /// The output is JSON: valid, equal to a value, or fitting a JSON Schema.
     Json = "json" JsonSpec => JsonMatch;
     /// The output's structure equals the expected one, with matchers and ignored paths.
-    StructuralMatch = "structural_match" StructuralSpec => Structural;
+    StructuralMatch = "structural_match" StructuralSpec => StructuralOptions;
     /// The output's code defines a function; its results are compared.
     FunctionOutput = "function_output" FunctionOutputSpec => FunctionOutput;
     /// The output's code is run against tests.

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::output::{Finding, SmallOutput, one_of};
-use super::patterns::Patterns;
+use super::output::{MethodVerdict, SmallOutput, one_of};
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, wanted};
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, Problem};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, Problem, SuiteDesk};
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ExpectedSpec, ToleranceSpec};
 use eval_match::numeric;
@@ -39,7 +39,7 @@ pub struct NumericMatch {
 impl MethodSettings for NumericSpec {
     const EXPECTATION: Option<&'static str> = Some("numeric");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let any_of = wanted(desk, METHOD, self.value.as_ref(), node, case)?;
         let of_case = match case.expected.map(|e| e.spec) {
             Some(ExpectedSpec::Numeric(n)) => Some(n),
@@ -109,8 +109,8 @@ fn is_number(value: &Value) -> bool {
 }
 
 impl OutputCheck for NumericMatch {
-    fn grade(&self, value: &OutputValue, _patterns: &Patterns) -> Grade {
-        let rule = numeric::Rule {
+    fn grade(&self, value: &OutputValue, _patterns: &PatternCache) -> Grade {
+        let rule = numeric::NumberRule {
             any_of: &self.any_of,
             absolute: self.absolute,
             relative: self.relative,
@@ -123,10 +123,10 @@ impl OutputCheck for NumericMatch {
                 numeric::compare_text(text, &rule)
             }
         };
-        Finding::of(compared).grade(METHOD, one_of(&self.any_of), value)
+        MethodVerdict::of(compared).grade(METHOD, one_of(&self.any_of), value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, _patterns: &PatternCache) -> bool {
         output.compares(self.any_of.len())
     }
 }

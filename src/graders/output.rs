@@ -5,11 +5,11 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use super::patterns::Patterns;
+use super::patterns::PatternCache;
 use super::show::{compared, in_reason};
 use crate::model::{Cause, Grade, GraderType, OutputValue, RegexFlags};
 use eval_base::unique_keys;
-use eval_match::{Comparison, Datum, Structural, structural};
+use eval_match::{Datum, MatchResult, StructuralOptions, structural};
 
 /// Entries of each list that a grade shows.
 pub(crate) const LISTED: usize = 20;
@@ -50,7 +50,7 @@ fn whole_json(text: &str) -> Result<Value, serde_json::Error> {
 }
 
 /// What a method found in an output.
-pub(crate) enum Finding {
+pub(crate) enum MethodVerdict {
     Passed {
         details: Map<String, Value>,
     },
@@ -63,41 +63,41 @@ pub(crate) enum Finding {
     Broken(String),
 }
 
-impl Finding {
-    pub fn passed() -> Finding {
-        Finding::Passed {
+impl MethodVerdict {
+    pub fn passed() -> MethodVerdict {
+        MethodVerdict::Passed {
             details: Map::new(),
         }
     }
 
-    pub fn failed(reason: impl Into<String>) -> Finding {
-        Finding::failed_with(reason, Map::new())
+    pub fn failed(reason: impl Into<String>) -> MethodVerdict {
+        MethodVerdict::failed_with(reason, Map::new())
     }
 
-    pub fn failed_with(reason: impl Into<String>, details: Map<String, Value>) -> Finding {
-        Finding::Failed {
+    pub fn failed_with(reason: impl Into<String>, details: Map<String, Value>) -> MethodVerdict {
+        MethodVerdict::Failed {
             reason: reason.into(),
             score: 0.0,
             details,
         }
     }
 
-    pub fn of(result: Result<Comparison, String>) -> Finding {
+    pub fn of(result: Result<MatchResult, String>) -> MethodVerdict {
         match result {
-            Ok(comparison) if comparison.matched => Finding::passed(),
-            Ok(comparison) => Finding::failed(comparison.reason),
-            Err(why) => Finding::Broken(why),
+            Ok(comparison) if comparison.matched => MethodVerdict::passed(),
+            Ok(comparison) => MethodVerdict::failed(comparison.reason),
+            Err(why) => MethodVerdict::Broken(why),
         }
     }
 
     /// The grade, with what was compared.
     pub fn grade(self, method: &str, expected: Option<Value>, value: &OutputValue) -> Grade {
         let grade = match self {
-            Finding::Passed { details } => Grade {
+            MethodVerdict::Passed { details } => Grade {
                 details,
                 ..Grade::passed(GraderType::Code, method)
             },
-            Finding::Failed {
+            MethodVerdict::Failed {
                 reason,
                 score,
                 details,
@@ -106,7 +106,9 @@ impl Finding {
                 ..Grade::failed(GraderType::Code, method, Cause::WrongAnswer, reason)
                     .with_score(score)
             },
-            Finding::Broken(why) => Grade::errored(GraderType::Code, method, Cause::Harness, why),
+            MethodVerdict::Broken(why) => {
+                Grade::errored(GraderType::Code, method, Cause::Harness, why)
+            }
         };
         compared(grade, expected, value)
     }
@@ -130,19 +132,19 @@ pub(crate) fn among(alternatives: usize, reason: String) -> String {
 }
 
 /// Equality of two JSON values, by value.
-pub(crate) fn equal(expected: &Value, actual: &Value) -> Result<Comparison, String> {
+pub(crate) fn equal(expected: &Value, actual: &Value) -> Result<MatchResult, String> {
     let wanted = Datum::from_json(expected)
         .map_err(|why| format!("the expected value can't be compared: {why}"))?;
     let Ok(got) = Datum::from_json(actual) else {
-        return Ok(Comparison::differs(
+        return Ok(MatchResult::differs(
             "the output is nested too deeply, or holds a number beyond all bounds",
         ));
     };
     if eval_match::equals(&got, &wanted) {
-        return Ok(Comparison::matched());
+        return Ok(MatchResult::matched());
     }
     let differences =
-        structural::compare(&Structural::as_it_stands(expected.clone()), actual).differences;
+        structural::compare(&StructuralOptions::as_it_stands(expected.clone()), actual).differences;
     let reason = match differences.as_slice() {
         [] => {
             format!(
@@ -154,7 +156,7 @@ pub(crate) fn equal(expected: &Value, actual: &Value) -> Result<Comparison, Stri
         [one] => one.to_string(),
         [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
     };
-    Ok(Comparison::differs(reason))
+    Ok(MatchResult::differs(reason))
 }
 
 pub(crate) fn differences_word(n: usize) -> String {
@@ -179,7 +181,7 @@ impl SmallOutput<'_> {
             | OutputValue::Program(text)
             | OutputValue::Json(Value::String(text)) => text.len(),
             OutputValue::Json(value) => {
-                let mut count = Count(0);
+                let mut count = SizeCounter(0);
                 // It fails when it has enough.
                 serde_json::to_writer(&mut count, value).ok()?;
                 count.0
@@ -215,9 +217,9 @@ fn has_matcher(value: &Value) -> bool {
     }
 }
 
-struct Count(usize);
+struct SizeCounter(usize);
 
-impl io::Write for Count {
+impl io::Write for SizeCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         if self.0 > TEXT_BYTES {
@@ -234,7 +236,11 @@ impl io::Write for Count {
 
 /// Bytes of a compiled pattern, 0 for one that does not compile; `None` when a search with it is
 /// not bounded.
-pub(crate) fn compiled_size(source: &str, flags: RegexFlags, patterns: &Patterns) -> Option<usize> {
+pub(crate) fn compiled_size(
+    source: &str,
+    flags: RegexFlags,
+    patterns: &PatternCache,
+) -> Option<usize> {
     patterns
         .get(source, flags)
         .map_or(Some(0), |pattern| pattern.linear_size())

@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::model::RegexFlags;
-use eval_match::Pattern;
+use eval_match::CompiledPattern;
 
 /// More are compiled anew each time: a data set may write a pattern into every row.
 const KEPT: usize = 4096;
 
-type Kept<T> = Mutex<HashMap<String, Result<Arc<T>, String>>>;
+type CompileCache<T> = Mutex<HashMap<String, Result<Arc<T>, String>>>;
 
 #[derive(Debug, Default)]
-pub(crate) struct Patterns {
-    patterns: Kept<Pattern>,
-    schemas: Kept<jsonschema::Validator>,
+pub(crate) struct PatternCache {
+    patterns: CompileCache<CompiledPattern>,
+    schemas: CompileCache<jsonschema::Validator>,
 }
 
-impl Patterns {
+impl PatternCache {
     /// A compiled pattern, or one sentence why it can't be.
-    pub fn get(&self, pattern: &str, flags: RegexFlags) -> Result<Arc<Pattern>, String> {
+    pub fn get(&self, pattern: &str, flags: RegexFlags) -> Result<Arc<CompiledPattern>, String> {
         let RegexFlags {
             ignorecase,
             multiline,
@@ -32,7 +32,7 @@ impl Patterns {
             [ignorecase, multiline, dotall, verbose].map(|flag| if flag { '1' } else { '0' });
         let key = format!("{}{pattern}", bits.iter().collect::<String>());
         kept(&self.patterns, key, || {
-            Pattern::compile(pattern, flags)
+            CompiledPattern::compile(pattern, flags)
                 .map_err(|error| format!("the pattern `{pattern}` does not compile: {error}"))
         })
     }
@@ -47,7 +47,7 @@ impl Patterns {
 }
 
 fn kept<T>(
-    cache: &Kept<T>,
+    cache: &CompileCache<T>,
     key: String,
     make: impl FnOnce() -> Result<T, String>,
 ) -> Result<Arc<T>, String> {

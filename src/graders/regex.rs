@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::output::{Finding, SmallOutput, as_text, compiled_size};
-use super::patterns::Patterns;
+use super::output::{MethodVerdict, SmallOutput, as_text, compiled_size};
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, Problem, Span};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, Problem, Span, SuiteDesk};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
-use eval_match::{Pattern, RegexFlags};
+use eval_match::{CompiledPattern, RegexFlags};
 
 const METHOD: &str = "regex";
 
@@ -54,7 +54,7 @@ impl MethodSettings for RegexSpec {
     const OWN_KEYS: &'static [&'static str] = &["pattern", "must_match"];
     const EXPECTATION: Option<&'static str> = Some("pattern");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let mut patterns: Vec<(String, Span)> = Vec::new();
         if let Some(pattern) = &self.pattern {
             patterns.push((pattern.clone(), node.locate("/pattern")));
@@ -131,14 +131,14 @@ impl MethodSettings for RegexSpec {
 
 /// Compiles a pattern and looks for its groups.
 pub(crate) fn check_pattern(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     pattern: &str,
     flags: RegexFlags,
     groups: &[String],
     at: Span,
     groups_at: Span,
 ) -> bool {
-    let compiled = match Pattern::compile(pattern, flags) {
+    let compiled = match CompiledPattern::compile(pattern, flags) {
         Ok(compiled) => compiled,
         Err(error) => {
             desk.push(Problem::error(
@@ -179,11 +179,11 @@ pub(crate) fn regex_flags(flags: &[RegexFlag]) -> RegexFlags {
 }
 
 impl OutputCheck for RegexMatch {
-    fn grade(&self, value: &OutputValue, patterns: &Patterns) -> Grade {
+    fn grade(&self, value: &OutputValue, patterns: &PatternCache) -> Grade {
         self.find(value, patterns).grade(METHOD, None, value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, patterns: &PatternCache) -> bool {
         let sizes = self.patterns.iter();
         output.is_searched_by(
             sizes
@@ -194,22 +194,24 @@ impl OutputCheck for RegexMatch {
 }
 
 impl RegexMatch {
-    fn find(&self, value: &OutputValue, patterns: &Patterns) -> Finding {
+    fn find(&self, value: &OutputValue, patterns: &PatternCache) -> MethodVerdict {
         let output = as_text(value);
         for source in &self.patterns {
             let pattern = match patterns.get(source, self.flags) {
                 Ok(pattern) => pattern,
-                Err(why) => return Finding::Broken(why),
+                Err(why) => return MethodVerdict::Broken(why),
             };
             let hit = match pattern.search(&output) {
                 Ok(hit) => hit,
                 Err(error) => {
-                    return Finding::Broken(format!("the pattern `{source}` gave up: {error}"));
+                    return MethodVerdict::Broken(format!(
+                        "the pattern `{source}` gave up: {error}"
+                    ));
                 }
             };
             let Some(hit) = hit else { continue };
             if !self.must_match {
-                return Finding::failed(format!(
+                return MethodVerdict::failed(format!(
                     "`{source}` matches {:?}, which nothing may match",
                     in_reason(hit.text())
                 ));
@@ -223,16 +225,16 @@ impl RegexMatch {
             }
             let captured = Map::from_iter([("groups".to_owned(), Value::Object(details))]);
             return if self.capture_groups.is_empty() {
-                Finding::passed()
+                MethodVerdict::passed()
             } else {
-                Finding::Passed { details: captured }
+                MethodVerdict::Passed { details: captured }
             };
         }
         match (self.patterns.as_slice(), self.must_match) {
-            ([], _) => Finding::Broken("regex has no pattern".to_owned()),
-            (_, false) => Finding::passed(),
-            ([one], true) => Finding::failed(format!("`{one}` does not match")),
-            (all, true) => Finding::failed(format!("none of {} patterns matches", all.len())),
+            ([], _) => MethodVerdict::Broken("regex has no pattern".to_owned()),
+            (_, false) => MethodVerdict::passed(),
+            ([one], true) => MethodVerdict::failed(format!("`{one}` does not match")),
+            (all, true) => MethodVerdict::failed(format!("none of {} patterns matches", all.len())),
         }
     }
 }

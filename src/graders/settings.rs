@@ -4,20 +4,20 @@
 use serde_json::Value;
 
 use super::known_methods;
-use crate::load::{Code, Desk, Node, Problem, Span};
+use crate::load::{Code, Node, Problem, Span, SuiteDesk};
 use crate::spec::{ExpectedSpec, ToleranceSpec};
 use eval_match::{Tolerance, without_literals};
 
 /// What a case expects, with its place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Expected<'a> {
+pub(crate) struct PlacedExpectation<'a> {
     pub spec: &'a ExpectedSpec,
     pub span: Span,
     /// Where it is written.
     pub node: Option<&'a Node>,
 }
 
-impl Expected<'_> {
+impl PlacedExpectation<'_> {
     /// The word after `expected.type`.
     pub fn kind(&self) -> &'static str {
         match self.spec {
@@ -63,7 +63,7 @@ impl Expected<'_> {
 /// What a grader may compare an output with besides its settings.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CaseExpectation<'a> {
-    pub expected: Option<Expected<'a>>,
+    pub expected: Option<PlacedExpectation<'a>>,
     pub baseline: Option<&'a Value>,
 }
 
@@ -88,7 +88,7 @@ impl CaseExpectation<'_> {
 }
 
 /// An error about an expectation that a method cannot read.
-pub(crate) fn misfit(method: &str, expected: Expected) -> Problem {
+pub(crate) fn misfit(method: &str, expected: PlacedExpectation) -> Problem {
     let kind = expected.kind();
     let message = format!("`{method}` cannot grade an expectation of type `{kind}`");
     let problem = Problem::error(Code::GraderConflict, expected.span, message);
@@ -108,7 +108,7 @@ pub(crate) fn incomplete(at: Span, message: &str, hint: &str) -> Problem {
 /// The expected values: of the case, of the grader's `value`, or the baseline. Two that differ are
 /// a conflict.
 pub(crate) fn wanted(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     method: &str,
     own: Option<&Value>,
     node: &Node,

@@ -25,15 +25,15 @@ pub(crate) fn bounded(value: &Value) -> Value {
 /// The beginning of a value's JSON, when it is too long to be kept whole; no more of it than that
 /// is written.
 fn beginning(value: &Value) -> Option<String> {
-    let mut out = Beginning(Vec::new());
+    let mut out = PrefixWriter(Vec::new());
     // It fails when it has enough.
     let short = serde_json::to_writer(&mut out, value).is_ok();
     (!short).then(|| String::from_utf8_lossy(&out.0).into_owned())
 }
 
-struct Beginning(Vec<u8>);
+struct PrefixWriter(Vec<u8>);
 
-impl std::io::Write for Beginning {
+impl std::io::Write for PrefixWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.extend_from_slice(bytes);
         if self.0.len() > KEPT {

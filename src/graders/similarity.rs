@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::output::{SmallOutput, as_text};
-use super::patterns::Patterns;
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, wanted};
 use super::show::compared;
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, Problem};
-use crate::model::{Cause, Grade, GraderType, Measured, OutputValue};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, Problem, SuiteDesk};
+use crate::model::{Cause, Grade, GraderType, NumberKind, OutputValue};
 use eval_match::similarity::{self, has_words};
 use eval_match::{
-    Budget, EditUnit, SimilarityMetric, Tokenizer, TooLong, bleu, text, tokenizer_for,
+    DistanceBudget, EditUnit, SimilarityMetric, Tokenizer, TooLong, bleu, text, tokenizer_for,
 };
 use eval_stats::{reaches, stays_within};
 
@@ -78,7 +78,7 @@ pub struct Similarity {
 impl MethodSettings for SimilaritySpec {
     const OWN_KEYS: &'static [&'static str] = &["metric"];
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let own = self.value.as_deref().map(Value::from);
         let references: Vec<String> = wanted(desk, METHOD, own.as_ref(), node, case)?
             .into_iter()
@@ -149,7 +149,7 @@ impl MethodSettings for SimilaritySpec {
 impl SimilaritySpec {
     /// A tokenizer that the measure does not have is an error: the number would not be the one that it
     /// names.
-    fn check_tokenizer(&self, desk: &mut Desk, node: &Node) -> Option<()> {
+    fn check_tokenizer(&self, desk: &mut SuiteDesk, node: &Node) -> Option<()> {
         let (measure, known) = (self.metric, self.metric.tokenizers());
         let written = self.tokenizer.filter(|written| !known.contains(written));
         let Some(written) = written else {
@@ -174,7 +174,7 @@ impl SimilaritySpec {
         desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
     }
 
-    fn threshold(&self, desk: &mut Desk, node: &Node) -> Option<f64> {
+    fn threshold(&self, desk: &mut SuiteDesk, node: &Node) -> Option<f64> {
         let at = node.locate("/threshold");
         match (self.metric, self.threshold) {
             (SimilarityMetric::EditRate, written) => Some(written.unwrap_or(MOST_EDITED)),
@@ -199,9 +199,9 @@ impl SimilaritySpec {
 
 impl OutputCheck for Similarity {
     /// The number is recorded as a metric under the measure's own name.
-    fn grade(&self, value: &OutputValue, _patterns: &Patterns) -> Grade {
+    fn grade(&self, value: &OutputValue, _patterns: &PatternCache) -> Grade {
         let name = self.measure.name();
-        let Measurement {
+        let SimilarityValue {
             number,
             closest,
             tokenizer,
@@ -249,7 +249,7 @@ impl OutputCheck for Similarity {
         compared(grade, Some(expected), value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, _patterns: &PatternCache) -> bool {
         let references: usize = self.references.iter().map(|text| text.len() + 1).sum();
         let most = if self.tokenizer == Some(Tokenizer::Icu) {
             SEGMENTED
@@ -260,10 +260,10 @@ impl OutputCheck for Similarity {
             && output.bytes.saturating_add(references) <= most
     }
 
-    fn number(&self) -> Option<(&'static str, Measured)> {
+    fn number(&self) -> Option<(&'static str, NumberKind)> {
         let kind = match self.measure {
-            SimilarityMetric::EditRate => Measured::Rate,
-            _ => Measured::Score,
+            SimilarityMetric::EditRate => NumberKind::Rate,
+            _ => NumberKind::Score,
         };
         Some((self.measure.name(), kind))
     }
@@ -271,7 +271,7 @@ impl OutputCheck for Similarity {
 
 impl Similarity {
     /// The best number over the references; BLEU looks at all of them together.
-    fn measured(&self, output: &str) -> Result<Option<Measurement>, TooLong> {
+    fn measured(&self, output: &str) -> Result<Option<SimilarityValue>, TooLong> {
         let options = text::TextOptions {
             trim_whitespace: self.trim_whitespace,
             normalize_newlines: self.normalize_newlines,
@@ -289,7 +289,7 @@ impl Similarity {
         let texts = references.iter().chain([&output]).map(AsRef::as_ref);
         let tokenizer = tokenizer_for(self.measure, self.tokenizer, texts);
         let words = tokenizer.unwrap_or_default();
-        let mut budget = Budget::FULL;
+        let mut budget = DistanceBudget::FULL;
         let lower_is_better = self.measure == SimilarityMetric::EditRate;
         let mut best: Option<(f64, usize)> = None;
         for (at, reference) in references.iter().enumerate() {
@@ -307,7 +307,7 @@ impl Similarity {
                 SimilarityMetric::Bleu => {
                     let number = bleu(&output, references.iter().map(AsRef::as_ref), words)?;
                     let closest = (references.len() == 1).then_some(0);
-                    return Ok(Some(Measurement {
+                    return Ok(Some(SimilarityValue {
                         number,
                         closest,
                         tokenizer,
@@ -325,7 +325,7 @@ impl Similarity {
                 best = Some((number, at));
             }
         }
-        Ok(best.map(|(number, at)| Measurement {
+        Ok(best.map(|(number, at)| SimilarityValue {
             number,
             closest: Some(at),
             tokenizer,
@@ -338,7 +338,7 @@ fn errored(why: impl Into<String>) -> Grade {
 }
 
 /// How alike an output is to its references.
-struct Measurement {
+struct SimilarityValue {
     number: f64,
     /// The reference that the number is of; `None` when it is of several together.
     closest: Option<usize>,
@@ -375,7 +375,7 @@ mod tests {
     }
 
     fn grade(rule: &Similarity, value: &OutputValue) -> Grade {
-        rule.grade(value, &Patterns::default())
+        rule.grade(value, &PatternCache::default())
     }
 
     fn told(rule: &Similarity, output: &str) -> String {

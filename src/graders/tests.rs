@@ -6,7 +6,7 @@ use eval_match::RegexFlags;
 
 fn grade(grader: &CodeGrader, value: &OutputValue) -> Grade {
     let check = grader.as_method().check().unwrap();
-    check.grade(value, &Patterns::default())
+    check.grade(value, &PatternCache::default())
 }
 
 fn told(grader: &CodeGrader, value: OutputValue) -> String {
@@ -222,7 +222,7 @@ fn json_values_and_schemas() {
 
 #[test]
 fn structures_name_the_paths_that_differ() {
-    let rule = CodeGrader::StructuralMatch(Structural::as_it_stands(
+    let rule = CodeGrader::StructuralMatch(StructuralOptions::as_it_stands(
         json!({"id": "{{any_uuid}}", "n": 1, "list": [1, 2]}),
     ));
     let lines = [

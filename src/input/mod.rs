@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
-use crate::model::Input;
+use crate::model::CaseInput;
 use eval_base::files::open_file;
 use eval_base::ordered::OrderedValue;
 use eval_base::redact::{REDACTED, is_sensitive_header, without_secret_parameters};
-use eval_models::Message;
+use eval_models::ChatMessage;
 
 /// The longest file that may be an input.
 const MAX_FILE: u64 = 16 << 20;
@@ -29,35 +29,35 @@ pub struct InputError {
 
 /// An input in the two forms that a program may want.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rendered {
+pub struct RenderedInput {
     /// The prompt, when the input is one: a prompt's text or a file's content.
     pub text: Option<String>,
     /// The whole input with its context.
     pub whole: Value,
 }
 
-impl Rendered {
+impl RenderedInput {
     /// Reads what is to be read and lays the input out.
-    pub async fn of(input: &Input) -> Result<Rendered, InputError> {
+    pub async fn of(input: &CaseInput) -> Result<RenderedInput, InputError> {
         Ok(match input {
-            Input::Prompt { text, context } => Rendered {
+            CaseInput::Prompt { text, context } => RenderedInput {
                 whole: with_context(json!({"type": "prompt", "content": text}), context),
                 text: Some(text.clone()),
             },
-            Input::File { path, context } => {
+            CaseInput::File { path, context } => {
                 let text = read_file(path).await?;
                 let whole =
                     json!({"type": "file", "path": path.to_string_lossy(), "content": text});
-                Rendered {
+                RenderedInput {
                     whole: with_context(whole, context),
                     text: Some(text),
                 }
             }
-            Input::Messages { messages, context } => Rendered {
+            CaseInput::Messages { messages, context } => RenderedInput {
                 whole: with_context(json!({"type": "messages", "messages": messages}), context),
                 text: None,
             },
-            Input::ApiCall {
+            CaseInput::ApiCall {
                 method,
                 endpoint,
                 headers,
@@ -67,9 +67,9 @@ impl Rendered {
                 if let (Some(map), Some(body)) = (whole.as_object_mut(), body) {
                     map.insert("body".to_owned(), body.to_value());
                 }
-                Rendered { whole, text: None }
+                RenderedInput { whole, text: None }
             }
-            Input::Data { value } => Rendered {
+            CaseInput::Data { value } => RenderedInput {
                 whole: value.clone(),
                 text: None,
             },
@@ -96,17 +96,17 @@ pub struct InputText {
 
 impl InputText {
     /// Prompts and files as they are, conversations as `role: content`, everything else as JSON.
-    pub async fn of(input: &Input) -> Result<InputText, InputError> {
+    pub async fn of(input: &CaseInput) -> Result<InputText, InputError> {
         let (text, context) = match input {
-            Input::Prompt { text, context } => (text.clone(), context.as_ref()),
-            Input::File { path, context } => (read_file(path).await?, context.as_ref()),
-            Input::Messages { messages, context } => {
+            CaseInput::Prompt { text, context } => (text.clone(), context.as_ref()),
+            CaseInput::File { path, context } => (read_file(path).await?, context.as_ref()),
+            CaseInput::Messages { messages, context } => {
                 let lines = messages
                     .iter()
                     .map(|message| format!("{}: {}", message.role, message.content));
                 (lines.collect::<Vec<_>>().join("\n\n"), context.as_ref())
             }
-            Input::ApiCall {
+            CaseInput::ApiCall {
                 method,
                 endpoint,
                 headers,
@@ -115,10 +115,10 @@ impl InputText {
                 pretty(&request_shown(method, endpoint, headers, body)),
                 None,
             ),
-            Input::Data {
+            CaseInput::Data {
                 value: Value::String(text),
             } => (text.clone(), None),
-            Input::Data { value } => (pretty(value), None),
+            CaseInput::Data { value } => (pretty(value), None),
         };
         let context = context
             .filter(|context| !is_nothing(context))
@@ -151,27 +151,34 @@ pub fn request_shown(
 }
 
 /// What a model is told of an input.
-pub async fn messages_of(input: &Input, show_context: bool) -> Result<Vec<Message>, InputError> {
+pub async fn messages_of(
+    input: &CaseInput,
+    show_context: bool,
+) -> Result<Vec<ChatMessage>, InputError> {
     let (mut messages, context) = match input {
-        Input::Messages { messages, context } => {
-            let said = messages.iter().map(|message| Message {
+        CaseInput::Messages { messages, context } => {
+            let said = messages.iter().map(|message| ChatMessage {
                 role: message.role.clone(),
                 content: Value::String(message.content.clone()),
             });
             (said.collect(), context.as_ref())
         }
-        Input::Prompt { context, .. } | Input::File { context, .. } => (
-            vec![Message::user(Rendered::of(input).await?.into_text())],
+        CaseInput::Prompt { context, .. } | CaseInput::File { context, .. } => (
+            vec![ChatMessage::user(
+                RenderedInput::of(input).await?.into_text(),
+            )],
             context.as_ref(),
         ),
-        Input::ApiCall { .. } => (
-            vec![Message::user(pretty(&Rendered::of(input).await?.whole))],
+        CaseInput::ApiCall { .. } => (
+            vec![ChatMessage::user(pretty(
+                &RenderedInput::of(input).await?.whole,
+            ))],
             None,
         ),
-        Input::Data {
+        CaseInput::Data {
             value: Value::String(text),
-        } => (vec![Message::user(text.as_str())], None),
-        Input::Data { value } => (vec![Message::user(pretty(value))], None),
+        } => (vec![ChatMessage::user(text.as_str())], None),
+        CaseInput::Data { value } => (vec![ChatMessage::user(pretty(value))], None),
     };
     if let Some(context) = context.filter(|context| show_context && !is_nothing(context)) {
         put_before(&mut messages, &laid_out(context));
@@ -209,7 +216,7 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Before what the user says first.
-fn put_before(messages: &mut Vec<Message>, context: &str) {
+fn put_before(messages: &mut Vec<ChatMessage>, context: &str) {
     let first = messages.iter_mut().find(|message| message.role == "user");
     match first.map(|message| &mut message.content) {
         Some(Value::String(text)) => *text = format!("{context}\n\n{text}"),
@@ -219,7 +226,7 @@ fn put_before(messages: &mut Vec<Message>, context: &str) {
                 .iter()
                 .position(|message| message.role != "system")
                 .unwrap_or(messages.len());
-            messages.insert(place, Message::user(context));
+            messages.insert(place, ChatMessage::user(context));
         }
     }
 }

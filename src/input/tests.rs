@@ -1,7 +1,7 @@
 use super::*;
 use crate::spec::words;
 
-async fn told(input: Input, show: bool) -> String {
+async fn told(input: CaseInput, show: bool) -> String {
     let messages = messages_of(&input, show).await.unwrap();
     let lines = messages.iter().map(|message| match &message.content {
         Value::String(text) => format!("{}: {text}", message.role),
@@ -19,7 +19,7 @@ fn said(role: &str, content: &str) -> words::Message {
 
 #[tokio::test]
 async fn a_context_stands_before_the_prompt() {
-    let prompt = |context| Input::Prompt {
+    let prompt = |context| CaseInput::Prompt {
         text: "Write {{ it }}.\n".into(),
         context,
     };
@@ -63,7 +63,7 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("spec.md");
     std::fs::write(&path, "# Title\n{{ raw }}\n").unwrap();
-    let file = Input::File {
+    let file = CaseInput::File {
         path,
         context: Some(json!({"targets": ["endpoints"]})),
     };
@@ -83,7 +83,7 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
     "##);
     assert_eq!(
         told(
-            Input::Data {
+            CaseInput::Data {
                 value: json!("plain")
             },
             true
@@ -91,14 +91,14 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
         .await,
         "user: plain"
     );
-    insta::assert_snapshot!(told(Input::Data { value: json!({"a": [1]}) }, true).await, @r#"
+    insta::assert_snapshot!(told(CaseInput::Data { value: json!({"a": [1]}) }, true).await, @r#"
     user: {
       "a": [
         1
       ]
     }
     "#);
-    let call = Input::ApiCall {
+    let call = CaseInput::ApiCall {
         method: "GET".into(),
         endpoint: "/x".into(),
         headers: Default::default(),
@@ -112,7 +112,7 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
       "type": "api_call"
     }
     "#);
-    let gone = Input::File {
+    let gone = CaseInput::File {
         path: dir.path().join("gone"),
         context: None,
     };
@@ -131,7 +131,7 @@ async fn messages_stay_as_they_are_and_the_context_goes_to_the_first_of_the_user
         said("assistant", "b"),
         said("user", "c"),
     ];
-    let input = |context| Input::Messages {
+    let input = |context| CaseInput::Messages {
         messages: messages.clone(),
         context,
     };
@@ -153,7 +153,7 @@ async fn messages_stay_as_they_are_and_the_context_goes_to_the_first_of_the_user
             .await
             .starts_with("system: s\n--\nuser: a\n--")
     );
-    let only = Input::Messages {
+    let only = CaseInput::Messages {
         messages: vec![said("system", "s"), said("assistant", "x")],
         context: Some(json!("k")),
     };
@@ -166,14 +166,14 @@ async fn messages_stay_as_they_are_and_the_context_goes_to_the_first_of_the_user
 #[tokio::test]
 async fn as_one_text_an_input_says_what_was_asked_and_nothing_that_authorises() {
     let messages = vec![said("system", "s"), said("user", "a\nb")];
-    let conversation = Input::Messages {
+    let conversation = CaseInput::Messages {
         messages,
         context: Some(json!({"k": 1})),
     };
     let shown = InputText::of(&conversation).await.unwrap();
     assert_eq!(shown.text, "system: s\n\nuser: a\nb");
     assert_eq!(shown.context.as_deref(), Some("{\n  \"k\": 1\n}"));
-    let prompt = Input::Prompt {
+    let prompt = CaseInput::Prompt {
         text: "Write {{ it }}.\n".into(),
         context: Some(json!(" ")),
     };
@@ -182,7 +182,7 @@ async fn as_one_text_an_input_says_what_was_asked_and_nothing_that_authorises() 
         (shown.text.as_str(), shown.context),
         ("Write {{ it }}.\n", None)
     );
-    let call = Input::ApiCall {
+    let call = CaseInput::ApiCall {
         method: "GET".into(),
         endpoint: "/x?api_key=hidden1&n=1".into(),
         headers: [

@@ -10,9 +10,11 @@ use std::path::{Component, Path, PathBuf};
 use tokio::sync::OnceCell;
 
 use eval_sandbox::process_tree::{StartError, TreeCommand, TreeEnd, TreeOutput};
-use eval_sandbox::{Ending, Limits, Program, Sandbox, SandboxError, SandboxReport};
+use eval_sandbox::{
+    ProgramEnding, ProgramJob, ProgramLimits, Sandbox, SandboxError, SandboxReport,
+};
 
-use super::{Refused, Wanted};
+use super::{SandboxRefusal, SandboxRequest};
 
 /// Stands for the private folder in the words of a command; no word that an author writes can hold
 /// it.
@@ -23,10 +25,10 @@ const MEMORY_MB: u64 = 1024;
 
 /// The sandbox of commands, opened when it is first needed.
 pub struct CommandSandbox {
-    wanted: Wanted,
+    wanted: SandboxRequest,
     /// Where the commands run; absolute.
     dir: PathBuf,
-    opened: OnceCell<Result<Sandbox, Refused>>,
+    opened: OnceCell<Result<Sandbox, SandboxRefusal>>,
 }
 
 impl std::fmt::Debug for CommandSandbox {
@@ -39,7 +41,7 @@ impl std::fmt::Debug for CommandSandbox {
 
 impl CommandSandbox {
     /// `wanted.readable` need not name `dir`.
-    pub fn new(mut wanted: Wanted, dir: PathBuf) -> CommandSandbox {
+    pub fn new(mut wanted: SandboxRequest, dir: PathBuf) -> CommandSandbox {
         wanted.readable.push(dir.clone());
         // A link is shown as a link: what it leads to must be there too.
         wanted
@@ -53,11 +55,11 @@ impl CommandSandbox {
     }
 
     /// Opens the sandbox; what it is.
-    pub async fn prepare(&self) -> Result<SandboxReport, Refused> {
+    pub async fn prepare(&self) -> Result<SandboxReport, SandboxRefusal> {
         Ok(self.sandbox().await?.state().clone())
     }
 
-    async fn sandbox(&self) -> Result<&Sandbox, Refused> {
+    async fn sandbox(&self) -> Result<&Sandbox, SandboxRefusal> {
         let opened = self.opened.get_or_init(|| self.wanted.open()).await;
         opened.as_ref().map_err(Clone::clone)
     }
@@ -70,7 +72,7 @@ impl CommandSandbox {
         command: &TreeCommand,
         files: Vec<(String, Vec<u8>)>,
     ) -> Result<TreeOutput, StartError> {
-        let refused = |refused: Refused| StartError {
+        let refused = |refused: SandboxRefusal| StartError {
             reason: refused.to_string(),
         };
         let sandbox = self.sandbox().await.map_err(refused)?;
@@ -95,7 +97,7 @@ impl CommandSandbox {
                 // listed is.
                 Some((name.clone(), value.to_str()?.to_owned()))
             });
-        let job = Program {
+        let job = ProgramJob {
             argv,
             stdin: command.stdin.clone(),
             env: env
@@ -123,12 +125,14 @@ impl CommandSandbox {
         let mut stderr = result.streams.stderr;
         stderr.drain(..stderr.len().saturating_sub(command.keep_stderr));
         let end = match result.ending {
-            Ending::Exited(code) => TreeEnd::Exited(code),
-            Ending::Signaled(signal) => TreeEnd::Signaled(signal),
-            Ending::TimedOut => TreeEnd::TimedOut,
-            Ending::MemoryLimit => TreeEnd::Stopped("it used more memory than the sandbox gives"),
-            Ending::OutputLimit => TreeEnd::Stopped("it wrote more than the sandbox takes"),
-            Ending::Violation(_) => TreeEnd::Stopped("it tried what the sandbox forbids"),
+            ProgramEnding::Exited(code) => TreeEnd::Exited(code),
+            ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),
+            ProgramEnding::TimedOut => TreeEnd::TimedOut,
+            ProgramEnding::MemoryLimit => {
+                TreeEnd::Stopped("it used more memory than the sandbox gives")
+            }
+            ProgramEnding::OutputLimit => TreeEnd::Stopped("it wrote more than the sandbox takes"),
+            ProgramEnding::Violation(_) => TreeEnd::Stopped("it tried what the sandbox forbids"),
         };
         Ok(TreeOutput {
             end,
@@ -139,8 +143,8 @@ impl CommandSandbox {
         })
     }
 
-    fn limits(&self, command: &TreeCommand) -> Limits {
-        Limits {
+    fn limits(&self, command: &TreeCommand) -> ProgramLimits {
+        ProgramLimits {
             cpu: None,
             wall: command.timeout,
             memory_mb: self.wanted.demand.memory_mb.unwrap_or(MEMORY_MB),
@@ -151,7 +155,7 @@ impl CommandSandbox {
             processes: 256,
             open_files: 256,
             file_mb: 64,
-            ..Limits::default()
+            ..ProgramLimits::default()
         }
     }
 }

@@ -12,7 +12,7 @@ pub use commands::{CommandSandbox, PRIVATE_FOLDER};
 
 /// What a run wants of a sandbox.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct SandboxRequest {
     /// The executable that serves as the sandbox's helper (see [`eval_sandbox::cell_main`]).
     pub helper: PathBuf,
     /// Programs that may run at once, at least 1.
@@ -27,14 +27,14 @@ pub struct Wanted {
 /// What is wanted can't be had here; nothing has run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Refused {
+pub struct SandboxRefusal {
     pub reason: String,
     /// What a user can do about it; may be empty.
     pub remedy: String,
     pub error: SandboxError,
 }
 
-impl Wanted {
+impl SandboxRequest {
     /// The settings of the sandbox, with no more tiers than the demand accepts.
     pub fn config(&self) -> SandboxConfig {
         let usual = SandboxConfig::new(self.helper.clone());
@@ -59,14 +59,14 @@ impl Wanted {
         }
     }
 
-    pub async fn open(&self) -> Result<Sandbox, Refused> {
+    pub async fn open(&self) -> Result<Sandbox, SandboxRefusal> {
         let sandbox = match Sandbox::open(self.config()).await {
             Ok(sandbox) => sandbox,
             Err(error) => return Err(self.refused(error).await),
         };
         match (&self.demand.python, sandbox.python()) {
             // A Python that is not named may be missing: what needs it says so.
-            (Some(path), Err(error)) => Err(Refused {
+            (Some(path), Err(error)) => Err(SandboxRefusal {
                 reason: format!(
                     "the suite demands the Python {}, which can't be used: {error}",
                     path.display()
@@ -78,7 +78,7 @@ impl Wanted {
         }
     }
 
-    async fn refused(&self, error: SandboxError) -> Refused {
+    async fn refused(&self, error: SandboxError) -> SandboxRefusal {
         let unavailable = match &error {
             SandboxError::Unavailable { remedy, .. } => Some(remedy.as_str()),
             _ => None,
@@ -86,7 +86,7 @@ impl Wanted {
         let remedy = match unavailable {
             Some(remedy) if self.demand.needs_isolation() => remedy,
             other => {
-                return Refused {
+                return SandboxRefusal {
                     reason: format!("untrusted code can't be run: {error}"),
                     remedy: other.unwrap_or("run `eval-harness doctor`").to_owned(),
                     error,
@@ -107,7 +107,7 @@ impl Wanted {
             .map_or_else(String::new, |tier| format!("; this machine gives `{tier}`"));
         // Going without isolation is not what would help here.
         let fix = remedy.split("; or accept").next().unwrap_or_default();
-        Refused {
+        SandboxRefusal {
             reason: format!("the suite demands {demanded} of the sandbox{weaker}. {error}"),
             remedy: format!("{fix}; or demand less under `sandbox:` in the suite"),
             error,
@@ -162,9 +162,9 @@ impl From<&SandboxReport> for SandboxState {
 mod tests {
     use super::*;
 
-    fn wanted(demand: SandboxDemand, allow_unsandboxed: bool) -> Wanted {
+    fn wanted(demand: SandboxDemand, allow_unsandboxed: bool) -> SandboxRequest {
         let (helper, readable) = ("/no/helper".into(), vec!["/b".into()]);
-        Wanted {
+        SandboxRequest {
             helper,
             workers: 0,
             allow_unsandboxed,

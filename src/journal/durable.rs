@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(super) struct Durable {
+pub(super) struct DurableFile {
     file: Arc<File>,
     last: Instant,
     thread: Option<JoinHandle<()>>,
     failed: Arc<Mutex<Option<io::Error>>>,
 }
 
-impl Durable {
+impl DurableFile {
     pub fn new(file: Arc<File>) -> Self {
-        Durable {
+        DurableFile {
             file,
             last: Instant::now(),
             thread: None,

@@ -15,7 +15,7 @@ mod tail;
 mod writer;
 
 pub use paths::{RunPaths, find_run, list_runs, scan_runs};
-pub use reader::{Journal, evals, read, read_counts, sessions, started};
+pub use reader::{JournalReader, evals, read, read_counts, sessions, started};
 pub use samples::{SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::JournalError;
 use super::tail::is_json;
 use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted, without_details};
-use eval_base::blocks::{Blocks, Expect};
+use eval_base::blocks::{FileBlocks, FileExpectation};
 use eval_base::files::open_file;
 
 /// A journal being read: an iterator over its events. A torn tail is left out.
-pub struct Journal {
+pub struct JournalReader {
     path: PathBuf,
     reader: BufReader<File>,
     line: usize,
@@ -21,10 +21,10 @@ pub struct Journal {
     over: bool,
     buffer: Vec<u8>,
     /// How a line becomes an event.
-    parse: Parse,
+    parse: EventParser,
 }
 
-type Parse = fn(&[u8]) -> serde_json::Result<Event>;
+type EventParser = fn(&[u8]) -> serde_json::Result<Event>;
 
 /// Where a line is in its file.
 pub(super) struct LinePlace {
@@ -38,7 +38,7 @@ pub(super) struct LinePlace {
 pub fn read(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
-    read_by(Journal::open(path)?)
+    read_by(JournalReader::open(path)?)
 }
 
 /// As [`read`], without the texts that samples, graders and judges gave, and without what the run is
@@ -46,7 +46,7 @@ pub fn read(
 pub fn read_counts(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
-    read_by(Journal::without_details(path)?)
+    read_by(JournalReader::without_details(path)?)
 }
 
 /// What a run said of itself when it began.
@@ -61,7 +61,7 @@ pub fn started(path: &Path) -> Result<RunStarted, JournalError> {
 }
 
 fn read_by(
-    mut journal: Journal,
+    mut journal: JournalReader,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
     let first = journal.next().ok_or_else(|| journal.empty())??;
     if !matches!(first, Event::RunStarted(_)) {
@@ -77,7 +77,7 @@ fn read_by(
 /// What was said at the start of each session of a run: the first one, then every one that resumed
 /// it. At least one.
 pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
-    let mut journal = Journal::open(path)?;
+    let mut journal = JournalReader::open(path)?;
     let mut sessions = Vec::new();
     while let Some(event) = journal.next_of(|line| line.starts_with(b"{\"run_")) {
         match event? {
@@ -94,7 +94,7 @@ pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
 
 /// What was said of the evals of a run, in the journal's order; a later session may say it again.
 pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
-    let mut journal = Journal::open(path)?;
+    let mut journal = JournalReader::open(path)?;
     let mut evals = Vec::new();
     while let Some(event) = journal.next_of(|line| line.starts_with(b"{\"eval_planned\"")) {
         if let Event::EvalPlanned(planned) = event? {
@@ -104,14 +104,14 @@ pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
     Ok(evals)
 }
 
-impl Journal {
-    fn open(path: &Path) -> Result<Journal, JournalError> {
+impl JournalReader {
+    fn open(path: &Path) -> Result<JournalReader, JournalError> {
         let file = open_file(path).map_err(|source| JournalError::Read {
             path: path.to_owned(),
             source,
         })?;
         let reader = BufReader::with_capacity(1 << 16, file);
-        Ok(Journal {
+        Ok(JournalReader {
             path: path.to_owned(),
             reader,
             line: 0,
@@ -123,11 +123,11 @@ impl Journal {
     }
 
     /// See [`read_counts`].
-    pub(super) fn without_details(path: &Path) -> Result<Journal, JournalError> {
-        let parse: Parse = |line| without_details(|| serde_json::from_slice(line));
-        Ok(Journal {
+    pub(super) fn without_details(path: &Path) -> Result<JournalReader, JournalError> {
+        let parse: EventParser = |line| without_details(|| serde_json::from_slice(line));
+        Ok(JournalReader {
             parse,
-            ..Journal::open(path)?
+            ..JournalReader::open(path)?
         })
     }
 
@@ -141,12 +141,12 @@ impl Journal {
     }
 
     /// The file, to read lines of again.
-    pub(super) fn into_blocks(self) -> Result<Blocks, JournalError> {
+    pub(super) fn into_blocks(self) -> Result<FileBlocks, JournalError> {
         if self.end == 0 {
             return Err(self.empty());
         }
         let file = self.reader.into_inner();
-        Blocks::of_file(file, &self.path, Expect::Growth, true).map_err(|source| {
+        FileBlocks::of_file(file, &self.path, FileExpectation::Growth, true).map_err(|source| {
             JournalError::Read {
                 path: self.path,
                 source,
@@ -269,7 +269,7 @@ fn other_version(line: &[u8]) -> Option<(u32, String)> {
     (version != JOURNAL_VERSION).then(|| (version, harness.to_owned()))
 }
 
-impl Iterator for Journal {
+impl Iterator for JournalReader {
     type Item = Result<Event, JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -412,7 +412,7 @@ mod tests {
     fn a_secret_that_is_a_word_of_how_models_answered_breaks_no_line() {
         use crate::model::testing::{judged, judged_grade, vote};
         use crate::model::{ModelCall, ReplyFault};
-        use crate::spec::words::Finish;
+        use crate::spec::words::FinishReason;
         let secrets = ["network", "no_json", "length", "openai:judge"].map(str::to_owned);
         let dir = tempfile::tempdir().unwrap();
         let paths = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
@@ -420,7 +420,7 @@ mod tests {
         writer.append(started()).unwrap();
         let mut event = finished_sample(
             Output {
-                finish: Some(Finish::Length),
+                finish: Some(FinishReason::Length),
                 ..Output::text("x")
             },
             0.5,

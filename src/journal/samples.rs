@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Journal, JournalError};
+use super::{JournalError, JournalReader};
 use crate::model::{Event, SampleFinished};
-use eval_base::blocks::Blocks;
-use eval_base::names::Names;
+use eval_base::blocks::FileBlocks;
+use eval_base::names::InternedTexts;
 
 /// Where one sample's line lies.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct SampleEntry {
     /// The case's place in the plan.
     rank: u32,
     sample: u32,
@@ -24,20 +24,20 @@ struct Entry {
 #[derive(Debug)]
 pub struct SampleIndex {
     path: PathBuf,
-    blocks: Blocks,
-    entries: Vec<Entry>,
+    blocks: FileBlocks,
+    entries: Vec<SampleEntry>,
 }
 
 /// The cases of a journal and their places in the plan.
 #[derive(Default)]
-struct Ranks {
-    evals: Names,
-    cases: Names,
+struct CaseRanks {
+    evals: InternedTexts,
+    cases: InternedTexts,
     /// By numbers of eval and case.
     ranks: HashMap<(u32, u32), u32>,
 }
 
-impl Ranks {
+impl CaseRanks {
     fn of(&mut self, eval: &str, case: &str) -> Option<u32> {
         let key = (self.evals.add(eval)?, self.cases.add(case)?);
         let next = u32::try_from(self.ranks.len()).ok()?;
@@ -51,8 +51,8 @@ pub fn index_samples(
     path: &Path,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Result<SampleIndex, JournalError> {
-    let mut journal = Journal::without_details(path)?;
-    let (mut ranks, mut entries) = (Ranks::default(), Vec::new());
+    let mut journal = JournalReader::without_details(path)?;
+    let (mut ranks, mut entries) = (CaseRanks::default(), Vec::new());
     while let Some(event) = journal.next() {
         let event = event?;
         let place = journal.place();
@@ -68,7 +68,7 @@ pub fn index_samples(
                 }
             }
             Event::SampleFinished(sample) if wanted(&sample.eval, &sample.case) => {
-                entries.push(Entry {
+                entries.push(SampleEntry {
                     rank: ranks.of(&sample.eval, &sample.case).ok_or_else(too_much)?,
                     sample: sample.sample,
                     line: u32::try_from(place.line).map_err(|_| too_much())?,
@@ -98,7 +98,7 @@ impl SampleIndex {
         self.entries.iter().map(|entry| self.read(entry))
     }
 
-    fn read(&self, entry: &Entry) -> Result<SampleFinished, JournalError> {
+    fn read(&self, entry: &SampleEntry) -> Result<SampleFinished, JournalError> {
         let wrong = |message: String| JournalError::Line {
             path: self.path.clone(),
             line: entry.line as usize,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::durable::Durable;
+use super::durable::DurableFile;
 use super::outputs::{LARGE, OutputStore};
 use super::paths::outputs_of;
 use super::tail::sound_length;
@@ -121,7 +121,7 @@ const KEPT_BUFFER: usize = 4 << 20;
 pub struct JournalWriter {
     path: PathBuf,
     file: Arc<File>,
-    durable: Durable,
+    durable: DurableFile,
     redactor: Redactor,
     outputs: OutputStore,
     lines: Vec<u8>,
@@ -159,7 +159,7 @@ impl JournalWriter {
         let file = Arc::new(file);
         Ok(JournalWriter {
             path: path.to_owned(),
-            durable: Durable::new(Arc::clone(&file)),
+            durable: DurableFile::new(Arc::clone(&file)),
             file,
             redactor,
             outputs: OutputStore::new(outputs_of(path)),

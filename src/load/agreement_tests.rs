@@ -165,7 +165,7 @@ proptest! {
         mutate(&mut document, &at, mutation);
         // Without its telling keys a document is of another kind, or of none.
         let node_kind = {
-            let mut session = super::session::Session::default();
+            let mut session = super::session::LoadSession::default();
             let file = session.sources.add("x", document.to_string());
             super::tree::parse(&session.sources, file, &mut session.problems).and_then(|n| super::kinds::detect(&n))
         };

@@ -6,24 +6,24 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::kinds::{Part, parts};
+use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
-use super::scope::{Desk, SuiteScope};
-use super::session::Session;
+use super::scope::{SuiteDesk, SuiteScope};
+use super::session::LoadSession;
 use super::source::Span;
-use super::stored::{Folder, Found, Kept, Reader};
+use super::stored::{BaselineFolder, BaselineLookup, BaselineReader, KeptBaseline};
 use super::tree::Node;
 use crate::graders::structural_match::check_matchers;
 use crate::model::{
-    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction,
-    RegexFlags, Standing, Target,
+    BaselineOrigin, BaselinePlace, BaselineSettings, BaselineStage, Fingerprint, OutputValue,
+    Redaction, RegexFlags, Target,
 };
 use crate::spec::{
     BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines,
 };
 use eval_base::text::one_line;
-use eval_match::{Pattern, validate_matcher};
+use eval_match::{CompiledPattern, validate_matcher};
 
 /// Bytes of an output above which it goes into a file beside, when the suite does not say.
 const INLINE_BYTES: u64 = 65_536;
@@ -106,14 +106,18 @@ pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>
 
 /// The baselines of the store that a document's evals have, by eval id.
 #[derive(Default)]
-pub(super) struct Shelf {
-    found: HashMap<String, Found>,
+pub(super) struct BaselineShelf {
+    found: HashMap<String, BaselineLookup>,
 }
 
 /// Reads what the store has for the regressions of a document.
-pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut Node) -> Shelf {
-    let mut shelf = Shelf::default();
-    let Session {
+pub(super) fn fetch(
+    session: &mut LoadSession,
+    scope: &SuiteScope,
+    document: &mut Node,
+) -> BaselineShelf {
+    let mut shelf = BaselineShelf::default();
+    let LoadSession {
         sources,
         problems,
         cwd,
@@ -126,17 +130,18 @@ pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut No
             .reach
             .as_ref()
             .is_none_or(|reach| reach.can_select(&part));
-        if let (Part::Regression(_) | Part::Document(_), Some(id)) = (&part, part.id())
+        if let (DocumentPart::Regression(_) | DocumentPart::Document(_), Some(id)) =
+            (&part, part.id())
             && !shelf.found.contains_key(id)
             && !scope.known_good.contains_key(id)
         {
-            let mut reader = Reader {
+            let mut reader = BaselineReader {
                 folder: &scope.store,
                 sources: &mut *sources,
                 problems: if needed { &mut *problems } else { &mut aside },
                 cwd,
             };
-            let found = reader.of_eval(id, Standing::Accepted);
+            let found = reader.of_eval(id, BaselineStage::Accepted);
             shelf.found.insert(id.to_owned(), found);
         }
     }
@@ -148,20 +153,20 @@ pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut No
 /// # Errors
 /// When the store's file is broken, which has been said.
 pub(super) fn known_good(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     id: &str,
     written: Option<&BaselineSpec>,
     node: &Node,
-    shelf: &mut Shelf,
+    shelf: &mut BaselineShelf,
 ) -> Result<Option<KnownGood>, BrokenBaseline> {
     let inline = written.and_then(|b| b.output.as_ref());
     if let (Some(_), Some(node)) = (inline, node.at_pointer("/baseline/output")) {
         check_matchers(desk, node);
     }
     match shelf.found.remove(id) {
-        Some(Found::Broken) => Err(BrokenBaseline),
-        Some(Found::Kept(kept)) => {
-            let Kept {
+        Some(BaselineLookup::Broken) => Err(BrokenBaseline),
+        Some(BaselineLookup::Kept(kept)) => {
+            let KeptBaseline {
                 file,
                 output,
                 fingerprint,
@@ -182,7 +187,7 @@ pub(super) fn known_good(
                 target: file.target,
             }))
         }
-        Some(Found::Nothing) | None => Ok(inline.map(|output| {
+        Some(BaselineLookup::Nothing) | None => Ok(inline.map(|output| {
             let origin = BaselineOrigin {
                 place: BaselinePlace::Inline,
                 captured_at: written.and_then(|b| b.captured_at.clone()),
@@ -200,7 +205,7 @@ pub(super) fn known_good(
 
 /// Judges what `baselines:` says: patterns compile, placeholders are matchers, header names are
 /// names.
-pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
+pub(super) fn check_settings(session: &mut LoadSession, at: &Node, dir: &Path) {
     let mut wrong = |code, at: &Node, message: String| {
         session
             .problems
@@ -210,7 +215,7 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
         if let Some(pattern) = rule.get("pattern")
             && let Some(text) = pattern.as_text()
         {
-            match Pattern::compile(text, RegexFlags::default()) {
+            match CompiledPattern::compile(text, RegexFlags::default()) {
                 Err(error) => wrong(Code::BadRegex, pattern, one_line(&error.to_string())),
                 Ok(regex) if !matches!(regex.search(""), Ok(None)) => {
                     let message =
@@ -264,7 +269,7 @@ fn is_header_name(name: &str) -> bool {
 
 /// Warns of a baseline that another target gave than the one that is asked now.
 pub(super) fn check_target(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     id_at: Span,
     captured: Option<&BaselineTarget>,
     own: Option<&Target>,
@@ -300,7 +305,7 @@ fn words(target: &BaselineTarget) -> String {
 }
 
 /// Warns of files in the folder of baselines that somebody meant as baselines and nobody reads.
-pub(super) fn check_names(session: &mut Session, folder: &Folder) {
+pub(super) fn check_names(session: &mut LoadSession, folder: &BaselineFolder) {
     let names = match folder.names() {
         Ok(names) => names,
         Err(error) => {

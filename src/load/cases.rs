@@ -4,23 +4,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::problem::{Code, Problem};
-use super::scope::Desk;
+use super::scope::SuiteDesk;
 use super::source::Span;
-use crate::model::{self, Case, CaseSource, Chain, Outlines, Written};
+use crate::model::{self, Case, CaseOutlines, CaseSource, ChainedCases, MemoryCases};
 
 /// Cases of one eval, whose ids are unique: first those that are written, then those of a data
 /// file.
 #[derive(Debug, Default)]
-pub(super) struct Cases {
+pub(super) struct UniqueCases {
     list: Vec<Arc<Case>>,
-    pub outlines: Outlines,
+    pub outlines: CaseOutlines,
     pub data: Option<Arc<dyn CaseSource>>,
     claimed: HashMap<String, Span>,
 }
 
-impl Cases {
+impl UniqueCases {
     /// Notes an id of a case that is written in the file.
-    pub fn claim(&mut self, desk: &mut Desk, id: &str, at: Span) {
+    pub fn claim(&mut self, desk: &mut SuiteDesk, id: &str, at: Span) {
         match self.claimed.get(id) {
             Some(first) => {
                 let message = format!("two cases have the id `{id}`");
@@ -50,12 +50,14 @@ impl Cases {
         }
     }
 
-    pub fn whole(self) -> model::Cases {
-        let written = Written(self.list);
+    pub fn whole(self) -> model::EvalCases {
+        let written = MemoryCases(self.list);
         match self.data {
-            None => model::Cases::new(self.outlines, Arc::new(written)),
-            Some(data) if written.0.is_empty() => model::Cases::new(self.outlines, data),
-            Some(data) => model::Cases::new(self.outlines, Arc::new(Chain { written, data })),
+            None => model::EvalCases::new(self.outlines, Arc::new(written)),
+            Some(data) if written.0.is_empty() => model::EvalCases::new(self.outlines, data),
+            Some(data) => {
+                model::EvalCases::new(self.outlines, Arc::new(ChainedCases { written, data }))
+            }
         }
     }
 

@@ -10,14 +10,14 @@ use super::kinds::{detect, known_keys};
 use super::phases;
 use super::prices::PriceShelf;
 use super::problem::{Code, Problem, Severity};
-use super::refs::{self, Fence, lexical, project_root};
-use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
+use super::refs::{self, PathFence, lexical, project_root};
+use super::request::{CheckRequest, CheckedFiles, LoadOverrides, LoadRequest, PlanPurpose};
 use super::scope::SuiteScope;
 use super::scores;
-use super::session::Session;
-use super::stored::{self, Folder};
+use super::session::LoadSession;
+use super::stored::{self, BaselineFolder};
 use super::suite::{self, check_vars, eval_document, graders_file, sets, shelf};
-use super::template::Scope;
+use super::template::TemplateScope;
 use super::thresholds::{WrittenSet, read_set, warn_of_slips};
 use super::tree::Node;
 use crate::spec::{SchemaKind, ThresholdsFile};
@@ -30,17 +30,17 @@ const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"]
 const OUTPUT_FILE: &str = ".output.json";
 
 /// Checks files of any kind by their content.
-pub fn check_files(request: &CheckRequest) -> Checked {
-    let mut session = Session {
+pub fn check_files(request: &CheckRequest) -> CheckedFiles {
+    let mut session = LoadSession {
         cwd: request.cwd.clone(),
-        purpose: Purpose::Validate,
-        ..Session::default()
+        purpose: PlanPurpose::Validate,
+        ..LoadSession::default()
     };
     let mut files = BTreeSet::new();
     for path in &request.paths {
         collect(request, path, &mut files, &mut session);
     }
-    let mut checked = Checked::default();
+    let mut checked = CheckedFiles::default();
     for (file, named) in &files {
         checked.files += 1;
         one_file(request, file, *named, &mut session);
@@ -56,7 +56,7 @@ fn collect(
     request: &CheckRequest,
     path: &Path,
     files: &mut BTreeSet<(PathBuf, bool)>,
-    session: &mut Session,
+    session: &mut LoadSession,
 ) {
     let full = lexical(&request.cwd.join(path));
     let text = path.to_string_lossy();
@@ -74,7 +74,7 @@ fn collect(
     } else {
         let nowhere = session.sources.add(text.clone().into_owned(), "");
         let at = super::source::Span::new(nowhere, 0, 0);
-        match refs::expand(&request.cwd, &text, &Fence::default(), at) {
+        match refs::expand(&request.cwd, &text, &PathFence::default(), at) {
             Ok(found) => files.extend(found.into_iter().map(|f| (f, true))),
             Err(problem) => session.problems.push(Problem {
                 span: None,
@@ -106,7 +106,7 @@ fn walk(dir: &Path, files: &mut BTreeSet<(PathBuf, bool)>) {
 }
 
 /// Judges one file. A file that a folder brought in and that is none of ours is passed over.
-fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Session) {
+fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut LoadSession) {
     let Some(mut node) = session.parse(file, None) else {
         return;
     };
@@ -114,7 +114,7 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         .parent()
         .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
-    session.fence = Fence::new([root.as_path(), dir.as_path()]);
+    session.fence = PathFence::new([root.as_path(), dir.as_path()]);
     let scope = lone_scope(request, session, &dir, &root);
     match detect(&node) {
         Some(SchemaKind::Suite) => check_suite(request, file, session),
@@ -130,7 +130,7 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         }
         Some(SchemaKind::Prices) => drop(PriceShelf::of_document(session, &mut node)),
         Some(SchemaKind::Baseline) => {
-            let Session {
+            let LoadSession {
                 sources,
                 problems,
                 cwd,
@@ -163,21 +163,26 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
 
 /// What a file may use that is checked without its suite: anything, so that only warnings come of
 /// it.
-fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path) -> SuiteScope {
+fn lone_scope(
+    request: &CheckRequest,
+    session: &LoadSession,
+    dir: &Path,
+    root: &Path,
+) -> SuiteScope {
     let vars = request
         .vars
         .iter()
         .map(|(name, text)| (name.clone(), serde_json::Value::from(text.as_str())));
     let mut scope = SuiteScope {
-        templates: Scope {
+        templates: TemplateScope {
             vars: vars.collect(),
             open: true,
-            ..Scope::default()
+            ..TemplateScope::default()
         },
         dir: dir.to_owned(),
         root: root.to_owned(),
         cwd: session.cwd.clone(),
-        store: Folder::Disk(root.join("baselines")),
+        store: BaselineFolder::Disk(root.join("baselines")),
         baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),
         search_path: request.env.get("PATH").cloned(),
@@ -191,13 +196,13 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
 }
 
 /// A suite is checked with everything that it refers to, in the same texts as the other files.
-fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
+fn check_suite(request: &CheckRequest, file: &Path, session: &mut LoadSession) {
     let load = LoadRequest {
         suite: file.to_owned(),
-        purpose: Purpose::Validate,
-        overrides: Overrides {
+        purpose: PlanPurpose::Validate,
+        overrides: LoadOverrides {
             vars: request.vars.clone(),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
         env: request.env.clone(),
         cwd: request.cwd.clone(),
@@ -206,7 +211,7 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
     suite::load_into(&load, session);
 }
 
-fn check_thresholds(node: &mut Node, session: &mut Session) {
+fn check_thresholds(node: &mut Node, session: &mut LoadSession) {
     let Some(file) = session.read::<ThresholdsFile>(SchemaKind::Thresholds, node) else {
         return;
     };

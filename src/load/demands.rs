@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::problem::{Code, Problem};
 use super::refs::existing_folder;
-use super::scope::{Desk, seconds};
+use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
 use super::targets::find_program;
 use super::tree::Node;
@@ -14,7 +14,7 @@ use crate::spec::SandboxSpec;
 
 /// What a suite demands, and what follows for its graders.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Demands {
+pub(crate) struct SuiteDemands {
     pub sandbox: SandboxDemand,
     /// Limits of programs whose graders do not say.
     pub limits: CodeLimits,
@@ -27,7 +27,7 @@ pub(crate) struct Demands {
     mark: Option<String>,
 }
 
-impl Demands {
+impl SuiteDemands {
     /// Joins what tells gradings apart when one of the graders runs a program in the sandbox.
     pub fn mark(&self, graders: &[Grader]) -> Option<String> {
         let command = graders
@@ -50,9 +50,13 @@ impl Demands {
 const NEVER: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 
 /// The demands of a suite; `node` is the suite's.
-pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) -> Demands {
+pub(super) fn resolve(
+    desk: &mut SuiteDesk,
+    spec: Option<&SandboxSpec>,
+    node: &Node,
+) -> SuiteDemands {
     let (Some(spec), Some(node)) = (spec, node.get("sandbox")) else {
-        return Demands::default();
+        return SuiteDemands::default();
     };
     let usual = CodeLimits::default();
     let mut readable = Vec::new();
@@ -65,7 +69,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) 
         .and_then(|text| python(desk, text, node.locate("/python")));
     let trust = spec.trust.filter(|trust| *trust != MinimumTrust::InProcess);
     let marks = trust.is_some() || spec.python.is_some() || !spec.readable.is_empty();
-    Demands {
+    SuiteDemands {
         sandbox: SandboxDemand {
             minimum: spec.minimum,
             trust: spec.trust,
@@ -84,7 +88,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) 
     }
 }
 
-fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
+fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
     let path = existing_folder(&desk.suite.dir, text, &desk.suite.fence, at);
     let path = desk.problems.take(path)?;
     let refused = path == Path::new("/") || NEVER.iter().any(|never| path.starts_with(never));
@@ -101,7 +105,7 @@ fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
 }
 
 /// An interpreter is a program like those of commands: it may lie anywhere.
-fn python(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
+fn python(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
     // An empty folder in PATH is the one that a program is started in, which differs.
     let found = find_program(desk, text).filter(|path| path.parent() != Some(Path::new("")));
     // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another

@@ -3,24 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::baselines::{self, Shelf};
-use super::cases::Cases;
+use super::baselines::{self, BaselineShelf};
+use super::cases::UniqueCases;
 use super::dataset;
-use super::graders::{self, Known, Written};
+use super::graders::{self, CaseBaseline, WrittenGraders};
 use super::inputs;
-use super::kinds::{Part, parts};
+use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem};
 use super::reach::within_reach;
 use super::regressions;
-use super::scope::{DEFAULT_TIMEOUT, Desk, SuiteScope, seconds};
-use super::session::{Broken, read};
+use super::scope::{DEFAULT_TIMEOUT, SuiteDesk, SuiteScope, seconds};
+use super::session::{BrokenPlaces, read};
 use super::source::Span;
 use super::targets;
-use super::tree::{Key, Node, NodeValue};
-use crate::graders::settings::Expected;
+use super::tree::{MappingKey, Node, NodeValue};
+use crate::graders::settings::PlacedExpectation;
 use crate::graders::structural_match::check_matchers;
 use crate::model::{
-    self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Grading, Input, Target,
+    self, Case, CaseGrading, CaseInput, Eval, EvalInfo, EvalType, ExtractMethod, Fingerprint,
+    Target,
 };
 use crate::spec::{
     CaseSpec, EvalConfig, EvalFile, EvalMetadata, ExactExpected, ExpectedRef, ExpectedSpec, NameOr,
@@ -29,16 +30,16 @@ use crate::spec::{
 
 /// An eval and where its id stands.
 #[derive(Debug, Clone)]
-pub(super) struct Built {
+pub(super) struct BuiltEval {
     pub eval: Arc<Eval>,
     pub at: Span,
 }
 
 /// What cases take from their eval.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Header {
-    pub written: Written,
-    pub extract: Vec<Extract>,
+pub(super) struct EvalHeader {
+    pub written: WrittenGraders,
+    pub extract: Vec<ExtractMethod>,
     pub max_latency_ms: Option<f64>,
     pub timeout: Option<Duration>,
     pub samples: Option<u32>,
@@ -47,26 +48,30 @@ pub(super) struct Header {
 
 /// The evals of a document whose tree was prepared; parts that are broken are left out.
 pub(super) fn build(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     document: &mut Node,
-    broken: &Broken,
-    mut shelf: Shelf,
-) -> Vec<Built> {
+    broken: &BrokenPlaces,
+    mut shelf: BaselineShelf,
+) -> Vec<BuiltEval> {
     let mut evals = Vec::new();
     for part in parts(document) {
         evals.extend(within_reach(desk, part, |desk, part| match part {
             // Of a broken definition nothing is looked at.
-            Part::Capability(node) | Part::Regression(node) if broken.holds(node) => None,
-            Part::Capability(node) => {
+            DocumentPart::Capability(node) | DocumentPart::Regression(node)
+                if broken.holds(node) =>
+            {
+                None
+            }
+            DocumentPart::Capability(node) => {
                 let built = file(desk, &mut with_one_case(node), broken);
                 built.filter(|built| !built.eval.cases.is_empty())
             }
-            Part::Regression(node) => {
+            DocumentPart::Regression(node) => {
                 put_into_metadata(node);
                 regression(desk, node, broken, &mut shelf)
             }
-            Part::Document(node) => regression(desk, node, broken, &mut shelf),
-            Part::File(node) => file(desk, node, broken),
+            DocumentPart::Document(node) => regression(desk, node, broken, &mut shelf),
+            DocumentPart::File(node) => file(desk, node, broken),
         }));
     }
     evals
@@ -94,7 +99,7 @@ fn put_into_metadata(node: &mut Node) {
         None => {
             let name = Arc::from("metadata");
             let value = NodeValue::Map(head);
-            rest.push((Key { name, span: at }, Node { span: at, value }));
+            rest.push((MappingKey { name, span: at }, Node { span: at, value }));
         }
     }
     *entries = rest;
@@ -102,7 +107,7 @@ fn put_into_metadata(node: &mut Node) {
 
 /// A capability with one case as a file: all but `config` and `metadata` is of the case.
 fn with_one_case(node: &mut Node) -> Node {
-    let of_case = |(key, _): &&(Key, Node)| ["id", "name"].contains(&&*key.name);
+    let of_case = |(key, _): &&(MappingKey, Node)| ["id", "name"].contains(&&*key.name);
     let mut case: Vec<_> = node
         .as_map()
         .unwrap_or(&[])
@@ -129,7 +134,7 @@ fn with_one_case(node: &mut Node) -> Node {
 }
 
 fn info_of(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     node: &Node,
     kind: EvalType,
     metadata: &EvalMetadata,
@@ -153,7 +158,7 @@ fn info_of(
 }
 
 /// A share of 0 would let an eval pass that never passed anything.
-fn check_shares(desk: &mut Desk, config: &EvalConfig, node: &Node) -> Option<()> {
+fn check_shares(desk: &mut SuiteDesk, config: &EvalConfig, node: &Node) -> Option<()> {
     let shares = [
         ("pass_rate_threshold", config.pass_rate_threshold),
         ("score_threshold", config.score_threshold),
@@ -170,8 +175,8 @@ fn check_shares(desk: &mut Desk, config: &EvalConfig, node: &Node) -> Option<()>
     whole.then_some(())
 }
 
-fn built(info: EvalInfo, config: &EvalConfig, cases: model::Cases, head: &Node) -> Built {
-    Built {
+fn built(info: EvalInfo, config: &EvalConfig, cases: model::EvalCases, head: &Node) -> BuiltEval {
+    BuiltEval {
         eval: Arc::new(Eval {
             info,
             parallel: config.parallel.unwrap_or(true),
@@ -183,7 +188,12 @@ fn built(info: EvalInfo, config: &EvalConfig, cases: model::Cases, head: &Node) 
 
 /// The settings that `config` and `metadata` may both hold; different values are an error that
 /// names both lines.
-fn header(desk: &mut Desk, node: &Node, config: &EvalConfig, metadata: &EvalMetadata) -> Header {
+fn header(
+    desk: &mut SuiteDesk,
+    node: &Node,
+    config: &EvalConfig,
+    metadata: &EvalMetadata,
+) -> EvalHeader {
     let mut both = |key: &str, differ: bool| {
         if differ {
             let (first, second) = (
@@ -216,25 +226,25 @@ fn header(desk: &mut Desk, node: &Node, config: &EvalConfig, metadata: &EvalMeta
             .zip(metadata.retries)
             .is_some_and(|(a, b)| a != b),
     );
-    Header {
+    EvalHeader {
         timeout: config
             .timeout_seconds
             .or(metadata.timeout_seconds)
             .map(seconds),
         retries: config.retries.or(metadata.retries),
         samples: config.samples,
-        ..Header::default()
+        ..EvalHeader::default()
     }
 }
 
-fn file(desk: &mut Desk, node: &mut Node, broken: &Broken) -> Option<Built> {
+fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<BuiltEval> {
     let (head, cases_node, mut dataset_node) = split(node);
     let spec: Option<EvalFile> = read(&head, broken, desk.problems);
-    let mut header = Header::default();
+    let mut header = EvalHeader::default();
     let mut info = None;
     if let Some(spec) = &spec {
         header = self::header(desk, &head, &spec.config, &spec.metadata);
-        header.written = Written::of(
+        header.written = WrittenGraders::of(
             desk,
             &head,
             spec.grader.clone(),
@@ -247,7 +257,7 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken) -> Option<Built> {
         let kind = spec.eval_type.unwrap_or(EvalType::Capability);
         info = info_of(desk, &head, kind, &spec.metadata, &spec.config);
     }
-    let mut cases = Cases::default();
+    let mut cases = UniqueCases::default();
     let written = cases_node.as_ref().and_then(Node::as_seq);
     for case in written.into_iter().flatten() {
         let at = case.locate("/id");
@@ -300,25 +310,30 @@ fn split(node: &mut Node) -> (Node, Option<Node>, Option<Node>) {
     )
 }
 
-fn regression(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) -> Option<Built> {
+fn regression(
+    desk: &mut SuiteDesk,
+    node: &Node,
+    broken: &BrokenPlaces,
+    shelf: &mut BaselineShelf,
+) -> Option<BuiltEval> {
     let spec: RegressionDocument = read(node, broken, desk.problems)?;
     let header = header(desk, node, &spec.config, &spec.metadata);
     let kind = spec.eval_type.unwrap_or(EvalType::Regression);
     let info = info_of(desk, node, kind, &spec.metadata, &spec.config);
     let case = regression_case(desk, node, &spec, &header, shelf)?;
-    let cases = model::Cases::written(vec![Arc::new(case)]);
+    let cases = model::EvalCases::written(vec![Arc::new(case)]);
     Some(built(info?, &spec.config, cases, node))
 }
 
 fn regression_case(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     node: &Node,
     spec: &RegressionDocument,
-    header: &Header,
-    shelf: &mut Shelf,
+    header: &EvalHeader,
+    shelf: &mut BaselineShelf,
 ) -> Option<Case> {
     let (id, id_at) = (&spec.metadata.id, node.locate("/metadata/id"));
-    let written = Written::of(
+    let written = WrittenGraders::of(
         desk,
         node,
         spec.grader.clone(),
@@ -349,7 +364,7 @@ fn regression_case(
     let grading = regressions::grading(desk, written, comparison, baseline, id_at);
     let extract = inputs::extract(desk, &spec.extract.0, node.get("extract"));
     let origin = desk.place(node.span);
-    let made = Made {
+    let made = ResolvedCase {
         input: input?,
         grading: grading?,
         extract: extract?,
@@ -372,10 +387,10 @@ fn regression_case(
 }
 
 /// What a case is made of, resolved.
-pub(super) struct Made {
-    pub input: Input,
-    pub grading: Grading,
-    pub extract: Vec<Extract>,
+pub(super) struct ResolvedCase {
+    pub input: CaseInput,
+    pub grading: CaseGrading,
+    pub extract: Vec<ExtractMethod>,
     pub target: Option<Target>,
 }
 
@@ -383,8 +398,8 @@ pub(super) struct Made {
 pub(super) fn assemble(
     suite: &SuiteScope,
     id: String,
-    made: Made,
-    header: &Header,
+    made: ResolvedCase,
+    header: &EvalHeader,
     origin: String,
 ) -> Case {
     let timeout = suite
@@ -392,7 +407,7 @@ pub(super) fn assemble(
         .or(header.timeout)
         .or(suite.suite_timeout)
         .unwrap_or(DEFAULT_TIMEOUT);
-    if let Input::ApiCall {
+    if let CaseInput::ApiCall {
         headers, endpoint, ..
     } = &made.input
     {
@@ -429,11 +444,11 @@ pub(super) fn set_latency(case: &mut Case, max_latency_ms: Option<f64>) {
 
 /// A case with everything resolved; `None` after saying what is wrong.
 pub(super) fn finish(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: CaseSpec,
     node: &Node,
     origin: String,
-    header: &Header,
+    header: &EvalHeader,
 ) -> Option<Case> {
     let input_node = node.get("input").unwrap_or(node);
     let input = inputs::input(desk, spec.input, input_node);
@@ -444,7 +459,7 @@ pub(super) fn finish(
     };
     let expected_spec = spec.expected.map(expectation);
     let expected_node = node.get("expected");
-    let expected = expected_spec.as_ref().map(|spec| Expected {
+    let expected = expected_spec.as_ref().map(|spec| PlacedExpectation {
         spec,
         span: expected_node.map_or(node.span, |n| n.span),
         node: expected_node,
@@ -454,14 +469,20 @@ pub(super) fn finish(
     {
         check_matchers(desk, value);
     }
-    let own = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
+    let own = WrittenGraders::of(desk, node, spec.grader, spec.graders, spec.combine);
     let written = if own.is_empty() {
         &header.written
     } else {
         &own
     };
-    let grading = graders::resolve(desk, written, expected, Known::Nothing, node.locate("/id"));
-    let made = Made {
+    let grading = graders::resolve(
+        desk,
+        written,
+        expected,
+        CaseBaseline::Nothing,
+        node.locate("/id"),
+    );
+    let made = ResolvedCase {
         input: input?,
         grading: grading?,
         extract: extract?,

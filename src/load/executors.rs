@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
-use super::scope::{Desk, seconds};
-use super::session::Session;
+use super::scope::{SuiteDesk, seconds};
+use super::session::LoadSession;
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{ConfiguredExecutor, Executor};
@@ -46,7 +46,7 @@ impl ExecutorShelf {
     /// The languages of a document, whose folder is `dir`; `None` after reporting that its shape is
     /// wrong.
     pub fn of_document(
-        session: &mut Session,
+        session: &mut LoadSession,
         document: &mut Node,
         dir: &Path,
     ) -> Option<ExecutorShelf> {
@@ -292,7 +292,11 @@ fn java_class(words: &[String]) -> Option<(&str, usize)> {
 }
 
 /// What a grader means by `executor:`; `None` after saying that there is no such thing.
-pub(crate) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option<ChosenExecutor> {
+pub(crate) fn choose(
+    desk: &mut SuiteDesk,
+    written: Option<&str>,
+    at: Span,
+) -> Option<ChosenExecutor> {
     let Some(name) = written else {
         return Some(ChosenExecutor::default());
     };

@@ -4,7 +4,7 @@
 //! Works on the positioned tree with either spelling of a key. What is put in has an empty span,
 //! which is how [`was_inferred`] knows it later.
 
-use super::kinds::{Part, parts};
+use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::template::is_template;
@@ -16,11 +16,11 @@ use crate::graders::settings::method_of_expectation;
 pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
     for part in parts(node) {
         match part {
-            Part::Capability(definition) => infer_case(definition, problems),
-            Part::Regression(regression) | Part::Document(regression) => {
+            DocumentPart::Capability(definition) => infer_case(definition, problems),
+            DocumentPart::Regression(regression) | DocumentPart::Document(regression) => {
                 infer_regression(regression, problems);
             }
-            Part::File(file) => infer_file(file, problems),
+            DocumentPart::File(file) => infer_file(file, problems),
         }
     }
 }

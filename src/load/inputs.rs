@@ -10,41 +10,46 @@ use sha2::{Digest, Sha256};
 use super::models;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
-use super::scope::Desk;
+use super::scope::SuiteDesk;
 use super::targets;
-use super::template::{Engine, is_template};
+use super::template::{TemplateEngine, is_template};
 use super::tree::Node;
 use crate::graders::regex_flags;
-use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
+use crate::model::{CaseGrading, CaseInput, ExtractMethod, Fingerprint, JsonMode, Which};
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr,
     RegressionInput,
 };
 use eval_base::percent;
-use eval_match::Pattern;
+use eval_match::CompiledPattern;
 
 /// A case's input; paths are checked.
-pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Input> {
+pub(super) fn input(desk: &mut SuiteDesk, spec: InputRef, node: &Node) -> Option<CaseInput> {
     match spec {
         NameOr::Name(text) => prompt(desk, text, None, node),
         NameOr::Inline(InputSpec::Prompt(p)) => prompt(desk, p.content, p.context, node),
         NameOr::Inline(InputSpec::File(f)) => {
             let at = node.locate("/content");
             let path = existing_file(desk.dir, &f.content, &desk.suite.fence, at);
-            Some(Input::File {
+            Some(CaseInput::File {
                 path: desk.problems.take(path)?,
                 context: f.context,
             })
         }
         NameOr::Inline(InputSpec::ApiCall(call)) => api_call(desk, call, node),
-        NameOr::Inline(InputSpec::Messages(m)) => Some(Input::Messages {
+        NameOr::Inline(InputSpec::Messages(m)) => Some(CaseInput::Messages {
             messages: m.messages,
             context: m.context,
         }),
     }
 }
 
-fn prompt(desk: &mut Desk, text: String, context: Option<Value>, node: &Node) -> Option<Input> {
+fn prompt(
+    desk: &mut SuiteDesk,
+    text: String,
+    context: Option<Value>,
+    node: &Node,
+) -> Option<CaseInput> {
     if text.trim().is_empty() {
         let at = node.locate("/content");
         desk.push(Problem::warning(
@@ -53,10 +58,10 @@ fn prompt(desk: &mut Desk, text: String, context: Option<Value>, node: &Node) ->
             "the prompt is empty",
         ));
     }
-    Some(Input::Prompt { text, context })
+    Some(CaseInput::Prompt { text, context })
 }
 
-fn api_call(desk: &mut Desk, call: ApiCallInput, node: &Node) -> Option<Input> {
+fn api_call(desk: &mut SuiteDesk, call: ApiCallInput, node: &Node) -> Option<CaseInput> {
     let method = call
         .method
         .unwrap_or_else(|| "GET".to_owned())
@@ -67,7 +72,7 @@ fn api_call(desk: &mut Desk, call: ApiCallInput, node: &Node) -> Option<Input> {
         .body
         .as_ref()
         .map(|body| models::ordered(body, node.get("body")));
-    Some(Input::ApiCall {
+    Some(CaseInput::ApiCall {
         method,
         endpoint,
         headers: call.headers,
@@ -77,7 +82,7 @@ fn api_call(desk: &mut Desk, call: ApiCallInput, node: &Node) -> Option<Input> {
 
 /// The endpoint with further parameters; what it says itself stays as it is written.
 fn with_query(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     endpoint: String,
     query: &BTreeMap<String, Value>,
     node: &Node,
@@ -126,7 +131,7 @@ fn with_query(
 }
 
 /// True when the texts of an input were made of its context, by a template that names it.
-pub(super) fn tells_context(desk: &Desk, node: &Node) -> bool {
+pub(super) fn tells_context(desk: &SuiteDesk, node: &Node) -> bool {
     if node.get("context").is_none() {
         return false;
     }
@@ -138,7 +143,7 @@ pub(super) fn tells_context(desk: &Desk, node: &Node) -> bool {
     sources.any(|text| {
         is_template(text)
             && text.contains("context")
-            && Engine::new(&desk.suite.templates)
+            && TemplateEngine::new(&desk.suite.templates)
                 .names(text)
                 .contains("context")
     })
@@ -146,10 +151,10 @@ pub(super) fn tells_context(desk: &Desk, node: &Node) -> bool {
 
 /// A regression's input: typed, a request, a text, or any data.
 pub(super) fn regression_input(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     written: &RegressionInput,
     node: &Node,
-) -> Option<Input> {
+) -> Option<CaseInput> {
     let value = &written.0;
     let words = ["prompt", "file", "api_call", "messages"];
     if value
@@ -166,7 +171,7 @@ pub(super) fn regression_input(
     }
     match value {
         Value::String(text) => prompt(desk, text.clone(), None, node),
-        other => Some(Input::Data {
+        other => Some(CaseInput::Data {
             value: other.clone(),
         }),
     }
@@ -174,10 +179,10 @@ pub(super) fn regression_input(
 
 /// Extraction steps; `node` is the list (or the one step) that they were read from.
 pub(super) fn extract(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     steps: &[ExtractSpec],
     node: Option<&Node>,
-) -> Option<Vec<Extract>> {
+) -> Option<Vec<ExtractMethod>> {
     let mut whole = true;
     let mut out = Vec::new();
     for (i, step) in steps.iter().enumerate() {
@@ -199,21 +204,21 @@ pub(super) fn extract(
     whole.then_some(out)
 }
 
-fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
+fn one_step(step: &ExtractSpec) -> Result<ExtractMethod, (Code, String)> {
     Ok(match step {
-        ExtractSpec::Word(ExtractWord::Trim) => Extract::Trim,
-        ExtractSpec::Word(ExtractWord::Code) => Extract::CodeBlock {
+        ExtractSpec::Word(ExtractWord::Trim) => ExtractMethod::Trim,
+        ExtractSpec::Word(ExtractWord::Code) => ExtractMethod::CodeBlock {
             language: None,
             which: Which::Last,
         },
-        ExtractSpec::Word(ExtractWord::Json) => Extract::Json {
+        ExtractSpec::Word(ExtractWord::Json) => ExtractMethod::Json {
             mode: JsonMode::Any,
         },
-        ExtractSpec::Step(ExtractStep::Code(c)) => Extract::CodeBlock {
+        ExtractSpec::Step(ExtractStep::Code(c)) => ExtractMethod::CodeBlock {
             language: c.language.clone(),
             which: c.which,
         },
-        ExtractSpec::Step(ExtractStep::Json(mode)) => Extract::Json { mode: *mode },
+        ExtractSpec::Step(ExtractStep::Json(mode)) => ExtractMethod::Json { mode: *mode },
         ExtractSpec::Step(ExtractStep::JsonPath(path)) => {
             serde_json_path::JsonPath::parse(path).map_err(|e| {
                 (
@@ -221,14 +226,14 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
                     format!("`{path}` is not a JSON path (RFC 9535): {e}"),
                 )
             })?;
-            Extract::JsonPath { path: path.clone() }
+            ExtractMethod::JsonPath { path: path.clone() }
         }
-        ExtractSpec::Step(ExtractStep::AfterLast(marker)) => Extract::AfterLast {
+        ExtractSpec::Step(ExtractStep::AfterLast(marker)) => ExtractMethod::AfterLast {
             marker: marker.clone(),
         },
         ExtractSpec::Step(ExtractStep::Regex(r)) => {
             let flags = regex_flags(&r.flags);
-            let pattern = Pattern::compile(&r.pattern, flags)
+            let pattern = CompiledPattern::compile(&r.pattern, flags)
                 .map_err(|e| (Code::BadRegex, format!("not a regular expression: {e}")))?;
             let usual = if pattern.group_count() > 0 { "1" } else { "0" };
             let group = r.group.clone().unwrap_or_else(|| usual.to_owned());
@@ -238,7 +243,7 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
                     format!("the pattern has no group `{group}`"),
                 ));
             }
-            Extract::Regex {
+            ExtractMethod::Regex {
                 pattern: r.pattern.clone(),
                 flags,
                 group,
@@ -250,14 +255,14 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
 
 /// Over what a case gives the target: the input, and the content of an input file; not over the
 /// values of headers and of parameters that are secrets, which may change from run to run.
-pub(super) fn input_hash(input: &Input) -> Fingerprint {
+pub(super) fn input_hash(input: &CaseInput) -> Fingerprint {
     Fingerprint::of(&input_hashed(input))
 }
 
 /// Over grading and extraction.
 pub(super) fn grading_hash(
-    grading: &Grading,
-    extract: &[Extract],
+    grading: &CaseGrading,
+    extract: &[ExtractMethod],
     max_latency_ms: Option<f64>,
 ) -> Fingerprint {
     Fingerprint::of(&grading_hashed(grading, extract, max_latency_ms))
@@ -265,28 +270,28 @@ pub(super) fn grading_hash(
 
 /// Over the data of an input that no dataset's row gave: its context; of a request or a free-form
 /// input all of it. What is said in prompts, messages and input files is how one asks.
-pub(super) fn data_hash(input: &Input) -> Fingerprint {
+pub(super) fn data_hash(input: &CaseInput) -> Fingerprint {
     match input {
-        Input::Prompt { context, .. }
-        | Input::File { context, .. }
-        | Input::Messages { context, .. } => Fingerprint::of(context),
-        Input::ApiCall { .. } | Input::Data { .. } => Fingerprint::of(input),
+        CaseInput::Prompt { context, .. }
+        | CaseInput::File { context, .. }
+        | CaseInput::Messages { context, .. } => Fingerprint::of(context),
+        CaseInput::ApiCall { .. } | CaseInput::Data { .. } => Fingerprint::of(input),
     }
 }
 
 /// Over the data of an input that a dataset's row gave: the row; with a request or a free-form
 /// input also all of that.
-pub(super) fn row_data_hash(row: &Value, input: &Input) -> Fingerprint {
+pub(super) fn row_data_hash(row: &Value, input: &CaseInput) -> Fingerprint {
     match input {
-        Input::ApiCall { .. } | Input::Data { .. } => Fingerprint::of(&(row, input)),
+        CaseInput::ApiCall { .. } | CaseInput::Data { .. } => Fingerprint::of(&(row, input)),
         _ => Fingerprint::of(row),
     }
 }
 
 /// What [`input_hash`] is over: of a file its name and content, and not where the project lies.
-pub(super) fn input_hashed(input: &Input) -> impl Serialize + '_ {
+pub(super) fn input_hashed(input: &CaseInput) -> impl Serialize + '_ {
     let file = match input {
-        Input::File { path, context } => file_hash(path).map(|hash| {
+        CaseInput::File { path, context } => file_hash(path).map(|hash| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             (name, context, hash.to_string())
         }),
@@ -297,8 +302,8 @@ pub(super) fn input_hashed(input: &Input) -> impl Serialize + '_ {
 
 /// What [`grading_hash`] is over.
 pub(super) fn grading_hashed<'a>(
-    grading: &'a Grading,
-    extract: &'a [Extract],
+    grading: &'a CaseGrading,
+    extract: &'a [ExtractMethod],
     max_latency_ms: Option<f64>,
 ) -> impl Serialize + 'a {
     (grading, extract, max_latency_ms)

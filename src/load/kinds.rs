@@ -73,27 +73,27 @@ pub(super) fn known_keys() -> impl Iterator<Item = &'static str> {
 
 /// A part of an eval document that becomes one eval.
 #[derive(Debug)]
-pub(super) enum Part<'a> {
+pub(super) enum DocumentPart<'a> {
     Capability(&'a mut Node),
     Regression(&'a mut Node),
     File(&'a mut Node),
     Document(&'a mut Node),
 }
 
-impl Part<'_> {
+impl DocumentPart<'_> {
     pub fn node(&self) -> &Node {
-        let (Part::Capability(node)
-        | Part::Regression(node)
-        | Part::File(node)
-        | Part::Document(node)) = self;
+        let (DocumentPart::Capability(node)
+        | DocumentPart::Regression(node)
+        | DocumentPart::File(node)
+        | DocumentPart::Document(node)) = self;
         node
     }
 
     /// What the eval says of itself: a definition at its top, a file under `metadata`.
     pub fn head(&self) -> Option<&Node> {
         match self {
-            Part::Capability(node) | Part::Regression(node) => Some(node),
-            Part::File(node) | Part::Document(node) => node.get("metadata"),
+            DocumentPart::Capability(node) | DocumentPart::Regression(node) => Some(node),
+            DocumentPart::File(node) | DocumentPart::Document(node) => node.get("metadata"),
         }
     }
 
@@ -104,7 +104,7 @@ impl Part<'_> {
 }
 
 /// The parts of an eval document (or of an inline eval of a suite), in order.
-pub(super) fn parts(node: &mut Node) -> Vec<Part<'_>> {
+pub(super) fn parts(node: &mut Node) -> Vec<DocumentPart<'_>> {
     let is_list = node.as_seq().is_some();
     if !is_list && node.as_map().is_none() {
         return Vec::new();
@@ -117,26 +117,26 @@ pub(super) fn parts(node: &mut Node) -> Vec<Part<'_>> {
         ShapeName::Single => definition(node).into_iter().collect(),
         ShapeName::Capability => under(node, "capability_eval")
             .into_iter()
-            .map(Part::Capability)
+            .map(DocumentPart::Capability)
             .collect(),
         ShapeName::Regression => under(node, "regression_eval")
             .into_iter()
-            .map(Part::Regression)
+            .map(DocumentPart::Regression)
             .collect(),
-        ShapeName::File => vec![Part::File(node)],
-        ShapeName::Document => vec![Part::Document(node)],
+        ShapeName::File => vec![DocumentPart::File(node)],
+        ShapeName::Document => vec![DocumentPart::Document(node)],
     }
 }
 
-fn definition(node: &mut Node) -> Option<Part<'_>> {
+fn definition(node: &mut Node) -> Option<DocumentPart<'_>> {
     node.as_map()?;
     let regression = ["baseline", "current", "test_case", "comparison"]
         .iter()
         .any(|k| node.get(k).is_some());
     Some(if regression {
-        Part::Regression(node)
+        DocumentPart::Regression(node)
     } else {
-        Part::Capability(node)
+        DocumentPart::Capability(node)
     })
 }
 

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
-use super::thresholds::{Demand, unknown_metric};
+use super::thresholds::{ThresholdDemand, unknown_metric};
 use super::tree::Node;
-use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, name_fault};
+use crate::model::{Bound, Component, Composite, Eval, Metric, NumberKind, name_fault};
 use crate::spec::{ComponentSpec, MetricSpec};
 
 /// What is known of each metric that graders measure, by name.
-pub(super) type Declared = BTreeMap<String, Measured>;
+pub(super) type DeclaredMetrics = BTreeMap<String, NumberKind>;
 
 /// The metrics that the graders of these evals measure. A name that means a score here and some
 /// number there is an error.
-pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared {
-    let mut declared = Declared::new();
+pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> DeclaredMetrics {
+    let mut declared = DeclaredMetrics::new();
     let mut conflicts: BTreeSet<String> = BTreeSet::new();
     let graders = evals
         .iter()
@@ -45,7 +45,7 @@ pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared
 pub(super) fn composites(
     specs: &BTreeMap<String, MetricSpec>,
     node: Option<&Node>,
-    declared: &Declared,
+    declared: &DeclaredMetrics,
     complete: bool,
     problems: &mut Problems,
 ) -> Vec<Composite> {
@@ -70,7 +70,7 @@ pub(super) fn composites(
             .map_or(&[][..], |node| node.seq("composite"));
         let mut components: Vec<Component> = Vec::new();
         for (index, part) in spec.composite.iter().enumerate() {
-            let place = Place {
+            let place = ComponentPlace {
                 node: parts.get(index),
                 at,
             };
@@ -105,12 +105,12 @@ pub(super) fn composites(
 }
 
 /// Where a component is written.
-struct Place<'a> {
+struct ComponentPlace<'a> {
     node: Option<&'a Node>,
     at: Option<Span>,
 }
 
-impl Place<'_> {
+impl ComponentPlace<'_> {
     fn of(&self, key: &str) -> Option<Span> {
         self.node
             .map(|node| node.locate(&format!("/{key}")))
@@ -122,9 +122,9 @@ impl Place<'_> {
 fn component(
     spec: &ComponentSpec,
     all: &BTreeMap<String, MetricSpec>,
-    declared: &Declared,
+    declared: &DeclaredMetrics,
     complete: bool,
-    place: &Place,
+    place: &ComponentPlace,
 ) -> Result<Component, Option<Box<Problem>>> {
     let refuse =
         |code, key, message: String| Some(Box::new(Problem::error(code, place.of(key), message)));
@@ -142,12 +142,12 @@ fn component(
             Some(kind) => *kind,
             None => return Err(complete.then(unknown).flatten()),
         },
-        share if share.is_share() && share.bound() == Bound::Min => Measured::Score,
-        share if share.is_share() => Measured::Rate,
-        _ => Measured::Number,
+        share if share.is_share() && share.bound() == Bound::Min => NumberKind::Score,
+        share if share.is_share() => NumberKind::Rate,
+        _ => NumberKind::Number,
     };
     let falls = match &metric {
-        Metric::Named(_) => (kind == Measured::Rate).then_some(true),
+        Metric::Named(_) => (kind == NumberKind::Rate).then_some(true),
         built_in => Some(built_in.bound() == Bound::Max),
     };
     // A composite in which a worse metric made a better whole could not be bounded by its worst and
@@ -174,7 +174,7 @@ fn component(
             return Err(refuse(Code::OutOfRange, "range", message));
         }
         Some(range) => range,
-        None if kind == Measured::Number => {
+        None if kind == NumberKind::Number => {
             let message = format!(
                 "`{name}` is no share, so that it needs a `range`: the values that count 0 and 1"
             );
@@ -197,7 +197,7 @@ fn component(
 /// `again`: the cases are those that did not pass in an earlier run, which nobody chose by what
 /// they measure; then it is a warning.
 pub(super) fn check_selected(
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     composites: &[Composite],
     evals: &[Arc<Eval>],
     again: bool,
@@ -243,10 +243,10 @@ pub(super) fn check_selected(
 mod tests {
     use std::fs;
 
-    use crate::load::{LoadRequest, Overrides, Purpose, load};
+    use crate::load::{LoadOverrides, LoadRequest, PlanPurpose, load};
     use crate::model::Plan;
 
-    fn loaded(head: &str, graders: &str, overrides: Overrides) -> (Option<Plan>, Vec<String>) {
+    fn loaded(head: &str, graders: &str, overrides: LoadOverrides) -> (Option<Plan>, Vec<String>) {
         let dir = tempfile::tempdir().expect("a folder");
         let cwd = dir.path().canonicalize().expect("a path");
         let text = format!(
@@ -255,7 +255,7 @@ mod tests {
         fs::write(cwd.join("s.yaml"), text).expect("written");
         let request = LoadRequest {
             suite: "s.yaml".into(),
-            purpose: Purpose::Run,
+            purpose: PlanPurpose::Run,
             overrides,
             env: Default::default(),
             cwd,
@@ -289,9 +289,9 @@ mod tests {
     }
 
     fn thresholds(head: &str, overrides: &[&str]) -> String {
-        let overrides = Overrides {
+        let overrides = LoadOverrides {
             thresholds: overrides.iter().map(|t| (*t).to_owned()).collect(),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         };
         let (plan, said) = loaded(head, &all(), overrides);
         let Some(plan) = plan else {
@@ -334,7 +334,7 @@ mod tests {
 
     fn composite(parts: &str) -> String {
         let head = format!("  metrics:\n    quality: {{composite: [{parts}]}}\n");
-        let (plan, said) = loaded(&head, &all(), Overrides::default());
+        let (plan, said) = loaded(&head, &all(), LoadOverrides::default());
         let parts = plan.map(|plan| {
             let parts = plan.composites[0].components.iter();
             parts
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn names_are_checked_where_they_are_written() {
-        let graders = |text: &str| loaded("", text, Overrides::default()).1.join(", ");
+        let graders = |text: &str| loaded("", text, LoadOverrides::default()).1.join(", ");
         let said = [
             graders("{type: code, metric: pass_rate, config: {command: [/bin/true]}}"),
             graders("{type: code, metric: Build-Pass, config: {command: [/bin/true]}}"),
@@ -398,14 +398,14 @@ mod tests {
             loaded(
                 "  metrics: {edit_rate: {composite: [{metric: score}]}}\n",
                 RATE,
-                Overrides::default(),
+                LoadOverrides::default(),
             )
             .1
             .join(", "),
             loaded(
                 "  metrics: {score: {composite: [{metric: pass_rate}]}}\n",
                 RATE,
-                Overrides::default(),
+                LoadOverrides::default(),
             )
             .1
             .join(", "),
@@ -428,12 +428,12 @@ mod tests {
     fn what_a_shard_or_a_rerun_does_not_measure_is_no_error() {
         let head = "  thresholds: {edit_rate: 0.5, require: thresholds}\n";
         let only = [("b".to_owned(), "b".to_owned())].into();
-        let rerun = Overrides {
-            filters: crate::load::Filters {
+        let rerun = LoadOverrides {
+            filters: crate::load::CaseFilters {
                 only: Some(only),
                 ..Default::default()
             },
-            ..Overrides::default()
+            ..LoadOverrides::default()
         };
         let (plan, said) = loaded(head, &all(), rerun);
         let demands: Vec<String> = plan
@@ -455,9 +455,9 @@ mod tests {
             loaded(
                 head,
                 &all(),
-                Overrides {
+                LoadOverrides {
                     shard,
-                    ..Overrides::default()
+                    ..LoadOverrides::default()
                 },
             )
         });
@@ -476,12 +476,12 @@ mod tests {
 
     #[test]
     fn a_filter_that_leaves_nothing_to_measure_is_an_error() {
-        let filters = |eval: &str| Overrides {
-            filters: crate::load::Filters {
+        let filters = |eval: &str| LoadOverrides {
+            filters: crate::load::CaseFilters {
                 eval: vec![eval.to_owned()],
                 ..Default::default()
             },
-            ..Overrides::default()
+            ..LoadOverrides::default()
         };
         let head = "  thresholds: {q: 0.5, edit_rate: 0.5, require: thresholds}\n  metrics: {q: {composite: [{metric: levenshtein}]}}\n";
         assert_eq!(loaded(head, &all(), filters("a")).1, Vec::<String>::new());

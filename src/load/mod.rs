@@ -62,12 +62,12 @@ pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
-    CheckRequest, Filters, LoadRequest, Loaded, ModelOverrides, Overrides, Overview, Purpose,
-    SuiteOverview,
+    CaseFilters, CheckRequest, LoadOverrides, LoadRequest, LoadedOverview, LoadedPlan,
+    ModelOverrides, PlanPurpose, SuiteOverview,
 };
-pub(crate) use scope::{Desk, seconds};
+pub(crate) use scope::{SuiteDesk, seconds};
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
-pub use source::Sources;
+pub use source::SourceFiles;
 pub(crate) use source::Span;
 pub use suite::{load, overview};
 pub(crate) use targets::check_program;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::kinds::parts;
 use super::reach::{tags, text};
-use super::refs::{self, Fence, lexical, project_root};
-use super::session::Session;
+use super::refs::{self, PathFence, lexical, project_root};
+use super::session::LoadSession;
 use super::thresholds::built_in_presets;
 use super::tree::Node;
 
@@ -30,11 +30,11 @@ pub fn suite_names(suite: &Path, cwd: &Path) -> SuiteNames {
     let path = lexical(&cwd.join(suite));
     let dir = path.parent().unwrap_or(cwd).to_path_buf();
     let root = project_root(&dir);
-    let mut session = Session {
+    let mut session = LoadSession {
         cwd: cwd.to_owned(),
-        ..Session::default()
+        ..LoadSession::default()
     };
-    session.fence = Fence::new([root.as_path(), dir.as_path()]);
+    session.fence = PathFence::new([root.as_path(), dir.as_path()]);
     let mut names = SuiteNames {
         results: root.join("results"),
         ..SuiteNames::default()
@@ -54,7 +54,7 @@ pub fn suite_names(suite: &Path, cwd: &Path) -> SuiteNames {
 }
 
 impl SuiteNames {
-    fn suite(&mut self, suite: &mut Node, dir: &Path, session: &mut Session) {
+    fn suite(&mut self, suite: &mut Node, dir: &Path, session: &mut LoadSession) {
         if let Some(folder) = suite
             .at_pointer("/reporting/output_dir")
             .and_then(Node::as_text)
@@ -127,7 +127,7 @@ fn files<'r>(
     references: impl Iterator<Item = &'r String>,
     at: &Node,
     dir: &Path,
-    session: &Session,
+    session: &LoadSession,
 ) -> Vec<PathBuf> {
     let resolved =
         references.filter_map(|text| refs::resolve(dir, text, &session.fence, at.span).ok());

@@ -12,8 +12,8 @@ use serde_json::{Map, Number, Value, json};
 use super::problem::{Code, Problem, Problems};
 use super::scalar::is_integer;
 use super::schema::{aliases, branches, discriminator, flatten, null_is_absent, plain_values};
-use super::source::Sources;
-use super::tree::{Key, Node, NodeValue};
+use super::source::SourceFiles;
+use super::tree::{MappingKey, Node, NodeValue};
 
 /// Words of a schema that say nothing about its structure, so that a `$ref` beside them is still
 /// only a `$ref`.
@@ -29,31 +29,31 @@ const ANNOTATIONS: [&str; 7] = [
 
 /// What the normaliser needs to know of a schema, made once.
 #[derive(Debug)]
-pub struct Shapes {
-    shapes: Vec<Shape>,
+pub struct SchemaShapes {
+    shapes: Vec<SchemaShape>,
     root: usize,
 }
 
 #[derive(Debug, Default)]
-struct Shape {
+struct SchemaShape {
     /// By every spelling.
-    properties: HashMap<String, Property>,
+    properties: HashMap<String, ShapeProperty>,
     additional: Option<usize>,
     items: Option<usize>,
-    tagged: Option<Union>,
+    tagged: Option<TaggedUnion>,
     /// Other spellings of a plain value, to the canonical one.
     values: HashMap<String, Arc<str>>,
     /// Branches that no discriminator tells apart.
     alternatives: Vec<usize>,
     /// `if`, `then` and `else`.
-    choice: Option<Choice>,
+    choice: Option<ConditionalShape>,
     /// Whether numbers here are whole: JSON Schema takes `3.0` for one, serde does not.
     whole: bool,
 }
 
 /// A schema that says by `if` which of two others holds.
 #[derive(Debug)]
-struct Choice {
+struct ConditionalShape {
     condition: jsonschema::Validator,
     /// Whether it is of more than the type.
     of_keys: bool,
@@ -61,7 +61,7 @@ struct Choice {
     otherwise: Option<usize>,
 }
 
-impl Choice {
+impl ConditionalShape {
     /// Whether the condition holds, which looks at the node's kind, its keys, and their texts.
     fn holds(&self, node: &Node) -> bool {
         let hollow = |node: &Node| match &node.value {
@@ -82,29 +82,29 @@ impl Choice {
 }
 
 #[derive(Debug)]
-struct Property {
+struct ShapeProperty {
     canonical: Arc<str>,
     shape: usize,
     null_is_absent: bool,
 }
 
 #[derive(Debug)]
-struct Union {
+struct TaggedUnion {
     key: String,
     /// By every spelling of the tag: the canonical tag and the branch.
     branches: HashMap<String, usize>,
 }
 
-impl Shapes {
+impl SchemaShapes {
     /// `canonical` is what schemars makes of our types.
-    pub fn new(canonical: &Value) -> Shapes {
+    pub fn new(canonical: &Value) -> SchemaShapes {
         let mut builder = ShapeBuilder {
             root: canonical,
             shapes: Vec::new(),
             by_ref: HashMap::new(),
         };
         let root = builder.add(canonical);
-        Shapes {
+        SchemaShapes {
             shapes: builder.shapes,
             root,
         }
@@ -112,8 +112,8 @@ impl Shapes {
 
     /// Renames keys and tags to their canonical spelling and drops explicit nulls of optional keys.
     /// Two spellings of one key at once are an error that names both lines.
-    pub fn normalise(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) {
-        Walk {
+    pub fn normalise(&self, sources: &SourceFiles, node: &mut Node, problems: &mut Problems) {
+        ShapeWalk {
             shapes: &self.shapes,
             sources,
             problems,
@@ -124,7 +124,7 @@ impl Shapes {
 
 struct ShapeBuilder<'v> {
     root: &'v Value,
-    shapes: Vec<Shape>,
+    shapes: Vec<SchemaShape>,
     by_ref: HashMap<String, usize>,
 }
 
@@ -140,7 +140,7 @@ impl ShapeBuilder<'_> {
             return *known;
         }
         let at = self.shapes.len();
-        self.shapes.push(Shape::default());
+        self.shapes.push(SchemaShape::default());
         if let Some(reference) = only_ref {
             self.by_ref.insert(reference.to_owned(), at);
         }
@@ -152,10 +152,10 @@ impl ShapeBuilder<'_> {
         at
     }
 
-    fn shape(&mut self, flat: &Map<String, Value>) -> Shape {
-        let mut shape = Shape {
+    fn shape(&mut self, flat: &Map<String, Value>) -> SchemaShape {
+        let mut shape = SchemaShape {
             properties: self.properties(flat),
-            ..Shape::default()
+            ..SchemaShape::default()
         };
         shape.additional = flat
             .get("additionalProperties")
@@ -169,7 +169,7 @@ impl ShapeBuilder<'_> {
             let words = schema.as_object()?.len();
             Some((jsonschema::validator_for(schema).ok()?, words > 1))
         });
-        shape.choice = condition.map(|(condition, of_keys)| Choice {
+        shape.choice = condition.map(|(condition, of_keys)| ConditionalShape {
             condition,
             of_keys,
             then: flat.get("then").map(|s| self.add(s)),
@@ -197,7 +197,7 @@ impl ShapeBuilder<'_> {
                 }
             }
         } else if let Some(tagged) = discriminator(self.root, &branches) {
-            let mut union = Union {
+            let mut union = TaggedUnion {
                 key: tagged.key,
                 branches: HashMap::new(),
             };
@@ -214,7 +214,7 @@ impl ShapeBuilder<'_> {
         shape
     }
 
-    fn properties(&mut self, flat: &Map<String, Value>) -> HashMap<String, Property> {
+    fn properties(&mut self, flat: &Map<String, Value>) -> HashMap<String, ShapeProperty> {
         let mut properties = HashMap::new();
         for (name, schema) in flat
             .get("properties")
@@ -226,7 +226,7 @@ impl ShapeBuilder<'_> {
             let null_is_absent = null_is_absent(self.root, flat, name, schema);
             let canonical: Arc<str> = Arc::from(name.as_str());
             for spelling in std::iter::once(name.as_str()).chain(aliases(schema, "x-aliases")) {
-                let property = Property {
+                let property = ShapeProperty {
                     canonical: canonical.clone(),
                     shape,
                     null_is_absent,
@@ -241,13 +241,13 @@ impl ShapeBuilder<'_> {
     }
 }
 
-struct Walk<'w> {
-    shapes: &'w [Shape],
-    sources: &'w Sources,
+struct ShapeWalk<'w> {
+    shapes: &'w [SchemaShape],
+    sources: &'w SourceFiles,
     problems: &'w mut Problems,
 }
 
-impl Walk<'_> {
+impl ShapeWalk<'_> {
     fn node(&mut self, shape: usize, node: &mut Node) {
         let shapes = self.shapes;
         let Some(shape) = shapes.get(shape) else {
@@ -296,7 +296,7 @@ impl Walk<'_> {
         }
     }
 
-    fn map(&mut self, shape: &Shape, entries: &mut Vec<(Key, Node)>) {
+    fn map(&mut self, shape: &SchemaShape, entries: &mut Vec<(MappingKey, Node)>) {
         if shape.properties.is_empty() && shape.additional.is_none() {
             return;
         }
@@ -335,8 +335,8 @@ impl Walk<'_> {
         }
     }
 
-    fn both_spellings(&self, key: &Key, other: &Key, canonical: &str) -> Problem {
-        let spelled = |key: &Key| {
+    fn both_spellings(&self, key: &MappingKey, other: &MappingKey, canonical: &str) -> Problem {
+        let spelled = |key: &MappingKey| {
             self.sources
                 .slice(key.span)
                 .trim_matches(['"', '\''])
@@ -347,7 +347,7 @@ impl Walk<'_> {
         } else {
             (other, key)
         };
-        let line = |key: &Key| self.sources.position(key.span).line;
+        let line = |key: &MappingKey| self.sources.position(key.span).line;
         let message = format!(
             "`{}` (line {}) and `{}` (line {}) are two spellings of the same key",
             spelled(first),
@@ -362,7 +362,7 @@ impl Walk<'_> {
 
     /// The branch of an untagged union that fits a node best: by the kind of value, then by the
     /// keys it knows.
-    fn alternative(&self, shape: &Shape, node: &Node) -> Option<usize> {
+    fn alternative(&self, shape: &SchemaShape, node: &Node) -> Option<usize> {
         if let [only] = shape.alternatives.as_slice() {
             return Some(*only);
         }

@@ -8,12 +8,14 @@ use serde_json::Value;
 
 use super::problem::{Code, Problem};
 use super::refs::lexical;
-use super::scope::{Desk, seconds};
+use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
 use super::targets::check_program;
-use super::template::{Engine, Scope, is_template};
+use super::template::{TemplateEngine, TemplateScope, is_template};
 use super::tree::{Node, NodeValue};
-use crate::model::{Channel, Given, Hidden, MESSAGE_NAMES, NotifyCommand, Way, Webhook};
+use crate::model::{
+    MESSAGE_NAMES, NotifyChannel, NotifyCommand, NotifyMethod, SecretText, SecretValue, Webhook,
+};
 use crate::spec::{ChannelSpec, NotifyCommandSpec, SuiteSpec, WebhookSpec};
 use eval_base::nearest::did_you_mean;
 use eval_base::redact::secrets_of_header;
@@ -26,11 +28,11 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// The channels of a suite; `env` is this process's environment. A channel that is wrong is told
 /// and left out.
 pub(super) fn channels(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &SuiteSpec,
     node: &Node,
     env: &BTreeMap<String, String>,
-) -> Vec<Channel> {
+) -> Vec<NotifyChannel> {
     let wanted = spec.reporting.notify_on_failure;
     let at = || node.key_span("/reporting/notify_on_failure");
     if spec.notify.is_empty() && wanted == Some(true) && desk.suite.lenient {
@@ -50,15 +52,15 @@ pub(super) fn channels(
     for (place, channel) in spec.notify.iter().enumerate() {
         let at = node.at_pointer(&format!("/notify/{place}")).unwrap_or(node);
         channels.extend(match channel {
-            ChannelSpec::Webhook(spec) => webhook(desk, spec, at, env).map(|way| Channel {
+            ChannelSpec::Webhook(spec) => webhook(desk, spec, at, env).map(|way| NotifyChannel {
                 name: named(spec.name.as_ref(), "webhook", place),
                 on: spec.on,
-                way: Way::Webhook(Box::new(way)),
+                way: NotifyMethod::Webhook(Box::new(way)),
             }),
-            ChannelSpec::Command(spec) => command(desk, spec, at).map(|way| Channel {
+            ChannelSpec::Command(spec) => command(desk, spec, at).map(|way| NotifyChannel {
                 name: named(spec.name.as_ref(), "command", place),
                 on: spec.on,
-                way: Way::Command(way),
+                way: NotifyMethod::Command(way),
             }),
         });
     }
@@ -70,7 +72,7 @@ fn named(name: Option<&String>, kind: &str, place: usize) -> String {
         .unwrap_or_else(|| format!("{kind} {}", place + 1))
 }
 
-fn command(desk: &mut Desk, spec: &NotifyCommandSpec, node: &Node) -> Option<NotifyCommand> {
+fn command(desk: &mut SuiteDesk, spec: &NotifyCommandSpec, node: &Node) -> Option<NotifyCommand> {
     check_program(desk, &spec.command, node.locate("/command"))?;
     Some(NotifyCommand {
         argv: spec.command.clone(),
@@ -80,20 +82,20 @@ fn command(desk: &mut Desk, spec: &NotifyCommandSpec, node: &Node) -> Option<Not
 }
 
 fn webhook(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &WebhookSpec,
     node: &Node,
     env: &BTreeMap<String, String>,
 ) -> Option<Webhook> {
-    let given = |desk: &mut Desk, name: &str| match env
+    let given = |desk: &mut SuiteDesk, name: &str| match env
         .get(name)
         .filter(|value| !value.trim().is_empty())
     {
         Some(value) => {
             desk.suite.secrets.add([value.trim().to_owned()]);
-            Given::Value(Hidden::new(value.trim()))
+            SecretValue::Value(SecretText::new(value.trim()))
         }
-        None => Given::Unset(name.to_owned()),
+        None => SecretValue::Unset(name.to_owned()),
     };
     let url = match (&spec.url, &spec.url_env) {
         (Some(_), Some(_)) => {
@@ -112,14 +114,14 @@ fn webhook(
         (Some(url), None) => {
             check_url(desk, url, node.locate("/url"))?;
             desk.suite.secrets.add([url.clone()]);
-            Given::Value(Hidden::new(url))
+            SecretValue::Value(SecretText::new(url))
         }
     };
     let mut headers = Vec::new();
     for (name, value) in &spec.headers {
         check_header(desk, name, value, node, "headers")?;
         desk.suite.secrets.add(secrets_of_header(name, value));
-        headers.push((name.clone(), Given::Value(Hidden::new(value))));
+        headers.push((name.clone(), SecretValue::Value(SecretText::new(value))));
     }
     for (name, variable) in &spec.headers_env {
         // What the variable holds is looked at when it is sent.
@@ -151,7 +153,7 @@ fn webhook(
     })
 }
 
-fn authorities(desk: &mut Desk, file: &str, at: Span) -> Option<std::path::PathBuf> {
+fn authorities(desk: &mut SuiteDesk, file: &str, at: Span) -> Option<std::path::PathBuf> {
     let path = lexical(&Path::new(desk.dir).join(file));
     if net::certificates(&path).is_err() {
         let message = format!("no certificate can be read from `{file}`");
@@ -162,7 +164,7 @@ fn authorities(desk: &mut Desk, file: &str, at: Span) -> Option<std::path::PathB
     Some(path)
 }
 
-fn check_url(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
+fn check_url(desk: &mut SuiteDesk, url: &str, at: Span) -> Option<()> {
     let (message, hint) = match net::read_url(url) {
         Ok(_) => return Some(()),
         Err(_) if is_template(url) => (
@@ -178,7 +180,13 @@ fn check_url(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
     desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
 }
 
-fn check_header(desk: &mut Desk, name: &str, value: &str, node: &Node, key: &str) -> Option<()> {
+fn check_header(
+    desk: &mut SuiteDesk,
+    name: &str,
+    value: &str,
+    node: &Node,
+    key: &str,
+) -> Option<()> {
     let Err(fault) = net::check_header(name, value) else {
         return Some(());
     };
@@ -189,10 +197,10 @@ fn check_header(desk: &mut Desk, name: &str, value: &str, node: &Node, key: &str
 }
 
 /// Checks the templates of a body: only what a message holds can be filled in.
-fn check_body(desk: &mut Desk, body: Option<&Node>) -> Option<()> {
+fn check_body(desk: &mut SuiteDesk, body: Option<&Node>) -> Option<()> {
     let Some(body) = body else { return Some(()) };
-    let scope = Scope::default();
-    let engine = Engine::new(&scope);
+    let scope = TemplateScope::default();
+    let engine = TemplateEngine::new(&scope);
     let mut texts = Vec::new();
     collect(body, &mut texts);
     let mut whole = true;

@@ -4,22 +4,22 @@
 
 use std::sync::Arc;
 
-use crate::model::{Eval, EvalInfo, Part};
+use crate::model::{Eval, EvalInfo, PartSelector};
 use eval_base::globs::IdGlobs;
 
-/// A [`Part`] ready to be asked.
+/// A [`PartSelector`] ready to be asked.
 #[derive(Debug, Clone)]
 pub struct PartFilter {
-    part: Part,
+    part: PartSelector,
     globs: IdGlobs,
 }
 
 impl PartFilter {
     /// # Errors
     /// Why the glob of an `eval` part is none.
-    pub fn new(part: &Part) -> Result<PartFilter, String> {
+    pub fn new(part: &PartSelector) -> Result<PartFilter, String> {
         let globs = match part {
-            Part::Eval(glob) => IdGlobs::new(&[glob]).map_err(|error| error.reason)?,
+            PartSelector::Eval(glob) => IdGlobs::new(&[glob]).map_err(|error| error.reason)?,
             _ => IdGlobs::default(),
         };
         Ok(PartFilter {
@@ -31,17 +31,17 @@ impl PartFilter {
     /// True when all cases of the eval belong to the part.
     pub fn takes_eval(&self, info: &EvalInfo) -> bool {
         match &self.part {
-            Part::Type(kind) => info.kind == *kind,
-            Part::Category(name) => info.category.as_ref() == Some(name),
-            Part::Tag(tag) => info.tags.contains(tag),
-            Part::Eval(_) => self.globs.fit(&info.id),
+            PartSelector::Type(kind) => info.kind == *kind,
+            PartSelector::Category(name) => info.category.as_ref() == Some(name),
+            PartSelector::Tag(tag) => info.tags.contains(tag),
+            PartSelector::Eval(_) => self.globs.fit(&info.id),
         }
     }
 
     /// The tag by which single cases belong to the part; `None` when only whole evals do.
     pub fn case_tag(&self) -> Option<&str> {
         match &self.part {
-            Part::Tag(tag) => Some(tag),
+            PartSelector::Tag(tag) => Some(tag),
             _ => None,
         }
     }
@@ -76,7 +76,7 @@ impl PartFilter {
 }
 
 /// The cases of a part of a plan, by their evals; none when its glob is no glob.
-pub fn part_of_plan(part: &Part, evals: &[Arc<Eval>]) -> Vec<Arc<Eval>> {
+pub fn part_of_plan(part: &PartSelector, evals: &[Arc<Eval>]) -> Vec<Arc<Eval>> {
     PartFilter::new(part)
         .map(|filter| filter.select(evals))
         .unwrap_or_default()

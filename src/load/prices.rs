@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::problem::{Code, Problem, Problems};
-use super::scope::Desk;
-use super::session::Session;
+use super::scope::SuiteDesk;
+use super::session::LoadSession;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{Budget, CacheMode, Endpoint, ModelSettings, Price};
+use crate::model::{CacheMode, Endpoint, ModelSettings, RunBudget, TokenPrice};
 use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
 use eval_base::globs::{GlobMatcher, id_glob, is_glob};
 
@@ -29,13 +29,13 @@ const FOR_ONE_TOKEN: f64 = 0.000_1;
 /// The prices of a suite.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PriceShelf {
-    entries: Vec<Entry>,
+    entries: Vec<PriceEntry>,
     /// Told as soon as a model's price is looked for.
     late: Vec<Problem>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct PriceEntry {
     /// As it is written.
     pattern: String,
     /// One of the patterns that its `{a,b}` stand for.
@@ -44,13 +44,13 @@ struct Entry {
     glob: Option<GlobMatcher>,
     /// How much of a name the pattern says.
     exactness: usize,
-    price: Price,
+    price: TokenPrice,
     at: Span,
 }
 
 impl PriceShelf {
     /// The prices of a document; `None` after reporting that its shape is wrong.
-    pub fn of_document(session: &mut Session, document: &mut Node) -> Option<PriceShelf> {
+    pub fn of_document(session: &mut LoadSession, document: &mut Node) -> Option<PriceShelf> {
         let file: PricesFile = session.read(SchemaKind::Prices, document)?;
         let at = document.get("prices").unwrap_or(document);
         Some(PriceShelf::of(file.prices, at, &mut session.problems))
@@ -76,7 +76,7 @@ impl PriceShelf {
                 let hint = format!("such as `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
-            let entries = problems.take(Entry::all(&pattern, &spec, at));
+            let entries = problems.take(PriceEntry::all(&pattern, &spec, at));
             shelf.entries.extend(entries.into_iter().flatten());
         }
         shelf
@@ -92,7 +92,7 @@ impl PriceShelf {
 
     /// The price of a model named `provider:model`: a name before a glob, the glob that says more
     /// before others.
-    fn find(&self, name: &str) -> Result<Option<Price>, Box<Problem>> {
+    fn find(&self, name: &str) -> Result<Option<TokenPrice>, Box<Problem>> {
         let fit = self.entries.iter().filter(|entry| entry.fits(name));
         let Some(exactness) = fit.clone().map(|entry| entry.exactness).max() else {
             return Ok(None);
@@ -117,8 +117,8 @@ impl PriceShelf {
     }
 }
 
-impl Entry {
-    fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<Entry>, Problem> {
+impl PriceEntry {
+    fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<PriceEntry>, Problem> {
         let refuse = |why: String| {
             Problem::error(Code::BadGlob, at, format!("`{pattern}` is no glob: {why}"))
         };
@@ -135,7 +135,7 @@ impl Entry {
             } else {
                 usize::MAX
             };
-            Ok(Entry {
+            Ok(PriceEntry {
                 pattern: pattern.to_owned(),
                 single,
                 glob,
@@ -220,8 +220,8 @@ fn literals(glob: &str) -> usize {
     count
 }
 
-fn price(spec: &PriceSpec) -> Price {
-    Price {
+fn price(spec: &PriceSpec) -> TokenPrice {
+    TokenPrice {
         input: spec.input_per_million,
         output: spec.output_per_million,
         cached_input: spec.cached_input_per_million,
@@ -261,11 +261,11 @@ fn doubts(spec: &PriceSpec, at: &Node) -> Vec<Problem> {
 /// What a model costs: what stands with it (`own`, and its node), else what `prices:` says of
 /// `provider:model`. `None`: nobody said, or two said different things, which is then told.
 pub(super) fn price_of(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     own: Option<(&PriceSpec, &Node)>,
     provider: &str,
     model: &str,
-) -> Option<Price> {
+) -> Option<TokenPrice> {
     if let Some((spec, node)) = own {
         desk.problems.extend(doubts(spec, node));
         return Some(price(spec));
@@ -277,10 +277,10 @@ pub(super) fn price_of(
 }
 
 /// What the run may spend: the command line's, else the suite's.
-pub(super) fn budget(typed: Option<Budget>, written: Option<BudgetSpec>) -> Budget {
+pub(super) fn budget(typed: Option<RunBudget>, written: Option<BudgetSpec>) -> RunBudget {
     typed.unwrap_or_else(|| {
         let written = written.unwrap_or_default();
-        Budget {
+        RunBudget {
             usd: written.usd,
             tokens: written.tokens,
         }

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::{LoadRequest, Loaded, Overrides, Purpose, load};
-use crate::model::{Budget, Price, Target};
+use super::{LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, load};
+use crate::model::{RunBudget, Target, TokenPrice};
 
 /// A suite with one model, `more` at its top, files beside it.
-fn loaded(model: &str, more: &str, files: &[(&str, &str)], overrides: Overrides) -> Loaded {
+fn loaded(model: &str, more: &str, files: &[(&str, &str)], overrides: LoadOverrides) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::create_dir(cwd.join("config")).expect("made");
@@ -18,7 +18,7 @@ fn loaded(model: &str, more: &str, files: &[(&str, &str)], overrides: Overrides)
     fs::write(cwd.join("suite.yaml"), text).expect("written");
     load(&LoadRequest {
         suite: "suite.yaml".into(),
-        purpose: Purpose::Run,
+        purpose: PlanPurpose::Run,
         overrides,
         env: BTreeMap::from([("OPENAI_API_KEY".to_owned(), "a-key-of-tests".to_owned())]),
         cwd,
@@ -27,7 +27,7 @@ fn loaded(model: &str, more: &str, files: &[(&str, &str)], overrides: Overrides)
 }
 
 /// What a model costs, or what is wrong.
-fn told(loaded: &Loaded) -> String {
+fn told(loaded: &LoadedPlan) -> String {
     let place = |p: &super::Problem| {
         p.span
             .map_or("-".to_owned(), |span| loaded.sources.place(span))
@@ -53,14 +53,14 @@ fn told(loaded: &Loaded) -> String {
         let price = model
             .endpoint
             .price
-            .map(|Price { input, output, .. }| format!("{input} and {output}"));
+            .map(|TokenPrice { input, output, .. }| format!("{input} and {output}"));
         lines.push(price.unwrap_or_else(|| "unknown".to_owned()));
     }
     lines.join("\n")
 }
 
 fn priced(model: &str, more: &str) -> String {
-    told(&loaded(model, more, &[], Overrides::default()))
+    told(&loaded(model, more, &[], LoadOverrides::default()))
 }
 
 const TWO: &str = "  prices:\n    openai:gpt-4o-mini: {input_per_million: 0.15, output_per_million: 0.6}\n    'openai:gpt-4o*': {input_per_million: 2.5, output_per_million: 10}\n    'openai:*': {input_per_million: 7, output_per_million: 8}\n";
@@ -165,7 +165,7 @@ const FILE: &str = "prices:\n  openai:m: {input_per_million: 3, output_per_milli
 #[test]
 fn prices_of_a_file() {
     let with = |more: &str, files: &[(&str, &str)]| {
-        told(&loaded("openai:m", more, files, Overrides::default()))
+        told(&loaded("openai:m", more, files, LoadOverrides::default()))
     };
     assert_eq!(with("", &[("prices.yaml", FILE)]), "3 and 4");
     let other = FILE.replace('3', "5");
@@ -191,29 +191,29 @@ fn prices_of_a_file() {
 
 #[test]
 fn a_budget_in_dollars_needs_prices() {
-    let with = |more: &str, overrides: Overrides| loaded("openai:m", more, &[], overrides);
+    let with = |more: &str, overrides: LoadOverrides| loaded("openai:m", more, &[], overrides);
     let usd = "  config: {budget: {usd: 2.5}}\n";
-    insta::assert_snapshot!(told(&with(usd, Overrides::default())), @r"- error unknown-price: the budget is in dollars, and `openai:m` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
+    insta::assert_snapshot!(told(&with(usd, LoadOverrides::default())), @r"- error unknown-price: the budget is in dollars, and `openai:m` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
     let priced =
         format!("{usd}  prices: {{'openai:*': {{input_per_million: 0, output_per_million: 0}}}}\n");
-    let budget = |loaded: &Loaded| loaded.plan.as_ref().map(|plan| plan.settings.models.budget);
-    let of_suite = with(&priced, Overrides::default());
+    let budget = |loaded: &LoadedPlan| loaded.plan.as_ref().map(|plan| plan.settings.models.budget);
+    let of_suite = with(&priced, LoadOverrides::default());
     assert_eq!(
         budget(&of_suite),
-        Some(Budget {
+        Some(RunBudget {
             usd: Some(2.5),
             tokens: None
         })
     );
-    let typed = Budget {
+    let typed = RunBudget {
         usd: None,
         tokens: Some(9),
     };
     let of_line = with(
         usd,
-        Overrides {
+        LoadOverrides {
             budget: Some(typed),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
     );
     assert_eq!(

@@ -152,7 +152,7 @@ impl Severity {
 
 /// Another place that a problem speaks of, such as the first of two equal keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Related {
+pub struct RelatedPlace {
     pub span: Span,
     pub note: String,
 }
@@ -171,7 +171,7 @@ pub struct Problem {
     pub path: Option<String>,
     pub message: String,
     pub hint: Option<String>,
-    pub related: Vec<Related>,
+    pub related: Vec<RelatedPlace>,
 }
 
 impl Problem {
@@ -243,7 +243,7 @@ impl Problem {
     #[must_use]
     pub fn related(mut self, span: impl Into<Option<Span>>, note: impl Into<String>) -> Problem {
         let note = note.into();
-        let related = span.into().map(|span| Related { span, note });
+        let related = span.into().map(|span| RelatedPlace { span, note });
         self.related.extend(related);
         self
     }
@@ -388,7 +388,7 @@ impl IntoIterator for Problems {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::source::Sources;
+    use crate::load::source::SourceFiles;
 
     #[test]
     fn ids_and_slugs_are_unique_and_well_formed() {
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn sorted_by_place_and_each_told_once() {
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let (a, b) = (sources.add("a", "x"), sources.add("b", "x"));
         let mut problems = Problems::new();
         let at = |file, start| Problem::error(Code::Syntax, Span::new(file, start, start + 1), "m");

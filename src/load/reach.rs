@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::kinds::Part;
+use super::kinds::DocumentPart;
 use super::problem::{Problem, Problems};
-use super::request::Filters;
-use super::scope::Desk;
+use super::request::CaseFilters;
+use super::scope::SuiteDesk;
 use super::select::word;
 use super::tree::Node;
 use eval_base::globs::IdGlobs;
@@ -14,13 +14,13 @@ use eval_base::globs::IdGlobs;
 /// The filters of a request, as far as a part of an eval document tells whether they can select it.
 #[derive(Debug, Clone)]
 pub(super) struct FilterReach {
-    filters: Filters,
+    filters: CaseFilters,
     evals: IdGlobs,
 }
 
 impl FilterReach {
     /// `None` without filters, and with a pattern that is none, which is said elsewhere.
-    pub fn of(filters: &Filters) -> Option<FilterReach> {
+    pub fn of(filters: &CaseFilters) -> Option<FilterReach> {
         let evals = IdGlobs::new(&filters.eval).ok()?;
         (!filters.is_empty()).then(|| FilterReach {
             filters: filters.clone(),
@@ -30,10 +30,10 @@ impl FilterReach {
 
     /// False when the filters leave out every case of this part. Cases that a dataset gives are not
     /// known yet.
-    pub fn can_select(&self, part: &Part<'_>) -> bool {
+    pub fn can_select(&self, part: &DocumentPart<'_>) -> bool {
         let kind = match part {
-            Part::Capability(_) | Part::File(_) => "capability",
-            Part::Regression(_) | Part::Document(_) => "regression",
+            DocumentPart::Capability(_) | DocumentPart::File(_) => "capability",
+            DocumentPart::Regression(_) | DocumentPart::Document(_) => "regression",
         };
         let (node, head) = (part.node(), part.head());
         let kind = text(Some(node), "eval_type").unwrap_or(kind);
@@ -41,7 +41,7 @@ impl FilterReach {
         let Some(id) = part.id() else {
             return true;
         };
-        let Filters {
+        let CaseFilters {
             category,
             tag,
             case,
@@ -96,9 +96,9 @@ impl FilterReach {
 /// Builds a part; of one that no filter selects only what is wrong is reported, and not what it
 /// lacks.
 pub(super) fn within_reach<T>(
-    desk: &mut Desk<'_>,
-    part: Part<'_>,
-    build: impl FnOnce(&mut Desk<'_>, Part<'_>) -> Option<T>,
+    desk: &mut SuiteDesk<'_>,
+    part: DocumentPart<'_>,
+    build: impl FnOnce(&mut SuiteDesk<'_>, DocumentPart<'_>) -> Option<T>,
 ) -> Option<T> {
     if desk
         .suite

@@ -12,17 +12,17 @@ const MAX_WALK: usize = 200_000;
 
 /// The folders that files may name paths in, with symbolic links resolved.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Fence {
+pub(super) struct PathFence {
     folders: Vec<PathBuf>,
 }
 
-impl Fence {
-    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Fence {
+impl PathFence {
+    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> PathFence {
         let folders = folders
             .into_iter()
             .map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned()))
             .collect();
-        Fence { folders }
+        PathFence { folders }
     }
 
     pub(super) fn holds(&self, real: &Path) -> bool {
@@ -32,7 +32,7 @@ impl Fence {
 
 /// A `$ref` taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(super) struct FileReference {
     /// Files in a fixed order; more than one only of a glob.
     pub files: Vec<PathBuf>,
     /// The eval id after `#`.
@@ -44,23 +44,23 @@ pub(super) struct Reference {
 pub(super) fn resolve(
     dir: &Path,
     text: &str,
-    fence: &Fence,
+    fence: &PathFence,
     at: Span,
-) -> Result<Reference, Problem> {
+) -> Result<FileReference, Problem> {
     if text.trim().is_empty() {
         return Err(Problem::error(Code::BadPath, at, "the path is empty"));
     }
     let (path, fragment) = split_fragment(dir, text);
     if is_glob(path) && !dir.join(path).is_file() {
         let files = expand(dir, path, fence, at)?;
-        return Ok(Reference {
+        return Ok(FileReference {
             files,
             fragment,
             is_glob: true,
         });
     }
     let file = existing_file(dir, path, fence, at)?;
-    Ok(Reference {
+    Ok(FileReference {
         files: vec![file],
         fragment,
         is_glob: false,
@@ -71,7 +71,7 @@ pub(super) fn resolve(
 pub(super) fn existing_file(
     dir: &Path,
     text: &str,
-    fence: &Fence,
+    fence: &PathFence,
     at: Span,
 ) -> Result<PathBuf, Problem> {
     let (path, real) = existing(dir, text, fence, at)?;
@@ -90,7 +90,7 @@ pub(super) fn existing_file(
 pub(super) fn existing_folder(
     dir: &Path,
     text: &str,
-    fence: &Fence,
+    fence: &PathFence,
     at: Span,
 ) -> Result<PathBuf, Problem> {
     let (_, real) = existing(dir, text, fence, at)?;
@@ -108,7 +108,7 @@ pub(super) fn existing_folder(
 fn existing(
     dir: &Path,
     text: &str,
-    fence: &Fence,
+    fence: &PathFence,
     at: Span,
 ) -> Result<(PathBuf, PathBuf), Problem> {
     if text.trim().is_empty() || text.contains('\0') {
@@ -195,7 +195,7 @@ fn split_fragment<'a>(dir: &Path, text: &'a str) -> (&'a str, Option<String>) {
 pub(super) fn expand(
     dir: &Path,
     pattern: &str,
-    fence: &Fence,
+    fence: &PathFence,
     at: Span,
 ) -> Result<Vec<PathBuf>, Problem> {
     let mut base = dir.to_path_buf();

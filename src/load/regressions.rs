@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::graders::{self, Known, Written, from_comparison};
+use super::graders::{self, CaseBaseline, WrittenGraders, from_comparison};
 use super::problem::{Code, Problem};
-use super::scope::Desk;
+use super::scope::SuiteDesk;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
+use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, GraderType};
 use crate::spec::{CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr};
 
 /// The comparison, which may stand in the definition or under `current:`; both is an error.
 pub(super) fn comparison<'a>(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     own: Option<&'a ComparisonSpec>,
     current: &'a CurrentSpec,
     node: &Node,
@@ -34,12 +34,12 @@ pub(super) fn comparison<'a>(
 
 /// The grading of a regression from its comparison and its graders.
 pub(super) fn grading(
-    desk: &mut Desk,
-    mut written: Written,
+    desk: &mut SuiteDesk,
+    mut written: WrittenGraders,
     comparison: Option<(&ComparisonSpec, Span)>,
     baseline: Option<&Value>,
     at: Span,
-) -> Option<Grading> {
+) -> Option<CaseGrading> {
     let needs_baseline = written.is_empty() || comparison.is_some();
     let Some(known) = baseline else {
         if needs_baseline {
@@ -50,7 +50,7 @@ pub(super) fn grading(
             }
             return Some(alone(CodeGrader::NoBaseline));
         }
-        return graders::resolve(desk, &written, None, Known::Missing, at);
+        return graders::resolve(desk, &written, None, CaseBaseline::Missing, at);
     };
     let grader_type = desk.suite.grader_type;
     let code_counts = grader_type.is_none_or(|t| t == GraderType::Code);
@@ -60,10 +60,10 @@ pub(super) fn grading(
         return from_comparison(desk, comparison, known, at).map(alone);
     }
     let Some((comparison, comparison_at)) = comparison.filter(|_| !written.is_empty()) else {
-        return graders::resolve(desk, &written, None, Known::Baseline(known), at);
+        return graders::resolve(desk, &written, None, CaseBaseline::Baseline(known), at);
     };
     let taken = merge(desk, &mut written, comparison, comparison_at)?;
-    let mut grading = graders::resolve(desk, &written, None, Known::Baseline(known), at)?;
+    let mut grading = graders::resolve(desk, &written, None, CaseBaseline::Baseline(known), at)?;
     if !taken && code_counts {
         let own = alone(from_comparison(desk, comparison, known, comparison_at)?);
         if grading.combine != Combine::All {
@@ -82,8 +82,8 @@ pub(super) fn grading(
 /// of them does what the comparison asks for: what is alike in meaning a judge or a person may say,
 /// whether a structure or a number is the same they may not.
 fn merge(
-    desk: &mut Desk,
-    written: &mut Written,
+    desk: &mut SuiteDesk,
+    written: &mut WrittenGraders,
     comparison: &ComparisonSpec,
     at: Span,
 ) -> Option<bool> {
@@ -141,7 +141,7 @@ fn has_settings(comparison: &ComparisonSpec) -> bool {
     tolerance.is_some() || options.is_some() || paths.iter().any(|paths| !paths.is_empty())
 }
 
-fn conflict<T>(desk: &mut Desk, at: Span, other: Span) -> Option<T> {
+fn conflict<T>(desk: &mut SuiteDesk, at: Span, other: Span) -> Option<T> {
     let message = "`comparison` and `grader` say two different ways to compare";
     desk.refuse(
         Problem::error(Code::GraderConflict, at, message)
@@ -150,13 +150,13 @@ fn conflict<T>(desk: &mut Desk, at: Span, other: Span) -> Option<T> {
     )
 }
 
-fn alone(grader: CodeGrader) -> Grading {
+fn alone(grader: CodeGrader) -> CaseGrading {
     let kind = GraderKind::Code(grader);
     let grader = Grader {
         inferred: true,
         ..Grader::of(kind)
     };
-    Grading {
+    CaseGrading {
         graders: vec![grader],
         combine: Combine::All,
         demands: None,

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::{LoadRequest, Loaded, Overrides, Purpose, load};
+use super::{LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, load};
 use crate::model::{CodeGrader, ExactMatch, Grader, GraderKind};
 
-fn loaded(eval: &str) -> Loaded {
+fn loaded(eval: &str) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     let text = format!(
@@ -13,8 +13,8 @@ fn loaded(eval: &str) -> Loaded {
     fs::write(cwd.join("suite.yaml"), text).expect("written");
     load(&LoadRequest {
         suite: "suite.yaml".into(),
-        purpose: Purpose::Run,
-        overrides: Overrides::default(),
+        purpose: PlanPurpose::Run,
+        overrides: LoadOverrides::default(),
         env: BTreeMap::new(),
         cwd,
         cpus: 1,

@@ -7,7 +7,7 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 use serde_json::json;
 
 use super::problem::{Problem, Problems, Severity};
-use super::source::{Position, Sources, Span};
+use super::source::{SourceFiles, Span, TextPosition};
 use eval_base::json::escaped;
 
 /// Bytes of a line that are shown at most from a problem on, and as many after what is marked.
@@ -36,7 +36,7 @@ impl Default for HumanOptions {
 }
 
 /// Each problem with the line of its file and a caret, then how many there were.
-pub fn human(problems: &Problems, sources: &Sources, options: HumanOptions) -> String {
+pub fn human(problems: &Problems, sources: &SourceFiles, options: HumanOptions) -> String {
     if problems.is_empty() {
         return String::new();
     }
@@ -82,7 +82,7 @@ fn count_line(problems: &Problems) -> String {
 /// A JSON array of
 /// `{code, slug, severity, file, line, column, end_line, end_column, message, hint, related}`; what
 /// a problem does not have is null. Lines and columns count from 1, columns in characters.
-pub fn json(problems: &Problems, sources: &Sources) -> String {
+pub fn json(problems: &Problems, sources: &SourceFiles) -> String {
     let list: Vec<_> = problems
         .sorted()
         .into_iter()
@@ -118,7 +118,7 @@ pub fn json(problems: &Problems, sources: &Sources) -> String {
 }
 
 /// Workflow commands that GitHub shows beside the lines of a change.
-pub fn github(problems: &Problems, sources: &Sources) -> String {
+pub fn github(problems: &Problems, sources: &SourceFiles) -> String {
     let line = |p: &Problem| {
         let mut properties = Vec::new();
         if let Some(file) = file_of(p, sources) {
@@ -150,7 +150,7 @@ pub fn github(problems: &Problems, sources: &Sources) -> String {
     problems.sorted().into_iter().map(line).collect()
 }
 
-fn file_of(problem: &Problem, sources: &Sources) -> Option<String> {
+fn file_of(problem: &Problem, sources: &SourceFiles) -> Option<String> {
     problem
         .span
         .map(|s| sources.display(s.file).to_owned())
@@ -190,7 +190,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// A problem and the places related to it, each with its line.
-fn report<'a>(problem: &'a Problem, sources: &'a Sources) -> Vec<Group<'a>> {
+fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles) -> Vec<Group<'a>> {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -221,10 +221,10 @@ fn report<'a>(problem: &'a Problem, sources: &'a Sources) -> Vec<Group<'a>> {
 }
 
 /// The line that a span starts on, below the line before it. The renderer cuts what is too wide.
-fn excerpt<'a>(span: Span, sources: &Sources, kind: AnnotationKind) -> Element<'a> {
+fn excerpt<'a>(span: Span, sources: &SourceFiles, kind: AnnotationKind) -> Element<'a> {
     let path = visible(sources.display(span.file));
     let source = sources.text(span.file);
-    let Position { line, column } = sources.position(span);
+    let TextPosition { line, column } = sources.position(span);
     if column > MAX_COLUMN {
         return Origin::path(path).line(line).char_column(column).into();
     }
@@ -281,8 +281,8 @@ mod tests {
     fn problems_in(
         text: &str,
         at: &[(usize, usize, Code, &str, Option<&str>)],
-    ) -> (Problems, Sources) {
-        let mut sources = Sources::new();
+    ) -> (Problems, SourceFiles) {
+        let mut sources = SourceFiles::new();
         let file = sources.add("evals/a.yaml", text);
         let mut problems = Problems::new();
         for (start, end, code, message, hint) in at {

@@ -7,11 +7,11 @@
 
 use minijinja::Value as Jinja;
 
-use super::kinds::{Part, parts};
+use super::kinds::{DocumentPart, parts};
 use super::problem::{Problem, Problems};
 use super::reach::{FilterReach, MissingValues, SparePart};
-use super::source::Sources;
-use super::template::{Engine, has_template, is_template, to_jinja};
+use super::source::SourceFiles;
+use super::template::{TemplateEngine, has_template, is_template, to_jinja};
 use super::tree::{Node, NodeValue};
 
 /// What a command may name that is only known when it runs.
@@ -47,8 +47,8 @@ pub(super) const OF_MODELS: [&str; 10] = [
 ];
 
 pub(super) struct RenderPass<'a> {
-    pub engine: &'a Engine<'a>,
-    pub sources: &'a Sources,
+    pub engine: &'a TemplateEngine<'a>,
+    pub sources: &'a SourceFiles,
     pub problems: &'a mut Problems,
 }
 
@@ -88,11 +88,11 @@ impl RenderPass<'_> {
         }
     }
 
-    fn part(&mut self, part: Part<'_>) {
+    fn part(&mut self, part: DocumentPart<'_>) {
         match part {
-            Part::Capability(case) => self.case(case),
-            Part::Regression(node) | Part::Document(node) => self.regression(node),
-            Part::File(node) => {
+            DocumentPart::Capability(case) => self.case(case),
+            DocumentPart::Regression(node) | DocumentPart::Document(node) => self.regression(node),
+            DocumentPart::File(node) => {
                 self.graders(node);
                 let cases = node.seq_mut("test_cases");
                 cases.iter_mut().for_each(|case| self.case(case));

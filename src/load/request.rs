@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::problem::Problems;
-use super::source::Sources;
+use super::source::SourceFiles;
 use crate::model::{
-    AskedThreshold, BaselineSettings, Budget, Criticality, Difficulty, GraderType, OutputValue,
-    Plan, ReportFormat, Shard,
+    AskedThreshold, BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan,
+    ReportFormat, RunBudget, Shard,
 };
 use crate::spec::words::{CacheMode, GateRequirement};
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Purpose {
+pub enum PlanPurpose {
     /// A missing target or variable is a warning.
     #[default]
     Validate,
@@ -29,8 +29,8 @@ pub enum Purpose {
 pub struct LoadRequest {
     /// A suite file, or an eval file, which is then a suite of one.
     pub suite: PathBuf,
-    pub purpose: Purpose,
-    pub overrides: Overrides,
+    pub purpose: PlanPurpose,
+    pub overrides: LoadOverrides,
     /// The process environment, of which templates see what the suite lists under `env:`.
     pub env: BTreeMap<String, String>,
     /// Where relative paths of the command line start. Absolute.
@@ -41,7 +41,7 @@ pub struct LoadRequest {
 
 /// What the command line says instead of the files.
 #[derive(Debug, Clone, Default)]
-pub struct Overrides {
+pub struct LoadOverrides {
     /// A name under `targets:`.
     pub target: Option<String>,
     /// Recorded outputs that take the place of every target. Relative to `cwd`.
@@ -80,8 +80,8 @@ pub struct Overrides {
     /// Outputs are there already: judges are asked, and no target.
     pub asks_only_judges: bool,
     /// What may be spent on models, in place of the suite's.
-    pub budget: Option<Budget>,
-    pub filters: Filters,
+    pub budget: Option<RunBudget>,
+    pub filters: CaseFilters,
     /// Only the cases of one part of the suite.
     pub shard: Option<Shard>,
     /// Nobody asks the gate: thresholds on what is not selected are no error.
@@ -108,7 +108,7 @@ pub struct ModelOverrides {
 
 /// Which cases are meant: of one kind any, of different kinds all must fit.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Filters {
+pub struct CaseFilters {
     /// `capability`, `regression` or a category's name.
     pub category: Vec<String>,
     pub tag: Vec<String>,
@@ -122,31 +122,31 @@ pub struct Filters {
     pub only: Option<BTreeSet<(String, String)>>,
 }
 
-impl Filters {
+impl CaseFilters {
     pub fn is_empty(&self) -> bool {
-        *self == Filters::default()
+        *self == CaseFilters::default()
     }
 }
 
 /// What came of a request.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedPlan {
     /// `None` when there are errors.
     pub plan: Option<Plan>,
     pub problems: Problems,
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Every eval and case that the suite defines, before filters.
-    pub total: Counts,
-    pub selected: Counts,
+    pub total: SuiteCounts,
+    pub selected: SuiteCounts,
 }
 
 /// What a suite says of itself, when its evals don't matter.
 #[derive(Debug, Default)]
-pub struct Overview {
+pub struct LoadedOverview {
     /// `None` when there are errors.
     pub suite: Option<SuiteOverview>,
     pub problems: Problems,
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -158,7 +158,7 @@ pub struct SuiteOverview {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SuiteCounts {
     pub evals: usize,
     pub cases: usize,
 }
@@ -176,9 +176,9 @@ pub struct CheckRequest {
 
 /// What came of checking files.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct CheckedFiles {
     pub problems: Problems,
-    pub sources: Sources,
+    pub sources: SourceFiles,
     /// Files that were read and judged.
     pub files: usize,
 }

@@ -12,9 +12,9 @@ mod tests;
 
 use serde_json::Value;
 
-use super::normalise::Shapes;
+use super::normalise::SchemaShapes;
 use super::problem::Problems;
-use super::source::{Sources, Span};
+use super::source::{SourceFiles, Span};
 use super::tree::{Node, NodeValue};
 
 pub(super) use derive::{aliases, branches, discriminator, flatten, null_is_absent, plain_values};
@@ -29,18 +29,18 @@ pub struct SchemaError {
 
 /// A schema, compiled once.
 #[derive(Debug)]
-pub struct Validator {
+pub struct SchemaValidator {
     derived: Value,
     compiled: jsonschema::Validator,
-    shapes: Shapes,
+    shapes: SchemaShapes,
 }
 
-impl Validator {
+impl SchemaValidator {
     /// `canonical` is what schemars makes of our types, with our own words (see `derive`).
     ///
     /// # Errors
     /// When the schema does not compile.
-    pub fn new(canonical: &Value) -> Result<Validator, SchemaError> {
+    pub fn new(canonical: &Value) -> Result<SchemaValidator, SchemaError> {
         let derived = derive::for_errors(canonical);
         let compiled = jsonschema::validator_for(&derived).map_err(|e| SchemaError {
             title: canonical
@@ -50,10 +50,10 @@ impl Validator {
                 .to_owned(),
             reason: e.to_string(),
         })?;
-        Ok(Validator {
+        Ok(SchemaValidator {
             derived,
             compiled,
-            shapes: Shapes::new(canonical),
+            shapes: SchemaShapes::new(canonical),
         })
     }
 
@@ -61,7 +61,7 @@ impl Validator {
     /// problems.
     pub fn check(
         &self,
-        sources: &Sources,
+        sources: &SourceFiles,
         node: &mut Node,
         problems: &mut Problems,
     ) -> Option<Value> {
@@ -71,8 +71,8 @@ impl Validator {
         self.validate(node, problems).filter(|_| clean)
     }
 
-    /// See [`Shapes::normalise`].
-    pub fn normalise(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) {
+    /// See [`SchemaShapes::normalise`].
+    pub fn normalise(&self, sources: &SourceFiles, node: &mut Node, problems: &mut Problems) {
         self.shapes.normalise(sources, node, problems);
     }
 
@@ -87,7 +87,7 @@ impl Validator {
         None
     }
 
-    /// As [`Validator::validate`], after texts were filled. Texts of unused parts that could not be
+    /// As [`SchemaValidator::validate`], after texts were filled. Texts of unused parts that could not be
     /// filled are removed where the schema wants another value: which one is not known.
     pub fn validate_filled(&self, node: &mut Node, problems: &mut Problems) -> Option<Value> {
         let mut found = Problems::new();

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::demands::Demands;
+use super::demands::SuiteDemands;
 use super::executors::ExecutorShelf;
-use super::models::{KeyPlaces, Providers};
+use super::models::{KeyPlaces, WrittenProviders};
 use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
 use super::reach::{FilterReach, MissingValues, SparePart};
-use super::refs::{Fence, lexical};
-use super::source::{Sources, Span};
-use super::stored::Folder;
-use super::template::Scope;
+use super::refs::{PathFence, lexical};
+use super::source::{SourceFiles, Span};
+use super::stored::BaselineFolder;
+use super::template::TemplateScope;
 use super::tree::Node;
 use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Place, Target};
 use crate::spec::{BaselineTarget, GraderSpec, ModelSpec, SkillSpec};
@@ -85,9 +85,9 @@ impl Secrets {
 /// The suite as its evals see it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SuiteScope {
-    pub templates: Scope,
+    pub templates: TemplateScope,
     pub shelf: GraderShelf,
-    pub demands: Demands,
+    pub demands: SuiteDemands,
     pub executors: ExecutorShelf,
     pub prices: PriceShelf,
     /// Where commands run. Absolute.
@@ -103,11 +103,11 @@ pub(super) struct SuiteScope {
     pub reach: Option<Arc<FilterReach>>,
     pub missing: Arc<MissingValues>,
     /// Where accepted baselines are read from.
-    pub store: Folder,
+    pub store: BaselineFolder,
     /// The target that evals without one of their own ask; `None` when recordings take its place,
     /// or nobody knows.
     pub target: Option<BaselineTarget>,
-    pub fence: Fence,
+    pub fence: PathFence,
     /// What cases are put to that say no other; `None` also where it is not known yet.
     pub asks: Option<Target>,
     /// True when recorded outputs take the place of every target, those of evals included.
@@ -117,7 +117,7 @@ pub(super) struct SuiteScope {
     /// What `execution: {type: model}` without a model stands on, and where that is written.
     pub model: Option<(ModelSpec, Node)>,
     /// Of the suite.
-    pub providers: Arc<Providers>,
+    pub providers: Arc<WrittenProviders>,
     /// Where the variables are named that hold keys.
     pub key_places: KeyPlaces,
     /// The process environment, of which only keys are read here.
@@ -141,22 +141,22 @@ pub(super) struct SuiteScope {
 }
 
 /// The texts, the problems and the suite, as everything that judges a part of a file needs them.
-pub(crate) struct Desk<'a> {
-    pub sources: &'a Sources,
+pub(crate) struct SuiteDesk<'a> {
+    pub sources: &'a SourceFiles,
     pub problems: &'a mut Problems,
     pub(super) suite: &'a SuiteScope,
     /// The folder of the file that is being read.
     pub dir: &'a Path,
 }
 
-impl Desk<'_> {
+impl SuiteDesk<'_> {
     pub fn push(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
 
     /// The same desk with another list of problems.
-    pub fn aside<'a>(&'a self, problems: &'a mut Problems) -> Desk<'a> {
-        Desk { problems, ..*self }
+    pub fn aside<'a>(&'a self, problems: &'a mut Problems) -> SuiteDesk<'a> {
+        SuiteDesk { problems, ..*self }
     }
 
     /// Reports what keeps a value from being had.
@@ -180,7 +180,7 @@ impl Desk<'_> {
     }
 
     /// What the suite demands of programs.
-    pub fn demands(&self) -> &Demands {
+    pub fn demands(&self) -> &SuiteDemands {
         &self.suite.demands
     }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::problem::{Code, Problem, Problems, Severity};
 use super::session::read_or_explain;
-use super::source::Sources;
+use super::source::SourceFiles;
 use super::stored::{conflict, unknown_version};
 use super::tree::{self, Node};
-use crate::model::{Fingerprint, Outcome, Standing};
+use crate::model::{BaselineStage, Fingerprint, Outcome};
 use crate::spec::{CaseRecord, SCORES_VERSION, SchemaKind, ScoreBaselineFile};
 use eval_base::text::escape_path_component;
 
@@ -18,10 +18,10 @@ const LONGEST: usize = 110;
 /// The name of a score baseline in its folder: `<suite>.<target>.json` or
 /// `<suite>.<target>.pending.json`. The two names hold no dot, so that no two suites and targets
 /// share a file.
-pub fn scores_file_name(suite: &str, target: &str, standing: Standing) -> String {
+pub fn scores_file_name(suite: &str, target: &str, standing: BaselineStage) -> String {
     let mark = match standing {
-        Standing::Accepted => "",
-        Standing::Pending => ".pending",
+        BaselineStage::Accepted => "",
+        BaselineStage::Pending => ".pending",
     };
     format!("{}.{}{mark}.json", part(suite), part(target))
 }
@@ -40,7 +40,7 @@ fn part(name: &str) -> String {
 #[derive(Debug)]
 pub struct BrokenScores {
     pub problems: Problems,
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
 impl std::fmt::Display for BrokenScores {
@@ -83,7 +83,7 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
     // Read again, this time with places.
     let mut broken = BrokenScores {
         problems: Problems::new(),
-        sources: Sources::new(),
+        sources: SourceFiles::new(),
     };
     let BrokenScores { problems, sources } = &mut broken;
     let id = sources.add(path.display().to_string(), text);
@@ -195,7 +195,7 @@ mod tests {
         let mut files = BTreeSet::new();
         for suite in names {
             for target in names {
-                for standing in [Standing::Accepted, Standing::Pending] {
+                for standing in [BaselineStage::Accepted, BaselineStage::Pending] {
                     let file = scores_file_name(suite, target, standing);
                     assert!(
                         file.len() <= 255
@@ -209,11 +209,11 @@ mod tests {
             }
         }
         assert_eq!(
-            scores_file_name("My suite", "gpt-4.1", Standing::Accepted),
+            scores_file_name("My suite", "gpt-4.1", BaselineStage::Accepted),
             "My%20suite.gpt-4%2E1.json"
         );
         assert_eq!(
-            scores_file_name("s", "t", Standing::Pending),
+            scores_file_name("s", "t", BaselineStage::Pending),
             "s.t.pending.json"
         );
     }

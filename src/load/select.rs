@@ -5,11 +5,11 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::problem::{Code, Problem, Problems};
-use super::request::Filters;
-use crate::model::{Eval, EvalType, Outline, Shard};
+use super::request::CaseFilters;
+use crate::model::{CaseOutline, Eval, EvalType, Shard};
 use eval_base::globs::IdGlobs;
 
-impl Filters {
+impl CaseFilters {
     /// Each kind of filter in words, for the journal and reports; empty when nothing is filtered.
     pub fn describe(&self) -> Vec<String> {
         let mut words = Vec::new();
@@ -54,7 +54,7 @@ fn globs_of(patterns: &[String], flag: &str, problems: &mut Problems) -> IdGlobs
 /// nothing.
 pub(super) fn select(
     evals: Vec<Arc<Eval>>,
-    filters: &Filters,
+    filters: &CaseFilters,
     problems: &mut Problems,
 ) -> Vec<Arc<Eval>> {
     if filters.is_empty() {
@@ -116,7 +116,7 @@ pub(super) fn part_of(
         problems.push(Problem::general(Code::EmptyCases, message));
         return evals;
     }
-    let ours = |eval: &Eval, case: Outline<'_>| part(&eval.info.id, case.id, of) == index;
+    let ours = |eval: &Eval, case: CaseOutline<'_>| part(&eval.info.id, case.id, of) == index;
     let part = |eval: &Arc<Eval>| {
         let cases = eval.cases.select(|case| ours(eval, case));
         Arc::new(Eval {
@@ -145,7 +145,7 @@ fn part(eval: &str, case: &str, of: u32) -> u32 {
     u32::try_from(number % u64::from(of.max(1))).map_or(1, |part| part + 1)
 }
 
-fn eval_fits(eval: &Eval, filters: &Filters, globs: &IdGlobs) -> bool {
+fn eval_fits(eval: &Eval, filters: &CaseFilters, globs: &IdGlobs) -> bool {
     let category = |wanted: &String| {
         let kind = match eval.info.kind {
             EvalType::Capability => "capability",
@@ -162,7 +162,7 @@ fn eval_fits(eval: &Eval, filters: &Filters, globs: &IdGlobs) -> bool {
                 .is_some_and(|c| filters.criticality.contains(&c)))
 }
 
-fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &IdGlobs) -> bool {
+fn case_fits(eval: &Eval, case: CaseOutline<'_>, filters: &CaseFilters, globs: &IdGlobs) -> bool {
     let tag =
         |wanted: &String| eval.info.tags.contains(wanted) || case.profile.tags.contains(wanted);
     let difficulty = case.profile.difficulty.or(eval.info.difficulty);
@@ -179,7 +179,7 @@ fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &IdGlobs)
 /// A problem for each word that nothing in the suite has.
 fn strangers(
     evals: &[Arc<Eval>],
-    filters: &Filters,
+    filters: &CaseFilters,
     eval_globs: &IdGlobs,
     case_globs: &IdGlobs,
 ) -> Vec<Problem> {
@@ -229,10 +229,10 @@ fn strangers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Cases, testing};
+    use crate::model::{EvalCases, testing};
 
     fn eval(id: &str, cases: &[String]) -> Arc<Eval> {
-        let cases: Cases = cases.iter().map(|id| Arc::new(testing::case(id))).collect();
+        let cases: EvalCases = cases.iter().map(|id| Arc::new(testing::case(id))).collect();
         Arc::new(testing::eval(id, cases))
     }
 

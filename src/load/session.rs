@@ -9,29 +9,29 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::problem::{Code, Problem, Problems, Severity};
-use super::refs::Fence;
-use super::request::Purpose;
-use super::schema::Validator;
-use super::scope::{Desk, SuiteScope};
-use super::source::{FileId, Sources, Span};
+use super::refs::PathFence;
+use super::request::PlanPurpose;
+use super::schema::SchemaValidator;
+use super::scope::{SuiteDesk, SuiteScope};
+use super::source::{FileId, SourceFiles, Span};
 use super::stored::conflict;
 use super::tree::{self, Node, NodeValue};
 use crate::spec::{CaseSpec, SchemaKind, canonical, schema_of};
 
 #[derive(Debug, Default)]
-pub(super) struct Session {
-    pub sources: Sources,
+pub(super) struct LoadSession {
+    pub sources: SourceFiles,
     pub problems: Problems,
     /// The variables that suites define.
     pub vars: BTreeSet<String>,
     /// The files of the suite that is being loaded.
     pub files: BTreeSet<FileId>,
-    pub purpose: Purpose,
+    pub purpose: PlanPurpose,
     pub cwd: PathBuf,
-    pub fence: Fence,
+    pub fence: PathFence,
 }
 
-impl Session {
+impl LoadSession {
     /// Reads and parses a file; what is wrong is noted, at `at` when the file was named by another.
     pub fn parse(&mut self, path: &Path, at: Option<Span>) -> Option<Node> {
         let display = self.display(path);
@@ -76,8 +76,8 @@ impl Session {
         .ok()
     }
 
-    pub fn desk<'a>(&'a mut self, suite: &'a SuiteScope, dir: &'a Path) -> Desk<'a> {
-        Desk {
+    pub fn desk<'a>(&'a mut self, suite: &'a SuiteScope, dir: &'a Path) -> SuiteDesk<'a> {
+        SuiteDesk {
             sources: &self.sources,
             problems: &mut self.problems,
             suite,
@@ -97,24 +97,24 @@ impl Session {
 
     /// True when a lack of a target or a variable only warns.
     pub fn lenient(&self) -> bool {
-        self.purpose != Purpose::Run
+        self.purpose != PlanPurpose::Run
     }
 }
 
 /// The compiled schema of a kind; `None` only by a defect of the program, which a test excludes.
-pub(super) fn validator(kind: SchemaKind) -> Option<&'static Validator> {
-    static ALL: [OnceLock<Option<Validator>>; SchemaKind::ALL.len()] =
+pub(super) fn validator(kind: SchemaKind) -> Option<&'static SchemaValidator> {
+    static ALL: [OnceLock<Option<SchemaValidator>>; SchemaKind::ALL.len()] =
         [const { OnceLock::new() }; SchemaKind::ALL.len()];
     let at = SchemaKind::ALL.iter().position(|k| *k == kind)?;
     ALL.get(at)?
-        .get_or_init(|| Validator::new(&canonical(kind)).ok())
+        .get_or_init(|| SchemaValidator::new(&canonical(kind)).ok())
         .as_ref()
 }
 
 /// The compiled schema of one case.
-pub(super) fn case_validator() -> Option<&'static Validator> {
-    static CASE: OnceLock<Option<Validator>> = OnceLock::new();
-    CASE.get_or_init(|| Validator::new(&schema_of::<CaseSpec>()).ok())
+pub(super) fn case_validator() -> Option<&'static SchemaValidator> {
+    static CASE: OnceLock<Option<SchemaValidator>> = OnceLock::new();
+    CASE.get_or_init(|| SchemaValidator::new(&schema_of::<CaseSpec>()).ok())
         .as_ref()
 }
 
@@ -143,12 +143,12 @@ pub(super) fn read_or_explain<T: DeserializeOwned>(
 
 /// Where errors of a file stand, to leave out the parts that are known to be broken.
 #[derive(Debug, Default)]
-pub(super) struct Broken {
+pub(super) struct BrokenPlaces {
     starts: BTreeSet<(FileId, u32)>,
 }
 
-impl Broken {
-    pub fn of(problems: &Problems) -> Broken {
+impl BrokenPlaces {
+    pub fn of(problems: &Problems) -> BrokenPlaces {
         let errors = problems.iter().filter(|p| p.severity == Severity::Error);
         let starts = errors
             .filter_map(|p| Some((p.span?, p.part)))
@@ -156,7 +156,7 @@ impl Broken {
                 let part = part.map(|from_1| (span.file, from_1.get() - 1));
                 std::iter::once((span.file, span.start)).chain(part)
             });
-        Broken {
+        BrokenPlaces {
             starts: starts.collect(),
         }
     }
@@ -194,7 +194,7 @@ impl Broken {
 /// A part of a file as one of our types; `None` when it is broken, which is then in `problems`.
 pub(super) fn read<T: DeserializeOwned>(
     node: &Node,
-    broken: &Broken,
+    broken: &BrokenPlaces,
     problems: &mut Problems,
 ) -> Option<T> {
     if broken.holds(node) {

@@ -14,7 +14,7 @@ use eval_base::files::open_stream;
 /// The most that an authoring file (YAML or JSON) may hold, in bytes.
 pub const MAX_AUTHORING_BYTES: u64 = 64 << 20;
 
-/// A file of a [`Sources`]. Its order is the order in which files were added.
+/// A file of a [`SourceFiles`]. Its order is the order in which files were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(u32);
 
@@ -66,7 +66,7 @@ impl Span {
 
 /// Line and column, both from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
+pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
@@ -81,14 +81,14 @@ struct SourceFile {
 
 /// Every text that was read, by [`FileId`].
 #[derive(Debug, Default)]
-pub struct Sources {
+pub struct SourceFiles {
     files: Vec<SourceFile>,
     by_path: HashMap<PathBuf, FileId>,
 }
 
-impl Sources {
-    pub fn new() -> Sources {
-        Sources::default()
+impl SourceFiles {
+    pub fn new() -> SourceFiles {
+        SourceFiles::default()
     }
 
     /// Adds a text under the name that messages show.
@@ -130,7 +130,7 @@ impl Sources {
         self.files.iter().map(|file| &*file.text)
     }
 
-    /// The text of a file; empty for an id of another `Sources`.
+    /// The text of a file; empty for an id of other `SourceFiles`.
     pub fn text(&self, file: FileId) -> &str {
         self.files.get(file.0 as usize).map_or("", |f| &f.text)
     }
@@ -146,12 +146,12 @@ impl Sources {
     }
 
     /// Where a span starts.
-    pub fn position(&self, span: Span) -> Position {
+    pub fn position(&self, span: Span) -> TextPosition {
         self.position_at(span.file, span.start)
     }
 
     /// Where a span ends: the place right after its last character.
-    pub fn end_position(&self, span: Span) -> Position {
+    pub fn end_position(&self, span: Span) -> TextPosition {
         self.position_at(span.file, span.end)
     }
 
@@ -183,7 +183,7 @@ impl Sources {
         })
     }
 
-    fn position_at(&self, file: FileId, offset: u32) -> Position {
+    fn position_at(&self, file: FileId, offset: u32) -> TextPosition {
         let starts = self.line_starts(file);
         let line = starts.partition_point(|start| *start <= offset).max(1);
         let start = starts.get(line - 1).copied().unwrap_or(0) as usize;
@@ -192,7 +192,7 @@ impl Sources {
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        Position {
+        TextPosition {
             line,
             column: text.get(start..end).map_or(0, |s| s.chars().count()) + 1,
         }
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn positions_count_lines_and_characters_from_one() {
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let file = sources.add("a.yaml", "ab\r\né😀x\n\nz");
         let at = |offset: usize| {
             let p = sources.position(Span::new(file, offset, offset));
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn files_that_cannot_be_read() {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let mut refused = |path: &Path| {
             let problem = sources.read(path, "x.yaml").expect_err("refused");
             format!(

@@ -15,17 +15,17 @@ use serde_json::Value;
 
 use super::problem::{Code, Problem, Problems};
 use super::session::read_or_explain;
-use super::source::{FileId, Sources, Span, decode};
+use super::source::{FileId, SourceFiles, Span, decode};
 use super::tree::{self, Node};
-use crate::model::{Fingerprint, Standing, baseline_file_name};
+use crate::model::{BaselineStage, Fingerprint, baseline_file_name};
 use crate::spec::{BASELINE_VERSION, BaselineFile, SchemaKind};
 
-pub use folder::{Folder, Revision};
+pub use folder::{BaselineFolder, RevisionFolder};
 pub(super) use judge::{conflict, unknown_version};
 
 /// A baseline as it is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct KeptBaseline {
     /// What the file says; its `output` was moved to the field beside.
     pub file: BaselineFile,
     /// The known-good output, from the file or from the one beside it.
@@ -38,37 +38,37 @@ pub struct Kept {
 
 /// What came of looking for a baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum BaselineLookup {
     Nothing,
     /// What is wrong stands among the problems.
     Broken,
-    Kept(Box<Kept>),
+    Kept(Box<KeptBaseline>),
 }
 
 /// One reading of baseline files: where they lie, and where texts and problems go.
-pub struct Reader<'a> {
-    pub folder: &'a Folder,
-    pub sources: &'a mut Sources,
+pub struct BaselineReader<'a> {
+    pub folder: &'a BaselineFolder,
+    pub sources: &'a mut SourceFiles,
     pub problems: &'a mut Problems,
     /// Messages show paths relative to it. Absolute.
     pub cwd: &'a std::path::Path,
 }
 
-impl Reader<'_> {
+impl BaselineReader<'_> {
     /// The baseline of an eval.
-    pub fn of_eval(&mut self, id: &str, standing: Standing) -> Found {
+    pub fn of_eval(&mut self, id: &str, standing: BaselineStage) -> BaselineLookup {
         self.named(&baseline_file_name(id, standing), Some(id))
     }
 
     /// The baseline in the file of this name, of whatever eval it says to be.
-    pub fn of_file(&mut self, name: &str) -> Found {
+    pub fn of_file(&mut self, name: &str) -> BaselineLookup {
         self.named(name, None)
     }
 
-    fn named(&mut self, name: &str, id: Option<&str>) -> Found {
+    fn named(&mut self, name: &str, id: Option<&str>) -> BaselineLookup {
         let shown = self.folder.display(name, self.cwd);
         let text = match self.folder.read(name, super::source::MAX_AUTHORING_BYTES) {
-            Ok(None) => return Found::Nothing,
+            Ok(None) => return BaselineLookup::Nothing,
             Ok(Some(bytes)) => decode(bytes, &shown).map_err(|problem| match problem.code {
                 Code::EmptyFile => problem.hint(format!(
                     "restore it: {}",
@@ -93,9 +93,9 @@ impl Reader<'_> {
     }
 
     /// A file whose text is there.
-    fn document(&mut self, file: FileId, name: &str, id: Option<&str>) -> Found {
+    fn document(&mut self, file: FileId, name: &str, id: Option<&str>) -> BaselineLookup {
         if let Some(mut problem) = judge::conflict(self.sources, file) {
-            if matches!(self.folder, Folder::Revision(_)) {
+            if matches!(self.folder, BaselineFolder::Revision(_)) {
                 problem.hint = Some("it was committed so: use another revision".to_owned());
             }
             return self.broken(problem);
@@ -115,7 +115,7 @@ impl Reader<'_> {
             );
         }
         let Some(node) = tree::parse(self.sources, file, self.problems) else {
-            return Found::Broken;
+            return BaselineLookup::Broken;
         };
         if let Some(problem) = judge::unknown_version(&node, "", BASELINE_VERSION) {
             return self
@@ -123,18 +123,18 @@ impl Reader<'_> {
         }
         let errors = self.problems.error_count();
         let Some(spec) = self.spec(&node) else {
-            return Found::Broken;
+            return BaselineLookup::Broken;
         };
-        let name_of = judge::Name { name, id };
+        let name_of = judge::BaselineFileName { name, id };
         judge::header(&spec, &node, &name_of, self.problems);
         let Some((spec, output)) = self.output(spec, &node, name) else {
-            return Found::Broken;
+            return BaselineLookup::Broken;
         };
         if self.problems.error_count() > errors {
-            return Found::Broken;
+            return BaselineLookup::Broken;
         }
         let fingerprint = Fingerprint::of(&output);
-        Found::Kept(Box::new(Kept {
+        BaselineLookup::Kept(Box::new(KeptBaseline {
             file: spec,
             output,
             fingerprint,
@@ -264,9 +264,9 @@ impl Reader<'_> {
         judge::conflict(self.sources, file)
     }
 
-    fn broken(&mut self, problem: Problem) -> Found {
+    fn broken(&mut self, problem: Problem) -> BaselineLookup {
         self.problems.push(problem);
-        Found::Broken
+        BaselineLookup::Broken
     }
 }
 
@@ -282,7 +282,7 @@ fn unreadable(shown: &str, why: &str) -> Problem {
 pub(super) fn check(
     path: &std::path::Path,
     cwd: &std::path::Path,
-    sources: &mut Sources,
+    sources: &mut SourceFiles,
     problems: &mut Problems,
 ) {
     let (Some(dir), Some(name)) = (
@@ -291,8 +291,8 @@ pub(super) fn check(
     ) else {
         return;
     };
-    let folder = Folder::Disk(dir.to_owned());
-    Reader {
+    let folder = BaselineFolder::Disk(dir.to_owned());
+    BaselineReader {
         folder: &folder,
         sources,
         problems,

@@ -15,26 +15,26 @@ use std::sync::Arc;
 
 use super::baselines;
 use super::demands;
-use super::evals::Built;
+use super::evals::BuiltEval;
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
 use super::reach::{FilterReach, InheritedKind, MissingValues, SparePart, text};
-use super::refs::{Fence, lexical, project_root};
+use super::refs::{PathFence, lexical, project_root};
 use super::render_pass::RenderPass;
-use super::request::{Counts, LoadRequest, Loaded, Purpose};
+use super::request::{LoadRequest, LoadedPlan, PlanPurpose, SuiteCounts};
 use super::scope::{SuiteScope, seconds};
-use super::session::{Broken, Session, read, validator};
-use super::stored::{Folder, Revision};
-use super::targets::Chosen;
-use super::template::Engine;
-use super::thresholds::Resolved;
+use super::session::{BrokenPlaces, LoadSession, read, validator};
+use super::stored::{BaselineFolder, RevisionFolder};
+use super::targets::ChosenTarget;
+use super::template::TemplateEngine;
+use super::thresholds::ResolvedDemands;
 use super::tree::{Node, NodeValue};
 use documents::render_named;
 pub(super) use documents::{eval_document, graders_file, sets, shelf};
 pub use overview::overview;
-use plan::Parts;
+use plan::PlanParts;
 pub(super) use variables::check_vars;
 
 use crate::model::{Eval, Plan, Target};
@@ -42,21 +42,21 @@ use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
 
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it
 /// reaches.
-pub fn load(request: &LoadRequest) -> Loaded {
-    let mut session = Session {
+pub fn load(request: &LoadRequest) -> LoadedPlan {
+    let mut session = LoadSession {
         purpose: request.purpose,
         cwd: request.cwd.clone(),
-        ..Session::default()
+        ..LoadSession::default()
     };
     let (plan, total, selected) = load_into(request, &mut session);
     if !request.overrides.shared_vars {
         check_vars(&request.overrides.vars, &mut session, Severity::Error);
     }
     let plan = plan.filter(|_| !session.problems.has_errors());
-    let Session {
+    let LoadSession {
         problems, sources, ..
     } = session;
-    Loaded {
+    LoadedPlan {
         plan,
         problems,
         sources,
@@ -68,29 +68,29 @@ pub fn load(request: &LoadRequest) -> Loaded {
 /// Loads a suite among other files: into their texts and problems.
 pub(super) fn load_into(
     request: &LoadRequest,
-    session: &mut Session,
-) -> (Option<Plan>, Counts, Counts) {
+    session: &mut LoadSession,
+) -> (Option<Plan>, SuiteCounts, SuiteCounts) {
     let of_others = std::mem::take(&mut session.vars);
     session.files.clear();
-    let loaded = Loader::new(request, session).run();
+    let loaded = SuiteLoader::new(request, session).run();
     session.vars.extend(of_others);
     loaded
 }
 
-struct Loader<'a> {
+struct SuiteLoader<'a> {
     request: &'a LoadRequest,
     path: PathBuf,
     dir: PathBuf,
     root: PathBuf,
-    session: &'a mut Session,
+    session: &'a mut LoadSession,
     /// Eval files that were read, by path.
-    files: HashMap<PathBuf, Vec<Built>>,
+    files: HashMap<PathBuf, Vec<BuiltEval>>,
     /// Evals of those files that could not be built, by path and id.
     unbuilt: HashSet<(PathBuf, String)>,
 }
 
 /// What a suite's document says, apart from its evals.
-struct Head {
+struct SuiteHead {
     spec: Option<SuiteSpec>,
     node: Node,
     evals: HeadEvals,
@@ -105,16 +105,16 @@ enum HeadEvals {
     Alone(Node),
 }
 
-impl<'a> Loader<'a> {
+impl<'a> SuiteLoader<'a> {
     /// Of a suite that nothing is read of yet.
-    fn new(request: &'a LoadRequest, session: &'a mut Session) -> Loader<'a> {
+    fn new(request: &'a LoadRequest, session: &'a mut LoadSession) -> SuiteLoader<'a> {
         let path = lexical(&request.cwd.join(&request.suite));
         let dir = path
             .parent()
             .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
         let root = project_root(&dir);
-        session.fence = Fence::new([root.as_path(), dir.as_path()]);
-        Loader {
+        session.fence = PathFence::new([root.as_path(), dir.as_path()]);
+        SuiteLoader {
             request,
             path,
             dir,
@@ -126,9 +126,9 @@ impl<'a> Loader<'a> {
     }
 }
 
-impl Loader<'_> {
-    fn run(&mut self) -> (Option<Plan>, Counts, Counts) {
-        let nothing = (None, Counts::default(), Counts::default());
+impl SuiteLoader<'_> {
+    fn run(&mut self) -> (Option<Plan>, SuiteCounts, SuiteCounts) {
+        let nothing = (None, SuiteCounts::default(), SuiteCounts::default());
         let path = self.path.clone();
         let Some(mut node) = self.session.parse(&path, None) else {
             return nothing;
@@ -160,8 +160,8 @@ impl Loader<'_> {
     }
 
     /// Prepares and checks the suite's document; its evals are kept apart.
-    fn suite_head(&mut self, node: &mut Node) -> Head {
-        let Session {
+    fn suite_head(&mut self, node: &mut Node) -> SuiteHead {
+        let LoadSession {
             sources, problems, ..
         } = &mut *self.session;
         for eval in inline_evals(node) {
@@ -188,13 +188,13 @@ impl Loader<'_> {
         // default it is the only one.
         let calls_target = overrides.outputs.is_none() && !overrides.asks_only_judges;
         let is_used = |name: &str| calls_target && named.is_none_or(|named| named == name);
-        let is_run = self.session.purpose == Purpose::Run;
+        let is_run = self.session.purpose == PlanPurpose::Run;
         let mut missing = MissingValues::new();
-        let Session {
+        let LoadSession {
             sources, problems, ..
         } = &mut *self.session;
         {
-            let engine = Engine::new(&scope);
+            let engine = TemplateEngine::new(&scope);
             let mut pass = RenderPass {
                 engine: &engine,
                 sources,
@@ -255,7 +255,7 @@ impl Loader<'_> {
         if let Some(validator) = validator {
             validator.validate_filled(node, problems);
         }
-        let broken = Broken::of(problems);
+        let broken = BrokenPlaces::of(problems);
         let mut head = node
             .get("eval_suite")
             .cloned()
@@ -271,7 +271,7 @@ impl Loader<'_> {
                 value.span = key.span.at_start();
             }
         }
-        Head {
+        SuiteHead {
             spec: read(&head, &broken, problems),
             node: head,
             evals: HeadEvals::Listed(evals),
@@ -280,9 +280,9 @@ impl Loader<'_> {
     }
 
     /// An eval file given in place of a suite, as the suite that says nothing but its evals.
-    fn eval_as_suite(&self, document: Node) -> Head {
+    fn eval_as_suite(&self, document: Node) -> SuiteHead {
         let name = self.path.file_stem().unwrap_or_default();
-        Head {
+        SuiteHead {
             spec: Some(SuiteSpec {
                 name: name.to_string_lossy().into_owned(),
                 ..SuiteSpec::default()
@@ -321,8 +321,8 @@ impl Loader<'_> {
         }
     }
 
-    fn finish(&mut self, head: Head) -> (Option<Plan>, Counts, Counts) {
-        let Head {
+    fn finish(&mut self, head: SuiteHead) -> (Option<Plan>, SuiteCounts, SuiteCounts) {
+        let SuiteHead {
             spec,
             node,
             evals,
@@ -340,7 +340,7 @@ impl Loader<'_> {
             .map(|folder| lexical(&self.dir.join(folder)))
             .collect();
         let all = [self.root.as_path(), self.dir.as_path()].into_iter();
-        self.session.fence = Fence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
+        self.session.fence = PathFence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
         let mut scope = self.base_scope(&spec);
         scope.templates = self.templates(Some(&node));
         scope.executors = self.executors(&spec, &node);
@@ -352,7 +352,7 @@ impl Loader<'_> {
         scope.templates.open |= is_open;
         scope.shelf.open |= is_open;
         scope.executors.open |= is_open;
-        let (mut demands, mut chosen) = (Resolved::default(), Chosen::default());
+        let (mut demands, mut chosen) = (ResolvedDemands::default(), ChosenTarget::default());
         if !is_broken {
             demands = self.demands(&spec, &node);
             chosen = self.target(&spec, &node, &mut scope);
@@ -371,7 +371,7 @@ impl Loader<'_> {
         }
         let mut desk = self.session.desk(&scope, &self.dir);
         let channels = notify::channels(&mut desk, &spec, &node, &self.request.env);
-        self.plan(Parts {
+        self.plan(PlanParts {
             spec,
             node,
             channels,
@@ -399,9 +399,9 @@ impl Loader<'_> {
         let dir = scope.baselines.dir.clone();
         scope.store = match &self.request.overrides.against {
             _ if self.request.overrides.without_store => return,
-            None => Folder::Disk(dir),
-            Some(rev) => match Revision::read(&dir, rev) {
-                Ok(revision) => Folder::Revision(Arc::new(revision)),
+            None => BaselineFolder::Disk(dir),
+            Some(rev) => match RevisionFolder::read(&dir, rev) {
+                Ok(revision) => BaselineFolder::Revision(Arc::new(revision)),
                 Err(error) => {
                     let message = format!("cannot read the baselines of `{rev}`: {error}");
                     let problem = Problem::general(Code::RevisionUnreadable, message)
@@ -423,8 +423,8 @@ fn has_default(document: &Node) -> bool {
     targets.is_some_and(|targets| targets.get("default").is_some() || suite.get("target").is_some())
 }
 
-fn count(evals: &[Arc<Eval>]) -> Counts {
-    Counts {
+fn count(evals: &[Arc<Eval>]) -> SuiteCounts {
+    SuiteCounts {
         evals: evals.len(),
         cases: evals.iter().map(|e| e.cases.len()).sum(),
     }

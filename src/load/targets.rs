@@ -16,7 +16,7 @@ use super::models;
 use super::problem::{Code, Problem};
 use super::reach::{InheritedKind, MissingValues, SparePart};
 use super::refs::lexical;
-use super::scope::{Desk, seconds};
+use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{CommandTarget, HttpTarget, Target};
@@ -26,7 +26,7 @@ use eval_base::files::check_stream;
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &TargetSpec,
     node: &Node,
     dir: &Path,
@@ -65,7 +65,7 @@ pub(super) fn resolve(
 }
 
 /// A recording that a run needs must be there; while files are only looked at, its lack warns.
-fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()> {
+fn recorded(desk: &mut SuiteDesk, path: &Path, written: &str, at: Span) -> Option<()> {
     let message = match check_stream(path) {
         Ok(()) => return Some(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -81,7 +81,7 @@ fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()>
 }
 
 /// Refuses a command without a program; one that is not there is an error for a run.
-pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Option<()> {
+pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> Option<()> {
     let Some(program) = argv.first().filter(|p| !p.trim().is_empty()) else {
         return desk.refuse(Problem::error(
             Code::BadCommand,
@@ -112,7 +112,7 @@ pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Optio
 /// The targets that a suite defines, by name, with their nodes.
 /// The file of a program: below the suite's folder, or in the folders where programs are looked
 /// for.
-pub(super) fn find_program(desk: &Desk, program: &str) -> Option<PathBuf> {
+pub(super) fn find_program(desk: &SuiteDesk, program: &str) -> Option<PathBuf> {
     let suite = desk.suite;
     if program.contains('/') {
         return Some(suite.dir.join(program)).filter(|path| path.is_file());
@@ -124,10 +124,10 @@ pub(super) fn find_program(desk: &Desk, program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-pub(super) type Targets = BTreeMap<String, (TargetSpec, Node)>;
+pub(super) type WrittenTargets = BTreeMap<String, (TargetSpec, Node)>;
 
 /// What the command line says of the target.
-pub(super) struct Choice<'a> {
+pub(super) struct TargetChoice<'a> {
     pub name: Option<&'a str>,
     /// Absolute.
     pub outputs: Option<PathBuf>,
@@ -135,7 +135,7 @@ pub(super) struct Choice<'a> {
 
 /// The target of a run.
 #[derive(Debug, Default)]
-pub(super) struct Chosen {
+pub(super) struct ChosenTarget {
     pub name: String,
     /// `None` when there is none, after reporting its problems, and for a target that is not called
     /// and lacks a variable.
@@ -146,7 +146,12 @@ pub(super) struct Chosen {
 
 /// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only
 /// one.
-pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_at: Span) -> Chosen {
+pub(super) fn choose(
+    desk: &mut SuiteDesk,
+    targets: &WrittenTargets,
+    choice: TargetChoice,
+    suite_at: Span,
+) -> ChosenTarget {
     if let Some(path) = choice.outputs {
         if let Err(error) = check_stream(&path) {
             let message = match error.kind() {
@@ -156,13 +161,13 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
                 _ => format!("`--outputs`: cannot read `{}`: {error}", path.display()),
             };
             desk.push(Problem::general(Code::MissingRef, message));
-            return Chosen::default();
+            return ChosenTarget::default();
         }
         let target = Some(Target::Recorded {
             path,
             separate_thoughts: false,
         });
-        return Chosen {
+        return ChosenTarget {
             name: "recorded".to_owned(),
             target,
             lack: None,
@@ -180,7 +185,7 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
                 let message = format!("`--target`: the suite has no target `{name}`");
                 let problem = Problem::general(Code::UnknownTarget, message);
                 desk.push(problem.near(name, known).or_hint(all));
-                return Chosen::default();
+                return ChosenTarget::default();
             }
         },
         None => targets
@@ -203,9 +208,9 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
             )
             .hint(format!("choose one with `--target`: {}", names.join(", ")))
         };
-        return Chosen {
+        return ChosenTarget {
             lack: Some(problem),
-            ..Chosen::default()
+            ..ChosenTarget::default()
         };
     };
     let dir = desk.suite.dir.clone();
@@ -215,7 +220,7 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
         .missing
         .contains_key(&SparePart::Target(name.clone()));
     let target = is_whole.then(|| resolve(desk, spec, node, &dir)).flatten();
-    Chosen {
+    ChosenTarget {
         name: name.clone(),
         target,
         lack: None,
@@ -223,7 +228,7 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
 }
 
 /// What evals may take from the targets of their suite.
-pub(super) struct Offer {
+pub(super) struct TargetOffer {
     pub http: Option<HttpTarget>,
     pub model: Option<(ModelSpec, Node)>,
     pub skill: Option<(SkillSpec, Node)>,
@@ -235,11 +240,11 @@ pub(super) struct Offer {
 /// target, else of the only one of its kind; of skills first what the suite says under `skill:`.
 /// One that lacks something is not offered.
 pub(super) fn offer(
-    desk: &mut Desk,
-    targets: &Targets,
+    desk: &mut SuiteDesk,
+    targets: &WrittenTargets,
     chosen: &str,
     target: Option<&Target>,
-) -> Offer {
+) -> TargetOffer {
     let mut missing = MissingValues::new();
     let suite = desk.suite;
     let kinds = |wanted: fn(&TargetSpec) -> bool| {
@@ -297,7 +302,7 @@ pub(super) fn offer(
         model.replay = model.replay.as_ref().map(absolute);
         Some((model, node.clone()))
     });
-    Offer {
+    TargetOffer {
         http,
         model,
         skill,

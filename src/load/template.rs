@@ -11,7 +11,7 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Jinja};
 use serde_json::Value;
 
 use super::problem::{Code, Problem, Problems};
-use super::source::{Sources, Span};
+use super::source::{SourceFiles, Span};
 use super::tree::{Node, NodeValue};
 use eval_base::nearest::did_you_mean;
 
@@ -20,7 +20,7 @@ const FUEL: u64 = 1_000_000;
 
 /// What templates may read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scope {
+pub(super) struct TemplateScope {
     pub vars: BTreeMap<String, Value>,
     /// Listed environment variables that are set.
     pub env: BTreeMap<String, String>,
@@ -38,9 +38,9 @@ pub(super) struct Scope {
 
 /// Compiles and renders texts against a scope.
 #[derive(Debug)]
-pub(super) struct Engine<'s> {
+pub(super) struct TemplateEngine<'s> {
     environment: Environment<'static>,
-    pub scope: &'s Scope,
+    pub scope: &'s TemplateScope,
     globals: BTreeMap<String, Jinja>,
 }
 
@@ -93,8 +93,8 @@ fn number(n: &serde_json::Number) -> Jinja {
     }
 }
 
-impl<'s> Engine<'s> {
-    pub fn new(scope: &'s Scope) -> Engine<'s> {
+impl<'s> TemplateEngine<'s> {
+    pub fn new(scope: &'s TemplateScope) -> TemplateEngine<'s> {
         let mut globals: BTreeMap<String, Jinja> = scope
             .vars
             .iter()
@@ -112,7 +112,7 @@ impl<'s> Engine<'s> {
         );
         globals.insert("vars".to_owned(), vars);
         globals.insert("env".to_owned(), env);
-        Engine {
+        TemplateEngine {
             environment: environment(true),
             scope,
             globals,
@@ -160,7 +160,7 @@ impl<'s> Engine<'s> {
         text: &str,
         span: Span,
         later: &[&str],
-        sources: &Sources,
+        sources: &SourceFiles,
         problems: &mut Problems,
     ) -> bool {
         if let Err(error) = self.environment.template_from_named_str("text", text) {
@@ -191,7 +191,7 @@ impl<'s> Engine<'s> {
         &self,
         node: &mut Node,
         extra: &[(&str, Jinja)],
-        sources: &Sources,
+        sources: &SourceFiles,
         problems: &mut Problems,
     ) {
         if !has_template(node) {
@@ -214,7 +214,7 @@ impl<'s> Engine<'s> {
         text: &str,
         span: Span,
         extra: &[(&str, Jinja)],
-        sources: &Sources,
+        sources: &SourceFiles,
         problems: &mut Problems,
     ) {
         if error.kind() == ErrorKind::UndefinedError {
@@ -261,7 +261,7 @@ impl<'s> Engine<'s> {
         text: &str,
         span: Span,
         extra: &[(&str, Jinja)],
-        sources: &Sources,
+        sources: &SourceFiles,
     ) -> Problem {
         let at = text.find(name).map_or(span, |start| {
             place_in(sources, span, text, start..start + name.len())
@@ -362,7 +362,7 @@ pub(super) fn bad_template(error: &minijinja::Error, at: Span) -> Problem {
 }
 
 /// Where a part of a rendered text stands in the file: the same words, the same time they occur.
-pub(super) fn place_in(sources: &Sources, span: Span, text: &str, range: Range<usize>) -> Span {
+pub(super) fn place_in(sources: &SourceFiles, span: Span, text: &str, range: Range<usize>) -> Span {
     let Some(words) = text.get(range.clone()).filter(|w| !w.trim().is_empty()) else {
         return span;
     };

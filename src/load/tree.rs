@@ -42,12 +42,12 @@ pub enum NodeValue {
     Text(Arc<str>),
     Seq(Vec<Node>),
     /// Keys are distinct, in the order of the document.
-    Map(Vec<(Key, Node)>),
+    Map(Vec<(MappingKey, Node)>),
 }
 
 /// The key of a map and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Key {
+pub struct MappingKey {
     pub name: Arc<str>,
     pub span: Span,
 }
@@ -90,7 +90,7 @@ impl Node {
     }
 
     /// The entries of the map under a key; none where there is no map.
-    pub fn map_mut(&mut self, key: &str) -> &mut [(Key, Node)] {
+    pub fn map_mut(&mut self, key: &str) -> &mut [(MappingKey, Node)] {
         match self.get_mut(key).map(|node| &mut node.value) {
             Some(NodeValue::Map(entries)) => entries,
             _ => &mut [],
@@ -116,11 +116,11 @@ impl Node {
         if let NodeValue::Map(entries) = &mut self.value {
             let span = value.span.at_start();
             let name = Arc::from(name);
-            entries.push((Key { name, span }, value));
+            entries.push((MappingKey { name, span }, value));
         }
     }
 
-    pub fn as_map(&self) -> Option<&[(Key, Node)]> {
+    pub fn as_map(&self) -> Option<&[(MappingKey, Node)]> {
         match &self.value {
             NodeValue::Map(entries) => Some(entries),
             _ => None,

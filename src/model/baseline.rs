@@ -52,28 +52,28 @@ pub enum BaselinePlace {
 
 /// Whether a baseline counts, or waits for somebody to accept it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standing {
+pub enum BaselineStage {
     Accepted,
     Pending,
 }
 
-impl Standing {
+impl BaselineStage {
     fn mark(self) -> &'static str {
         match self {
-            Standing::Accepted => "",
-            Standing::Pending => ".pending",
+            BaselineStage::Accepted => "",
+            BaselineStage::Pending => ".pending",
         }
     }
 }
 
 /// The name of an eval's baseline file: `<escaped id>.yaml` or `<escaped id>.pending.yaml`.
-pub fn baseline_file_name(id: &str, standing: Standing) -> String {
+pub fn baseline_file_name(id: &str, standing: BaselineStage) -> String {
     format!("{}{}.yaml", stem(id), standing.mark())
 }
 
 /// The name of the file that holds a large output: `<escaped id>.output.json` or
 /// `<escaped id>.pending.output.json`.
-pub fn output_file_name(id: &str, standing: Standing) -> String {
+pub fn output_file_name(id: &str, standing: BaselineStage) -> String {
     format!("{}{}.output.json", stem(id), standing.mark())
 }
 
@@ -115,7 +115,7 @@ mod tests {
         ];
         let mut names = std::collections::BTreeSet::new();
         for id in ids {
-            for standing in [Standing::Accepted, Standing::Pending] {
+            for standing in [BaselineStage::Accepted, BaselineStage::Pending] {
                 for name in [
                     baseline_file_name(id, standing),
                     output_file_name(id, standing),
@@ -129,23 +129,23 @@ mod tests {
             }
         }
         assert_eq!(
-            baseline_file_name("reg-api-001", Standing::Accepted),
+            baseline_file_name("reg-api-001", BaselineStage::Accepted),
             "reg-api-001.yaml"
         );
         assert_eq!(
-            baseline_file_name("reg-api-001", Standing::Pending),
+            baseline_file_name("reg-api-001", BaselineStage::Pending),
             "reg-api-001.pending.yaml"
         );
         assert_eq!(
-            output_file_name("reg-api-001", Standing::Pending),
+            output_file_name("reg-api-001", BaselineStage::Pending),
             "reg-api-001.pending.output.json"
         );
         assert_eq!(
-            baseline_file_name("a.pending", Standing::Accepted),
+            baseline_file_name("a.pending", BaselineStage::Accepted),
             "a%2Epending.yaml"
         );
         assert_eq!(
-            baseline_file_name("a.pending", Standing::Pending),
+            baseline_file_name("a.pending", BaselineStage::Pending),
             "a%2Epending.pending.yaml"
         );
     }

@@ -7,20 +7,20 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::outline::{Outline, Outlines, Profile};
+use super::outline::{CaseOutline, CaseOutlines, CaseProfile};
 use super::plan::Case;
 
 /// Which places of a source are wanted.
-pub type Wanted<'a> = Box<dyn Fn(usize) -> bool + Send + Sync + 'a>;
+pub type PlaceFilter<'a> = Box<dyn Fn(usize) -> bool + Send + Sync + 'a>;
 
 /// Whole cases, one after the other.
-pub type Stream<'a> = Box<dyn Iterator<Item = Streamed> + Send + 'a>;
+pub type CaseStream<'a> = Box<dyn Iterator<Item = StreamedCase> + Send + 'a>;
 
 /// Builds cases.
 pub trait CaseSource: fmt::Debug + Send + Sync {
     /// The cases at the wanted places, from 0, in ascending order; one that can't be built is a
     /// fault. An end before the last wanted place means that the rest can't be built either.
-    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a>;
+    fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a>;
 
     /// The case at a place when it is in memory anyway, so that nothing needs to be built.
     fn held(&self, _at: usize) -> Option<Arc<Case>> {
@@ -30,7 +30,7 @@ pub trait CaseSource: fmt::Debug + Send + Sync {
 
 /// One case out of a source.
 #[derive(Debug)]
-pub struct Streamed {
+pub struct StreamedCase {
     pub at: usize,
     /// About how much memory it takes, for those who limit what they hold; 0 for cases that are
     /// held anyway.
@@ -49,17 +49,17 @@ pub enum CaseFault {
 
 /// The cases of one eval, or a selection of them.
 #[derive(Clone)]
-pub struct Cases {
-    outlines: Arc<Outlines>,
+pub struct EvalCases {
+    outlines: Arc<CaseOutlines>,
     /// Places of the selected outlines, ascending; `None` for all.
     kept: Option<Arc<[u32]>>,
     source: Arc<dyn CaseSource>,
 }
 
-impl Cases {
+impl EvalCases {
     /// `source` must give the cases of these outlines, in their order.
-    pub fn new(outlines: Outlines, source: Arc<dyn CaseSource>) -> Cases {
-        Cases {
+    pub fn new(outlines: CaseOutlines, source: Arc<dyn CaseSource>) -> EvalCases {
+        EvalCases {
             outlines: Arc::new(outlines),
             kept: None,
             source,
@@ -70,13 +70,13 @@ impl Cases {
     ///
     /// # Panics
     /// Never: more cases (or longer ids) than an outline can count do not fit into memory as cases.
-    pub fn written(cases: Vec<Arc<Case>>) -> Cases {
-        let mut outlines = Outlines::default();
+    pub fn written(cases: Vec<Arc<Case>>) -> EvalCases {
+        let mut outlines = CaseOutlines::default();
         let held: Vec<Arc<Case>> = cases
             .into_iter()
             .filter(|case| outlines.push(case).is_ok())
             .collect();
-        Cases::new(outlines, Arc::new(Written(held)))
+        EvalCases::new(outlines, Arc::new(MemoryCases(held)))
     }
 
     pub fn len(&self) -> usize {
@@ -89,7 +89,7 @@ impl Cases {
         self.len() == 0
     }
 
-    pub fn outline(&self, at: usize) -> Option<Outline<'_>> {
+    pub fn outline(&self, at: usize) -> Option<CaseOutline<'_>> {
         let place = match &self.kept {
             Some(kept) => kept.get(at).map(|place| *place as usize)?,
             None => at,
@@ -97,7 +97,7 @@ impl Cases {
         self.outlines.get(place)
     }
 
-    pub fn outlines(&self) -> impl Iterator<Item = Outline<'_>> + Clone {
+    pub fn outlines(&self) -> impl Iterator<Item = CaseOutline<'_>> + Clone {
         (0..self.len()).filter_map(|at| self.outline(at))
     }
 
@@ -110,7 +110,7 @@ impl Cases {
     }
 
     /// What cases have in common, each once, in the order in which cases have it.
-    pub fn profiles(&self) -> Vec<&Profile> {
+    pub fn profiles(&self) -> Vec<&CaseProfile> {
         let all = self.outlines.profiles();
         let Some(kept) = &self.kept else {
             return all.iter().map(|profile| &**profile).collect();
@@ -132,7 +132,7 @@ impl Cases {
     }
 
     /// The cases whose outlines `keep` takes.
-    pub fn select(&self, mut keep: impl FnMut(Outline<'_>) -> bool) -> Cases {
+    pub fn select(&self, mut keep: impl FnMut(CaseOutline<'_>) -> bool) -> EvalCases {
         let kept: Vec<u32> = (0..self.len())
             .filter(|at| self.outline(*at).is_some_and(&mut keep))
             .filter_map(|at| u32::try_from(self.position(at)?).ok())
@@ -140,7 +140,7 @@ impl Cases {
         if kept.len() == self.len() {
             return self.clone();
         }
-        Cases {
+        EvalCases {
             outlines: Arc::clone(&self.outlines),
             kept: Some(kept.into()),
             source: Arc::clone(&self.source),
@@ -148,8 +148,8 @@ impl Cases {
     }
 
     /// Gives every case whose author named no number of samples one; at least 1.
-    pub fn settle(&mut self, mut samples: impl FnMut(Outline<'_>) -> u32) {
-        let unsettled = |outlines: &Outlines, place: usize| {
+    pub fn settle(&mut self, mut samples: impl FnMut(CaseOutline<'_>) -> u32) {
+        let unsettled = |outlines: &CaseOutlines, place: usize| {
             outlines.get(place).is_some_and(|o| o.samples.is_none())
         };
         for at in 0..self.len() {
@@ -169,7 +169,10 @@ impl Cases {
 
     /// Whole cases in order, those at the wanted places of this selection; each is what its outline
     /// says, or a fault.
-    pub fn stream<'a>(&'a self, wanted: impl Fn(usize) -> bool + Send + Sync + 'a) -> Stream<'a> {
+    pub fn stream<'a>(
+        &'a self,
+        wanted: impl Fn(usize) -> bool + Send + Sync + 'a,
+    ) -> CaseStream<'a> {
         let (kept, outlines) = (self.kept.as_deref(), self.outlines.as_ref());
         let len = self.len();
         // Places of the source to places of the selection.
@@ -185,13 +188,13 @@ impl Cases {
         let built = built.filter_map(move |streamed| {
             let place = streamed.at;
             let case = streamed.case.and_then(|case| outlines.check(place, case));
-            Some(Streamed {
+            Some(StreamedCase {
                 at: of_selection(place)?,
                 case,
                 ..streamed
             })
         });
-        Box::new(Whole {
+        Box::new(CompleteStream {
             built: built.peekable(),
             wanted: Box::new(move |at| wanted(at)),
             next: 0,
@@ -217,13 +220,13 @@ impl Cases {
     }
 
     /// The same cases, those at these places held: who built them once need not build them again.
-    pub fn holding(&self, built: Vec<(usize, Arc<Case>)>) -> Cases {
+    pub fn holding(&self, built: Vec<(usize, Arc<Case>)>) -> EvalCases {
         let built = built
             .into_iter()
             .filter_map(|(at, case)| Some((self.position(at)?, case)))
             .collect();
-        Cases {
-            source: Arc::new(Holding {
+        EvalCases {
+            source: Arc::new(CachedCases {
                 built,
                 source: Arc::clone(&self.source),
             }),
@@ -237,7 +240,7 @@ impl Cases {
     }
 }
 
-impl fmt::Debug for Cases {
+impl fmt::Debug for EvalCases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cases")
             .field("len", &self.len())
@@ -245,24 +248,24 @@ impl fmt::Debug for Cases {
     }
 }
 
-impl FromIterator<Arc<Case>> for Cases {
-    fn from_iter<I: IntoIterator<Item = Arc<Case>>>(cases: I) -> Cases {
-        Cases::written(cases.into_iter().collect())
+impl FromIterator<Arc<Case>> for EvalCases {
+    fn from_iter<I: IntoIterator<Item = Arc<Case>>>(cases: I) -> EvalCases {
+        EvalCases::written(cases.into_iter().collect())
     }
 }
 
 /// A stream in which every wanted place occurs, those that the source left out as faults.
-struct Whole<'a, I: Iterator<Item = Streamed>> {
+struct CompleteStream<'a, I: Iterator<Item = StreamedCase>> {
     built: std::iter::Peekable<I>,
-    wanted: Wanted<'a>,
+    wanted: PlaceFilter<'a>,
     next: usize,
     len: usize,
 }
 
-impl<I: Iterator<Item = Streamed>> Iterator for Whole<'_, I> {
-    type Item = Streamed;
+impl<I: Iterator<Item = StreamedCase>> Iterator for CompleteStream<'_, I> {
+    type Item = StreamedCase;
 
-    fn next(&mut self) -> Option<Streamed> {
+    fn next(&mut self) -> Option<StreamedCase> {
         let at = (self.next..self.len).find(|at| (self.wanted)(*at))?;
         self.next = at + 1;
         let left_out = |file: &str| CaseFault::Changed {
@@ -271,7 +274,7 @@ impl<I: Iterator<Item = Streamed>> Iterator for Whole<'_, I> {
         };
         match self.built.next_if(|built| built.at == at) {
             Some(built) => Some(built),
-            None => Some(Streamed {
+            None => Some(StreamedCase {
                 at,
                 bytes: 0,
                 case: Err(left_out("the data file")),
@@ -282,12 +285,12 @@ impl<I: Iterator<Item = Streamed>> Iterator for Whole<'_, I> {
 
 /// Cases that are in memory.
 #[derive(Debug)]
-pub struct Written(pub Vec<Arc<Case>>);
+pub struct MemoryCases(pub Vec<Arc<Case>>);
 
-impl CaseSource for Written {
-    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+impl CaseSource for MemoryCases {
+    fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a> {
         let cases = self.0.iter().enumerate().filter(move |(at, _)| wanted(*at));
-        Box::new(cases.map(|(at, case)| Streamed {
+        Box::new(cases.map(|(at, case)| StreamedCase {
             at,
             bytes: 0,
             case: Ok(Arc::clone(case)),
@@ -301,13 +304,13 @@ impl CaseSource for Written {
 
 /// Cases some of which were built before.
 #[derive(Debug)]
-struct Holding {
+struct CachedCases {
     built: HashMap<usize, Arc<Case>>,
     source: Arc<dyn CaseSource>,
 }
 
-impl CaseSource for Holding {
-    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+impl CaseSource for CachedCases {
+    fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a> {
         self.source.stream(wanted)
     }
 
@@ -321,14 +324,14 @@ impl CaseSource for Holding {
 
 /// Cases that are written, and then those of a data file.
 #[derive(Debug)]
-pub struct Chain {
-    pub written: Written,
+pub struct ChainedCases {
+    pub written: MemoryCases,
     pub data: Arc<dyn CaseSource>,
 }
 
-impl CaseSource for Chain {
-    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
-        let wanted: Arc<Wanted<'a>> = Arc::new(wanted);
+impl CaseSource for ChainedCases {
+    fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a> {
+        let wanted: Arc<PlaceFilter<'a>> = Arc::new(wanted);
         let (ours, theirs) = (Arc::clone(&wanted), wanted);
         let offset = self.written.0.len();
         let mut written = self.written.stream(Box::new(move |at| ours(at)));
@@ -343,7 +346,7 @@ impl CaseSource for Chain {
                 data = Some(self.data.stream(Box::new(move |at| wanted(at + offset))));
             }
             let streamed = data.as_mut()?.next()?;
-            Some(Streamed {
+            Some(StreamedCase {
                 at: streamed.at + offset,
                 ..streamed
             })
@@ -364,9 +367,9 @@ mod tests {
     struct Given(Vec<(usize, Case)>);
 
     impl CaseSource for Given {
-        fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+        fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a> {
             let given = self.0.iter().filter(move |(at, _)| wanted(*at));
-            Box::new(given.map(|(at, case)| Streamed {
+            Box::new(given.map(|(at, case)| StreamedCase {
                 at: *at,
                 bytes: 1,
                 case: Ok(Arc::new(case.clone())),
@@ -374,8 +377,8 @@ mod tests {
         }
     }
 
-    fn told(cases: &Cases, wanted: fn(usize) -> bool) -> Vec<String> {
-        let told = |streamed: Streamed| match streamed.case {
+    fn told(cases: &EvalCases, wanted: fn(usize) -> bool) -> Vec<String> {
+        let told = |streamed: StreamedCase| match streamed.case {
             Ok(case) => format!("{} {}", streamed.at, case.id),
             Err(fault) => format!("{} {fault}", streamed.at),
         };
@@ -393,15 +396,15 @@ mod tests {
             .map(|id| testing::case(id))
             .enumerate()
             .collect();
-        let mut outlines = Outlines::default();
+        let mut outlines = CaseOutlines::default();
         written.iter().for_each(|case| outlines.push(case).unwrap());
         data.iter()
             .for_each(|(_, case)| outlines.push(case).unwrap());
-        let chain = Chain {
-            written: Written(written),
+        let chain = ChainedCases {
+            written: MemoryCases(written),
             data: Arc::new(Given(data)),
         };
-        let all = Cases::new(outlines, Arc::new(chain));
+        let all = EvalCases::new(outlines, Arc::new(chain));
         assert_eq!(told(&all, |_| true), ["0 a", "1 b", "2 c", "3 d", "4 e"]);
         let some = all.select(|case| "bde".contains(case.id));
         assert_eq!(told(&some, |_| true), ["0 b", "1 d", "2 e"]);
@@ -428,7 +431,7 @@ mod tests {
             .iter()
             .map(|id| testing::case(id))
             .collect();
-        let mut outlines = Outlines::default();
+        let mut outlines = CaseOutlines::default();
         cases.iter().for_each(|case| outlines.push(case).unwrap());
         let other = Fingerprint::of(&"other");
         let given = vec![
@@ -448,7 +451,7 @@ mod tests {
             ),
             (2, cases[2].clone()),
         ];
-        let cases = Cases::new(outlines, Arc::new(Given(given)));
+        let cases = EvalCases::new(outlines, Arc::new(Given(given)));
         assert_eq!(
             told(&cases, |_| true),
             [
@@ -467,10 +470,10 @@ mod tests {
             .map(|id| testing::case(id))
             .enumerate()
             .collect();
-        let mut outlines = Outlines::default();
+        let mut outlines = CaseOutlines::default();
         data.iter()
             .for_each(|(_, case)| outlines.push(case).unwrap());
-        let some = Cases::new(outlines, Arc::new(Given(data))).select(|case| case.id != "a");
+        let some = EvalCases::new(outlines, Arc::new(Given(data))).select(|case| case.id != "a");
         let built = some.get(1).unwrap().unwrap();
         let holding = some.holding(vec![(1, built)]);
         assert_eq!(
@@ -486,7 +489,7 @@ mod tests {
             samples: Some(2),
             ..testing::case("a")
         };
-        let mut cases: Cases = [said, testing::case("b"), testing::case("c")]
+        let mut cases: EvalCases = [said, testing::case("b"), testing::case("c")]
             .into_iter()
             .map(Arc::new)
             .collect();

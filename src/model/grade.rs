@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
 use super::reading::detail;
-use crate::spec::words::{Finish, GraderType};
+use crate::spec::words::{FinishReason, GraderType};
 use eval_models::Usage;
 
 /// What a target returned.
@@ -26,7 +26,7 @@ pub struct Output {
     pub model: Option<String>,
     /// Why the model ended its answer, when it said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish: Option<Finish>,
+    pub finish: Option<FinishReason>,
     /// What the model thought aloud before it answered; never graded.
     #[serde(
         default,
@@ -89,7 +89,7 @@ pub struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish: Option<Finish>,
+    pub finish: Option<FinishReason>,
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

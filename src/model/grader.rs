@@ -6,22 +6,23 @@ use serde_json::Value;
 
 use super::executor::Executor;
 use super::judge::Judge;
-use super::metric::Measured;
+use super::metric::NumberKind;
 use crate::graders::programs::CandidateCode;
 use crate::spec::words::{GraderType, JsonMode, Which};
 
 pub use crate::graders::{
-    CodeExecution, CodeGrader, CodeLimits, CommandGrader, ExactMatch, Expectation, FunctionCase,
-    FunctionOutput, JsonMatch, Reference, RowsTest, Similarity, StdioCase, Tests, WantedRows,
+    CallExpectation, CodeExecution, CodeGrader, CodeLimits, CodeTests, CommandGrader, ExactMatch,
+    FunctionCase, FunctionOutput, JsonMatch, ReferenceSolution, RowsTest, Similarity, StdioCase,
+    WantedRows,
 };
 
-pub use eval_match::{Comparator, Likeness, RegexFlags, Structural, Tolerance};
+pub use eval_match::{Comparator, RegexFlags, SimilarityBound, StructuralOptions, Tolerance};
 #[cfg(test)]
 pub use eval_match::{EditUnit, SimilarityMetric, Tokenizer};
 
 /// The graders of a case and how their verdicts become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Grading {
+pub struct CaseGrading {
     /// At least one.
     pub graders: Vec<Grader>,
     pub combine: Combine,
@@ -81,7 +82,7 @@ impl Grader {
     }
 
     /// The metrics that it measures for each output that it grades.
-    pub fn measures(&self) -> Vec<(&str, Measured)> {
+    pub fn measures(&self) -> Vec<(&str, NumberKind)> {
         let mut all = Vec::new();
         let method = match &self.kind {
             GraderKind::Code(code) => Some(code.as_method()),
@@ -92,13 +93,17 @@ impl Grader {
             (Some(name), number) => {
                 all.push((
                     name.as_str(),
-                    number.map_or(Measured::Score, |(_, kind)| kind),
+                    number.map_or(NumberKind::Score, |(_, kind)| kind),
                 ));
             }
             (None, number) => all.extend(number),
         }
         let further = method.map_or(&[][..], |method| method.further_numbers());
-        all.extend(further.iter().map(|name| (name.as_str(), Measured::Number)));
+        all.extend(
+            further
+                .iter()
+                .map(|name| (name.as_str(), NumberKind::Number)),
+        );
         all
     }
 }
@@ -179,7 +184,7 @@ impl GraderKind {
 /// One step from the target's output to what is graded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Extract {
+pub enum ExtractMethod {
     Trim,
     /// A Markdown code fence, optionally of one language.
     CodeBlock {

@@ -23,7 +23,7 @@ pub struct Judge {
     /// What is scored, each by itself; no two of the same name. Empty when a boolean verdict over
     /// the whole rubric is asked for.
     pub criteria: Vec<Criterion>,
-    pub scoring: Scoring,
+    pub scoring: JudgeScoring,
     /// The share of the scale at which the grade passes, in (0, 1].
     pub pass_threshold: f64,
     /// Outputs with the verdicts that they deserve.
@@ -92,17 +92,17 @@ pub struct Criterion {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scoring {
+pub enum JudgeScoring {
     /// Each criterion on its own scale; the score is shown on this one.
     Numeric { range: [f64; 2] },
     /// At least two, no two of the same name.
-    Categorical { categories: Vec<Category> },
+    Categorical { categories: Vec<ScoreCategory> },
     /// Each criterion (or, without any, the whole rubric) is met or not.
     Boolean,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Category {
+pub struct ScoreCategory {
     pub name: String,
     /// In [0, 1].
     pub score: f64,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::outcome::{Cause, Outcome};
 use super::reading::detail;
-use eval_models::{Finish, ModelCall, Usage};
+use eval_models::{FinishReason, ModelCall, Usage};
 
 /// A model-based grade in full.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -179,7 +179,7 @@ pub struct JudgeReply {
     #[serde(deserialize_with = "detail")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish: Option<Finish>,
+    pub finish: Option<FinishReason>,
     /// Why it can't be used; absent when it is the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ReplyFault>,
@@ -206,7 +206,7 @@ pub struct JudgeCall {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish: Option<Finish>,
+    pub finish: Option<FinishReason>,
     /// Wall time of its last try, milliseconds; absent when nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,

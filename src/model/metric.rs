@@ -56,7 +56,7 @@ pub enum Metric {
 
 /// What is known of a number that graders measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measured {
+pub enum NumberKind {
     /// A score in [0, 1], 1 the best.
     Score,
     /// At least 0, and better the lower: an edit rate.

@@ -62,6 +62,6 @@ pub use target::*;
 
 pub use crate::spec::words::*;
 pub use eval_models::{
-    AnswerSource, Api, ApiKey, Budget, CACHE_FILE_NAME, Dialect, Endpoint, Limits, ModelCall,
-    ModelSettings, Patience, Price, Sampling, Usage,
+    AnswerSource, ApiKey, CACHE_FILE_NAME, CallLimits, Endpoint, HttpDialect, LaneLimits,
+    ModelCall, ModelSettings, ProviderApi, RunBudget, SamplingOptions, TokenPrice, Usage,
 };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{Attempt, SampleFinished};
 use super::judged::JudgeCall;
-use eval_models::{Finish, Spent, Usage};
+use eval_models::{FinishReason, ModelSpending, Usage};
 
 /// How the models of a run were asked, and what that took. Counts every call of the run: also those
 /// of samples that a resumed session asked again, whose earlier answers no other figure counts any
@@ -134,7 +134,7 @@ impl Attempt {
     }
 
     /// Why the model ended its answer, when it said.
-    pub fn finish(&self) -> Option<Finish> {
+    pub fn finish(&self) -> Option<FinishReason> {
         match (&self.output, &self.stored) {
             (Some(output), _) => output.finish,
             (None, stored) => stored.as_ref().and_then(|stored| stored.finish),
@@ -175,8 +175,8 @@ impl Attempt {
 
 impl SampleFinished {
     /// What the calls of all attempts took of the network.
-    pub fn spent(&self) -> Spent {
-        let mut spent = Spent::default();
+    pub fn spent(&self) -> ModelSpending {
+        let mut spent = ModelSpending::default();
         self.attempts
             .iter()
             .flat_map(Attempt::spent)

@@ -10,26 +10,26 @@ use crate::spec::{NotifyFormat, NotifyOn};
 
 /// A channel, resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Channel {
+pub struct NotifyChannel {
     /// For warnings.
     pub name: String,
     pub on: NotifyOn,
-    pub way: Way,
+    pub way: NotifyMethod,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Way {
+pub enum NotifyMethod {
     Webhook(Box<Webhook>),
     Command(NotifyCommand),
 }
 
 /// A text that nobody may see.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(String);
+pub struct SecretText(String);
 
-impl Hidden {
-    pub fn new(text: impl Into<String>) -> Hidden {
-        Hidden(text.into())
+impl SecretText {
+    pub fn new(text: impl Into<String>) -> SecretText {
+        SecretText(text.into())
     }
 
     pub fn reveal(&self) -> &str {
@@ -37,7 +37,7 @@ impl Hidden {
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hidden")
     }
@@ -45,19 +45,19 @@ impl fmt::Debug for Hidden {
 
 /// A value, or the environment variable that would hold it and is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
-    Value(Hidden),
+pub enum SecretValue {
+    Value(SecretText),
     Unset(String),
 }
 
 /// A POST to an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Webhook {
-    pub url: Given,
+    pub url: SecretValue,
     pub format: NotifyFormat,
     /// A template in place of what the format sends.
     pub body: Option<Value>,
-    pub headers: Vec<(String, Given)>,
+    pub headers: Vec<(String, SecretValue)>,
     /// For one try.
     pub timeout: Duration,
     pub connect_timeout: Duration,

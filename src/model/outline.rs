@@ -10,7 +10,7 @@ use super::executor::Executor;
 use super::fingerprint::Fingerprint;
 use super::grader::Combine;
 use super::judge::Judge;
-use super::metric::Measured;
+use super::metric::NumberKind;
 use super::plan::Case;
 use super::target::{ModelTarget, Target};
 use crate::spec::words::{Difficulty, GraderType};
@@ -27,21 +27,21 @@ pub struct TooMany;
 
 /// A case without its texts.
 #[derive(Debug, Clone, Copy)]
-pub struct Outline<'a> {
+pub struct CaseOutline<'a> {
     pub id: &'a str,
     /// An empty name is none.
     pub name: Option<&'a str>,
-    /// `None` until the author's silence is settled, see [`super::Cases::settle`].
+    /// `None` until the author's silence is settled, see [`super::EvalCases::settle`].
     pub samples: Option<u32>,
     pub input_hash: Fingerprint,
     pub grading_hash: Fingerprint,
     pub data_hash: Fingerprint,
-    pub profile: &'a Profile,
+    pub profile: &'a CaseProfile,
 }
 
 /// What many cases have in common.
 #[derive(Debug, Clone)]
-pub struct Profile {
+pub struct CaseProfile {
     pub tags: Vec<String>,
     pub difficulty: Option<Difficulty>,
     /// In the order of the case.
@@ -60,7 +60,7 @@ pub struct Profile {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GraderOutline {
     /// Who judges, when models do.
-    pub panel: Option<Panel>,
+    pub panel: Option<JudgePanel>,
     pub grader_type: GraderType,
     /// The method of a code grader, else the type's name.
     pub method: &'static str,
@@ -77,12 +77,12 @@ pub struct GraderOutline {
     /// Its verdict is shown and decides nothing.
     pub informative: bool,
     /// The metrics that it measures, by name.
-    pub measures: Vec<(String, Measured)>,
+    pub measures: Vec<(String, NumberKind)>,
 }
 
 /// The models of a judge, each with how it is asked, and how often.
 #[derive(Debug, Clone)]
-pub struct Panel {
+pub struct JudgePanel {
     pub models: Vec<ModelTarget>,
     /// Of each model.
     pub votes: u32,
@@ -90,8 +90,8 @@ pub struct Panel {
     hash: Fingerprint,
 }
 
-impl Panel {
-    fn of(judge: &Judge) -> Panel {
+impl JudgePanel {
+    fn of(judge: &Judge) -> JudgePanel {
         let models = &judge.models;
         // Two files may say other limits, prices or recordings of the same model.
         let ways: Vec<String> = models
@@ -119,7 +119,7 @@ impl Panel {
                 )
             })
             .collect();
-        Panel {
+        JudgePanel {
             models: models.clone(),
             votes: judge.votes,
             hash: Fingerprint::of(&(models, ways)),
@@ -128,15 +128,15 @@ impl Panel {
 }
 
 // The hash stands for the models.
-impl PartialEq for Panel {
-    fn eq(&self, other: &Panel) -> bool {
+impl PartialEq for JudgePanel {
+    fn eq(&self, other: &JudgePanel) -> bool {
         (self.hash, self.votes) == (other.hash, other.votes)
     }
 }
 
-impl Eq for Panel {}
+impl Eq for JudgePanel {}
 
-impl Hash for Panel {
+impl Hash for JudgePanel {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.hash, self.votes).hash(state);
     }
@@ -150,10 +150,10 @@ type ProfileKey<'a> = (
     [Option<Fingerprint>; 2],
 );
 
-impl Profile {
-    pub fn of(case: &Case) -> Profile {
+impl CaseProfile {
+    pub fn of(case: &Case) -> CaseProfile {
         let combine = combine_rule(case);
-        Profile {
+        CaseProfile {
             combine_hash: combine.as_ref().map(Fingerprint::of),
             combine,
             tags: case.tags.clone(),
@@ -206,15 +206,15 @@ impl Profile {
 }
 
 // The hashes stand for the target and the rule.
-impl PartialEq for Profile {
-    fn eq(&self, other: &Profile) -> bool {
+impl PartialEq for CaseProfile {
+    fn eq(&self, other: &CaseProfile) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Profile {}
+impl Eq for CaseProfile {}
 
-impl Hash for Profile {
+impl Hash for CaseProfile {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
     }
@@ -236,7 +236,7 @@ fn combine_rule(case: &Case) -> Option<CombineRule> {
 
 fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
     case.grading.graders.iter().map(|grader| GraderOutline {
-        panel: grader.kind.judge().map(Panel::of),
+        panel: grader.kind.judge().map(JudgePanel::of),
         grader_type: grader.kind.grader_type(),
         method: grader.kind.method(),
         inferred: grader.inferred,
@@ -255,7 +255,7 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct OutlineRecord {
     /// 0 is not settled.
     samples: u32,
     profile: u32,
@@ -265,13 +265,13 @@ struct Record {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Block {
-    records: Vec<Record>,
+struct OutlineBlock {
+    records: Vec<OutlineRecord>,
     /// Id and name of each record, one after the other.
     texts: TextArena,
 }
 
-impl Block {
+impl OutlineBlock {
     /// Id and name of a record.
     fn texts(&self, at: usize) -> Option<(&str, &str)> {
         Some((self.texts.get(2 * at)?, self.texts.get(2 * at + 1)?))
@@ -280,15 +280,15 @@ impl Block {
 
 /// The outlines of all cases of an eval, in order.
 #[derive(Debug, Clone, Default)]
-pub struct Outlines {
-    blocks: Vec<Block>,
+pub struct CaseOutlines {
+    blocks: Vec<OutlineBlock>,
     len: usize,
-    profiles: Vec<Arc<Profile>>,
-    by_profile: HashMap<Arc<Profile>, u32>,
+    profiles: Vec<Arc<CaseProfile>>,
+    by_profile: HashMap<Arc<CaseProfile>, u32>,
     last_profile: u32,
 }
 
-impl Outlines {
+impl CaseOutlines {
     pub fn len(&self) -> usize {
         self.len
     }
@@ -305,7 +305,7 @@ impl Outlines {
         let profile = self.profile_of(case)?;
         let name = case.name.as_deref().unwrap_or_default();
         let samples = case.samples.unwrap_or(0);
-        let record = Record {
+        let record = OutlineRecord {
             samples,
             profile,
             input_hash: case.input_hash,
@@ -318,8 +318,8 @@ impl Outlines {
     /// Notes all of another list behind these.
     ///
     /// # Errors
-    /// As [`Outlines::push`]; what came before the one that has no place is noted.
-    pub fn append(&mut self, other: Outlines) -> Result<(), TooMany> {
+    /// As [`CaseOutlines::push`]; what came before the one that has no place is noted.
+    pub fn append(&mut self, other: CaseOutlines) -> Result<(), TooMany> {
         let mut profiles = Vec::with_capacity(other.profiles.len());
         for profile in &other.profiles {
             profiles.push(self.intern(Arc::clone(profile))?);
@@ -327,7 +327,7 @@ impl Outlines {
         for block in &other.blocks {
             for (at, record) in block.records.iter().enumerate() {
                 let profile = profiles.get(record.profile as usize).copied();
-                let record = Record {
+                let record = OutlineRecord {
                     profile: profile.unwrap_or_default(),
                     ..*record
                 };
@@ -337,7 +337,7 @@ impl Outlines {
         Ok(())
     }
 
-    fn note(&mut self, (id, name): (&str, &str), record: Record) -> Result<(), TooMany> {
+    fn note(&mut self, (id, name): (&str, &str), record: OutlineRecord) -> Result<(), TooMany> {
         u32::try_from(self.len).map_err(|_| TooMany)?;
         if self
             .blocks
@@ -348,7 +348,7 @@ impl Outlines {
             let capacity = if self.blocks.is_empty() { 0 } else { BLOCK };
             let mut texts = TextArena::default();
             texts.reserve(2 * capacity);
-            self.blocks.push(Block {
+            self.blocks.push(OutlineBlock {
                 records: Vec::with_capacity(capacity),
                 texts,
             });
@@ -372,11 +372,11 @@ impl Outlines {
         {
             return Ok(self.last_profile);
         }
-        self.last_profile = self.intern(Arc::new(Profile::of(case)))?;
+        self.last_profile = self.intern(Arc::new(CaseProfile::of(case)))?;
         Ok(self.last_profile)
     }
 
-    fn intern(&mut self, profile: Arc<Profile>) -> Result<u32, TooMany> {
+    fn intern(&mut self, profile: Arc<CaseProfile>) -> Result<u32, TooMany> {
         let new = u32::try_from(self.profiles.len()).map_err(|_| TooMany)?;
         let index = *self.by_profile.entry(Arc::clone(&profile)).or_insert(new);
         if index == new {
@@ -385,11 +385,11 @@ impl Outlines {
         Ok(index)
     }
 
-    pub fn get(&self, at: usize) -> Option<Outline<'_>> {
+    pub fn get(&self, at: usize) -> Option<CaseOutline<'_>> {
         let block = self.blocks.get(at / BLOCK)?;
         let record = block.records.get(at % BLOCK)?;
         let (id, name) = block.texts(at % BLOCK)?;
-        Some(Outline {
+        Some(CaseOutline {
             id,
             name: Some(name).filter(|name| !name.is_empty()),
             samples: (record.samples > 0).then_some(record.samples),
@@ -400,7 +400,7 @@ impl Outlines {
         })
     }
 
-    pub(super) fn profiles(&self) -> &[Arc<Profile>] {
+    pub(super) fn profiles(&self) -> &[Arc<CaseProfile>] {
         &self.profiles
     }
 
@@ -453,19 +453,20 @@ mod tests {
     use crate::model::testing;
 
     /// Bytes on the heap, apart from what profiles hold.
-    fn heap_bytes(outlines: &Outlines) -> usize {
-        let block =
-            |block: &Block| block.records.capacity() * size_of::<Record>() + block.texts.bytes();
+    fn heap_bytes(outlines: &CaseOutlines) -> usize {
+        let block = |block: &OutlineBlock| {
+            block.records.capacity() * size_of::<OutlineRecord>() + block.texts.bytes()
+        };
         let blocks = outlines.blocks.iter().map(block).sum::<usize>();
-        outlines.blocks.capacity() * size_of::<Block>() + blocks
+        outlines.blocks.capacity() * size_of::<OutlineBlock>() + blocks
     }
 
     #[test]
     fn two_hundred_thousand_outlines_cost_less_than_80_bytes_each() {
-        let mut all = Outlines::default();
+        let mut all = CaseOutlines::default();
         let mut case = testing::case("");
         for batch in 0..1_000 {
-            let mut outlines = Outlines::default();
+            let mut outlines = CaseOutlines::default();
             for at in 0..200 {
                 case.id = format!("case-{}", batch * 200 + at);
                 outlines.push(&case).unwrap();
@@ -493,7 +494,7 @@ mod tests {
             tagged("c", "x", None),
             tagged("d", "x", Some(Target::Echo)),
         ];
-        let (mut outlines, mut other) = (Outlines::default(), Outlines::default());
+        let (mut outlines, mut other) = (CaseOutlines::default(), CaseOutlines::default());
         all.iter()
             .take(2)
             .for_each(|case| outlines.push(case).unwrap());

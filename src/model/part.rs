@@ -9,7 +9,7 @@ use crate::spec::words::EvalType;
 
 /// A part of a run: the cases of some of its evals, or those with a tag.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum PartSelector {
     Type(EvalType),
     /// A category of the author's.
     Category(String),
@@ -24,7 +24,7 @@ pub enum Part {
 pub struct MetricName {
     pub metric: Metric,
     /// `None`: of the whole run.
-    pub part: Option<Part>,
+    pub part: Option<PartSelector>,
 }
 
 /// Why a text is no metric's name.
@@ -40,10 +40,10 @@ pub enum NoMetric {
 /// The words before `=`.
 pub const PART_KINDS: [&str; 4] = ["type", "category", "tag", "eval"];
 
-impl Part {
+impl PartSelector {
     /// # Errors
     /// Why there is no such part.
-    pub fn new(kind: &str, value: &str) -> Result<Part, String> {
+    pub fn new(kind: &str, value: &str) -> Result<PartSelector, String> {
         if value.is_empty() {
             return Err(format!("`{kind}` has no value"));
         }
@@ -55,15 +55,15 @@ impl Part {
         let text = value.to_owned();
         match kind {
             "type" => match value {
-                "capability" => Ok(Part::Type(EvalType::Capability)),
-                "regression" => Ok(Part::Type(EvalType::Regression)),
+                "capability" => Ok(PartSelector::Type(EvalType::Capability)),
+                "regression" => Ok(PartSelector::Type(EvalType::Regression)),
                 _ => Err(format!(
                     "types are `capability` and `regression`, not `{value}`"
                 )),
             },
-            "category" => Ok(Part::Category(text)),
-            "tag" => Ok(Part::Tag(text)),
-            "eval" => Ok(Part::Eval(text)),
+            "category" => Ok(PartSelector::Category(text)),
+            "tag" => Ok(PartSelector::Tag(text)),
+            "eval" => Ok(PartSelector::Eval(text)),
             _ => Err(format!(
                 "parts are named by {}, not by `{kind}`",
                 PART_KINDS.map(|k| format!("`{k}`")).join(", ")
@@ -74,23 +74,25 @@ impl Part {
     /// What tells the part from others, such as the `tag` in `tag=critical`.
     pub fn kind(&self) -> &'static str {
         match self {
-            Part::Type(_) => "type",
-            Part::Category(_) => "category",
-            Part::Tag(_) => "tag",
-            Part::Eval(_) => "eval",
+            PartSelector::Type(_) => "type",
+            PartSelector::Category(_) => "category",
+            PartSelector::Tag(_) => "tag",
+            PartSelector::Eval(_) => "eval",
         }
     }
 
     pub fn value(&self) -> &str {
         match self {
-            Part::Type(EvalType::Capability) => "capability",
-            Part::Type(EvalType::Regression) => "regression",
-            Part::Category(text) | Part::Tag(text) | Part::Eval(text) => text,
+            PartSelector::Type(EvalType::Capability) => "capability",
+            PartSelector::Type(EvalType::Regression) => "regression",
+            PartSelector::Category(text) | PartSelector::Tag(text) | PartSelector::Eval(text) => {
+                text
+            }
         }
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for PartSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.kind(), self.value())
     }
@@ -106,7 +108,7 @@ impl MetricName {
         matches!(
             self.metric,
             Metric::CapabilityPassRate | Metric::RegressionPassRate
-        ) && matches!(self.part, Some(Part::Type(_)))
+        ) && matches!(self.part, Some(PartSelector::Type(_)))
     }
 }
 
@@ -147,7 +149,7 @@ impl FromStr for MetricName {
             return Ok(MetricName::whole(metric));
         };
         let read = match part.split_once('=') {
-            Some((kind, value)) => Part::new(kind, value),
+            Some((kind, value)) => PartSelector::new(kind, value),
             None => Err("in brackets stands KIND=VALUE, such as `[tag=critical]`".to_owned()),
         };
         match read {
@@ -221,7 +223,7 @@ mod tests {
         fn what_is_written_reads_back(kind in prop::sample::select(&PART_KINDS[1..]), value in "\\PC{1,12}", k in 1u32..9) {
             prop_assume!(!value.contains(char::is_control));
             for metric in [Metric::PassRate, Metric::PassAt(k), Metric::Named("lint_pass".into())] {
-                let name = MetricName { metric, part: Some(Part::new(kind, &value).unwrap()) };
+                let name = MetricName { metric, part: Some(PartSelector::new(kind, &value).unwrap()) };
                 prop_assert_eq!(name.to_string().parse(), Ok(name));
             }
         }

@@ -25,7 +25,7 @@ pub struct Phase {
     pub dir: PathBuf,
     /// The nearest ancestor of the file with a `.git`, else `dir`. Absolute.
     pub root: PathBuf,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PhaseStep>,
     /// The git revision that the implementation is measured from.
     pub base: Option<String>,
     /// Where the Markdown report goes; `None`: `phases/phase-<id>.md` in the results folder.
@@ -41,16 +41,16 @@ pub struct Phase {
 
 /// One step of a phase.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct PhaseStep {
     pub kind: StepType,
     pub name: String,
     /// What happens when it does not pass.
     pub action: FailureAction,
-    pub work: Work,
+    pub work: StepWork,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Work {
+pub enum StepWork {
     /// Nothing is run here: people or agents do it.
     Unchecked,
     Command(StepCommand),
@@ -209,7 +209,7 @@ pub struct StepResult {
 
 impl StepResult {
     /// A result with a status and nothing else to say.
-    pub fn plain(step: &Step, status: StepStatus) -> StepResult {
+    pub fn plain(step: &PhaseStep, status: StepStatus) -> StepResult {
         StepResult {
             kind: step.kind,
             name: step.name.clone(),

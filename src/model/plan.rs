@@ -15,12 +15,12 @@ use eval_base::ordered::OrderedValue;
 use eval_models::ModelSettings;
 
 use super::baseline::{BaselineOrigin, BaselineSettings};
-use super::cases::Cases;
+use super::cases::EvalCases;
 use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
-use super::grader::{Extract, Grading};
+use super::grader::{CaseGrading, ExtractMethod};
 use super::metric::Composite;
-use super::notify::Channel;
+use super::notify::NotifyChannel;
 use super::sandbox::SandboxDemand;
 use super::target::{ModelTarget, Target};
 
@@ -43,7 +43,7 @@ pub struct Plan {
     /// Present when the plan is one part of the suite. It then holds every eval, also those of
     /// which this part has no case.
     pub shard: Option<Shard>,
-    pub settings: Settings,
+    pub settings: PlanSettings,
     pub gate: GateSpec,
     /// Metrics that the suite computes from others.
     pub composites: Vec<Composite>,
@@ -52,7 +52,7 @@ pub struct Plan {
     /// The cases are those that did not pass in an earlier run: nobody chose them by what
     /// thresholds need.
     pub again: bool,
-    pub reporting: Reporting,
+    pub reporting: ReportSettings,
     pub baselines: BaselineSettings,
     /// Present when accepted baselines were read at a git revision.
     pub against: Option<Against>,
@@ -108,7 +108,7 @@ pub struct SuiteInfo {
 
 /// How a plan is run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct PlanSettings {
     /// Samples that may be in flight at once, at least 1. `parallel_execution: false` makes it 1.
     pub max_workers: usize,
     /// Samples that may be under way at once, at least `max_workers`: those beyond it only wait for
@@ -133,21 +133,21 @@ pub struct Settings {
     pub models: ModelSettings,
 }
 
-impl Settings {
+impl PlanSettings {
     /// What a grader that looks at an output may take when the suite does not say.
     pub const GRADE_TIMEOUT: Duration = Duration::from_secs(10);
 }
 
 /// What is written when the run ends.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reporting {
+pub struct ReportSettings {
     pub formats: Vec<ReportFormat>,
     /// Absolute.
     pub output_dir: PathBuf,
     pub include_details: bool,
     pub notify_on_failure: bool,
     /// Who can be told.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<NotifyChannel>,
 }
 
 /// Thresholds and what a regression may cost.
@@ -226,7 +226,7 @@ pub struct Eval {
     pub info: EvalInfo,
     /// `false`: its samples run one after the other.
     pub parallel: bool,
-    pub cases: Cases,
+    pub cases: EvalCases,
 }
 
 /// One input with its expectation and its graders.
@@ -234,13 +234,13 @@ pub struct Eval {
 pub struct Case {
     pub id: String,
     pub name: Option<String>,
-    pub input: Input,
+    pub input: CaseInput,
     /// True when the prompt itself says what its context holds, so that a model is not told it
     /// twice.
     pub context_told: bool,
-    pub grading: Grading,
+    pub grading: CaseGrading,
     /// Steps that turn the target's output into what is graded, in order.
-    pub extract: Vec<Extract>,
+    pub extract: Vec<ExtractMethod>,
     /// Independent samples, at least 1; `None` when nobody said, so that the run decides (what
     /// thresholds need, what a recording holds, else 1).
     pub samples: Option<u32>,
@@ -273,7 +273,7 @@ pub struct Case {
 /// What the target is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Input {
+pub enum CaseInput {
     Prompt {
         text: String,
         context: Option<Value>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Eval, Outline};
+use super::{CaseOutline, Eval};
 use eval_base::text::group_digits;
 
 /// Cases by their number of samples, with one of each to name.
@@ -12,7 +12,10 @@ pub struct PlannedSamples(BTreeMap<u32, (usize, String)>);
 
 impl PlannedSamples {
     /// `samples` of a case of an eval; `None` for cases that are left out.
-    pub fn of(evals: &[Arc<Eval>], samples: impl Fn(&Eval, Outline<'_>) -> Option<u32>) -> Self {
+    pub fn of(
+        evals: &[Arc<Eval>],
+        samples: impl Fn(&Eval, CaseOutline<'_>) -> Option<u32>,
+    ) -> Self {
         let mut planned = PlannedSamples::default();
         for eval in evals {
             for case in eval.cases.outlines() {

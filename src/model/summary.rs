@@ -16,7 +16,7 @@ use super::plan::Place;
 use super::plan::Threshold;
 use super::run::RunIdentity;
 use crate::spec::words::{
-    Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope,
+    Bound, Criticality, Difficulty, EvalType, FailOn, Figure, FinishReason, IntervalScope,
 };
 use eval_models::{ModelCall, Usage};
 
@@ -409,7 +409,7 @@ pub struct SampleResult {
     pub usage: Option<Usage>,
     /// Why the model ended the last answer, when it said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finish: Option<Finish>,
+    pub finish: Option<FinishReason>,
     /// How the model was asked for the last answer; absent when no model was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ModelCall>>,
@@ -450,14 +450,14 @@ pub struct Failure {
 /// What a gate decides from: the run as graded, and the two extremes that the samples without a
 /// grade leave open.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tallies {
+pub struct GateTallies {
     /// Of thresholds on ends of intervals that are missed.
-    pub lacks: Vec<Lack>,
-    pub actual: Tally,
+    pub lacks: Vec<IntervalShortfall>,
+    pub actual: RunTally,
     /// As if every sample without a grade had failed.
-    pub worst: Tally,
+    pub worst: RunTally,
     /// As if every sample without a grade had passed.
-    pub best: Tally,
+    pub best: RunTally,
     /// Samples without a grade, by why.
     pub errored: usize,
     pub skipped: usize,
@@ -466,7 +466,7 @@ pub struct Tallies {
 
 /// What an end of an interval lacks to meet a threshold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lack {
+pub struct IntervalShortfall {
     pub threshold: Threshold,
     pub end: f64,
     /// What the interval is over: `sample`, `case` or `eval`; so many of them, and so many like
@@ -478,7 +478,7 @@ pub struct Lack {
 
 /// Outcomes and metrics under one reading of the samples.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Tally {
+pub struct RunTally {
     pub evals: Vec<EvalTally>,
     pub metrics: BTreeMap<String, Estimate>,
     /// Of metrics that are a share of evals or cases with one verdict each: how many passed, of how

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use eval_base::ordered::OrderedValue;
 use eval_base::redact::{serialize_headers, serialize_url, without_secret_parameters};
-use eval_models::{Endpoint, Sampling};
+use eval_models::{Endpoint, SamplingOptions};
 
 use crate::spec::words::{OnError, OutputFormat};
 
@@ -55,7 +55,7 @@ pub struct ModelTarget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     #[serde(default)]
-    pub sampling: Sampling,
+    pub sampling: SamplingOptions,
     /// It is shown the context of inputs, before the prompt.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub show_context: bool,

@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::*;
 
 pub fn case(id: &str) -> Case {
-    let input = Input::Prompt {
+    let input = CaseInput::Prompt {
         text: String::new(),
         context: None,
     };
-    let grading = Grading {
+    let grading = CaseGrading {
         graders: Vec::new(),
         combine: Combine::All,
         demands: None,
@@ -64,15 +64,15 @@ pub fn run_started() -> RunStarted {
 /// A model behind an API of OpenAI's kind, without key and price.
 pub fn endpoint() -> Endpoint {
     Endpoint {
-        api: Api::Openai,
+        api: ProviderApi::Openai,
         provider: "openai".to_owned(),
         model: "m".to_owned(),
         base_url: "http://127.0.0.1:9/v1".to_owned(),
         headers: BTreeMap::new(),
         dialect: None,
         key: None,
-        limits: Limits::default(),
-        patience: Patience::default(),
+        limits: LaneLimits::default(),
+        patience: CallLimits::default(),
         ca_file: None,
         insecure: false,
         price: None,
@@ -85,7 +85,7 @@ pub fn judge() -> Judge {
     let model = ModelTarget {
         endpoint: endpoint(),
         system: None,
-        sampling: Sampling::default(),
+        sampling: SamplingOptions::default(),
         show_context: true,
         keep_thoughts: false,
     };
@@ -101,7 +101,7 @@ pub fn judge() -> Judge {
             scale: Some(Judge::RANGE),
             levels: BTreeMap::new(),
         }],
-        scoring: Scoring::Numeric {
+        scoring: JudgeScoring::Numeric {
             range: Judge::RANGE,
         },
         pass_threshold: Judge::PASS_THRESHOLD,
@@ -118,7 +118,7 @@ pub fn judge() -> Judge {
     }
 }
 
-pub fn eval(id: &str, cases: Cases) -> Eval {
+pub fn eval(id: &str, cases: EvalCases) -> Eval {
     let info = EvalInfo {
         id: id.to_owned(),
         name: id.to_owned(),
@@ -158,14 +158,14 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         evals,
         whole: Vec::new(),
         shard: None,
-        settings: Settings {
+        settings: PlanSettings {
             max_workers: 4,
             in_flight: 4,
             ks: vec![1],
             interval_scope: IntervalScope::default(),
             seed: 0,
             timeout_global: None,
-            grade_timeout: Settings::GRADE_TIMEOUT,
+            grade_timeout: PlanSettings::GRADE_TIMEOUT,
             retry_failed: 0,
             max_fail: None,
             allow_unsandboxed: false,
@@ -176,7 +176,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         composites: Vec::new(),
         score_metrics: Vec::new(),
         again: false,
-        reporting: Reporting {
+        reporting: ReportSettings {
             formats: Vec::new(),
             output_dir: "/".into(),
             include_details: true,
@@ -248,7 +248,7 @@ pub fn vote(model: &str, share: Result<f64, ReplyFault>) -> JudgeVote {
         unknown: Vec::new(),
         replies: vec![JudgeReply {
             text: "{}".to_owned(),
-            finish: Some(Finish::Stop),
+            finish: Some(FinishReason::Stop),
             fault: share.err(),
             why: share.err().map_or(String::new(), |_| {
                 "there is no whole JSON object in it".to_owned()
@@ -267,7 +267,7 @@ pub fn vote(model: &str, share: Result<f64, ReplyFault>) -> JudgeVote {
                 cost_usd: Some(0.001),
             }),
             answered: true,
-            finish: Some(Finish::Stop),
+            finish: Some(FinishReason::Stop),
             latency_ms: Some(500.0),
         }],
     }

@@ -1,7 +1,7 @@
 //! Programs that are told.
 
 use crate::model::NotifyCommand;
-use crate::notify::Message;
+use crate::notify::NotifyMessage;
 use eval_base::redact::Redactor;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, printable, signal_name};
 
@@ -9,7 +9,7 @@ use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, printable, signal_n
 const KEEP_STDERR: usize = 2 << 10;
 
 /// Runs the program with the message as JSON on its stdin, to its end or its time limit.
-pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), String> {
+pub async fn run(command: &NotifyCommand, message: &NotifyMessage) -> Result<(), String> {
     let stdin = serde_json::to_vec(message).map_err(|error| error.to_string())?;
     let seconds = command.timeout.as_secs_f64();
     let env: Vec<_> = std::env::vars_os().collect();

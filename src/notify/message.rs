@@ -16,7 +16,7 @@ const REASON: usize = 500;
 
 /// The news of one run or one phase: texts are sanitised, on one line each, and bounded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Message {
+pub struct NotifyMessage {
     /// Of a phase: the suites that it ran, joined with `, `.
     pub suite: Option<String>,
     /// The name of a phase.
@@ -24,7 +24,7 @@ pub struct Message {
     pub decision: Decision,
     pub exit_code: u8,
     pub reasons: Vec<String>,
-    pub failures: Vec<Failed>,
+    pub failures: Vec<NotifyFailure>,
     /// Failures that are not listed.
     pub more_failures: usize,
     /// By name, `null` when undefined; of a phase with several evals `STEP: METRIC`.
@@ -37,7 +37,7 @@ pub struct Message {
 
 /// What did not pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failed {
+pub struct NotifyFailure {
     /// `case`, `test` or `step`.
     pub kind: &'static str,
     /// `EVAL/CASE` (or `EVAL` alone when its only case has its id), the suite of a test, or the
@@ -47,11 +47,11 @@ pub struct Failed {
     pub outcome: &'static str,
 }
 
-impl Message {
+impl NotifyMessage {
     /// Of a run; `report` is where its report lies.
-    pub fn of_run(summary: &Summary, report: Option<&str>) -> Message {
+    pub fn of_run(summary: &Summary, report: Option<&str>) -> NotifyMessage {
         let (failures, more) = cases(summary);
-        Message {
+        NotifyMessage {
             suite: Some(short(&summary.metadata.suite_name)),
             phase: None,
             decision: summary.gate.decision,
@@ -66,7 +66,7 @@ impl Message {
     }
 
     /// Of a phase; `path` is where its report lies.
-    pub fn of_phase(report: &PhaseReport, path: Option<&str>) -> Message {
+    pub fn of_phase(report: &PhaseReport, path: Option<&str>) -> NotifyMessage {
         let (mut failures, mut more) = (Vec::new(), 0);
         let (mut suites, mut all_metrics, mut run_id) = (Vec::new(), BTreeMap::new(), None);
         let evals = report
@@ -92,7 +92,7 @@ impl Message {
         }
         more += failures.len().saturating_sub(LISTED);
         failures.truncate(LISTED);
-        Message {
+        NotifyMessage {
             suite: (!suites.is_empty()).then(|| short(&suites.join(", "))),
             phase: Some(short(&report.metadata.name)),
             decision: report.gate.decision,
@@ -108,14 +108,14 @@ impl Message {
 }
 
 /// The step itself, and what failed in it; the number of those that its lists leave out.
-fn of_step(step: &StepResult, failures: &mut Vec<Failed>) -> usize {
+fn of_step(step: &StepResult, failures: &mut Vec<NotifyFailure>) -> usize {
     if !matches!(
         step.status,
         StepStatus::Failed | StepStatus::Incomplete | StepStatus::Pending
     ) {
         return 0;
     }
-    failures.push(Failed {
+    failures.push(NotifyFailure {
         kind: "step",
         id: step.kind.name().to_owned(),
         name: short(&step.name),
@@ -123,7 +123,7 @@ fn of_step(step: &StepResult, failures: &mut Vec<Failed>) -> usize {
     });
     let mut more = 0;
     if let Some(tests) = &step.tests {
-        failures.extend(tests.failures.iter().map(|test| Failed {
+        failures.extend(tests.failures.iter().map(|test| NotifyFailure {
             kind: "test",
             id: short(&test.suite),
             name: short(&test.name),
@@ -140,9 +140,9 @@ fn of_step(step: &StepResult, failures: &mut Vec<Failed>) -> usize {
 }
 
 /// The cases that did not pass, at most [`LISTED`], and how many more there are.
-fn cases(summary: &Summary) -> (Vec<Failed>, usize) {
+fn cases(summary: &Summary) -> (Vec<NotifyFailure>, usize) {
     let listed = summary.failures.iter().take(LISTED);
-    let failures = listed.map(|failure| Failed {
+    let failures = listed.map(|failure| NotifyFailure {
         kind: "case",
         id: match failure.eval_id == failure.case_id {
             true => short(&failure.eval_id),

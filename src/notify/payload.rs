@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::load::{environment, to_jinja};
 use crate::model::{Decision, Webhook};
-use crate::notify::{Failed, Message};
+use crate::notify::{NotifyFailure, NotifyMessage};
 use crate::spec::NotifyFormat;
 use eval_base::text;
 
@@ -19,7 +19,7 @@ const TEXT: usize = 3_500;
 
 /// What is sent, and what was wrong with it: a body that can't be filled is replaced by the
 /// format's own.
-pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
+pub fn of(hook: &Webhook, message: &NotifyMessage) -> (Vec<u8>, Vec<String>) {
     let usual = || match hook.format {
         NotifyFormat::Slack => json!({ "text": slack(message) }).to_string().into_bytes(),
         NotifyFormat::Json => serde_json::to_vec(message).unwrap_or_default(),
@@ -43,7 +43,11 @@ pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
     }
 }
 
-fn filled(template: &Value, format: NotifyFormat, message: &Message) -> Result<Vec<u8>, String> {
+fn filled(
+    template: &Value,
+    format: NotifyFormat,
+    message: &NotifyMessage,
+) -> Result<Vec<u8>, String> {
     let mut context = serde_json::to_value(message).map_err(|error| error.to_string())?;
     if format == NotifyFormat::Slack {
         context = escaped(context);
@@ -124,7 +128,7 @@ fn sign(decision: Decision) -> &'static str {
 }
 
 /// The message in Slack's markup, at most [`TEXT`] characters: what is left out is counted.
-fn slack(message: &Message) -> String {
+fn slack(message: &NotifyMessage) -> String {
     let mut head = format!(
         "{} *{}*",
         sign(message.decision),
@@ -181,7 +185,7 @@ fn slack(message: &Message) -> String {
     text
 }
 
-fn failed(failed: &Failed) -> String {
+fn failed(failed: &NotifyFailure) -> String {
     let mut line = format!("• {} {}", failed.outcome, failed.kind);
     let mut names = vec![failed.id.as_str()];
     if !failed.id.split('/').any(|part| part == failed.name) {

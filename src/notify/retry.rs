@@ -13,11 +13,11 @@ const BACKOFF: Backoff = Backoff {
 pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The answer of one try: its status, and the seconds that it asks to wait; or why there is none.
-pub type Tried = Result<(u16, Option<u64>), NetError>;
+pub type TryResult = Result<(u16, Option<u64>), NetError>;
 
 /// What follows a try.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next {
+pub enum RetryStep {
     Done,
     After(Duration),
     /// The words say why nothing more is tried.
@@ -28,9 +28,9 @@ pub enum Next {
 ///
 /// Of faults only those are tried again after which hardly anybody can have got the message: a
 /// channel that is told twice is worse than late. Of answers: 429 and 5xx.
-pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
+pub fn next(tried: &TryResult, tries: u32, retries: u32) -> RetryStep {
     let why = match tried {
-        Ok((200..=299, _)) => return Next::Done,
+        Ok((200..=299, _)) => return RetryStep::Done,
         Ok((status, _)) => answered(*status),
         Err(fault) => fault.to_string(),
     };
@@ -41,11 +41,11 @@ pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
     };
     let asked = asked.map(Duration::from_secs);
     if !again {
-        return Next::GiveUp(why);
+        return RetryStep::GiveUp(why);
     }
     if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
         let (asked, most) = (asked.as_secs(), LONGEST_WAIT.as_secs());
-        return Next::GiveUp(format!(
+        return RetryStep::GiveUp(format!(
             "{why}, and asks to wait {asked} s; it is waited for at most {most} s"
         ));
     }
@@ -55,10 +55,10 @@ pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
         } else {
             format!("{tries} times")
         };
-        return Next::GiveUp(format!("{why} (tried {times})"));
+        return RetryStep::GiveUp(format!("{why} (tried {times})"));
     }
     let doubled = BACKOFF.pause(tries.saturating_sub(1));
-    Next::After(asked.unwrap_or(doubled).max(BACKOFF.first))
+    RetryStep::After(asked.unwrap_or(doubled).max(BACKOFF.first))
 }
 
 fn answered(status: u16) -> String {
@@ -71,14 +71,14 @@ fn answered(status: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eval_models::net::Phase;
+    use eval_models::net::TimeoutStage;
 
     #[test]
     fn what_may_get_through_is_tried_again_and_nothing_else() {
         let host = || "h:1".to_owned();
-        let answered = |status, retry_after| Tried::Ok((status, retry_after));
+        let answered = |status, retry_after| TryResult::Ok((status, retry_after));
         let late = |phase| {
-            Tried::Err(NetError::TimedOut {
+            TryResult::Err(NetError::TimedOut {
                 host: host(),
                 seconds: 10.0,
                 phase,
@@ -99,18 +99,26 @@ mod tests {
             ("503 with the longest", answered(503, Some(30)), 1),
             ("500, third", answered(500, None), 3),
             ("500, last", answered(500, None), 4),
-            ("refused", Tried::Err(NetError::Refused { host: host() }), 1),
+            (
+                "refused",
+                TryResult::Err(NetError::Refused { host: host() }),
+                1,
+            ),
             (
                 "unknown host",
-                Tried::Err(NetError::UnknownHost { host: host() }),
+                TryResult::Err(NetError::UnknownHost { host: host() }),
                 4,
             ),
-            ("reset", Tried::Err(NetError::NoAnswer { host: host() }), 1),
-            ("no connection in time", late(Phase::Connecting), 1),
-            ("no answer in time", late(Phase::Waiting), 1),
+            (
+                "reset",
+                TryResult::Err(NetError::NoAnswer { host: host() }),
+                1,
+            ),
+            ("no connection in time", late(TimeoutStage::Connecting), 1),
+            ("no answer in time", late(TimeoutStage::Waiting), 1),
             (
                 "no TLS",
-                Tried::Err(NetError::NoAuthorities { host: host() }),
+                TryResult::Err(NetError::NoAuthorities { host: host() }),
                 1,
             ),
         ] {
@@ -141,11 +149,11 @@ mod tests {
 
     #[test]
     fn pauses_have_an_end() {
-        let tried = Tried::Ok((500, None));
-        assert_eq!(next(&tried, 10, 10), Next::After(BACKOFF.longest));
+        let tried = TryResult::Ok((500, None));
+        assert_eq!(next(&tried, 10, 10), RetryStep::After(BACKOFF.longest));
         assert_eq!(
             next(&tried, 1, 0),
-            Next::GiveUp("the server answers 500 (tried once)".to_owned())
+            RetryStep::GiveUp("the server answers 500 (tried once)".to_owned())
         );
     }
 }

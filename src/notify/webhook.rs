@@ -1,11 +1,11 @@
 //! Webhooks: one POST, tried again while that can help.
 
-use crate::model::{Given, Webhook};
-use crate::notify::retry::{Next, Tried, next};
-use crate::notify::{Message, payload};
+use crate::model::{SecretValue, Webhook};
+use crate::notify::retry::{RetryStep, TryResult, next};
+use crate::notify::{NotifyMessage, payload};
 use eval_base::redact::{Redactor, secrets_of_header};
 use eval_base::text;
-use eval_models::net::{self, Clients, NetError, Request, Settings};
+use eval_models::net::{self, ClientSettings, HttpClients, NetError, NetworkRequest};
 
 /// Bytes of an answer that are read, and columns of it that a warning shows.
 const ANSWER: usize = 4 << 10;
@@ -14,15 +14,15 @@ const SHOWN: usize = 200;
 /// Sends the message; what went wrong though it was sent. An error says why it was not.
 pub async fn send(
     hook: &Webhook,
-    message: &Message,
-    clients: &Clients,
+    message: &NotifyMessage,
+    clients: &HttpClients,
 ) -> Result<Vec<String>, String> {
     let address = given(&hook.url)?;
     let url = net::read_url(address).map_err(|_| match &hook.url {
-        Given::Value(_) => {
+        SecretValue::Value(_) => {
             "its address is not one: it begins with `http://` or `https://` and a host".to_owned()
         }
-        Given::Unset(name) => unset(name),
+        SecretValue::Unset(name) => unset(name),
     })?;
     let redactor = redactor(hook, address);
     let (body, faults) = payload::of(hook, message);
@@ -31,7 +31,7 @@ pub async fn send(
         headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         headers.push((name.clone(), given(value)?.to_owned()));
     }
-    let request = Request {
+    let request = NetworkRequest {
         method: "POST".to_owned(),
         url,
         headers,
@@ -42,7 +42,7 @@ pub async fn send(
         // asked.
         redirects: 0,
     };
-    let settings = Settings {
+    let settings = ClientSettings {
         connect_timeout: hook.connect_timeout,
         ca_file: hook.ca_file.clone(),
         insecure: false,
@@ -53,9 +53,9 @@ pub async fn send(
         tries += 1;
         let (tried, said) = once(clients, &settings, &request).await;
         match next(&tried, tries, hook.retries) {
-            Next::Done => return Ok(faults),
-            Next::After(pause) => tokio::time::sleep(pause).await,
-            Next::GiveUp(why) => {
+            RetryStep::Done => return Ok(faults),
+            RetryStep::After(pause) => tokio::time::sleep(pause).await,
+            RetryStep::GiveUp(why) => {
                 let said = text::one_line(&said);
                 let said = redactor.redact(&said).unwrap_or(said);
                 let said = text::truncate_width(&said, SHOWN);
@@ -70,7 +70,11 @@ pub async fn send(
     }
 }
 
-async fn once(clients: &Clients, settings: &Settings, request: &Request) -> (Tried, String) {
+async fn once(
+    clients: &HttpClients,
+    settings: &ClientSettings,
+    request: &NetworkRequest,
+) -> (TryResult, String) {
     let mut answer = match clients.open(settings, request).await {
         Ok(answer) => answer,
         Err(fault) => return (Err(fault), String::new()),
@@ -91,10 +95,10 @@ async fn once(clients: &Clients, settings: &Settings, request: &Request) -> (Tri
     )
 }
 
-fn given(value: &Given) -> Result<&str, String> {
+fn given(value: &SecretValue) -> Result<&str, String> {
     match value {
-        Given::Value(value) => Ok(value.reveal()),
-        Given::Unset(name) => Err(unset(name)),
+        SecretValue::Value(value) => Ok(value.reveal()),
+        SecretValue::Unset(name) => Err(unset(name)),
     }
 }
 
@@ -115,7 +119,7 @@ fn redactor(hook: &Webhook, address: &str) -> Redactor {
             .flat_map(|user| user.split(':').chain([user]).map(str::to_owned)),
     );
     for (name, value) in &hook.headers {
-        if let Given::Value(value) = value {
+        if let SecretValue::Value(value) = value {
             secrets.push(value.reveal().to_owned());
             secrets.extend(secrets_of_header(name, value.reveal()));
         }

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::drive::Worked;
+use super::drive::FinishedPhase;
 use super::steps::StepRun;
 use eval_base::text::escape_path_component;
 use eval_base::whole_file::WholeFile;
@@ -29,7 +29,7 @@ pub enum ArchiveError {
 ///
 /// # Errors
 /// The first file that could not be copied. What was copied before is whole, and stays.
-pub fn archive(worked: &Worked) -> Result<PathBuf, ArchiveError> {
+pub fn archive(worked: &FinishedPhase) -> Result<PathBuf, ArchiveError> {
     let mut dir = worked.results.clone();
     fs::create_dir_all(&dir).map_err(|source| ArchiveError::Write {
         path: dir.clone(),

@@ -60,7 +60,7 @@ pub fn since(
         files.insert(file.path, file.lines);
     }
     let mut left = MAX_READ;
-    let kept = Kept::new(root, leave_out);
+    let kept = CountedPaths::new(root, leave_out);
     for path in git::untracked(root).map_err(failed)? {
         if !kept.holds(&path) {
             continue;
@@ -125,13 +125,13 @@ fn told(
 }
 
 /// The paths that count.
-struct Kept {
+struct CountedPaths {
     /// What does not, relative to the root.
     left_out: Vec<PathBuf>,
 }
 
-impl Kept {
-    fn new(root: &Path, leave_out: &[PathBuf]) -> Kept {
+impl CountedPaths {
+    fn new(root: &Path, leave_out: &[PathBuf]) -> CountedPaths {
         let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let inside = leave_out.iter().filter_map(|path| {
             // Of a report that is not written yet, the folder is there.
@@ -147,7 +147,7 @@ impl Kept {
                 .ok()?;
             Some(inside.components().collect::<PathBuf>())
         });
-        Kept {
+        CountedPaths {
             left_out: inside.filter(|path| !path.as_os_str().is_empty()).collect(),
         }
     }

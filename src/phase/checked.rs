@@ -9,11 +9,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::command::{self, Ran};
-use super::results::files::{self, Before};
-use super::results::{Said, Summaries, Tally};
-use crate::model::{Step, StepCommand, StepResult, StepStatus, TestResults};
-use crate::run::Cancel;
+use super::command::{self, FinishedCommand};
+use super::results::files::{self, EarlierFiles};
+use super::results::{RunnerResults, SummaryReader, TestTally};
+use crate::model::{PhaseStep, StepCommand, StepResult, StepStatus, TestResults};
+use crate::run::CancelSwitch;
 use crate::spec::StepType;
 use eval_base::redact::Redactor;
 use eval_base::text::{plural, sanitize};
@@ -24,15 +24,15 @@ use eval_sandbox::process_tree::WatchedEnd;
 /// `heard` gets the command's output as it comes, both streams. Paths in the result are relative to
 /// `root`. When `cancel` is turned, the command is ended and the step is incomplete.
 pub async fn command_step(
-    step: &Step,
+    step: &PhaseStep,
     command: &StepCommand,
-    cancel: &Cancel,
+    cancel: &CancelSwitch,
     heard: &mut dyn FnMut(&[u8]),
     root: &Path,
 ) -> StepResult {
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let before = Before::look(&command.junit, SystemTime::now());
-    let mut summaries = (step.kind == StepType::Test).then(Summaries::default);
+    let before = EarlierFiles::look(&command.junit, SystemTime::now());
+    let mut summaries = (step.kind == StepType::Test).then(SummaryReader::default);
     let mut listen = |bytes: &[u8]| {
         if let Some(summaries) = &mut summaries {
             summaries.hear(bytes);
@@ -50,7 +50,7 @@ pub async fn command_step(
     };
     let read =
         (!command.junit.is_empty()).then(|| files::read(&command.junit, root, Some(&before)));
-    let evidence = Evidence::of(read, summaries.and_then(Summaries::finish));
+    let evidence = TestEvidence::of(read, summaries.and_then(SummaryReader::finish));
     let (status, reason) = verdict(&ran, command.timeout, evidence.as_ref());
     let output_tail = if status == StepStatus::Passed {
         String::new()
@@ -66,7 +66,7 @@ pub async fn command_step(
             None
         },
         output_tail,
-        tests: evidence.map(Evidence::results),
+        tests: evidence.map(TestEvidence::results),
         ..StepResult::plain(step, status)
     };
     redact(&mut done, &Redactor::of_environment(&env));
@@ -74,9 +74,9 @@ pub async fn command_step(
 }
 
 /// Reads test results that others wrote.
-pub fn junit_step(step: &Step, globs: &[String], root: &Path) -> StepResult {
+pub fn junit_step(step: &PhaseStep, globs: &[String], root: &Path) -> StepResult {
     let started = Instant::now();
-    let evidence = Evidence::of(Some(files::read(globs, root, None)), None);
+    let evidence = TestEvidence::of(Some(files::read(globs, root, None)), None);
     let (status, reason) = match &evidence {
         Some(evidence) => by_tests(&evidence.tally).unwrap_or((StepStatus::Passed, String::new())),
         None => (StepStatus::Incomplete, "no test ran".to_owned()),
@@ -84,31 +84,31 @@ pub fn junit_step(step: &Step, globs: &[String], root: &Path) -> StepResult {
     StepResult {
         reason,
         duration_seconds: started.elapsed().as_secs_f64(),
-        tests: evidence.map(Evidence::results),
+        tests: evidence.map(TestEvidence::results),
         ..StepResult::plain(step, status)
     }
 }
 
 /// What is known of the tests of a step.
 #[derive(Debug, PartialEq)]
-struct Evidence {
-    tally: Tally,
+struct TestEvidence {
+    tally: TestTally,
     source: String,
     files: Vec<String>,
     no_tests_codes: Vec<i32>,
 }
 
-impl Evidence {
+impl TestEvidence {
     /// Numbers are those of the JUnit files, where such were asked for; what a summary says against
     /// a pass holds beside them.
-    fn of(read: Option<files::Reading>, said: Option<Said>) -> Option<Evidence> {
-        let Some(files::Reading { mut tally, files }) = read else {
-            let Said {
+    fn of(read: Option<files::FileTally>, said: Option<RunnerResults>) -> Option<TestEvidence> {
+        let Some(files::FileTally { mut tally, files }) = read else {
+            let RunnerResults {
                 source,
                 tally,
                 no_tests_codes,
             } = said?;
-            return Some(Evidence {
+            return Some(TestEvidence {
                 tally,
                 source,
                 files: Vec::new(),
@@ -117,7 +117,7 @@ impl Evidence {
         };
         let mut no_tests_codes = Vec::new();
         if let Some(said) = said {
-            let Said {
+            let RunnerResults {
                 source,
                 tally: reported,
                 no_tests_codes: codes,
@@ -136,7 +136,7 @@ impl Evidence {
             }
             tally.doubts.extend(reported.doubts);
         }
-        Some(Evidence {
+        Some(TestEvidence {
             tally,
             source: "junit".to_owned(),
             files,
@@ -150,7 +150,11 @@ impl Evidence {
 }
 
 /// What a command and its tests came to.
-fn verdict(ran: &Ran, timeout: Duration, tests: Option<&Evidence>) -> (StepStatus, String) {
+fn verdict(
+    ran: &FinishedCommand,
+    timeout: Duration,
+    tests: Option<&TestEvidence>,
+) -> (StepStatus, String) {
     let trouble = ran.trouble(timeout);
     match ran.end {
         WatchedEnd::Cancelled => return (StepStatus::Incomplete, trouble.unwrap_or_default()),
@@ -190,7 +194,7 @@ fn verdict(ran: &Ran, timeout: Duration, tests: Option<&Evidence>) -> (StepStatu
 }
 
 /// Why tests are no pass; `None` when they are.
-fn by_tests(tally: &Tally) -> Option<(StepStatus, String)> {
+fn by_tests(tally: &TestTally) -> Option<(StepStatus, String)> {
     if tally.is_failing() {
         return Some((StepStatus::Failed, failing(tally).join("; ")));
     }
@@ -208,7 +212,7 @@ fn by_tests(tally: &Tally) -> Option<(StepStatus, String)> {
     Some((StepStatus::Incomplete, format!("no test ran{skipped}")))
 }
 
-fn failing(tally: &Tally) -> Vec<String> {
+fn failing(tally: &TestTally) -> Vec<String> {
     let unit = if tally.of_packages { "package" } else { "test" };
     let of = |failed: usize| format!("{failed} of {} failed", plural(tally.total(), unit));
     (tally.failed > 0)
@@ -219,7 +223,7 @@ fn failing(tally: &Tally) -> Vec<String> {
 }
 
 /// The end of what a command wrote, whole lines, safe to show.
-fn tail(ran: &Ran) -> String {
+fn tail(ran: &FinishedCommand) -> String {
     let text = String::from_utf8_lossy(&ran.tail);
     let text = match text.split_once('\n') {
         Some((_, whole)) if ran.cut => whole,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::model::StepCommand;
-use crate::run::{Cancel, Level};
+use crate::run::{CancelLevel, CancelSwitch};
 use eval_sandbox::process_tree::{self, StartError, WatchedCommand, WatchedEnd, signal_name};
 
 /// Bytes of output that are kept, from the end, of stdout and stderr together.
@@ -13,7 +13,7 @@ const TAIL: usize = 64 * 1024;
 
 /// What is left of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ran {
+pub(super) struct FinishedCommand {
     pub end: WatchedEnd,
     /// The end of what it wrote to both streams.
     pub tail: Vec<u8>,
@@ -22,7 +22,7 @@ pub(super) struct Ran {
     pub elapsed: Duration,
 }
 
-impl Ran {
+impl FinishedCommand {
     /// Why a command that did not end by itself with exit code 0 is no success, in words.
     pub fn trouble(&self, timeout: Duration) -> Option<String> {
         match self.end {
@@ -51,10 +51,10 @@ impl Ran {
 pub(super) async fn run(
     command: &StepCommand,
     env: &[(OsString, OsString)],
-    cancel: &Cancel,
+    cancel: &CancelSwitch,
     heard: &mut dyn FnMut(&[u8]),
-) -> Result<Ran, StartError> {
-    let mut tail = Tail::default();
+) -> Result<FinishedCommand, StartError> {
+    let mut tail = CommandTail::default();
     let watched = WatchedCommand {
         argv: &command.argv,
         dir: &command.dir,
@@ -65,8 +65,9 @@ pub(super) async fn run(
         tail.take(bytes);
         heard(bytes);
     };
-    let watched = process_tree::watch(&watched, cancel.reached(Level::Finish), &mut listen).await?;
-    Ok(Ran {
+    let watched =
+        process_tree::watch(&watched, cancel.reached(CancelLevel::Finish), &mut listen).await?;
+    Ok(FinishedCommand {
         end: watched.end,
         cut: tail.cut,
         tail: tail.kept(),
@@ -77,12 +78,12 @@ pub(super) async fn run(
 /// The last bytes of a stream. What is dropped is dropped in large pieces, so that each byte is
 /// moved at most twice.
 #[derive(Default)]
-struct Tail {
+struct CommandTail {
     bytes: Vec<u8>,
     cut: bool,
 }
 
-impl Tail {
+impl CommandTail {
     fn take(&mut self, bytes: &[u8]) {
         if self.bytes.len() + bytes.len() > 4 * TAIL {
             self.shorten();

@@ -7,25 +7,25 @@ use super::changes;
 use super::checked::{command_step, junit_step, redact};
 use super::decide::gate;
 use super::places;
-use super::ready::{Begun, Ready, ReadySuite};
+use super::ready::{BaseCommit, ReadyPhase, ReadySuite};
 use super::report::recommendations;
-use super::steps::{EvalEnd, Outside, StepRun, eval_step};
+use super::steps::{EvalEnd, StepContext, StepRun, eval_step};
 use super::written::ReportFiles;
 use crate::gate::ExitCode;
 use crate::load::AFTER_TESTS_PASS;
 use crate::model::{
-    Channel, Decision, Implementation, Phase, PhaseGate, PhaseMetadata, PhaseReport, Step,
-    StepResult, StepStatus, Work,
+    Decision, Implementation, NotifyChannel, Phase, PhaseGate, PhaseMetadata, PhaseReport,
+    PhaseStep, StepResult, StepStatus, StepWork,
 };
-use crate::run::{self, Cancel, Level, Observer, harness_version};
+use crate::run::{self, CancelLevel, CancelSwitch, RunObserver, harness_version};
 use crate::spec::FailureAction;
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
 
 /// Hears of each step.
-pub trait Watcher {
+pub trait PhaseWatcher {
     /// A step is about to run; `number` counts from 1.
-    fn begins(&mut self, number: usize, of: usize, step: &Step);
+    fn begins(&mut self, number: usize, of: usize, step: &PhaseStep);
 
     fn ended(&mut self, result: &StepResult);
 
@@ -33,21 +33,21 @@ pub trait Watcher {
     fn heard(&mut self, bytes: &[u8]);
 
     /// Who watches the run of the step that has begun.
-    fn observers(&mut self) -> Vec<&mut dyn Observer>;
+    fn observers(&mut self) -> Vec<&mut dyn RunObserver>;
 }
 
 /// Everything that a phase needs from outside.
 pub struct PhaseRun<'a> {
-    pub ready: Ready,
+    pub ready: ReadyPhase,
     /// The program that builds sandbox cells: this one.
     pub helper: PathBuf,
     pub clock: &'a dyn Clock,
-    pub cancel: Cancel,
-    pub watcher: &'a mut dyn Watcher,
+    pub cancel: CancelSwitch,
+    pub watcher: &'a mut dyn PhaseWatcher,
 }
 
 /// A phase that was worked off.
-pub struct Worked {
+pub struct FinishedPhase {
     pub phase: Phase,
     pub report: PhaseReport,
     /// The runs of its eval steps.
@@ -55,10 +55,10 @@ pub struct Worked {
     pub files: ReportFiles,
     pub results: PathBuf,
     /// Who is told, each once.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<NotifyChannel>,
 }
 
-impl Worked {
+impl FinishedPhase {
     /// Whether everything that was checked passed, and not only what blocks.
     pub fn passed_whole(&self) -> bool {
         let fine =
@@ -68,7 +68,7 @@ impl Worked {
 }
 
 /// Works off a phase. It comes to an end whatever its steps do.
-pub async fn drive(run: PhaseRun<'_>) -> Worked {
+pub async fn drive(run: PhaseRun<'_>) -> FinishedPhase {
     let PhaseRun {
         ready,
         helper,
@@ -76,7 +76,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         cancel,
         watcher,
     } = run;
-    let Ready {
+    let ReadyPhase {
         phase,
         suites,
         results,
@@ -99,7 +99,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
     let git = run::git_state(&phase.root);
     let secrets = suites.iter().flat_map(|suite| &suite.prepared.plan.secrets);
     let redactor = Redactor::new(secrets.cloned());
-    let mut line = Line {
+    let mut line = PhaseDriver {
         phase: &phase,
         suites: suites.into_iter(),
         helper,
@@ -127,14 +127,14 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
     // written is told at the end.
     let _ = files.write(&unfinished(&phase, metadata.clone()));
     let steps = line.all().await;
-    let Line {
+    let PhaseDriver {
         cancel,
         wrong,
         mut notes,
         runs,
         ..
     } = line;
-    let interrupted = cancel.level() > Level::Run;
+    let interrupted = cancel.level() > CancelLevel::Run;
     let (implementation, untold) = implementation(&phase.root, begun.as_ref(), &own);
     notes.extend(untold);
     let metadata = PhaseMetadata {
@@ -149,7 +149,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         steps,
         notes,
     };
-    Worked {
+    FinishedPhase {
         phase,
         report,
         runs,
@@ -161,7 +161,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
 
 /// What the report says until the phase has come to its end.
 fn unfinished(phase: &Phase, metadata: PhaseMetadata) -> PhaseReport {
-    let reached = |step: &Step| StepResult::plain(step, StepStatus::NotReached);
+    let reached = |step: &PhaseStep| StepResult::plain(step, StepStatus::NotReached);
     let gate = PhaseGate {
         decision: Decision::Incomplete,
         exit_code: ExitCode::Incomplete.code(),
@@ -182,13 +182,13 @@ fn unfinished(phase: &Phase, metadata: PhaseMetadata) -> PhaseReport {
 }
 
 /// The steps as they are worked off.
-struct Line<'a> {
+struct PhaseDriver<'a> {
     phase: &'a Phase,
     suites: std::vec::IntoIter<ReadySuite>,
     helper: PathBuf,
     clock: &'a dyn Clock,
-    cancel: Cancel,
-    watcher: &'a mut dyn Watcher,
+    cancel: CancelSwitch,
+    watcher: &'a mut dyn PhaseWatcher,
     /// A command has run, which may have changed what was loaded.
     commanded: bool,
     wrong: bool,
@@ -198,14 +198,14 @@ struct Line<'a> {
     redactor: Redactor,
 }
 
-impl Line<'_> {
+impl PhaseDriver<'_> {
     async fn all(&mut self) -> Vec<StepResult> {
         let phase = self.phase;
         let of = phase.steps.len();
         let mut over: Option<String> = None;
         let mut results = Vec::with_capacity(of);
         for (index, step) in phase.steps.iter().enumerate() {
-            if over.is_none() && self.cancel.level() > Level::Run {
+            if over.is_none() && self.cancel.level() > CancelLevel::Run {
                 over = Some("interrupted".to_owned());
             }
             if let Some(why) = &over {
@@ -230,16 +230,16 @@ impl Line<'_> {
         results
     }
 
-    async fn one(&mut self, step: &Step) -> StepResult {
+    async fn one(&mut self, step: &PhaseStep) -> StepResult {
         match &step.work {
-            Work::Unchecked => StepResult::plain(step, StepStatus::NotChecked),
-            Work::Command(command) => {
+            StepWork::Unchecked => StepResult::plain(step, StepStatus::NotChecked),
+            StepWork::Command(command) => {
                 self.commanded = true;
                 let watcher = &mut *self.watcher;
                 let mut heard = |bytes: &[u8]| watcher.heard(bytes);
                 command_step(step, command, &self.cancel, &mut heard, &self.phase.root).await
             }
-            Work::Junit(globs) => {
+            StepWork::Junit(globs) => {
                 let timer = Instant::now();
                 let result = junit_step(step, globs, &self.phase.root);
                 StepResult {
@@ -247,7 +247,7 @@ impl Line<'_> {
                     ..result
                 }
             }
-            Work::Eval(eval) => {
+            StepWork::Eval(eval) => {
                 let Some(suite) = self.suites.next() else {
                     let reason = "its suite was not loaded".to_owned();
                     return StepResult {
@@ -255,7 +255,7 @@ impl Line<'_> {
                         ..StepResult::plain(step, StepStatus::Incomplete)
                     };
                 };
-                let outside = Outside {
+                let outside = StepContext {
                     helper: self.helper.clone(),
                     clock: self.clock,
                     cancel: self.cancel.clone(),
@@ -279,19 +279,21 @@ impl Line<'_> {
 
 /// A step that blocks and did not pass ends the phase. Test results before a trigger's evals end it
 /// only when the evals wait for tests that pass; else both are told.
-fn ends_the_phase(phase: &Phase, step: &Step, result: &StepResult) -> bool {
+fn ends_the_phase(phase: &Phase, step: &PhaseStep, result: &StepResult) -> bool {
     let fine = matches!(result.status, StepStatus::Passed | StepStatus::NotChecked);
     let waits = phase
         .when
         .as_deref()
         .is_none_or(|when| when == AFTER_TESTS_PASS);
-    !fine && step.action == FailureAction::Block && (waits || !matches!(step.work, Work::Junit(_)))
+    !fine
+        && step.action == FailureAction::Block
+        && (waits || !matches!(step.work, StepWork::Junit(_)))
 }
 
 /// What changed in git since the phase began, or a note on why nobody can tell.
 fn implementation(
     root: &Path,
-    begun: Option<&Begun>,
+    begun: Option<&BaseCommit>,
     leave_out: &[PathBuf],
 ) -> (Option<Implementation>, Option<String>) {
     let Some(begun) = begun else {

@@ -20,5 +20,5 @@ mod steps;
 mod written;
 
 pub use decide::not_kept;
-pub use drive::{PhaseRun, Watcher, Worked, drive};
-pub use ready::{NotReady, Ready, ready};
+pub use drive::{FinishedPhase, PhaseRun, PhaseWatcher, drive};
+pub use ready::{NotReady, ReadyPhase, ready};

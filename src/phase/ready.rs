@@ -4,15 +4,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::written::{ReportFiles, Unwritten};
+use super::written::{ReportFiles, ReportWriteError};
 use crate::load::{LoadRequest, StepSuite};
-use crate::model::{Channel, Phase};
-use crate::run::{self, Prepared, RunError};
+use crate::model::{NotifyChannel, Phase};
+use crate::run::{self, PreparedRun, RunError};
 use eval_base::git::{self, GitError};
 use eval_base::whole_file::WholeFile;
 
 /// A phase that can be worked off.
-pub struct Ready {
+pub struct ReadyPhase {
     pub phase: Phase,
     /// The suites of the eval steps, in their order.
     pub suites: Vec<ReadySuite>,
@@ -21,21 +21,21 @@ pub struct Ready {
     pub files: ReportFiles,
     /// Where a comment goes, if one was asked for. Relative to the working folder.
     pub comment: Option<PathBuf>,
-    pub begun: Option<Begun>,
+    pub begun: Option<BaseCommit>,
     /// Who is told, each once.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<NotifyChannel>,
     /// Sentences for people, before anything runs.
     pub warnings: Vec<String>,
 }
 
 pub struct ReadySuite {
-    pub prepared: Prepared,
+    pub prepared: PreparedRun,
     pub request: LoadRequest,
 }
 
 /// The commit that a phase is measured from, which no step can move any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
+pub struct BaseCommit {
     /// As it was asked for; `HEAD` when nobody asked.
     pub base: String,
     pub commit: String,
@@ -49,7 +49,7 @@ pub enum NotReady {
     #[error("the changes since `{base}` are unknown: {error}")]
     Base { base: String, error: GitError },
     #[error(transparent)]
-    Report(#[from] Unwritten),
+    Report(#[from] ReportWriteError),
     #[error("cannot write results to {}: {error}", .dir.display())]
     Results { dir: PathBuf, error: io::Error },
 }
@@ -67,7 +67,7 @@ impl NotReady {
     }
 }
 
-impl Ready {
+impl ReadyPhase {
     /// Makes the folders of reports and results and tries them, and the place of a comment: nobody
     /// should learn after an hour of tests that nothing can be written there.
     ///
@@ -96,11 +96,15 @@ impl Ready {
 /// # Errors
 /// A target that can't be opened, thresholds that the samples can't answer, a base that is not
 /// there, a report that could not be written.
-pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<Ready, NotReady> {
+pub fn ready(
+    phase: Phase,
+    suites: Vec<StepSuite>,
+    results: PathBuf,
+) -> Result<ReadyPhase, NotReady> {
     let begun = begun(&phase)?;
     let mut warnings = Vec::new();
     let mut ready = Vec::new();
-    let mut channels: Vec<Channel> = Vec::new();
+    let mut channels: Vec<NotifyChannel> = Vec::new();
     for StepSuite { plan, request } in suites {
         for channel in &plan.reporting.channels {
             if !channels.contains(channel) {
@@ -112,7 +116,7 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
         ready.push(ReadySuite { prepared, request });
     }
     let files = ReportFiles::of(&phase, &results);
-    Ok(Ready {
+    Ok(ReadyPhase {
         phase,
         suites: ready,
         results,
@@ -124,10 +128,10 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
     })
 }
 
-fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {
+fn begun(phase: &Phase) -> Result<Option<BaseCommit>, NotReady> {
     let base = phase.base.clone().unwrap_or_else(|| "HEAD".to_owned());
     match git::commit_of(&phase.root, &base) {
-        Ok(commit) => Ok(Some(Begun { base, commit })),
+        Ok(commit) => Ok(Some(BaseCommit { base, commit })),
         // There is no git or no commit yet, and no base was required.
         Err(_) if phase.base.is_none() => Ok(None),
         Err(error) => Err(NotReady::Base { base, error }),

@@ -9,20 +9,22 @@ use super::redefined::redefined;
 use crate::journal::RunPaths;
 use crate::load::{self, LoadRequest, Severity};
 use crate::model::{
-    Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary,
+    Bound, EvalStep, EvalStepResult, Figure, PhaseStep, StepResult, StepStatus, Summary,
 };
 use crate::report::json::word;
 use crate::report::write_reports;
-use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
+use crate::run::{
+    self, CancelSwitch, FinishedRun, PreparedRun, RunError, RunInvocation, RunObserver, RunRequest,
+};
 use eval_base::clock::Clock;
 use eval_base::text::plural;
 
 /// What an eval step needs from outside.
-pub(super) struct Outside<'a> {
+pub(super) struct StepContext<'a> {
     pub helper: PathBuf,
     pub clock: &'a dyn Clock,
-    pub cancel: Cancel,
-    pub observers: Vec<&'a mut dyn Observer>,
+    pub cancel: CancelSwitch,
+    pub observers: Vec<&'a mut dyn RunObserver>,
     pub root: &'a Path,
 }
 
@@ -45,11 +47,11 @@ pub(super) struct EvalEnd {
 /// Runs the suite of a step. `again`: a command has run since the suite was loaded, and may have
 /// changed it.
 pub(super) async fn eval_step(
-    step: &Step,
+    step: &PhaseStep,
     eval: &EvalStep,
     suite: ReadySuite,
     again: bool,
-    outside: Outside<'_>,
+    outside: StepContext<'_>,
 ) -> EvalEnd {
     let timer = Instant::now();
     let request = suite.request;
@@ -72,7 +74,7 @@ pub(super) async fn eval_step(
     end
 }
 
-fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
+fn not_run(step: &PhaseStep, reason: String, wrong: bool) -> EvalEnd {
     EvalEnd {
         result: StepResult {
             reason,
@@ -84,7 +86,7 @@ fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
     }
 }
 
-fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
+fn loaded_again(request: &LoadRequest) -> Result<PreparedRun, String> {
     let loaded = load::load(request);
     let errors = loaded.problems.error_count();
     let Some(plan) = loaded.plan.filter(|_| errors == 0) else {
@@ -108,25 +110,25 @@ fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
 }
 
 async fn run_suite(
-    step: &Step,
+    step: &PhaseStep,
     eval: &EvalStep,
-    prepared: Prepared,
+    prepared: PreparedRun,
     request: &LoadRequest,
-    outside: Outside<'_>,
+    outside: StepContext<'_>,
 ) -> EvalEnd {
     let formats = prepared.plan.reporting.formats.clone();
-    let Outside {
+    let StepContext {
         helper,
         clock,
         cancel,
         observers,
         root,
     } = outside;
-    let said = Said {
+    let said = RunInvocation {
         filters: request.overrides.filters.describe(),
         arguments: arguments(request, &prepared.plan.unread_vars),
         cwd: Some(request.cwd.clone()),
-        ..Said::default()
+        ..RunInvocation::default()
     };
     let git = run::git_state(&prepared.plan.suite.dir);
     let asked = RunRequest {
@@ -139,7 +141,7 @@ async fn run_suite(
         observers,
         resume: None,
     };
-    let Finished { paths, summary, .. } = match run::run(asked).await {
+    let FinishedRun { paths, summary, .. } = match run::run(asked).await {
         Ok(finished) => finished,
         Err(error) => return not_run(step, told(&error), error.is_definition()),
     };

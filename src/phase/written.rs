@@ -21,7 +21,7 @@ pub struct ReportFiles {
 /// A report that can't be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the report of the phase to {}: {}", .path.display(), cause(.error))]
-pub struct Unwritten {
+pub struct ReportWriteError {
     pub path: PathBuf,
     pub error: ReportError,
 }
@@ -87,12 +87,12 @@ impl ReportFiles {
 
     /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can
     /// be written there, or that a file of theirs is gone.
-    pub fn try_place(&self) -> Result<(), Unwritten> {
+    pub fn try_place(&self) -> Result<(), ReportWriteError> {
         let folder = self
             .markdown
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all);
-        folder.map_err(|error| Unwritten {
+        folder.map_err(|error| ReportWriteError {
             path: self.markdown.clone(),
             error: error.into(),
         })?;
@@ -102,11 +102,11 @@ impl ReportFiles {
     }
 
     /// Tries the place of the comment, likewise.
-    pub fn try_comment(&self, comment: &Path) -> Result<(), Unwritten> {
+    pub fn try_comment(&self, comment: &Path) -> Result<(), ReportWriteError> {
         let full = std::path::absolute(comment).unwrap_or_else(|_| comment.to_owned());
         if self.all().contains(&&full) {
             let error = io::Error::other("the report lies there");
-            return Err(Unwritten {
+            return Err(ReportWriteError {
                 path: comment.to_owned(),
                 error: error.into(),
             });
@@ -115,9 +115,9 @@ impl ReportFiles {
     }
 
     /// Writes all of them, each whole.
-    pub fn write(&self, report: &PhaseReport) -> Result<(), Unwritten> {
+    pub fn write(&self, report: &PhaseReport) -> Result<(), ReportWriteError> {
         if let Some(folder) = self.markdown.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| Unwritten {
+            std::fs::create_dir_all(folder).map_err(|error| ReportWriteError {
                 path: self.markdown.clone(),
                 error: error.into(),
             })?;
@@ -127,7 +127,7 @@ impl ReportFiles {
     }
 
     /// Writes those that tell the notes, of a report that has got more of them again.
-    pub fn write_notes(&self, report: &PhaseReport) -> Result<(), Unwritten> {
+    pub fn write_notes(&self, report: &PhaseReport) -> Result<(), ReportWriteError> {
         one(&self.json, |file| report::json(report, file))?;
         one(&self.html, |file| report::html(report, file))
     }
@@ -141,7 +141,7 @@ const COMMENT_BEGINS: &str = "<!--eval-harness";
 
 /// Whether a file can be written there that takes the place of nothing, of an empty file, or of one
 /// that begins so.
-fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
+fn try_file(path: &Path, begins: &str) -> Result<(), ReportWriteError> {
     let tried = WholeFile::create(path).and_then(|_| {
         let mut start = Vec::new();
         match File::open(path) {
@@ -157,7 +157,7 @@ fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
             "a file that is no earlier report lies there, and would be lost",
         ))
     });
-    tried.map_err(|error| Unwritten {
+    tried.map_err(|error| ReportWriteError {
         path: path.to_owned(),
         error: error.into(),
     })
@@ -166,8 +166,8 @@ fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
 fn one(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
-) -> Result<(), Unwritten> {
-    write_file(path, write).map_err(|error| Unwritten {
+) -> Result<(), ReportWriteError> {
+    write_file(path, write).map_err(|error| ReportWriteError {
         path: path.to_owned(),
         error,
     })

@@ -11,7 +11,7 @@ use crate::model::{
     CaseFlip, CaseResult, Comparison, Decision, EvalResult, Failure, Outcome, Place, Summary,
 };
 use crate::report::comparison::words;
-use crate::report::{Failures, figures};
+use crate::report::{FailureIndex, figures};
 use crate::spec::words::FailOn;
 use eval_base::text;
 
@@ -24,7 +24,7 @@ const TITLE: usize = 120;
 const LINE: usize = 300;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum AnnotationLevel {
     Error,
     Warning,
 }
@@ -32,7 +32,7 @@ pub enum Level {
 /// A remark on a line of a file, or on the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
-    pub level: Level,
+    pub level: AnnotationLevel,
     pub place: Option<Place>,
     pub title: String,
     /// May have several lines.
@@ -41,7 +41,12 @@ pub struct Annotation {
 
 impl Annotation {
     /// `title` and `message` may be hostile: they are sanitised and bounded.
-    pub fn new(level: Level, place: Option<Place>, title: &str, message: &str) -> Annotation {
+    pub fn new(
+        level: AnnotationLevel,
+        place: Option<Place>,
+        title: &str,
+        message: &str,
+    ) -> Annotation {
         let cut =
             |raw: &str, columns| text::truncate_width(&text::one_line(raw), columns).into_owned();
         let message: Vec<String> = message
@@ -65,9 +70,9 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
     let suite = &summary.metadata.suite_name;
     for threshold in &summary.gate.thresholds {
         let (level, missed) = match threshold.status {
-            Decision::Fail => (Level::Error, "missed"),
+            Decision::Fail => (AnnotationLevel::Error, "missed"),
             Decision::Pass => continue,
-            _ => (Level::Warning, "undecided"),
+            _ => (AnnotationLevel::Warning, "undecided"),
         };
         let row = figures::threshold_row(threshold);
         let title = format!("{suite}: threshold on {} {missed}", row.metric);
@@ -91,7 +96,11 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
         .filter(|eval| eval.outcome != Outcome::Passed)
     {
         let fails = eval.outcome == Outcome::Failed && summary.gate.decision == Decision::Fail;
-        let level = if fails { Level::Error } else { Level::Warning };
+        let level = if fails {
+            AnnotationLevel::Error
+        } else {
+            AnnotationLevel::Warning
+        };
         all.push(of_eval(eval, &failures, level));
     }
     if let Some(comparison) = &summary.comparison {
@@ -99,12 +108,17 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
     }
     let told = all
         .iter()
-        .any(|annotation| annotation.level == Level::Error);
+        .any(|annotation| annotation.level == AnnotationLevel::Error);
     if summary.gate.decision == Decision::Fail && !told {
         let title = format!("{suite}: the gate failed");
         all.insert(
             0,
-            Annotation::new(Level::Error, None, &title, &summary.gate.reasons.join("\n")),
+            Annotation::new(
+                AnnotationLevel::Error,
+                None,
+                &title,
+                &summary.gate.reasons.join("\n"),
+            ),
         );
     }
     all
@@ -112,7 +126,7 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
 
 /// A regression, which the annotations of single evals must not crowd out.
 fn of_verdict(summary: &Summary, comparison: &Comparison) -> Option<Annotation> {
-    if words::Headline::of(comparison) != words::Headline::Regression {
+    if words::ComparisonHeadline::of(comparison) != words::ComparisonHeadline::Regression {
         return None;
     }
     let reference = words::label(&comparison.reference);
@@ -130,11 +144,11 @@ fn of_verdict(summary: &Summary, comparison: &Comparison) -> Option<Annotation> 
 }
 
 /// What fails the gate is an error.
-fn level_of(summary: &Summary, fails: bool) -> Level {
+fn level_of(summary: &Summary, fails: bool) -> AnnotationLevel {
     if fails && summary.gate.decision == Decision::Fail {
-        Level::Error
+        AnnotationLevel::Error
     } else {
-        Level::Warning
+        AnnotationLevel::Warning
     }
 }
 
@@ -190,7 +204,7 @@ fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
     all
 }
 
-fn of_eval(eval: &EvalResult, failures: &Failures<'_>, level: Level) -> Annotation {
+fn of_eval(eval: &EvalResult, failures: &FailureIndex<'_>, level: AnnotationLevel) -> Annotation {
     let mut message = match eval.counts.total {
         0 | 1 => String::new(),
         total => {
@@ -239,7 +253,10 @@ fn of_failure(failure: &Failure) -> String {
 /// how many more there are.
 pub fn as_commands(annotations: &[Annotation]) -> String {
     let mut out = String::new();
-    for (level, word) in [(Level::Error, "error"), (Level::Warning, "warning")] {
+    for (level, word) in [
+        (AnnotationLevel::Error, "error"),
+        (AnnotationLevel::Warning, "warning"),
+    ] {
         let all: Vec<&Annotation> = annotations
             .iter()
             .filter(|found| found.level == level)

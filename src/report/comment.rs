@@ -7,8 +7,8 @@
 
 use std::io::Write;
 
-use super::page::markdown::{self, Options};
-use super::page::{Page, View};
+use super::page::markdown::{self, MarkdownOptions};
+use super::page::{Page, PageView};
 use super::{ReportError, run};
 use crate::model::Summary;
 use eval_base::text;
@@ -18,7 +18,7 @@ pub const LARGEST: usize = 60_000;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let marker = marker("eval-harness", &summary.metadata.suite_name);
-    let page = run::page(summary, &View::comment(), &[]);
+    let page = run::page(summary, &PageView::comment(), &[]);
     write(&marker, &page, "The report has all.", out)
 }
 
@@ -29,11 +29,11 @@ pub fn write(
     rest: &'static str,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    let options = Options {
+    let options = MarkdownOptions {
         deeper: 1,
         most: Some(LARGEST - marker.len()),
         rest,
-        ..Options::default()
+        ..MarkdownOptions::default()
     };
     let page = markdown::write(page, options);
     Ok(out.write_all(format!("{marker}{page}").as_bytes())?)

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::report::emphasis::{self, Marks};
+use crate::report::emphasis::{self, EmphasisMarks};
 use eval_base::text;
 use eval_match::{Difference, DifferenceKind};
 
@@ -22,7 +22,7 @@ const LEAD: usize = 16;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct DifferenceLimits {
     pub rows: usize,
     /// Columns of one side.
     pub columns: usize,
@@ -31,28 +31,28 @@ pub struct Limits {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
-    pub rows: Vec<Row>,
+pub struct DifferenceTable {
+    pub rows: Vec<DifferenceRow>,
     /// Differences that no row tells.
     pub more: usize,
 }
 
 /// One place, or several that differ alike. All texts are clean and of one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct DifferenceRow {
     /// `users[*].email` where several are told as one.
     pub path: String,
     /// What is to be said beside the path; empty where the two sides say it.
     pub note: String,
-    pub expected: Option<Side>,
-    pub actual: Option<Side>,
+    pub expected: Option<DifferenceSide>,
+    pub actual: Option<DifferenceSide>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
+pub struct DifferenceSide {
     pub text: String,
     /// Where it differs from the other side.
-    pub marks: Marks,
+    pub marks: EmphasisMarks,
 }
 
 /// Whether a grade lists differences in its details.
@@ -64,7 +64,10 @@ pub fn are_listed(details: &Map<String, Value>) -> bool {
 }
 
 /// The rows of the differences that a grade lists in its details; `None` when it lists none.
-pub fn of_details(details: &Map<String, Value>, limits: Limits) -> Option<Rows> {
+pub fn of_details(
+    details: &Map<String, Value>,
+    limits: DifferenceLimits,
+) -> Option<DifferenceTable> {
     let text = |entry: &Value, key: &str| {
         entry
             .get(key)
@@ -72,11 +75,11 @@ pub fn of_details(details: &Map<String, Value>, limits: Limits) -> Option<Rows> 
             .unwrap_or_default()
             .to_owned()
     };
-    let listed: Vec<Entry> = details
+    let listed: Vec<DifferenceEntry> = details
         .get(LISTED)?
         .as_array()?
         .iter()
-        .map(|entry| Entry {
+        .map(|entry| DifferenceEntry {
             path: text(entry, "path"),
             kind: text(entry, "kind"),
             expected: text(entry, "expected"),
@@ -91,10 +94,14 @@ pub fn of_details(details: &Map<String, Value>, limits: Limits) -> Option<Rows> 
 }
 
 /// The rows of differences that were found; `total` counts those that are not listed, too.
-pub fn of_differences(differences: &[Difference], total: usize, limits: Limits) -> Rows {
-    let listed: Vec<Entry> = differences
+pub fn of_differences(
+    differences: &[Difference],
+    total: usize,
+    limits: DifferenceLimits,
+) -> DifferenceTable {
+    let listed: Vec<DifferenceEntry> = differences
         .iter()
-        .map(|d| Entry {
+        .map(|d| DifferenceEntry {
             path: d.path.clone(),
             kind: d.kind.name().to_owned(),
             expected: d.expected.clone(),
@@ -105,7 +112,7 @@ pub fn of_differences(differences: &[Difference], total: usize, limits: Limits) 
 }
 
 /// The rows as the body of a diff, for fences and for JUnit; `columns` bound a side.
-pub fn as_diff(rows: &Rows, columns: usize) -> String {
+pub fn as_diff(rows: &DifferenceTable, columns: usize) -> String {
     let mut body = String::new();
     for row in &rows.rows {
         let note = if row.note.is_empty() {
@@ -123,7 +130,7 @@ pub fn as_diff(rows: &Rows, columns: usize) -> String {
     body
 }
 
-struct Entry {
+struct DifferenceEntry {
     path: String,
     kind: String,
     expected: String,
@@ -131,8 +138,8 @@ struct Entry {
 }
 
 /// Places that differ alike stand where the first of them stands.
-fn rows(listed: &[Entry], total: usize, limits: Limits) -> Rows {
-    let mut groups: Vec<(String, Vec<&Entry>)> = Vec::new();
+fn rows(listed: &[DifferenceEntry], total: usize, limits: DifferenceLimits) -> DifferenceTable {
+    let mut groups: Vec<(String, Vec<&DifferenceEntry>)> = Vec::new();
     let mut known: HashMap<(String, &str), usize> = HashMap::new();
     for entry in listed {
         let pattern = any_index(&entry.path);
@@ -150,7 +157,7 @@ fn rows(listed: &[Entry], total: usize, limits: Limits) -> Rows {
         let folded = group.len() >= FOLDED;
         for entry in group.iter().take(if folded { 1 } else { group.len() }) {
             if rows.len() == limits.rows {
-                return Rows {
+                return DifferenceTable {
                     rows,
                     more: total.max(listed.len()) - told,
                 };
@@ -159,13 +166,17 @@ fn rows(listed: &[Entry], total: usize, limits: Limits) -> Rows {
             rows.push(row(entry, folded.then_some((pattern, group.len())), limits));
         }
     }
-    Rows {
+    DifferenceTable {
         rows,
         more: total.max(listed.len()) - told,
     }
 }
 
-fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
+fn row(
+    entry: &DifferenceEntry,
+    folded: Option<(&String, usize)>,
+    limits: DifferenceLimits,
+) -> DifferenceRow {
     let is = |kind: DifferenceKind| entry.kind == kind.name();
     let mut note = match () {
         () if is(DifferenceKind::Missing) => "missing".to_owned(),
@@ -189,10 +200,10 @@ fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
         text::exact_line(&entry.actual),
     );
     if is(DifferenceKind::Missing) {
-        return Row {
+        return DifferenceRow {
             path,
             note,
-            expected: Some(Side {
+            expected: Some(DifferenceSide {
                 text: expected,
                 marks: Vec::new(),
             }),
@@ -200,11 +211,11 @@ fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
         };
     }
     if is(DifferenceKind::Unexpected) {
-        return Row {
+        return DifferenceRow {
             path,
             note,
             expected: None,
-            actual: Some(Side {
+            actual: Some(DifferenceSide {
                 text: actual,
                 marks: Vec::new(),
             }),
@@ -212,14 +223,14 @@ fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
     }
     let (expected, actual) = where_they_part(expected, actual, limits);
     let (in_expected, in_actual) = emphasis::marks(&expected, &actual);
-    Row {
+    DifferenceRow {
         path,
         note,
-        expected: Some(Side {
+        expected: Some(DifferenceSide {
             text: expected,
             marks: in_expected,
         }),
-        actual: Some(Side {
+        actual: Some(DifferenceSide {
             text: actual,
             marks: in_actual,
         }),
@@ -227,7 +238,7 @@ fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
 }
 
 /// Two sides of which at least one is too long, without most of what they begin with alike.
-fn where_they_part(expected: String, actual: String, limits: Limits) -> (String, String) {
+fn where_they_part(expected: String, actual: String, limits: DifferenceLimits) -> (String, String) {
     let same = expected
         .chars()
         .zip(actual.chars())
@@ -299,13 +310,13 @@ mod tests {
     use super::*;
     use eval_match::differences;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: DifferenceLimits = DifferenceLimits {
         rows: 4,
         columns: 40,
         unicode: true,
     };
 
-    fn shown(rows: Rows) -> String {
+    fn shown(rows: DifferenceTable) -> String {
         let mut lines = Vec::new();
         for row in rows.rows {
             lines.push(format!("{} ({})", row.path, row.note));

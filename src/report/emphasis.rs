@@ -13,11 +13,11 @@ const SHORTEST: usize = 6;
 const ALIKE: f64 = 0.5;
 
 /// Byte ranges that differ.
-pub type Marks = Vec<Range<usize>>;
+pub type EmphasisMarks = Vec<Range<usize>>;
 
 /// The ranges in which two lines differ; none when they have little in common or are too long or
 /// short to tell.
-pub fn marks(old: &str, new: &str) -> (Marks, Marks) {
+pub fn marks(old: &str, new: &str) -> (EmphasisMarks, EmphasisMarks) {
     let none = (Vec::new(), Vec::new());
     if old.len().max(new.len()) > LONGEST * 4 {
         return none;
@@ -65,7 +65,7 @@ fn clusters(text: &str) -> Vec<&str> {
 }
 
 /// Adds a range; a single cluster between two would only be noise.
-fn join(ranges: &mut Marks, range: Range<usize>) {
+fn join(ranges: &mut EmphasisMarks, range: Range<usize>) {
     if range.is_empty() {
         return;
     }
@@ -75,7 +75,7 @@ fn join(ranges: &mut Marks, range: Range<usize>) {
     }
 }
 
-fn to_bytes(clusters: &[&str], ranges: &[Range<usize>]) -> Marks {
+fn to_bytes(clusters: &[&str], ranges: &[Range<usize>]) -> EmphasisMarks {
     let mut offsets = vec![0];
     for cluster in clusters {
         offsets.push(offsets.last().copied().unwrap_or(0) + cluster.len());
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(old: &str, new: &str) -> String {
-        let side = |text: &str, marks: &Marks| {
+        let side = |text: &str, marks: &EmphasisMarks| {
             let mut text = text.to_owned();
             for mark in marks.iter().rev() {
                 text.insert(mark.end, ']');

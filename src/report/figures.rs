@@ -21,7 +21,7 @@ const LONG: f64 = 1e12;
 
 /// What a metric's number counts; its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum FigureUnit {
     /// A share or score, mostly in [0, 1].
     Rate,
     /// Milliseconds.
@@ -32,8 +32,8 @@ pub enum Unit {
     Count,
 }
 
-impl Unit {
-    pub fn of_metric(name: &str) -> Unit {
+impl FigureUnit {
+    pub fn of_metric(name: &str) -> FigureUnit {
         let (name, _) = split_part(name);
         let counts = [
             "tokens",
@@ -45,19 +45,19 @@ impl Unit {
             "total",
         ];
         if name.ends_with("_ms") {
-            Unit::Milliseconds
+            FigureUnit::Milliseconds
         } else if name.ends_with("_seconds") {
-            Unit::Seconds
+            FigureUnit::Seconds
         } else if name.ends_with("_usd") || name == COST_PER_SAMPLE {
-            Unit::Cost
+            FigureUnit::Cost
         } else if counts
             .iter()
             .any(|end| name == *end || name.strip_suffix(end).is_some_and(|s| s.ends_with('_')))
             || name.starts_with("tokens_")
         {
-            Unit::Count
+            FigureUnit::Count
         } else {
-            Unit::Rate
+            FigureUnit::Rate
         }
     }
 
@@ -66,18 +66,18 @@ impl Unit {
             return format!("{value:.3e}");
         }
         match self {
-            Unit::Rate => rate(value),
-            Unit::Milliseconds => duration_ms(value),
-            Unit::Seconds => duration_ms(value * 1000.0),
-            Unit::Cost => cost(value),
-            Unit::Count => count(value),
+            FigureUnit::Rate => rate(value),
+            FigureUnit::Milliseconds => duration_ms(value),
+            FigureUnit::Seconds => duration_ms(value * 1000.0),
+            FigureUnit::Cost => cost(value),
+            FigureUnit::Count => count(value),
         }
     }
 }
 
 /// A metric's number in its unit.
 pub fn figure(metric: &str, value: f64) -> String {
-    Unit::of_metric(metric).format(value)
+    FigureUnit::of_metric(metric).format(value)
 }
 
 /// A metric's number, or `n/a`.
@@ -276,10 +276,10 @@ pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
             return (place, variant, k_of(rest));
         }
     }
-    match Unit::of_metric(metric) {
-        Unit::Rate if metric.contains("pass_rate") => (0, metric, 0),
-        Unit::Rate => (3, metric, 0),
-        Unit::Milliseconds | Unit::Seconds => {
+    match FigureUnit::of_metric(metric) {
+        FigureUnit::Rate if metric.contains("pass_rate") => (0, metric, 0),
+        FigureUnit::Rate => (3, metric, 0),
+        FigureUnit::Milliseconds | FigureUnit::Seconds => {
             let digits = metric.trim_matches(|c: char| !c.is_ascii_digit());
             (
                 4,
@@ -287,8 +287,8 @@ pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
                 digits.parse().unwrap_or(0),
             )
         }
-        Unit::Count => (5, metric, 0),
-        Unit::Cost => (6, metric, 0),
+        FigureUnit::Count => (5, metric, 0),
+        FigureUnit::Cost => (6, metric, 0),
     }
 }
 
@@ -467,11 +467,11 @@ pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
         Bound::Min => ">=",
         Bound::Max => "<=",
     };
-    let unit = Unit::of_metric(&threshold.metric);
+    let unit = FigureUnit::of_metric(&threshold.metric);
     let limit = limit(unit, threshold.threshold);
     let (value, limit) = match threshold.value {
         None => (NO_VALUE.to_owned(), limit),
-        Some(value) if unit == Unit::Rate => (on_its_side(value, threshold.threshold), limit),
+        Some(value) if unit == FigureUnit::Rate => (on_its_side(value, threshold.threshold), limit),
         Some(value) if value != threshold.threshold && unit.format(value) == limit => {
             told_apart(unit, value, threshold.threshold)
         }
@@ -486,9 +486,9 @@ pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
 }
 
 /// What a threshold asks for: a rate that three decimals would round is written out.
-fn limit(unit: Unit, threshold: f64) -> String {
+fn limit(unit: FigureUnit, threshold: f64) -> String {
     let written = unit.format(threshold);
-    let rounded = unit == Unit::Rate && written.parse() != Ok(threshold);
+    let rounded = unit == FigureUnit::Rate && written.parse() != Ok(threshold);
     if rounded {
         threshold.to_string()
     } else {
@@ -520,12 +520,12 @@ fn on_its_side(value: f64, threshold: f64) -> String {
 }
 
 /// Two different numbers, written with as many decimals as it takes to see that they differ.
-fn told_apart(unit: Unit, a: f64, b: f64) -> (String, String) {
+fn told_apart(unit: FigureUnit, a: f64, b: f64) -> (String, String) {
     let write = |number: f64, decimals: usize| match unit {
-        Unit::Milliseconds => format!("{number:.decimals$} ms"),
-        Unit::Seconds => format!("{number:.decimals$} s"),
-        Unit::Cost => format!("${number:.decimals$}"),
-        Unit::Rate | Unit::Count => format!("{number:.decimals$}"),
+        FigureUnit::Milliseconds => format!("{number:.decimals$} ms"),
+        FigureUnit::Seconds => format!("{number:.decimals$} s"),
+        FigureUnit::Cost => format!("${number:.decimals$}"),
+        FigureUnit::Rate | FigureUnit::Count => format!("{number:.decimals$}"),
     };
     let mut pairs = (0..=17).map(|decimals| (write(a, decimals), write(b, decimals)));
     pairs

@@ -4,7 +4,7 @@ use crate::model::{EarlierAttempt, Summary};
 
 /// One such sample; of a case whose samples are not in the summary only the case is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Flaky<'a> {
+pub struct FlakySample<'a> {
     pub eval: &'a str,
     pub case: &'a str,
     /// Index of the sample, and the attempt that passed, from 1.
@@ -13,7 +13,7 @@ pub struct Flaky<'a> {
     pub first: Option<&'a EarlierAttempt>,
 }
 
-impl Flaky<'_> {
+impl FlakySample<'_> {
     /// `#0 passed on attempt 3`.
     pub fn words(&self) -> String {
         match self.sample {
@@ -24,7 +24,7 @@ impl Flaky<'_> {
 }
 
 /// All of them, in the order of the summary.
-pub fn flaky(summary: &Summary) -> impl Iterator<Item = Flaky<'_>> {
+pub fn flaky(summary: &Summary) -> impl Iterator<Item = FlakySample<'_>> {
     let cases = summary
         .evals
         .iter()
@@ -32,7 +32,7 @@ pub fn flaky(summary: &Summary) -> impl Iterator<Item = Flaky<'_>> {
     cases
         .filter(|(_, case)| case.flaky)
         .flat_map(|(eval, case)| {
-            let of = move |sample, first| Flaky {
+            let of = move |sample, first| FlakySample {
                 eval: &eval.id,
                 case: &case.id,
                 sample,

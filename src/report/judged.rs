@@ -12,13 +12,13 @@ use eval_stats::reaches;
 
 /// One verdict of a panel.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told<'a> {
+pub struct ReportedVerdict<'a> {
     /// The grader's name, or its type.
     pub by: &'a str,
     pub outcome: Outcome,
     /// `3.4 of 1-5, needs 3.8`; empty when there is none.
     pub score: String,
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<CriterionRow<'a>>,
     /// Whether each is as it should be, and in words what it is.
     pub checks: Vec<(bool, String)>,
     pub judged: &'a Judged,
@@ -27,7 +27,7 @@ pub struct Told<'a> {
 
 /// A criterion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row<'a> {
+pub struct CriterionRow<'a> {
     pub name: &'a str,
     pub weight: String,
     pub score: String,
@@ -48,7 +48,7 @@ pub struct VoteTold<'a> {
     pub words: String,
 }
 
-impl Told<'_> {
+impl ReportedVerdict<'_> {
     /// True when the votes tell more than the verdict: there are several, or what is odd about the
     /// one.
     pub fn has_telling_votes(&self) -> bool {
@@ -57,7 +57,7 @@ impl Told<'_> {
 }
 
 /// The verdicts of a sample.
-pub fn told(sample: &SampleResult) -> impl Iterator<Item = Told<'_>> {
+pub fn told(sample: &SampleResult) -> impl Iterator<Item = ReportedVerdict<'_>> {
     sample
         .grades
         .iter()
@@ -103,8 +103,8 @@ pub fn not_failed(summary: &Summary) -> impl Iterator<Item = (&str, &CaseResult,
     })
 }
 
-pub fn one<'a>(grade: &'a Grade, judged: &'a Judged) -> Told<'a> {
-    Told {
+pub fn one<'a>(grade: &'a Grade, judged: &'a Judged) -> ReportedVerdict<'a> {
+    ReportedVerdict {
         by: grade.grader.as_deref().unwrap_or("model"),
         outcome: grade.outcome,
         score: score(judged),
@@ -187,7 +187,7 @@ pub fn plain(score: &Value) -> String {
     }
 }
 
-fn row(criterion: &JudgedCriterion) -> Row<'_> {
+fn row(criterion: &JudgedCriterion) -> CriterionRow<'_> {
     let JudgedCriterion {
         name,
         weight,
@@ -196,7 +196,7 @@ fn row(criterion: &JudgedCriterion) -> Row<'_> {
         scale: own,
         spread,
     } = criterion;
-    Row {
+    CriterionRow {
         name,
         weight: figures::percent(*weight),
         score: plain(score),

@@ -9,14 +9,14 @@ use eval_base::text;
 /// What is told of all judges together, or of one: labels with words, and what should make people
 /// look.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct JudgeOverview {
     pub lines: Vec<(&'static str, String)>,
     pub remarks: Vec<String>,
 }
 
 /// What concerns verdicts and not single judges.
-pub fn of_all(health: &JudgeHealth) -> Told {
-    let mut told = Told::default();
+pub fn of_all(health: &JudgeHealth) -> JudgeOverview {
+    let mut told = JudgeOverview::default();
     let errored = match health.errored {
         0 => String::new(),
         n => format!(
@@ -67,8 +67,8 @@ pub fn of_all(health: &JudgeHealth) -> Told {
 }
 
 /// What one judge did.
-pub fn of_judge(votes: &JudgeVotes) -> Told {
-    let mut told = Told::default();
+pub fn of_judge(votes: &JudgeVotes) -> JudgeOverview {
+    let mut told = JudgeOverview::default();
     let errored = match votes.all_errored() {
         0 => String::new(),
         n => format!(

@@ -23,13 +23,13 @@ use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome
 use crate::report::ReportError;
 use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
-use crate::report::page::{Evidence, Shown};
-use crate::report::values::Comparison;
-use crate::report::{Failures, figures, notices};
+use crate::report::page::{EvidenceLimits, FailureEvidence};
+use crate::report::values::ShownValues;
+use crate::report::{FailureIndex, figures, notices};
 use eval_base::text;
 
 /// How much of expected and actual values is written.
-const SHOWN: Shown = Shown {
+const SHOWN: EvidenceLimits = EvidenceLimits {
     lines: 60,
     bytes: 8_000,
     context: 3,
@@ -51,7 +51,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     };
     let mut report = Report::new(xml(&format!("{}{suffix}", summary.metadata.suite_name)));
     report.time = seconds(summary.metadata.duration_seconds);
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     let mut of_run = run_suite(summary);
     of_run.name = names.unique(of_run.name.as_str());
     report.add_test_suite(of_run);
@@ -89,9 +89,9 @@ fn without_skipped(report: &str) -> Cow<'_, str> {
 
 /// A name that no other has: servers take two of one name for one.
 #[derive(Default)]
-struct Names(HashMap<String, usize>);
+struct UniqueNames(HashMap<String, usize>);
 
-impl Names {
+impl UniqueNames {
     fn unique(&mut self, raw: &str) -> XmlString {
         let name = line(raw);
         let mut seen = |name: &str| {
@@ -305,8 +305,8 @@ fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
     Some(case)
 }
 
-fn eval_suite(eval: &EvalResult, name: XmlString, failures: &Failures) -> TestSuite {
-    let mut names = Names::default();
+fn eval_suite(eval: &EvalResult, name: XmlString, failures: &FailureIndex) -> TestSuite {
+    let mut names = UniqueNames::default();
     let mut suite = TestSuite::new(name.clone());
     property(&mut suite, "eval.name", &eval.name);
     property(&mut suite, "eval.outcome", eval.outcome.name());
@@ -463,8 +463,8 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
 /// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
     let mut body = String::new();
-    let evidence = Evidence::of(failure, SHOWN)?;
-    if let Evidence::Values(Comparison::Sides { expected, actual }) = &evidence {
+    let evidence = FailureEvidence::of(failure, SHOWN)?;
+    if let FailureEvidence::Values(ShownValues::Sides { expected, actual }) = &evidence {
         for (label, side) in [("expected", expected), ("actual", actual)] {
             let Some(side) = side else { continue };
             let _ = writeln!(body, "{label}:\n{}", side.text);
@@ -476,8 +476,8 @@ fn description(failure: &Failure) -> Option<String> {
     let _ = write!(body, "--- expected\n+++ actual\n{diff}");
     if let Some(more) = more {
         let and = match evidence {
-            Evidence::ByPath(_) => "and ",
-            Evidence::Values(_) => "",
+            FailureEvidence::ByPath(_) => "and ",
+            FailureEvidence::Values(_) => "",
         };
         let _ = writeln!(body, "... {and}{more}");
     }

@@ -35,8 +35,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::model::{Failure, Outcome, ReportFormat, Summary};
-use page::View;
-use page::markdown::Options;
+use page::PageView;
+use page::markdown::MarkdownOptions;
 
 pub(crate) use files::write_file;
 pub use files::{write_report, write_reports};
@@ -67,8 +67,8 @@ pub fn render(
         ReportFormat::Terminal => Ok(terminal(summary, &TerminalOptions::default(), &[], out)?),
         ReportFormat::Json => json::rooted("eval_report", summary, out),
         ReportFormat::Markdown => {
-            let page = run::page(summary, &View::markdown(), &[]);
-            let page = page::markdown::write(&page, Options::default());
+            let page = run::page(summary, &PageView::markdown(), &[]);
+            let page = page::markdown::write(&page, MarkdownOptions::default());
             Ok(out.write_all(page.as_bytes())?)
         }
         ReportFormat::Junit => junit::render(summary, out),
@@ -84,14 +84,14 @@ pub fn terminal(
     written: &[String],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let page = run::page(summary, &View::terminal(options), written);
+    let page = run::page(summary, &PageView::terminal(options), written);
     page::terminal::write(&page, options, out)
 }
 
 /// Failures by eval, case and outcome: a case that failed may have errored samples too.
-pub(crate) type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
+pub(crate) type FailureIndex<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
 
-pub(crate) fn failures(summary: &Summary) -> Failures<'_> {
+pub(crate) fn failures(summary: &Summary) -> FailureIndex<'_> {
     let failures = summary.failures.iter();
     failures
         .map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f))

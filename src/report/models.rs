@@ -6,7 +6,7 @@ use eval_base::text;
 
 /// What one model took, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ModelOverview {
     /// Not escaped.
     pub name: String,
     /// What it was asked as, where that is not as the target; else empty.
@@ -16,7 +16,7 @@ pub struct Told {
     pub remarks: Vec<String>,
 }
 
-impl Told {
+impl ModelOverview {
     /// The role as it follows the name.
     pub fn role_words(&self) -> String {
         if self.role.is_empty() {
@@ -28,12 +28,12 @@ impl Told {
 }
 
 /// Every target's model, then every judge's, and where there are several all of them together last.
-pub fn told(models: &ModelsUsed) -> Vec<Told> {
+pub fn told(models: &ModelsUsed) -> Vec<ModelOverview> {
     let judges = models
         .judges
         .iter()
         .map(|(name, used)| one(name, JUDGE, used));
-    let mut all: Vec<Told> = models
+    let mut all: Vec<ModelOverview> = models
         .by_model
         .iter()
         .map(|(name, used)| one(name, "", used))
@@ -52,8 +52,8 @@ pub fn told(models: &ModelsUsed) -> Vec<Told> {
 
 const JUDGE: &str = "judge";
 
-fn one(name: &str, role: &'static str, used: &ModelUsed) -> Told {
-    Told {
+fn one(name: &str, role: &'static str, used: &ModelUsed) -> ModelOverview {
+    ModelOverview {
         name: name.to_owned(),
         role,
         lines: [

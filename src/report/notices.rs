@@ -1,7 +1,7 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
 use crate::model::{Shard, Summary, Trust};
-use crate::report::page::Notice;
+use crate::report::page::PageNotice;
 use crate::report::{commands, models};
 use eval_base::text;
 
@@ -20,7 +20,7 @@ pub fn is_unsandboxed(summary: &Summary) -> bool {
 }
 
 /// Remarks on a summary, the loud ones first.
-pub fn notices(summary: &Summary) -> Vec<Notice> {
+pub fn notices(summary: &Summary) -> Vec<PageNotice> {
     let mut all = Vec::new();
     let metadata = &summary.metadata;
     if is_unsandboxed(summary) {
@@ -28,9 +28,9 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
         let tier = sandbox
             .map(|s| format!(" (tier: {})", s.tier))
             .unwrap_or_default();
-        all.push(Notice {
+        all.push(PageNotice {
             notes: sandbox.map(|s| s.notes.clone()).unwrap_or_default(),
-            ..Notice::loud(format!(
+            ..PageNotice::loud(format!(
                 "{NOT_SANDBOXED}: code ran, or may have run, without isolation{tier}"
             ))
         });
@@ -39,59 +39,59 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
         summary
             .warnings
             .iter()
-            .map(|warning| Notice::loud(&warning.message)),
+            .map(|warning| PageNotice::loud(&warning.message)),
     );
     if metadata.interrupted {
-        all.push(Notice {
+        all.push(PageNotice {
             command: commands::resume(summary),
-            ..Notice::loud(
+            ..PageNotice::loud(
                 "INTERRUPTED: the run was ended early; what it left out is skipped, not failed",
             )
         });
     }
     if let Some(Shard { index, of }) = metadata.shard {
-        all.push(Notice::quiet(format!(
+        all.push(PageNotice::quiet(format!(
             "Shard {index} of {of}: no gate was decided; join the shards with eval-harness report --run RUN --run RUN"
         )));
     }
     if !metadata.joined.is_empty() {
-        all.push(Notice::quiet(format!(
+        all.push(PageNotice::quiet(format!(
             "Joined with {}",
             metadata.joined.join(", ")
         )));
     }
     if let Some(run) = &metadata.regrade_of {
-        all.push(Notice::quiet(format!(
+        all.push(PageNotice::quiet(format!(
             "Stored outputs of {run}, graded again; no target was asked"
         )));
     }
-    all.extend(models::kept(summary).map(Notice::quiet));
+    all.extend(models::kept(summary).map(PageNotice::quiet));
     if let Some(against) = &metadata.against {
-        all.push(Notice::quiet(format!(
+        all.push(PageNotice::quiet(format!(
             "Compared with the baselines of {against}, not with those on disk"
         )));
     }
     if !metadata.filters.is_empty() {
-        all.push(Notice::quiet(format!(
+        all.push(PageNotice::quiet(format!(
             "Not the whole suite: {}",
             metadata.filters.join(", ")
         )));
     }
     all.extend(repeated(summary));
     if any_trust(summary, Trust::InProcess) {
-        all.push(Notice::quiet(
+        all.push(PageNotice::quiet(
             "Some tests shared an interpreter with the candidate's code (trust: in_process); \
              a determined program could forge their verdict",
         ));
     }
     if summary.truncated {
-        all.push(Notice::quiet(omitted(summary)));
+        all.push(PageNotice::quiet(omitted(summary)));
     }
     all
 }
 
 /// Samples that show no more than one of them would.
-fn repeated(summary: &Summary) -> Option<Notice> {
+fn repeated(summary: &Summary) -> Option<PageNotice> {
     let cases = Some(summary.summary.repeated_cases).filter(|cases| *cases > 0)?;
     let headline = format!(
         "Samples repeat: all {} cases with several samples have identical outputs in each; pass@k and pass^k then equal pass@1",
@@ -99,9 +99,9 @@ fn repeated(summary: &Summary) -> Option<Notice> {
     );
     let why = "A model at temperature 0, a program without chance and copied lines of a recording repeat themselves; \
                where more samples are to show something, they must be able to differ";
-    Some(Notice {
+    Some(PageNotice {
         notes: vec![why.to_owned()],
-        ..Notice::quiet(headline)
+        ..PageNotice::quiet(headline)
     })
 }
 

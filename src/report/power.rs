@@ -6,7 +6,8 @@ use super::TerminalOptions;
 use super::comparison::words;
 use super::figures;
 use super::page::{
-    self, Block, Column, Item, Mark, Page, Table, Tone, dim, mark, outside, own, text,
+    self, ListItem, ListMark, Page, PageBlock, PageTable, TableColumn, TextTone, dim, mark,
+    outside, own, text,
 };
 use crate::model::{Bound, Figure, Outcome, PlannedPower, PowerReport, ThresholdPower};
 use eval_base::text::{group_digits, one_line, plural, two_digits};
@@ -43,7 +44,7 @@ fn page(report: &PowerReport) -> Page {
     let filters = report.filters.iter().map(|filter| outside(filter));
     page.line(facts.map(own).into_iter().chain(filters));
     page.words(dim(outside(&basis(report))));
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     answer(&mut page, report);
     table(&mut page, report);
     if !report.thresholds.is_empty() {
@@ -51,12 +52,12 @@ fn page(report: &PowerReport) -> Page {
     }
     for threshold in &report.thresholds {
         let tone = match threshold.chance {
-            Some(chance) if chance >= report.power => Tone::Plain,
-            _ => Tone::Warn,
+            Some(chance) if chance >= report.power => TextTone::Plain,
+            _ => TextTone::Warn,
         };
         page.words(outside(&demand(threshold, report)).toned(tone));
     }
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     for sentence in &report.sentences {
         page.words(dim(outside(sentence)));
     }
@@ -148,7 +149,7 @@ fn answer(page: &mut Page, report: &PowerReport) {
     };
     let found =
         format!("a true drop of {effect} would be found with a chance of {met}; {smallest}");
-    page.list([Item::new(Mark::Sign(mark(outcome)), own(found))]);
+    page.list([ListItem::new(ListMark::Sign(mark(outcome)), own(found))]);
     if enough {
         return;
     }
@@ -178,11 +179,11 @@ fn table(page: &mut Page, report: &PowerReport) {
     } else {
         &effect
     };
-    let mut table = Table::new([
-        Column::right("Samples"),
-        Column::right(own(format!("Found with {}", chance(report.power)))),
-        Column::right(own(format!("Chance for {effect}"))),
-        Column::right(own(format!("Cases for {effect}"))),
+    let mut table = PageTable::new([
+        TableColumn::right("Samples"),
+        TableColumn::right(own(format!("Found with {}", chance(report.power)))),
+        TableColumn::right(own(format!("Chance for {effect}"))),
+        TableColumn::right(own(format!("Cases for {effect}"))),
     ]);
     for plan in &report.plans {
         let needed = cases_needed(plan, report).unwrap_or_else(|none| match none {

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use crate::report::emphasis::{self, Marks};
-use crate::report::page::Shown;
+use crate::report::emphasis::{self, EmphasisMarks};
+use crate::report::page::EvidenceLimits;
 use eval_base::text;
 use eval_match::diff::{self, DiffTag, group_diff_ops};
 
@@ -22,7 +22,7 @@ const LEAD: usize = 24;
 
 /// What there is to show.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Comparison {
+pub enum ShownValues {
     Nothing,
     /// Each side as it is; at least one is there.
     Sides {
@@ -43,7 +43,7 @@ pub struct Excerpt {
     /// Lines that are not shown.
     pub more: usize,
     /// Where the text differs from the other side's; only for texts of one line.
-    pub marks: Marks,
+    pub marks: EmphasisMarks,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub struct DiffLine {
     /// Sanitised, without its line break.
     pub text: String,
     /// Where the line differs from the one that stands for it on the other side.
-    pub marks: Marks,
+    pub marks: EmphasisMarks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,13 +80,17 @@ impl LineKind {
 }
 
 /// Holds what was expected against what came.
-pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Shown) -> Comparison {
+pub fn compare(
+    expected: Option<&Value>,
+    actual: Option<&Value>,
+    limits: EvidenceLimits,
+) -> ShownValues {
     let (Some(expected), Some(actual)) = (expected, actual) else {
         if expected.is_none() && actual.is_none() {
-            return Comparison::Nothing;
+            return ShownValues::Nothing;
         }
         let excerpt = |value: Option<&Value>| value.map(|value| excerpt(&shown(value), limits));
-        return Comparison::Sides {
+        return ShownValues::Sides {
             expected: excerpt(expected),
             actual: excerpt(actual),
         };
@@ -99,7 +103,7 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Shown) 
                 .iter()
                 .any(|line| matches!(line.kind, LineKind::Missing | LineKind::Extra))
             {
-                return Comparison::Diff { lines, more };
+                return ShownValues::Diff { lines, more };
             }
         }
     }
@@ -117,7 +121,7 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Shown) 
     if !old.text.contains('\n') && !new.text.contains('\n') {
         (old.marks, new.marks) = emphasis::marks(&old.text, &new.text);
     }
-    Comparison::Sides {
+    ShownValues::Sides {
         expected: Some(old),
         actual: Some(new),
     }
@@ -155,7 +159,7 @@ fn long_form(value: &Value) -> String {
 
 /// The beginning of a value as JSON, of which no more than so many bytes is made.
 fn written(value: &Value, pretty: bool, most: usize) -> String {
-    let mut out = Bounded {
+    let mut out = ValueExcerptWriter {
         bytes: Vec::new(),
         most,
     };
@@ -168,12 +172,12 @@ fn written(value: &Value, pretty: bool, most: usize) -> String {
     String::from_utf8_lossy(&out.bytes).into_owned()
 }
 
-struct Bounded {
+struct ValueExcerptWriter {
     bytes: Vec<u8>,
     most: usize,
 }
 
-impl std::io::Write for Bounded {
+impl std::io::Write for ValueExcerptWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let room = self.most - self.bytes.len();
         self.bytes
@@ -222,7 +226,7 @@ fn unmistakable(value: &Value) -> String {
 }
 
 /// Two long lines without most of what they begin with alike.
-fn from_first_difference(a: &str, b: &str, limits: Shown) -> (String, String) {
+fn from_first_difference(a: &str, b: &str, limits: EvidenceLimits) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     if same <= LEAD * 2 {
         return (a.to_owned(), b.to_owned());
@@ -237,7 +241,7 @@ fn from_first_difference(a: &str, b: &str, limits: Shown) -> (String, String) {
     (tail(a), tail(b))
 }
 
-fn excerpt(shown: &str, limits: Shown) -> Excerpt {
+fn excerpt(shown: &str, limits: EvidenceLimits) -> Excerpt {
     let bounded = text::truncate_bytes(shown, limits.bytes);
     let cut = bounded.len() < shown.len();
     let mut lines: Vec<&str> = bounded.lines().take(limits.lines).collect();
@@ -252,12 +256,12 @@ fn excerpt(shown: &str, limits: Shown) -> Excerpt {
     Excerpt {
         text,
         more,
-        marks: Marks::new(),
+        marks: EmphasisMarks::new(),
     }
 }
 
 /// The lines in which two texts differ, with how many more changed lines there are.
-fn diff(old: &str, new: &str, limits: Shown) -> (Vec<DiffLine>, usize) {
+fn diff(old: &str, new: &str, limits: EvidenceLimits) -> (Vec<DiffLine>, usize) {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     // Far apart texts would take quadratic time, and what comes late would never be seen.
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -333,7 +337,7 @@ fn gap(lines: usize) -> DiffLine {
     DiffLine {
         kind: LineKind::Gap,
         text,
-        marks: Marks::new(),
+        marks: EmphasisMarks::new(),
     }
 }
 
@@ -341,12 +345,12 @@ fn same_line(line: &str) -> DiffLine {
     DiffLine {
         kind: LineKind::Same,
         text: line.to_owned(),
-        marks: Marks::new(),
+        marks: EmphasisMarks::new(),
     }
 }
 
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
-fn changed_line(kind: LineKind, line: &str, limits: Shown) -> DiffLine {
+fn changed_line(kind: LineKind, line: &str, limits: EvidenceLimits) -> DiffLine {
     let body = line.trim_end_matches([' ', '\t']);
     let [blank, tab] = if limits.unicode {
         ['·', '→']
@@ -360,7 +364,7 @@ fn changed_line(kind: LineKind, line: &str, limits: Shown) -> DiffLine {
     DiffLine {
         kind,
         text: format!("{body}{tail}"),
-        marks: Marks::new(),
+        marks: EmphasisMarks::new(),
     }
 }
 
@@ -395,7 +399,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    const LIMITS: Shown = Shown {
+    const LIMITS: EvidenceLimits = EvidenceLimits {
         lines: 12,
         bytes: 2000,
         context: 1,
@@ -406,14 +410,14 @@ mod tests {
 
     fn show(expected: Value, actual: Value) -> String {
         match compare(Some(&expected), Some(&actual), LIMITS) {
-            Comparison::Nothing => "nothing".to_owned(),
-            Comparison::Sides { expected, actual } => {
+            ShownValues::Nothing => "nothing".to_owned(),
+            ShownValues::Sides { expected, actual } => {
                 let side = |side: Option<Excerpt>| {
                     side.map_or_else(String::new, |s| format!("{} +{}", s.text, s.more))
                 };
                 format!("{} | {}", side(expected), side(actual))
             }
-            Comparison::Diff { lines, more } => {
+            ShownValues::Diff { lines, more } => {
                 let lines: Vec<String> = lines
                     .iter()
                     .map(|l| format!("{}{}", l.kind.sign(), l.text))
@@ -478,7 +482,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted() {
         let many: Vec<String> = (0..50).map(|n| n.to_string()).collect();
-        let Comparison::Sides {
+        let ShownValues::Sides {
             actual: Some(side), ..
         } = compare(None, Some(&json!(many.join("\n"))), LIMITS)
         else {
@@ -486,7 +490,7 @@ mod tests {
         };
         assert_eq!((side.text.lines().count(), side.more), (12, 38));
         let other: Vec<String> = (50..100).map(|n| n.to_string()).collect();
-        let Comparison::Diff { lines, more } = compare(
+        let ShownValues::Diff { lines, more } = compare(
             Some(&json!(many.join("\n"))),
             Some(&json!(other.join("\n"))),
             LIMITS,
@@ -501,17 +505,17 @@ mod tests {
         #[test]
         fn every_excerpt_is_clean_and_bounded(a in "(?s).{0,200}", b in "(?s).{0,200}") {
             let (a, b) = (json!(a), json!(b));
-            let limits = Shown { lines: 5, bytes: 100, ..LIMITS };
+            let limits = EvidenceLimits { lines: 5, bytes: 100, ..LIMITS };
             let texts: Vec<String> = match compare(Some(&a), Some(&b), limits) {
-                Comparison::Nothing => Vec::new(),
-                Comparison::Sides { expected, actual } => {
+                ShownValues::Nothing => Vec::new(),
+                ShownValues::Sides { expected, actual } => {
                     let sides: Vec<Excerpt> = expected.into_iter().chain(actual).collect();
                     if a != b {
                         prop_assert_ne!(&sides[0], &sides[1]);
                     }
                     sides.into_iter().map(|side| side.text).collect()
                 }
-                Comparison::Diff { lines, .. } => {
+                ShownValues::Diff { lines, .. } => {
                     prop_assert!(lines.len() <= 5);
                     lines.into_iter().map(|line| line.text).collect()
                 }

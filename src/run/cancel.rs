@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 /// How far a run is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum CancelLevel {
     Run,
     /// Start nothing more and let what runs finish.
     Finish,
@@ -16,37 +16,37 @@ pub enum Level {
 
 /// A switch that anyone may turn further and the run listens to.
 #[derive(Debug, Clone)]
-pub struct Cancel {
-    sender: Arc<watch::Sender<Level>>,
+pub struct CancelSwitch {
+    sender: Arc<watch::Sender<CancelLevel>>,
 }
 
-impl Default for Cancel {
+impl Default for CancelSwitch {
     fn default() -> Self {
-        Cancel {
-            sender: Arc::new(watch::Sender::new(Level::Run)),
+        CancelSwitch {
+            sender: Arc::new(watch::Sender::new(CancelLevel::Run)),
         }
     }
 }
 
-impl Cancel {
-    pub fn level(&self) -> Level {
+impl CancelSwitch {
+    pub fn level(&self) -> CancelLevel {
         *self.sender.borrow()
     }
 
     /// One step further: run, finish, stop. Returns the new level.
-    pub fn escalate(&self) -> Level {
+    pub fn escalate(&self) -> CancelLevel {
         self.sender.send_modify(|level| {
-            *level = if *level == Level::Run {
-                Level::Finish
+            *level = if *level == CancelLevel::Run {
+                CancelLevel::Finish
             } else {
-                Level::Stop
+                CancelLevel::Stop
             };
         });
         self.level()
     }
 
     /// Waits until the level is at least this.
-    pub async fn reached(&self, level: Level) {
+    pub async fn reached(&self, level: CancelLevel) {
         let mut receiver = self.sender.subscribe();
         // The sender lives as long as self, so this can't fail before the level is reached.
         let _ = receiver.wait_for(|now| *now >= level).await;

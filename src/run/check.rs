@@ -3,17 +3,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::earlier::{Earlier, EarlierCase, Print, about};
+use super::earlier::{EarlierCase, EarlierRun, HashPrefix, about};
 use super::planned::case_planned;
-use super::prepare::Prepared;
-use super::refused::{Cases, Refused, listed};
-use super::remaining::Remaining;
+use super::prepare::PreparedRun;
+use super::refused::{RefusedCases, RunRefusal, listed};
+use super::remaining::RemainingSamples;
 use crate::model::{CasePlanned, Eval, RunStarted, SandboxDemand};
-use crate::summary::Fold;
+use crate::summary::SummaryFold;
 
 /// What a session that goes on has to do.
-pub(super) struct Continuation {
-    pub remaining: Remaining,
+pub(super) struct ResumePlan {
+    pub remaining: RemainingSamples,
     /// Samples that are still to run.
     pub left: usize,
     /// By eval of the plan: the places of cases that are new, or of which something else is said
@@ -27,14 +27,14 @@ pub(super) struct Continuation {
 /// `recordings` are sentences on recordings that changed, which matters when anything is left to
 /// run.
 pub(super) fn check(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     now: &RunStarted,
-    earlier: &Earlier,
-    fold: &Fold,
+    earlier: &EarlierRun,
+    fold: &SummaryFold,
     recordings: Vec<String>,
-) -> Result<Continuation, Refused> {
+) -> Result<ResumePlan, RunRefusal> {
     let run = &earlier.started.run.run_id;
-    let mut refused = Refused {
+    let mut refused = RunRefusal {
         what: format!("run {run} can't be resumed"),
         reasons: Vec::new(),
         hint: None,
@@ -43,9 +43,9 @@ pub(super) fn check(
     let weaker = weaker_sandbox(&prepared.plan.settings.sandbox, earlier);
     let grade_again = weaker.is_some();
     refused.reasons.extend(weaker);
-    let mut found = Found::default();
-    let mut next = Continuation {
-        remaining: Remaining::none(),
+    let mut found = CaseMismatches::default();
+    let mut next = ResumePlan {
+        remaining: RemainingSamples::none(),
         left: 0,
         again: Vec::new(),
         evals_differ: false,
@@ -79,7 +79,7 @@ pub(super) fn check(
 }
 
 /// What concerns the run as a whole.
-fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
+fn run_reasons(now: &RunStarted, earlier: &EarlierRun) -> Vec<String> {
     let (was, first) = (&earlier.session, &earlier.started);
     let mut reasons = Vec::new();
     if let Some(other) = &first.run.regrade_of {
@@ -127,7 +127,7 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
 }
 
 /// The demand that what is kept does not meet: it counts as it was graded then.
-fn weaker_sandbox(demand: &SandboxDemand, earlier: &Earlier) -> Option<String> {
+fn weaker_sandbox(demand: &SandboxDemand, earlier: &EarlierRun) -> Option<String> {
     let minimum = demand.minimum.filter(|_| !earlier.kept.is_empty())?;
     let sessions = [&earlier.session, &earlier.started].into_iter();
     let state = sessions
@@ -146,11 +146,11 @@ fn weaker_sandbox(demand: &SandboxDemand, earlier: &Earlier) -> Option<String> {
 
 /// What is wrong with cases.
 #[derive(Default)]
-struct Found {
-    input: Cases,
-    grading: Cases,
-    target: Cases,
-    fewer: Cases,
+struct CaseMismatches {
+    input: RefusedCases,
+    grading: RefusedCases,
+    target: RefusedCases,
+    fewer: RefusedCases,
     /// Samples then and now, of the first case that has fewer.
     samples: (u32, u32),
     /// Cases of the run that the plan has, by eval.
@@ -159,10 +159,10 @@ struct Found {
 
 fn compare_eval(
     eval: &Eval,
-    (earlier, fold): (&Earlier, &Fold),
+    (earlier, fold): (&EarlierRun, &SummaryFold),
     shard: bool,
-    found: &mut Found,
-    next: &mut Continuation,
+    found: &mut CaseMismatches,
+    next: &mut ResumePlan,
 ) {
     next.remaining.add_eval();
     let known = earlier.evals.get(&eval.info.id);
@@ -194,7 +194,7 @@ fn compare_case(
     planned: &CasePlanned,
     case: &EarlierCase,
     kept: bool,
-    found: &mut Found,
+    found: &mut CaseMismatches,
 ) {
     if planned.samples < case.samples {
         if found.fewer.count == 0 {
@@ -205,15 +205,15 @@ fn compare_case(
     if !kept {
         return;
     }
-    if !case.input.is(Print::of(&planned.input_hash)) {
+    if !case.input.is(HashPrefix::of(&planned.input_hash)) {
         found.input.add(eval, &planned.id);
     }
-    if !case.grading.is(Print::of(&planned.grading_hash)) {
+    if !case.grading.is(HashPrefix::of(&planned.grading_hash)) {
         found.grading.add(eval, &planned.id);
     }
     let same_target = match (case.target, &planned.target_hash) {
         (None, None) => true,
-        (Some(then), Some(now)) => then.is(Print::of(now)),
+        (Some(then), Some(now)) => then.is(HashPrefix::of(now)),
         _ => false,
     };
     if !same_target {
@@ -221,8 +221,8 @@ fn compare_case(
     }
 }
 
-impl Found {
-    fn reasons(&self, run: &str, earlier: &Earlier, prepared: &Prepared) -> Vec<String> {
+impl CaseMismatches {
+    fn reasons(&self, run: &str, earlier: &EarlierRun, prepared: &PreparedRun) -> Vec<String> {
         let (then, now) = self.samples;
         [
             self.input.say(|cases| format!("the input of {cases} changed")),
@@ -239,7 +239,7 @@ impl Found {
     }
 
     /// The evals and cases of the run that the plan lacks.
-    fn gone(&self, earlier: &Earlier, prepared: &Prepared) -> Option<String> {
+    fn gone(&self, earlier: &EarlierRun, prepared: &PreparedRun) -> Option<String> {
         let mut names = Vec::new();
         let planned: HashMap<&str, usize> = self
             .matched

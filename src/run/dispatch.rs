@@ -8,30 +8,32 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::MissedTickBehavior;
 
 use super::RunError;
-use super::cancel::{Cancel, Level};
-use super::queue::{Queue, Work};
-use super::recorder::{Recorder, TRAFFIC};
-use super::sample::{Bench, fault, run_sample, unrecorded};
-use crate::model::{Attempt, Cause, Eval, Event, Outcome, SampleFinished, SampleSkipped, Settings};
+use super::cancel::{CancelLevel, CancelSwitch};
+use super::queue::{SampleQueue, SampleWork};
+use super::recorder::{RunRecorder, TRAFFIC};
+use super::sample::{SampleContext, fault, run_sample, unrecorded};
+use crate::model::{
+    Attempt, Cause, Eval, Event, Outcome, PlanSettings, SampleFinished, SampleSkipped,
+};
 use eval_base::clock::{Clock, rfc3339};
 
 /// Why samples that did not start were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum DispatchEnd {
     Complete,
     Early(Cause),
 }
 
 pub(super) struct Dispatcher<'a, 'b> {
-    pub settings: &'a Settings,
-    pub bench: Bench,
+    pub settings: &'a PlanSettings,
+    pub bench: SampleContext,
     pub clock: &'a dyn Clock,
-    pub cancel: Cancel,
-    pub recorder: &'a mut Recorder<'b>,
+    pub cancel: CancelSwitch,
+    pub recorder: &'a mut RunRecorder<'b>,
 }
 
 /// What tasks run, each in order, by their task.
-type Running = HashMap<Id, Vec<Work>>;
+type RunningTasks = HashMap<Id, Vec<SampleWork>>;
 
 /// Samples in one task when all they need is at hand: short enough that little is lost with a run
 /// that is killed.
@@ -41,22 +43,22 @@ const BATCH: usize = 32;
 const SKIPPED: usize = 1000;
 
 /// A task's samples and what came of them.
-type Tasks = JoinSet<Vec<Vec<Attempt>>>;
+type SampleTasks = JoinSet<Vec<Vec<Attempt>>>;
 
 impl Dispatcher<'_, '_> {
     /// Runs everything, or what can be run before the run is ended early; records what was left
     /// out, but for samples that never started in a run that was interrupted: of those a journal
     /// need say nothing, and there may be very many.
-    pub async fn drive(mut self, mut queue: Queue) -> Result<Ending, RunError> {
-        let mut tasks = Tasks::new();
-        let mut running = Running::new();
+    pub async fn drive(mut self, mut queue: SampleQueue) -> Result<DispatchEnd, RunError> {
+        let mut tasks = SampleTasks::new();
+        let mut running = RunningTasks::new();
         let ending = self.run(&mut queue, &mut tasks, &mut running).await;
         // Also when the journal could not be written: nothing goes on unseen.
         tasks.shutdown().await;
         self.look();
         let ending = ending?;
-        if let Ending::Early(cause) = ending {
-            let mut stopped: Vec<&Work> = running.values().flatten().collect();
+        if let DispatchEnd::Early(cause) = ending {
+            let mut stopped: Vec<&SampleWork> = running.values().flatten().collect();
             stopped.sort_unstable_by_key(|work| (work.place, work.sample));
             let stopped = stopped
                 .into_iter()
@@ -80,11 +82,11 @@ impl Dispatcher<'_, '_> {
 
     async fn run(
         &mut self,
-        queue: &mut Queue,
-        tasks: &mut Tasks,
-        running: &mut Running,
-    ) -> Result<Ending, RunError> {
-        let mut ending = Ending::Complete;
+        queue: &mut SampleQueue,
+        tasks: &mut SampleTasks,
+        running: &mut RunningTasks,
+    ) -> Result<DispatchEnd, RunError> {
+        let mut ending = DispatchEnd::Complete;
         let mut failed = 0usize;
         let limit: Option<Duration> = self.settings.timeout_global;
         let deadline = async {
@@ -100,11 +102,11 @@ impl Dispatcher<'_, '_> {
         let mut interrupted = false;
         loop {
             // Ctrl-C may have come while the sandbox was opened: then nothing starts.
-            let cancelled = cancel.level() >= Level::Finish;
-            if ending == Ending::Complete && cancelled && !queue.is_empty() {
-                ending = Ending::Early(Cause::Interrupted);
+            let cancelled = cancel.level() >= CancelLevel::Finish;
+            if ending == DispatchEnd::Complete && cancelled && !queue.is_empty() {
+                ending = DispatchEnd::Early(Cause::Interrupted);
             }
-            if ending == Ending::Complete {
+            if ending == DispatchEnd::Complete {
                 self.start(queue, tasks, running);
             }
             if tasks.is_empty() {
@@ -112,20 +114,20 @@ impl Dispatcher<'_, '_> {
             }
             tokio::select! {
                 biased;
-                () = cancel.reached(Level::Stop) => {
-                    return Ok(Ending::Early(Cause::Interrupted));
+                () = cancel.reached(CancelLevel::Stop) => {
+                    return Ok(DispatchEnd::Early(Cause::Interrupted));
                 }
-                () = cancel.reached(Level::Finish), if !interrupted => {
+                () = cancel.reached(CancelLevel::Finish), if !interrupted => {
                     interrupted = true;
                     self.bench.graders.interrupt();
                     // Also when the run is being ended for another reason: what is under way may be
                     // given up.
-                    ending = Ending::Early(Cause::Interrupted);
+                    ending = DispatchEnd::Early(Cause::Interrupted);
                 }
                 // What is only being finished is held to the run's time, too.
                 () = &mut deadline => {
-                    let early = Ending::Early(Cause::GlobalTimeout);
-                    return Ok(if ending == Ending::Complete { early } else { ending });
+                    let early = DispatchEnd::Early(Cause::GlobalTimeout);
+                    return Ok(if ending == DispatchEnd::Complete { early } else { ending });
                 }
                 Some(joined) = tasks.join_next_with_id() => {
                     let mut done = take(running, joined);
@@ -139,12 +141,12 @@ impl Dispatcher<'_, '_> {
                         failed += usize::from(outcome == Some(Outcome::Failed));
                     }
                     let refused = self.finished(done)?;
-                    if ending == Ending::Complete && refused && !queue.is_empty() {
-                        ending = Ending::Early(Cause::Budget);
+                    if ending == DispatchEnd::Complete && refused && !queue.is_empty() {
+                        ending = DispatchEnd::Early(Cause::Budget);
                     }
                     let limit = self.settings.max_fail;
-                    if ending == Ending::Complete && limit.is_some_and(|limit| failed >= limit) && !queue.is_empty() {
-                        ending = Ending::Early(Cause::MaxFail);
+                    if ending == DispatchEnd::Complete && limit.is_some_and(|limit| failed >= limit) && !queue.is_empty() {
+                        ending = DispatchEnd::Early(Cause::MaxFail);
                     }
                 }
                 _ = looks.tick() => self.look(),
@@ -152,7 +154,12 @@ impl Dispatcher<'_, '_> {
         }
     }
 
-    fn start(&mut self, queue: &mut Queue, tasks: &mut Tasks, running: &mut Running) {
+    fn start(
+        &mut self,
+        queue: &mut SampleQueue,
+        tasks: &mut SampleTasks,
+        running: &mut RunningTasks,
+    ) {
         // With a limit of failures each sample is counted before the next one starts.
         let most = if self.settings.max_fail.is_some() {
             1
@@ -190,10 +197,10 @@ impl Dispatcher<'_, '_> {
     }
 
     /// Records what came of samples; true when one was not asked for because the budget is spent.
-    fn finished(&mut self, done: Vec<(Work, Vec<Attempt>)>) -> Result<bool, RunError> {
+    fn finished(&mut self, done: Vec<(SampleWork, Vec<Attempt>)>) -> Result<bool, RunError> {
         let finished_at = rfc3339(self.clock.now());
         let refused = done.iter().any(|(_, attempts)| attempts.is_empty());
-        let event = |(work, attempts): (Work, Vec<Attempt>)| match unrecorded(&attempts) {
+        let event = |(work, attempts): (SampleWork, Vec<Attempt>)| match unrecorded(&attempts) {
             Some(cause) => skipped(&work.eval, work.case_id(), work.sample, cause),
             None => Event::SampleFinished(Box::new(SampleFinished {
                 eval: work.eval.info.id.clone(),
@@ -226,9 +233,9 @@ fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
 /// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of
 /// the outputs.
 fn take(
-    running: &mut Running,
+    running: &mut RunningTasks,
     joined: Result<(Id, Vec<Vec<Attempt>>), JoinError>,
-) -> Vec<(Work, Vec<Attempt>)> {
+) -> Vec<(SampleWork, Vec<Attempt>)> {
     let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
     let Some(batch) = running.remove(&id) else {
         return Vec::new();

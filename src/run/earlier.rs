@@ -10,12 +10,12 @@ use crate::journal;
 use crate::model::{
     CasePlanned, CasesPlanned, EvalInfo, Event, Outcome, RunFinished, RunStarted, SampleFinished,
 };
-use crate::summary::{Fold, SummaryError};
-use eval_base::names::Names;
+use crate::summary::{SummaryError, SummaryFold};
+use eval_base::names::InternedTexts;
 
 /// A run as its journal tells it.
 #[derive(Debug)]
-pub(super) struct Earlier {
+pub(super) struct EarlierRun {
     /// The run's first event.
     pub started: RunStarted,
     /// What its last session said; the first one's words when there was no other.
@@ -35,7 +35,7 @@ pub(super) struct Earlier {
 #[derive(Debug)]
 pub(super) struct EarlierEval {
     pub info: EvalInfo,
-    ids: Names,
+    ids: InternedTexts,
     /// In the order of `ids`.
     cases: Vec<EarlierCase>,
 }
@@ -44,7 +44,7 @@ impl EarlierEval {
     fn of(info: EvalInfo) -> EarlierEval {
         EarlierEval {
             info,
-            ids: Names::default(),
+            ids: InternedTexts::default(),
             cases: Vec::new(),
         }
     }
@@ -70,9 +70,9 @@ impl EarlierEval {
 #[derive(Debug)]
 pub(super) struct EarlierCase {
     pub samples: u32,
-    pub input: Print,
-    pub grading: Print,
-    pub target: Option<Print>,
+    pub input: HashPrefix,
+    pub grading: HashPrefix,
+    pub target: Option<HashPrefix>,
     /// Over everything that was said of the case.
     pub about: u64,
     /// Its place in the whole eval, in a shard.
@@ -84,19 +84,19 @@ pub(super) struct EarlierCase {
 /// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing
 /// is equal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Print(Option<[u8; 16]>);
+pub(super) struct HashPrefix(Option<[u8; 16]>);
 
-impl Print {
-    pub fn of(hash: &str) -> Print {
+impl HashPrefix {
+    pub fn of(hash: &str) -> HashPrefix {
         let digits = hash.get(..hash.len().min(32));
-        Print(
+        HashPrefix(
             digits
                 .and_then(|digits| u128::from_str_radix(digits, 16).ok())
                 .map(u128::to_be_bytes),
         )
     }
 
-    pub fn is(self, other: Print) -> bool {
+    pub fn is(self, other: HashPrefix) -> bool {
         self.0.is_some() && self.0 == other.0
     }
 }
@@ -122,14 +122,14 @@ pub(super) fn about(case: &CasePlanned) -> u64 {
     hasher.finish()
 }
 
-impl Earlier {
+impl EarlierRun {
     /// Reads a journal once, into the fold, too; `see` sees every event.
     pub fn read(
         journal: &Path,
-        fold: &mut Fold,
+        fold: &mut SummaryFold,
         mut see: impl FnMut(&Event),
-    ) -> Result<Earlier, RunError> {
-        let mut earlier: Option<Earlier> = None;
+    ) -> Result<EarlierRun, RunError> {
+        let mut earlier: Option<EarlierRun> = None;
         for event in journal::read(journal)? {
             let event = event?;
             see(&event);
@@ -138,7 +138,7 @@ impl Earlier {
             }
             fold.push(&event)?;
             match (&mut earlier, event) {
-                (None, Event::RunStarted(started)) => earlier = Some(Earlier::begun(*started)),
+                (None, Event::RunStarted(started)) => earlier = Some(EarlierRun::begun(*started)),
                 // The reader gives no journal that begins otherwise.
                 (None, _) => return Err(SummaryError::NotStarted.into()),
                 (Some(earlier), event) => earlier.push(event),
@@ -149,8 +149,8 @@ impl Earlier {
         Ok(earlier)
     }
 
-    fn begun(started: RunStarted) -> Earlier {
-        Earlier {
+    fn begun(started: RunStarted) -> EarlierRun {
+        EarlierRun {
             session: started.clone(),
             started,
             finished: None,
@@ -190,9 +190,9 @@ impl Earlier {
             let before = eval.case(&case.id).map_or(0, |known| known.samples);
             let known = EarlierCase {
                 samples: case.samples.max(before),
-                input: Print::of(&case.input_hash),
-                grading: Print::of(&case.grading_hash),
-                target: case.target_hash.as_deref().map(Print::of),
+                input: HashPrefix::of(&case.input_hash),
+                grading: HashPrefix::of(&case.grading_hash),
+                target: case.target_hash.as_deref().map(HashPrefix::of),
                 about: about(case),
                 position: case.position,
                 at: None,
@@ -209,7 +209,7 @@ impl Earlier {
     }
 
     /// Notes a sample that the fold knows as finished and that finished once more.
-    fn count_repeat(&mut self, fold: &Fold, sample: &SampleFinished) {
+    fn count_repeat(&mut self, fold: &SummaryFold, sample: &SampleFinished) {
         if fold
             .finished(&sample.eval, &sample.case, sample.sample)
             .is_some()

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::vec::IntoIter;
 
-use super::prepare::Prepared;
-use super::remaining::Remaining;
-use crate::model::{Case, CaseFault, Eval, Streamed};
+use super::prepare::PreparedRun;
+use super::remaining::RemainingSamples;
+use crate::model::{Case, CaseFault, Eval, StreamedCase};
 
 /// Cases that are handed over at once, unless they are big.
 const CHUNK: usize = 256;
@@ -16,18 +16,23 @@ const CHUNK_BYTES: usize = 1 << 20;
 const AHEAD: usize = 2;
 
 /// The cases of one eval in order, those that still have samples to run.
-pub(super) struct Feed {
-    chunk: IntoIter<Streamed>,
-    chunks: Result<Receiver<Vec<Streamed>>, String>,
+pub(super) struct CaseFeed {
+    chunk: IntoIter<StreamedCase>,
+    chunks: Result<Receiver<Vec<StreamedCase>>, String>,
 }
 
-impl Feed {
+impl CaseFeed {
     /// Begins to build the cases from the place `from` on. `index` is the eval's place in the plan.
-    pub fn open(eval: Arc<Eval>, index: usize, from: usize, remaining: Arc<Remaining>) -> Feed {
+    pub fn open(
+        eval: Arc<Eval>,
+        index: usize,
+        from: usize,
+        remaining: Arc<RemainingSamples>,
+    ) -> CaseFeed {
         let (sender, receiver) = sync_channel(AHEAD);
         let build = move || {
             let wanted = |at: usize| {
-                let samples = eval.cases.outline(at).map_or(0, Prepared::samples);
+                let samples = eval.cases.outline(at).map_or(0, PreparedRun::samples);
                 at >= from && (0..samples).any(|sample| remaining.wants(index, at, sample))
             };
             deliver(eval.cases.stream(wanted), &sender);
@@ -35,7 +40,7 @@ impl Feed {
         let thread = std::thread::Builder::new()
             .name("cases".to_owned())
             .spawn(build);
-        Feed {
+        CaseFeed {
             chunk: Vec::new().into_iter(),
             chunks: thread.map(|_| receiver).map_err(|error| error.to_string()),
         }
@@ -64,7 +69,7 @@ impl Feed {
 }
 
 /// Hands cases over in chunks until nobody takes them any more.
-fn deliver(cases: impl Iterator<Item = Streamed>, to: &SyncSender<Vec<Streamed>>) {
+fn deliver(cases: impl Iterator<Item = StreamedCase>, to: &SyncSender<Vec<StreamedCase>>) {
     let mut chunk = Vec::with_capacity(CHUNK);
     let mut bytes = 0usize;
     for case in cases {

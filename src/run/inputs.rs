@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::input::request_shown;
-use crate::model::{INPUT_BYTES, Input, InputKind, InputShown, Plan};
+use crate::model::{CaseInput, INPUT_BYTES, InputKind, InputShown, Plan};
 use crate::summary::DETAILED_SAMPLES;
 use eval_base::files::open_file;
 use eval_base::redact::Redactor;
@@ -17,17 +17,17 @@ const READ_BYTES: usize = INPUT_BYTES + 8;
 
 /// Shows inputs of a plan's cases, or none of them.
 #[derive(Clone, Copy)]
-pub(super) struct Inputs<'a> {
+pub(super) struct InputRenderer<'a> {
     /// The project's root; `None` when the journal is to hold none.
     root: Option<&'a Path>,
     redactor: &'a Redactor,
 }
 
-impl<'a> Inputs<'a> {
+impl<'a> InputRenderer<'a> {
     /// Those that reports show: of plans whose samples are listed with all details.
-    pub fn of(plan: &'a Plan, samples: usize, redactor: &'a Redactor) -> Inputs<'a> {
+    pub fn of(plan: &'a Plan, samples: usize, redactor: &'a Redactor) -> InputRenderer<'a> {
         let shown = plan.reporting.include_details && samples <= DETAILED_SAMPLES;
-        Inputs {
+        InputRenderer {
             root: shown.then_some(plan.suite.root.as_path()),
             redactor,
         }
@@ -37,13 +37,13 @@ impl<'a> Inputs<'a> {
         self.root.is_some()
     }
 
-    pub fn show(self, input: &Input) -> Option<Box<InputShown>> {
+    pub fn show(self, input: &CaseInput) -> Option<Box<InputShown>> {
         Some(Box::new(shown(input, self.root?, self.redactor)))
     }
 }
 
 /// Secrets go before anything is cut: half of one is not found any more.
-fn shown(input: &Input, root: &Path, redactor: &Redactor) -> InputShown {
+fn shown(input: &CaseInput, root: &Path, redactor: &Redactor) -> InputShown {
     let bounded = |kind, mut value: Value, path, mut context: Option<Value>| {
         std::iter::once(&mut value)
             .chain(&mut context)
@@ -51,20 +51,20 @@ fn shown(input: &Input, root: &Path, redactor: &Redactor) -> InputShown {
         InputShown::bounded(kind, value, path, context)
     };
     match input {
-        Input::Prompt { text, context } => bounded(
+        CaseInput::Prompt { text, context } => bounded(
             InputKind::Prompt,
             beginning(text, redactor),
             None,
             something(context),
         ),
-        Input::File { path, context } => {
+        CaseInput::File { path, context } => {
             let (text, whole) = read(path, redactor);
             let place = Some(place(path, root));
             let mut shown = bounded(InputKind::File, text, place, something(context));
             shown.truncated |= !whole;
             shown
         }
-        Input::ApiCall {
+        CaseInput::ApiCall {
             method,
             endpoint,
             headers,
@@ -76,13 +76,13 @@ fn shown(input: &Input, root: &Path, redactor: &Redactor) -> InputShown {
             }
             bounded(InputKind::ApiCall, request, None, None)
         }
-        Input::Messages { messages, context } => bounded(
+        CaseInput::Messages { messages, context } => bounded(
             InputKind::Messages,
             json!(messages),
             None,
             something(context),
         ),
-        Input::Data { value } => bounded(InputKind::Data, value.clone(), None, None),
+        CaseInput::Data { value } => bounded(InputKind::Data, value.clone(), None, None),
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_request_is_shown_without_what_authorises_it() {
         let headers = [("Authorization", "Bearer abcdef"), ("Accept", "text/plain")];
-        let input = Input::ApiCall {
+        let input = CaseInput::ApiCall {
             method: "POST".into(),
             endpoint: "/users?api_key=abcdef&page=2".into(),
             headers: headers
@@ -175,7 +175,7 @@ mod tests {
         let say = |content: &[u8]| {
             std::fs::write(&path, content).unwrap();
             shown(
-                &Input::File {
+                &CaseInput::File {
                     path: path.clone(),
                     context: Some(json!({})),
                 },
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(say(b"a\xffb").value, "a\u{fffd}b");
         std::fs::remove_file(&path).unwrap();
         let gone = shown(
-            &Input::File {
+            &CaseInput::File {
                 path: path.clone(),
                 context: None,
             },
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_long_prompt_is_cut_and_says_so() {
-        let input = Input::Prompt {
+        let input = CaseInput::Prompt {
             text: "é".repeat(INPUT_BYTES),
             context: None,
         };
@@ -234,19 +234,19 @@ mod tests {
             std::fs::write(&path, &text).unwrap();
             let data = json!([{"text": text.clone(), "zeal": "y".repeat(INPUT_BYTES)}]);
             for input in [
-                Input::Prompt {
+                CaseInput::Prompt {
                     text: text.clone(),
                     context: None,
                 },
-                Input::Prompt {
+                CaseInput::Prompt {
                     text: "p".repeat(INPUT_BYTES),
                     context: Some(data.clone()),
                 },
-                Input::File {
+                CaseInput::File {
                     path: path.clone(),
                     context: None,
                 },
-                Input::Data { value: data },
+                CaseInput::Data { value: data },
             ] {
                 let shown = serde_json::to_string(&shown(&input, dir.path(), &redactor)).unwrap();
                 assert!(

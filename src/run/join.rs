@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::environment::joined_sandbox;
-use super::refused::Refused;
+use super::refused::RunRefusal;
 use super::{RunError, conclude};
 use crate::journal::{self, JournalError};
 use crate::model::{
@@ -12,10 +12,10 @@ use crate::model::{
     ScoresSource, Shard, Summary,
 };
 use crate::spec::ScoreBaselineFile;
-use crate::summary::{Fold, SummaryError};
+use crate::summary::{SummaryError, SummaryFold};
 
 /// One shard: its journal and what its last session said.
-struct Part<'a> {
+struct JoinedShard<'a> {
     journal: &'a Path,
     shard: Shard,
     session: RunStarted,
@@ -35,7 +35,7 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
     }
     let parts = check(sessions, true).map_err(|reasons| refuse(reasons, EVERY_SHARD))?;
     let mut evals = Some(evals(&parts)?);
-    let mut fold = Fold::new();
+    let mut fold = SummaryFold::new();
     for part in &parts {
         fold_part(&mut fold, journal::read(part.journal)?, &mut evals)?;
     }
@@ -50,7 +50,7 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
 /// Folds a part's events. Behind the first one come all evals in the suite's order, before any case
 /// of theirs.
 fn fold_part(
-    fold: &mut Fold,
+    fold: &mut SummaryFold,
     events: impl Iterator<Item = Result<Event, JournalError>>,
     evals: &mut Option<Vec<EvalPlanned>>,
 ) -> Result<(), RunError> {
@@ -76,7 +76,7 @@ pub fn run_scores(
     label: String,
     shown: Vec<String>,
 ) -> Result<(RunScores, Vec<RunWarning>), RunError> {
-    let mut fold = Fold::scoring();
+    let mut fold = SummaryFold::scoring();
     match journals {
         [journal] => fold_part(&mut fold, journal::read_counts(journal)?, &mut None)?,
         several => {
@@ -145,7 +145,7 @@ const ANY_SHARDS: &str =
 
 fn refuse(reasons: Vec<String>, hint: &str) -> RunError {
     let hint = Some(hint.to_owned());
-    RunError::Refused(Refused {
+    RunError::Refused(RunRefusal {
         what: "the runs can't be joined".to_owned(),
         reasons,
         hint,
@@ -154,12 +154,15 @@ fn refuse(reasons: Vec<String>, hint: &str) -> RunError {
 
 /// The shards in their order, or everything that keeps them from being one run, or from being parts
 /// of one when that does.
-fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>>, Vec<String>> {
+fn check(
+    sessions: Vec<(&Path, RunStarted)>,
+    whole: bool,
+) -> Result<Vec<JoinedShard<'_>>, Vec<String>> {
     let mut reasons = Vec::new();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<JoinedShard> = Vec::new();
     for (journal, session) in sessions {
         match session.run.shard {
-            Some(shard) => parts.push(Part {
+            Some(shard) => parts.push(JoinedShard {
                 journal,
                 shard,
                 session,
@@ -217,7 +220,7 @@ fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>
     }
 }
 
-fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>) {
+fn differences(first: &JoinedShard, part: &JoinedShard, whole: bool, reasons: &mut Vec<String>) {
     let (a, b) = (&first.session, &part.session);
     let (x, y) = (&a.config, &b.config);
     // What only the report of all of them says.
@@ -302,8 +305,8 @@ fn contents(session: &RunStarted) -> Vec<(u64, &str)> {
 
 /// The evals of all shards, each once, in the suite's order as far as it can be told: every shard
 /// has them in that order.
-fn evals(parts: &[Part]) -> Result<Vec<EvalPlanned>, RunError> {
-    let mut order = Order::default();
+fn evals(parts: &[JoinedShard]) -> Result<Vec<EvalPlanned>, RunError> {
+    let mut order = MergedOrder::default();
     for part in parts {
         let mut own: Vec<EvalPlanned> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -331,7 +334,7 @@ fn evals(parts: &[Part]) -> Result<Vec<EvalPlanned>, RunError> {
 
 /// A list that others with the same order are merged into.
 #[derive(Default)]
-struct Order {
+struct MergedOrder {
     evals: Vec<EvalPlanned>,
     places: HashMap<String, usize>,
     first: Option<usize>,
@@ -339,7 +342,7 @@ struct Order {
     next: Vec<Option<usize>>,
 }
 
-impl Order {
+impl MergedOrder {
     /// Adds what is new of a list, each behind what stands before it there. Fails with an eval that
     /// is told differently.
     fn merge(&mut self, list: Vec<EvalPlanned>) -> Result<(), String> {

@@ -30,17 +30,17 @@ mod scores;
 mod session;
 mod windows;
 
-pub use cancel::{Cancel, Level};
+pub use cancel::{CancelLevel, CancelSwitch};
 pub use environment::{git_state, harness_version};
 pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
 mod reach;
-pub use prepare::{Prepared, prepare, too_few};
-pub use recorder::Observer;
-pub use refused::Refused;
+pub use prepare::{PreparedRun, prepare, too_few};
+pub use recorder::RunObserver;
+pub use refused::RunRefusal;
 pub use regrade::{RegradeRequest, regrade};
-pub use scores::{Scores, scores};
-pub use session::{Finished, RunRequest, Said, run};
+pub use scores::{ScoreBaselineResult, scores};
+pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,7 +49,7 @@ use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError};
 use crate::model::{Event, Summary};
-use crate::summary::{Fold, SummaryError};
+use crate::summary::{SummaryError, SummaryFold};
 use crate::target::TargetError;
 
 /// Why a run could not start or go on.
@@ -63,13 +63,13 @@ pub enum RunError {
     Grade(#[from] GradeError),
     /// A target can't run in the sandbox that it asks for; nothing ran.
     #[error(transparent)]
-    Sandbox(#[from] crate::isolation::Refused),
+    Sandbox(#[from] crate::isolation::SandboxRefusal),
     /// Thresholds that the planned samples can't answer; nothing ran.
     #[error("{}", .0.join("\n"))]
     Unanswerable(Vec<String>),
     /// A run can't go on with what is asked, or runs can't be joined; nothing ran.
     #[error(transparent)]
-    Refused(Refused),
+    Refused(RunRefusal),
     /// The journal could not be written, so the run was stopped.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -105,7 +105,7 @@ impl RunError {
 }
 
 /// The summary of a finished fold, gate included: the one way from events to figures.
-pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
+pub fn conclude(fold: &SummaryFold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
     let mut gate = decide(
         report.gate_spec(),
@@ -127,13 +127,13 @@ pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
 }
 
 /// What a journal says, folded again.
-pub struct Reread {
+pub struct RereadRun {
     pub summary: Summary,
     pub started: crate::model::RunStarted,
 }
 
 /// Reads a run back from its journal.
-pub fn reread(journal: &Path) -> Result<Reread, RunError> {
+pub fn reread(journal: &Path) -> Result<RereadRun, RunError> {
     let mut started = None;
     let fold = folded(journal, |event| {
         if let Event::RunStarted(first) = event {
@@ -141,7 +141,7 @@ pub fn reread(journal: &Path) -> Result<Reread, RunError> {
         }
     })?;
     let summary = conclude(&fold)?;
-    Ok(Reread {
+    Ok(RereadRun {
         summary,
         started: started.ok_or(SummaryError::NotStarted)?,
     })
@@ -157,8 +157,8 @@ pub fn not_passed(journal: &Path) -> Result<BTreeSet<(String, String)>, RunError
         .collect())
 }
 
-fn folded(journal: &Path, mut see: impl FnMut(&Event)) -> Result<Fold, RunError> {
-    let mut fold = Fold::new();
+fn folded(journal: &Path, mut see: impl FnMut(&Event)) -> Result<SummaryFold, RunError> {
+    let mut fold = SummaryFold::new();
     for event in journal::read(journal)? {
         let event = event?;
         see(&event);

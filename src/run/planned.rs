@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::RunError;
-use super::inputs::Inputs;
-use super::prepare::Prepared;
-use super::recorder::Recorder;
+use super::inputs::InputRenderer;
+use super::prepare::PreparedRun;
+use super::recorder::RunRecorder;
 use crate::model::{Case, CasePlanned, CasesPlanned, Eval, EvalPlanned, Event, Plan};
 
 /// Cases in one `cases_planned` event.
@@ -25,7 +25,7 @@ pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = Cas
         .map(move |(at, case)| CasePlanned {
             id: case.id.to_owned(),
             name: case.name.map(str::to_owned),
-            samples: Prepared::samples(case),
+            samples: PreparedRun::samples(case),
             graders: case.profile.grader_types(),
             input_hash: case.input_hash.to_string(),
             grading_hash: case.grading_hash.to_string(),
@@ -49,21 +49,21 @@ pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = Cas
 }
 
 /// Cases that were built for their inputs, by their places in their eval.
-pub(super) type Built = Vec<(usize, Arc<Case>)>;
+pub(super) type BuiltCases = Vec<(usize, Arc<Case>)>;
 
 /// Records every eval and all its cases. Returns, by eval, cases that were built for that and need
 /// not be built again.
 pub(super) fn record_plan(
     plan: &Plan,
     shard: bool,
-    inputs: Inputs<'_>,
-    recorder: &mut Recorder<'_>,
-) -> Result<Vec<Built>, RunError> {
+    inputs: InputRenderer<'_>,
+    recorder: &mut RunRecorder<'_>,
+) -> Result<Vec<BuiltCases>, RunError> {
     let mut room = BUILT_BYTES;
     let mut all = Vec::new();
     for eval in &plan.evals {
         record_eval(eval, eval.cases.len(), recorder)?;
-        let mut built = Built::new();
+        let mut built = BuiltCases::new();
         let cases = case_planned(eval, shard).enumerate();
         record_cases(eval, cases, inputs, recorder, |at, bytes, case| {
             if bytes > 0 && bytes <= room {
@@ -79,7 +79,7 @@ pub(super) fn record_plan(
 pub(super) fn record_eval(
     eval: &Eval,
     cases: usize,
-    recorder: &mut Recorder<'_>,
+    recorder: &mut RunRecorder<'_>,
 ) -> Result<(), RunError> {
     recorder.record(Event::EvalPlanned(EvalPlanned {
         eval: eval.info.clone(),
@@ -93,8 +93,8 @@ pub(super) fn record_eval(
 pub(super) fn record_cases(
     eval: &Eval,
     cases: impl Iterator<Item = (usize, CasePlanned)>,
-    inputs: Inputs<'_>,
-    recorder: &mut Recorder<'_>,
+    inputs: InputRenderer<'_>,
+    recorder: &mut RunRecorder<'_>,
     mut built: impl FnMut(usize, usize, Arc<Case>),
 ) -> Result<(), RunError> {
     let id = &eval.info.id;
@@ -118,7 +118,7 @@ pub(super) fn record_cases(
 fn record_chunks(
     eval: &str,
     mut cases: impl Iterator<Item = CasePlanned>,
-    recorder: &mut Recorder<'_>,
+    recorder: &mut RunRecorder<'_>,
 ) -> Result<(), RunError> {
     loop {
         let (mut chunk, mut bytes) = (Vec::new(), 0);

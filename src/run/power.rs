@@ -11,8 +11,10 @@ use crate::model::{
     PowerBasis, PowerReport, RunScores, Threshold, ThresholdPower,
 };
 use crate::summary::compare::{ALPHA, PAIRS, tests_whole_evals};
-use crate::summary::{FEWEST_SAMPLES, OverCases, Samples};
-use eval_stats::power::{Aim, Chances, Demand, Design, Population, fewest_cases};
+use crate::summary::{CaseSamples, FEWEST_SAMPLES, OverCases};
+use eval_stats::power::{
+    CaseChances, IntervalDemand, Population, PowerAim, SampleDesign, fewest_cases,
+};
 use eval_stats::{normal_quantile, reaches, stays_within};
 
 /// The version of the form.
@@ -78,7 +80,7 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
         .unwrap_or(1)
         .max(1);
     let basis = basis(plan, asked)?;
-    let size = Size::new(plan, &basis, asked);
+    let size = PowerDesign::new(plan, &basis, asked);
     let mut wanted = if asked.samples.is_empty() {
         vec![samples]
     } else {
@@ -129,18 +131,18 @@ fn share(n: u32, c: u32) -> Option<f64> {
 }
 
 /// The size of a plan, and what it is to find.
-struct Size {
+struct PowerDesign {
     /// Numbers of cases by eval.
     evals: Vec<u32>,
     whole_evals: bool,
     population: Population,
-    chances: Chances,
+    chances: CaseChances,
     effect: f64,
-    aim: Aim,
+    aim: PowerAim,
 }
 
-impl Size {
-    fn new(plan: &Plan, basis: &PowerBasis, asked: &PowerRequest<'_>) -> Size {
+impl PowerDesign {
+    fn new(plan: &Plan, basis: &PowerBasis, asked: &PowerRequest<'_>) -> PowerDesign {
         let evals: Vec<u32> = plan
             .evals
             .iter()
@@ -149,13 +151,13 @@ impl Size {
             .collect();
         let whole_evals = tests_whole_evals(plan.settings.interval_scope, evals.len());
         let population = Population::of(basis.rate, basis.within);
-        Size {
+        PowerDesign {
             evals,
             whole_evals,
             population,
-            chances: Chances::of(population, plan.settings.seed),
+            chances: CaseChances::of(population, plan.settings.seed),
             effect: asked.effect,
-            aim: Aim {
+            aim: PowerAim {
                 alpha: ALPHA,
                 power: asked.power,
                 seed: plan.settings.seed,
@@ -164,9 +166,9 @@ impl Size {
         }
     }
 
-    fn design(&self, samples: u32) -> Design {
+    fn design(&self, samples: u32) -> SampleDesign {
         let eval = |cases: &u32| vec![[samples; 2]; *cases as usize];
-        Design {
+        SampleDesign {
             evals: self.evals.iter().map(eval).collect(),
             whole_evals: self.whole_evals,
         }
@@ -289,7 +291,7 @@ fn threshold_power(
     let sizes: Vec<usize> = evals.iter().map(|eval| eval.cases.len()).collect();
     let (chance, needed) = match of_first_attempts && n > 0 && !together {
         true => {
-            let planned = Planned {
+            let planned = PlannedSizes {
                 sizes: &sizes,
                 samples,
                 scope,
@@ -311,7 +313,7 @@ fn threshold_power(
 }
 
 /// Cases of a plan by eval, with their samples.
-struct Planned<'a> {
+struct PlannedSizes<'a> {
     sizes: &'a [usize],
     samples: u32,
     scope: IntervalScope,
@@ -321,7 +323,7 @@ struct Planned<'a> {
 fn chance_and_needed(
     threshold: &Threshold,
     n: usize,
-    planned: &Planned<'_>,
+    planned: &PlannedSizes<'_>,
     basis: &PowerBasis,
     power: f64,
 ) -> (Option<f64>, Option<u64>) {
@@ -332,7 +334,7 @@ fn chance_and_needed(
     }
     let one_eval = planned.sizes.len() == 1 || planned.sizes.iter().all(|cases| *cases == 1);
     if planned.samples == 1 && one_eval {
-        let demand = Demand {
+        let demand = IntervalDemand {
             upper,
             value: threshold.value,
             level: LEVEL,
@@ -343,7 +345,7 @@ fn chance_and_needed(
         );
     }
     let population = Population::of(basis.rate, basis.within);
-    let chances = Chances::of(population, planned.seed);
+    let chances = CaseChances::of(population, planned.seed);
     let better = if upper {
         basis.rate < threshold.value
     } else {
@@ -362,7 +364,7 @@ fn chance_and_needed(
     (Some(chance(n)), needed)
 }
 
-impl Planned<'_> {
+impl PlannedSizes<'_> {
     /// Of the mean of one case, as far as the scope takes it to vary.
     fn variance(&self, population: Population) -> f64 {
         let Population { rate, within } = population;
@@ -373,7 +375,7 @@ impl Planned<'_> {
 
     /// The share of simulated runs of so many cases like these that meet a threshold, by the
     /// intervals of reports.
-    fn chance(&self, threshold: &Threshold, chances: &Chances, cases: usize) -> f64 {
+    fn chance(&self, threshold: &Threshold, chances: &CaseChances, cases: usize) -> f64 {
         let runs = (CASES / cases.max(1)).clamp(FEWEST_RUNS, RUNS);
         let meets = |number: &usize| {
             let passes = chances.run((0..cases).map(|_| self.samples), *number);
@@ -392,7 +394,7 @@ impl Planned<'_> {
                 over.add(
                     eval,
                     sum / f64::from(n),
-                    Some(Samples { n, sum, planned: n }),
+                    Some(CaseSamples { n, sum, planned: n }),
                 );
             }
             over.estimate(true)
@@ -407,16 +409,21 @@ impl Planned<'_> {
 }
 
 /// What the figures rest on.
-fn sentences(basis: &PowerBasis, size: &Size, samples: u32, plans: &[PlannedPower]) -> Vec<String> {
+fn sentences(
+    basis: &PowerBasis,
+    size: &PowerDesign,
+    samples: u32,
+    plans: &[PlannedPower],
+) -> Vec<String> {
     let mut said = Vec::new();
     if !basis.measured {
         let detectable =
-            |chances: &Chances| size.aim.detectable(&size.design(samples), chances, &share);
+            |chances: &CaseChances| size.aim.detectable(&size.design(samples), chances, &share);
         let assumed = match plans.iter().find(|plan| plan.samples == samples) {
             Some(plan) => plan.detectable,
             None => detectable(&size.chances),
         };
-        let alike = Chances::of(
+        let alike = CaseChances::of(
             Population {
                 within: 1.0,
                 ..size.population

@@ -3,30 +3,30 @@
 use std::sync::Arc;
 
 use super::RunError;
-use super::planned::Built;
+use super::planned::BuiltCases;
 use super::reach::{PlannedEval, out_of_reach};
-use crate::gate::{Extent, unanswerable};
+use crate::gate::{PlannedExtent, unanswerable};
 use crate::load::{part_of_plan, too_few_evals};
-use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan, PlannedSamples};
-use crate::target::{TargetError, Targets};
-use eval_models::Models;
+use crate::model::{CaseOutline, Eval, EvalType, MetricName, PartSelector, Plan, PlannedSamples};
+use crate::target::{RunTargets, TargetError};
+use eval_models::RunModels;
 
 /// A plan whose targets are open and whose cases all know their number of samples.
-pub struct Prepared {
+pub struct PreparedRun {
     pub plan: Plan,
-    pub targets: Arc<Targets>,
+    pub targets: Arc<RunTargets>,
     /// Sentences for people, before the run.
     pub warnings: Vec<String>,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Samples of a case; [`prepare`] has settled them all.
-    pub fn samples(case: Outline<'_>) -> u32 {
+    pub fn samples(case: CaseOutline<'_>) -> u32 {
         case.samples.unwrap_or(1)
     }
 
     /// Keeps cases that were built until they run.
-    pub(super) fn hold(&mut self, built: Vec<Built>) {
+    pub(super) fn hold(&mut self, built: Vec<BuiltCases>) {
         for (eval, built) in self.plan.evals.iter_mut().zip(built) {
             if !built.is_empty() {
                 let cases = eval.cases.holding(built);
@@ -45,7 +45,7 @@ impl Prepared {
             .evals
             .iter()
             .flat_map(|eval| eval.cases.outlines());
-        cases.map(|case| Prepared::samples(case) as usize).sum()
+        cases.map(|case| PreparedRun::samples(case) as usize).sum()
     }
 }
 
@@ -53,9 +53,9 @@ impl Prepared {
 /// when it is not among those that are meant.
 pub(super) fn unanswered(
     plan: &Plan,
-    samples: impl Fn(&Eval, Outline<'_>) -> Option<u32>,
+    samples: impl Fn(&Eval, CaseOutline<'_>) -> Option<u32>,
 ) -> Vec<String> {
-    let extent = |part: Option<&Part>, evals: &[Arc<Eval>]| {
+    let extent = |part: Option<&PartSelector>, evals: &[Arc<Eval>]| {
         // Of what is run again nobody chose the types; a threshold on one that is not among them
         // stays undecided. And a shard need not have of a part of the run what the others have.
         let open = plan.again || part.is_some() && plan.shard.is_some();
@@ -67,7 +67,7 @@ pub(super) fn unanswered(
         let mut profiles = evals.iter().flat_map(|eval| eval.cases.profiles());
         let judged =
             open || profiles.any(|profile| profile.graders.iter().any(|g| g.panel.is_some()));
-        Extent {
+        PlannedExtent {
             samples,
             kinds,
             judged,
@@ -99,7 +99,7 @@ pub fn too_few(plan: &Plan) -> Vec<String> {
         let of = |eval: &Arc<Eval>| PlannedEval {
             kind: eval.info.kind,
             weight: eval.info.weight,
-            samples: eval.cases.outlines().map(Prepared::samples).collect(),
+            samples: eval.cases.outlines().map(PreparedRun::samples).collect(),
         };
         evals.iter().map(of).collect::<Vec<PlannedEval>>()
     };
@@ -123,7 +123,7 @@ pub(super) fn has_judges(plan: &Plan) -> bool {
 }
 
 /// Opens what answers of the plan's judges come from and go to.
-pub(super) fn prepare_judges(plan: &Plan, models: &Models) -> Result<(), RunError> {
+pub(super) fn prepare_judges(plan: &Plan, models: &RunModels) -> Result<(), RunError> {
     for judge in plan.judge_models() {
         models.prepare(&judge.endpoint).map_err(TargetError::from)?;
     }
@@ -132,8 +132,8 @@ pub(super) fn prepare_judges(plan: &Plan, models: &Models) -> Result<(), RunErro
 
 /// Opens the targets and settles how many samples each case has: what its author said, else what a
 /// recording holds, else the largest k that a threshold or the list of k names.
-pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
-    let targets = Targets::open(&plan)?;
+pub fn prepare(mut plan: Plan) -> Result<PreparedRun, RunError> {
+    let targets = RunTargets::open(&plan)?;
     // Outlines that nobody else holds are settled without a copy.
     plan.whole = Vec::new();
     let asked = plan.settings.ks.iter().copied().chain(
@@ -154,13 +154,13 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
             });
         }
     }
-    let problems = unanswered(&plan, |_, case| Some(Prepared::samples(case)));
+    let problems = unanswered(&plan, |_, case| Some(PreparedRun::samples(case)));
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }
     let mut warnings = targets.warnings().to_vec();
     warnings.extend(too_few(&plan));
-    Ok(Prepared {
+    Ok(PreparedRun {
         plan,
         targets: Arc::new(targets),
         warnings,

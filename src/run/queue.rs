@@ -6,17 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::feed::Feed;
-use super::prepare::Prepared;
-use super::remaining::Remaining;
-use crate::model::{Case, CaseFault, Eval, Outline, Plan};
+use super::feed::CaseFeed;
+use super::prepare::PreparedRun;
+use super::remaining::RemainingSamples;
+use crate::model::{Case, CaseFault, CaseOutline, Eval, Plan};
 
 /// Data files that are open at once.
 const FEEDS: usize = 4;
 
 /// One sample to run.
 #[derive(Debug, Clone)]
-pub(super) struct Work {
+pub(super) struct SampleWork {
     pub eval: Arc<Eval>,
     /// The eval's place in the plan, and the case's among the eval's cases.
     pub place: (usize, usize),
@@ -26,19 +26,19 @@ pub(super) struct Work {
 
 /// One sample that did not start; its case was never built.
 #[derive(Debug)]
-pub(super) struct Unstarted {
+pub(super) struct UnstartedSample {
     pub eval: Arc<Eval>,
     pub place: (usize, usize),
     pub sample: u32,
 }
 
-impl Work {
+impl SampleWork {
     pub fn case_id(&self) -> &str {
         id_of(&self.eval, self.place)
     }
 }
 
-impl Unstarted {
+impl UnstartedSample {
     pub fn case_id(&self) -> &str {
         id_of(&self.eval, self.place)
     }
@@ -49,37 +49,37 @@ fn id_of(eval: &Eval, (_, case): (usize, usize)) -> &str {
 }
 
 /// The samples of an eval that have not started: at least one.
-struct Lane {
+struct EvalLane {
     eval: Arc<Eval>,
     index: usize,
     /// Case and sample that are next.
     next: (usize, u32),
     /// The case that came last, for its further samples.
     case: Option<(usize, Result<Arc<Case>, CaseFault>)>,
-    feed: Option<Feed>,
+    feed: Option<CaseFeed>,
 }
 
 /// The samples of a plan in its order. Of an eval with `parallel: false` at most one is out at a
 /// time.
-pub(super) struct Queue {
+pub(super) struct SampleQueue {
     /// By the place of their eval: only evals with samples that wait.
-    lanes: BTreeMap<usize, Lane>,
+    lanes: BTreeMap<usize, EvalLane>,
     /// Lanes whose next sample may start as it is. An eval that is not parallel and has a sample
     /// out is in neither set, so that no lane that has to wait is looked at.
     ready: BTreeSet<usize>,
     /// Lanes whose next sample may start once a data file is opened.
     shut: BTreeSet<usize>,
     feeds: usize,
-    remaining: Arc<Remaining>,
+    remaining: Arc<RemainingSamples>,
 }
 
-impl Queue {
-    pub fn new(plan: &Plan, remaining: Remaining) -> Self {
+impl SampleQueue {
+    pub fn new(plan: &Plan, remaining: RemainingSamples) -> Self {
         let lane = |(index, eval): (usize, &Arc<Eval>)| {
             let next = next_wanted(eval, index, (0, 0), &remaining)?;
             Some((
                 index,
-                Lane {
+                EvalLane {
                     eval: Arc::clone(eval),
                     index,
                     next,
@@ -88,9 +88,10 @@ impl Queue {
                 },
             ))
         };
-        let lanes: BTreeMap<usize, Lane> = plan.evals.iter().enumerate().filter_map(lane).collect();
+        let lanes: BTreeMap<usize, EvalLane> =
+            plan.evals.iter().enumerate().filter_map(lane).collect();
         let (ready, shut) = (BTreeSet::new(), BTreeSet::new());
-        let mut queue = Queue {
+        let mut queue = SampleQueue {
             lanes,
             ready,
             shut,
@@ -115,7 +116,7 @@ impl Queue {
     }
 
     /// The next sample that may start now, if it is of a case that `wanted` takes.
-    fn next_if(&mut self, wanted: impl Fn(&Eval, Outline<'_>) -> bool) -> Option<Work> {
+    fn next_if(&mut self, wanted: impl Fn(&Eval, CaseOutline<'_>) -> bool) -> Option<SampleWork> {
         let shut = if self.feeds < FEEDS {
             self.shut.first()
         } else {
@@ -135,7 +136,7 @@ impl Queue {
         let case = lane.case(&self.remaining);
         self.feeds += usize::from(!fed && lane.feed.is_some());
         let (place, sample) = ((lane.index, lane.next.0), lane.next.1);
-        let work = Work {
+        let work = SampleWork {
             eval: Arc::clone(&lane.eval),
             place,
             sample,
@@ -165,11 +166,15 @@ impl Queue {
 
     /// The next samples that may start now, to be run one after the other by one task: one, or up
     /// to `most` that are all `cheap` (a task each would cost more than they do).
-    pub fn next_batch(&mut self, most: usize, cheap: impl Fn(Outline<'_>) -> bool) -> Vec<Work> {
+    pub fn next_batch(
+        &mut self,
+        most: usize,
+        cheap: impl Fn(CaseOutline<'_>) -> bool,
+    ) -> Vec<SampleWork> {
         let Some(first) = self.next_if(|_, _| true) else {
             return Vec::new();
         };
-        let joinable = |eval: &Eval, case: Outline<'_>| eval.parallel && cheap(case);
+        let joinable = |eval: &Eval, case: CaseOutline<'_>| eval.parallel && cheap(case);
         let joins = first
             .eval
             .cases
@@ -188,14 +193,14 @@ impl Queue {
     }
 
     /// A sample is done (or given up).
-    pub fn done(&mut self, work: &Work) {
+    pub fn done(&mut self, work: &SampleWork) {
         if !work.eval.parallel {
             self.offer(work.place.0);
         }
     }
 
     /// Everything that has not started. No case is built for it.
-    pub fn drain(&mut self) -> impl Iterator<Item = Unstarted> + '_ {
+    pub fn drain(&mut self) -> impl Iterator<Item = UnstartedSample> + '_ {
         let remaining = Arc::clone(&self.remaining);
         self.feeds = 0;
         self.ready.clear();
@@ -208,7 +213,7 @@ impl Queue {
                 std::iter::from_fn(move || {
                     let (case, sample) = next?;
                     next = next_wanted(&lane.eval, index, (case, sample + 1), &remaining);
-                    Some(Unstarted {
+                    Some(UnstartedSample {
                         eval: Arc::clone(&lane.eval),
                         place: (index, case),
                         sample,
@@ -222,7 +227,7 @@ impl Queue {
     }
 }
 
-impl Lane {
+impl EvalLane {
     /// True when the next sample can't start before a data file is opened.
     fn needs_file(&self) -> bool {
         let at = self.next.0;
@@ -232,7 +237,7 @@ impl Lane {
     }
 
     /// The whole case whose sample is next.
-    fn case(&mut self, remaining: &Arc<Remaining>) -> Result<Arc<Case>, CaseFault> {
+    fn case(&mut self, remaining: &Arc<RemainingSamples>) -> Result<Arc<Case>, CaseFault> {
         let at = self.next.0;
         if let Some((last, case)) = &self.case
             && *last == at
@@ -245,12 +250,12 @@ impl Lane {
                 let (eval, index) = (&self.eval, self.index);
                 self.feed
                     .get_or_insert_with(|| {
-                        Feed::open(Arc::clone(eval), index, at, Arc::clone(remaining))
+                        CaseFeed::open(Arc::clone(eval), index, at, Arc::clone(remaining))
                     })
                     .next(at)
             }
         };
-        if self.eval.cases.outline(at).map(Prepared::samples) != Some(1) {
+        if self.eval.cases.outline(at).map(PreparedRun::samples) != Some(1) {
             self.case = Some((at, case.clone()));
         }
         case
@@ -262,12 +267,12 @@ fn next_wanted(
     eval: &Eval,
     index: usize,
     from: (usize, u32),
-    remaining: &Remaining,
+    remaining: &RemainingSamples,
 ) -> Option<(usize, u32)> {
     let (case, sample) = from;
     let mut first = sample;
     for at in case..eval.cases.len() {
-        let samples = eval.cases.outline(at).map_or(0, Prepared::samples);
+        let samples = eval.cases.outline(at).map_or(0, PreparedRun::samples);
         if let Some(sample) = (first..samples).find(|sample| remaining.wants(index, at, *sample)) {
             return Some((at, sample));
         }
@@ -281,7 +286,9 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::model::{CaseSource, Cases, Outlines, Stream, Streamed, Wanted, testing};
+    use crate::model::{
+        CaseOutlines, CaseSource, CaseStream, EvalCases, PlaceFilter, StreamedCase, testing,
+    };
 
     fn case(id: &str, samples: u32) -> Arc<Case> {
         Arc::new(Case {
@@ -301,22 +308,23 @@ mod tests {
         })
     }
 
-    fn queue(evals: Vec<Arc<Eval>>) -> Queue {
-        Queue::new(&testing::plan(evals), Remaining::all())
+    fn queue(evals: Vec<Arc<Eval>>) -> SampleQueue {
+        SampleQueue::new(&testing::plan(evals), RemainingSamples::all())
     }
 
-    fn name(work: &Work) -> String {
+    fn name(work: &SampleWork) -> String {
         format!("{}{}{}", work.eval.info.id, work.case_id(), work.sample)
     }
 
-    fn rest(queue: &mut Queue) -> String {
-        let works: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
+    fn rest(queue: &mut SampleQueue) -> String {
+        let works: Vec<SampleWork> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
         works.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
-    fn drained(queue: &mut Queue) -> String {
-        let name =
-            |left: Unstarted| format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample);
+    fn drained(queue: &mut SampleQueue) -> String {
+        let name = |left: UnstartedSample| {
+            format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample)
+        };
         queue.drain().map(name).collect::<Vec<_>>().join(" ")
     }
 
@@ -352,7 +360,7 @@ mod tests {
                 eval("c", true, &[("x", 1), ("y", 1)]),
             ]
         };
-        let batches = |most: usize, cheap: fn(Outline<'_>) -> bool| {
+        let batches = |most: usize, cheap: fn(CaseOutline<'_>) -> bool| {
             let mut queue = queue(evals());
             let mut batches = Vec::new();
             loop {
@@ -385,7 +393,7 @@ mod tests {
             eval("b", true, &[("x", 1)]),
             eval("c", true, &[("x", 2)]),
         ];
-        let mut remaining = Remaining::none();
+        let mut remaining = RemainingSamples::none();
         let done: [&[&[bool]]; 3] = [
             &[&[false, true, false], &[true]],
             &[&[true]],
@@ -397,7 +405,7 @@ mod tests {
                 remaining.add_case(case.len() as u32, |sample| case[sample as usize])
             });
         }
-        let mut queue = Queue::new(&testing::plan(evals), remaining);
+        let mut queue = SampleQueue::new(&testing::plan(evals), remaining);
         assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");
         assert_eq!(drained(&mut queue), "ax2 cx1");
     }
@@ -412,7 +420,7 @@ mod tests {
     }
 
     impl CaseSource for Counting {
-        fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+        fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a> {
             Box::new((0..self.cases).filter(move |at| wanted(*at)).map(|at| {
                 self.built.fetch_add(1, Ordering::SeqCst);
                 let gone = CaseFault::Changed {
@@ -424,7 +432,7 @@ mod tests {
                 } else {
                     Err(gone)
                 };
-                Streamed {
+                StreamedCase {
                     at,
                     bytes: 100,
                     case,
@@ -440,9 +448,9 @@ mod tests {
         broken: usize,
     ) -> (Arc<Eval>, Arc<AtomicUsize>) {
         let built = Arc::new(AtomicUsize::new(0));
-        let mut outlines = Outlines::default();
+        let mut outlines = CaseOutlines::default();
         (0..cases).for_each(|at| outlines.push(&case(&at.to_string(), 1)).unwrap());
-        let cases = Cases::new(
+        let cases = EvalCases::new(
             outlines,
             Arc::new(Counting {
                 cases,
@@ -498,13 +506,13 @@ mod tests {
             .map(|at| counting(&format!("e{at}-"), false, 2, 2).0)
             .collect();
         let mut queue = queue(evals);
-        let first: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
+        let first: Vec<SampleWork> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
         assert_eq!(
             first.iter().map(name).collect::<Vec<_>>().join(" "),
             "e0-00 e1-00 e2-00 e3-00"
         );
         first.iter().for_each(|work| queue.done(work));
-        let more: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
+        let more: Vec<SampleWork> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
         let names = more.iter().map(name).collect::<Vec<_>>().join(" ");
         assert_eq!(names, "e0-10 e1-10 e2-10 e3-10 e4-00 e5-00 e6-00 e7-00");
     }

@@ -3,9 +3,10 @@
 
 use crate::gate::number;
 use crate::model::{
-    Bound, EvalType, Figure, IntervalScope, Lack, Metric, MetricName, Part, Threshold,
+    Bound, EvalType, Figure, IntervalScope, IntervalShortfall, Metric, MetricName, PartSelector,
+    Threshold,
 };
-use crate::summary::{Design, OverCases, Samples};
+use crate::summary::{CaseSamples, IntervalDesign, OverCases};
 
 /// An eval, with its cases that count and the samples of each.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +22,7 @@ pub(super) struct PlannedEval {
 pub(super) fn out_of_reach(
     thresholds: &[Threshold],
     scope: IntervalScope,
-    planned: impl Fn(Option<&Part>) -> Vec<PlannedEval>,
+    planned: impl Fn(Option<&PartSelector>) -> Vec<PlannedEval>,
 ) -> Vec<String> {
     let one_sided = |t: &&Threshold| {
         matches!(
@@ -52,20 +53,20 @@ fn best(
     evals: &[PlannedEval],
     scope: IntervalScope,
     passes: bool,
-) -> Option<Design> {
+) -> Option<IntervalDesign> {
     let value = f64::from(u8::from(passes));
     let of_evals = |of: Option<EvalType>| {
         let n = evals
             .iter()
             .filter(|eval| of.is_none_or(|kind| eval.kind == kind))
             .count() as f64;
-        (n > 0.0).then(|| Design::of_verdicts(value * n, n, "eval"))
+        (n > 0.0).then(|| IntervalDesign::of_verdicts(value * n, n, "eval"))
     };
     let of_cases = |has_samples: bool| {
         let mut cases = OverCases::of_metric(scope, metric);
         for (at, eval) in evals.iter().enumerate() {
             for n in &eval.samples {
-                let samples = Samples {
+                let samples = CaseSamples {
                     n: *n,
                     sum: value * f64::from(*n),
                     planned: *n,
@@ -94,8 +95,8 @@ fn best(
     }
 }
 
-fn missed(threshold: &Threshold, best: &Design) -> Option<String> {
-    let Lack {
+fn missed(threshold: &Threshold, best: &IntervalDesign) -> Option<String> {
+    let IntervalShortfall {
         end, units, needed, ..
     } = best.lack(threshold)?;
     let upper = threshold.bound == Bound::Max;

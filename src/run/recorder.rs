@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::RunError;
 use crate::journal::JournalWriter;
 use crate::model::{Event, Outcome};
-use crate::summary::Fold;
-use eval_models::{Models, TrafficNow};
+use crate::summary::SummaryFold;
+use eval_models::{RunModels, TrafficNow};
 
 /// Hears of every event, after it was recorded, and of what is under way.
-pub trait Observer {
+pub trait RunObserver {
     fn event(&mut self, event: &Event);
 
     /// A sample is about to run. That is not recorded: a run that is killed has nothing to show for
@@ -32,17 +32,17 @@ pub trait Observer {
 /// Pause between two words on how models are asked.
 pub(super) const TRAFFIC: Duration = Duration::from_millis(500);
 
-pub(super) struct Recorder<'a> {
+pub(super) struct RunRecorder<'a> {
     pub journal: JournalWriter,
-    pub fold: Fold,
-    pub observers: Vec<&'a mut dyn Observer>,
+    pub fold: SummaryFold,
+    pub observers: Vec<&'a mut dyn RunObserver>,
 }
 
-impl<'a> Recorder<'a> {
-    pub fn new(journal: JournalWriter, observers: Vec<&'a mut dyn Observer>) -> Self {
-        Recorder {
+impl<'a> RunRecorder<'a> {
+    pub fn new(journal: JournalWriter, observers: Vec<&'a mut dyn RunObserver>) -> Self {
+        RunRecorder {
             journal,
-            fold: Fold::new(),
+            fold: SummaryFold::new(),
             observers,
         }
     }
@@ -76,7 +76,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Tells how models are asked, in a run that asks any, and what there is to be warned of.
-    pub fn look(&mut self, models: &Models) {
+    pub fn look(&mut self, models: &RunModels) {
         let now = models.now();
         if now.calls + now.kept > 0 {
             self.traffic(&now);

@@ -1,12 +1,12 @@
 //! What recordings held when a run read them, so that a run does not go on with other outputs under
 //! the same name.
 
-use super::prepare::Prepared;
+use super::prepare::PreparedRun;
 use crate::model::RecordingRead;
-use crate::target::Targets;
+use crate::target::RunTargets;
 
 /// What the recordings of a plan hold now.
-pub(super) fn recordings(prepared: &Prepared) -> Vec<RecordingRead> {
+pub(super) fn recordings(prepared: &PreparedRun) -> Vec<RecordingRead> {
     let root = &prepared.plan.suite.root;
     let all = prepared.targets.recordings().into_iter();
     all.map(|(path, bytes, fingerprint, lost)| RecordingRead {
@@ -21,7 +21,7 @@ pub(super) fn recordings(prepared: &Prepared) -> Vec<RecordingRead> {
 /// Why outputs of now don't go with those of then: a sentence for each recording that changed. One
 /// that has only grown at its end has not: every output that was taken from it is still there.
 pub(super) fn changed(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     then: &[RecordingRead],
     now: &[RecordingRead],
 ) -> Vec<String> {
@@ -32,7 +32,7 @@ pub(super) fn changed(
             return false;
         };
         let grown = || {
-            let beginning = Targets::beginning(&root.join(&was.path), was.bytes);
+            let beginning = RunTargets::beginning(&root.join(&was.path), was.bytes);
             beginning
                 .is_ok_and(|(bytes, hash)| bytes == was.bytes && hash.to_string() == was.sha256)
         };

@@ -8,7 +8,7 @@ const NAMED: usize = 5;
 
 /// All reasons at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RunRefusal {
     /// What can't be done, such as ``run `eval-1` can't be resumed``.
     pub what: String,
     /// One sentence each, without a full stop. Not empty.
@@ -16,9 +16,9 @@ pub struct Refused {
     pub hint: Option<String>,
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RunRefusal {}
 
-impl fmt::Display for Refused {
+impl fmt::Display for RunRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reasons.as_slice() {
             [reason] => write!(f, "{}: {reason}", self.what),
@@ -34,12 +34,12 @@ impl fmt::Display for Refused {
 
 /// Cases that something is wrong with: the first one's name, and how many there are.
 #[derive(Debug, Default)]
-pub(super) struct Cases {
+pub(super) struct RefusedCases {
     first: Option<String>,
     pub count: usize,
 }
 
-impl Cases {
+impl RefusedCases {
     pub fn add(&mut self, eval: &str, case: &str) {
         self.count += 1;
         self.first.get_or_insert_with(|| format!("{eval}/{case}"));

@@ -9,29 +9,29 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use super::cancel::{Cancel, Level};
-use super::dispatch::Ending;
-use super::earlier::{Earlier, Print};
-use super::history::Gathering;
-use super::inputs::Inputs;
+use super::cancel::{CancelLevel, CancelSwitch};
+use super::dispatch::DispatchEnd;
+use super::earlier::{EarlierRun, HashPrefix};
+use super::history::PastRatesReader;
+use super::inputs::InputRenderer;
 use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
-use super::recorder::{Observer, Recorder, TRAFFIC};
-use super::refused::{Cases, Refused, listed};
+use super::recorder::{RunObserver, RunRecorder, TRAFFIC};
+use super::refused::{RefusedCases, RunRefusal, listed};
 use super::sample::{fault, is_unpaid, judge, milliseconds, unrecorded};
-use super::session::{Finished, Said, config, end, graders, identity, workers};
-use super::windows::Windows;
+use super::session::{FinishedRun, RunInvocation, config, end, graders, identity, workers};
+use super::windows::CaseWindows;
 use super::{RunError, conclude};
-use crate::grade::{Asked, Graders, without_output};
+use crate::grade::{RunGraders, SampleAttempt, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
-    Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan,
+    Attempt, Case, CaseFault, CaseOutline, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Plan,
     RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
-use crate::summary::Fold;
+use crate::summary::SummaryFold;
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
-use eval_models::{Models, ModelsConfig, Spent};
+use eval_models::{ModelSpending, ModelsConfig, RunModels};
 
 /// Everything that grading again needs from outside.
 pub struct RegradeRequest<'a> {
@@ -42,9 +42,9 @@ pub struct RegradeRequest<'a> {
     /// The program that builds sandbox cells: this one.
     pub helper: PathBuf,
     pub clock: &'a dyn Clock,
-    pub said: Said,
-    pub cancel: Cancel,
-    pub observers: Vec<&'a mut dyn Observer>,
+    pub said: RunInvocation,
+    pub cancel: CancelSwitch,
+    pub observers: Vec<&'a mut dyn RunObserver>,
 }
 
 /// Samples in one task, when their graders only look at them.
@@ -62,7 +62,7 @@ const REDACTED: &str = "a secret was cut out of the output when it was stored, s
 /// An attempt without an output keeps its end, and so does one that the target itself ended: what
 /// it had said until then is no answer. Attempts after the first one that does not fail now are
 /// left out, as a run would not have made them.
-pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> {
+pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunError> {
     let RegradeRequest {
         plan,
         source,
@@ -72,9 +72,9 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         cancel,
         observers,
     } = request;
-    let mut earlier = Earlier::read(&source.journal(), &mut Fold::counting(), |_| ())?;
+    let mut earlier = EarlierRun::read(&source.journal(), &mut SummaryFold::counting(), |_| ())?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
-    let samples = |eval: &Eval, case: Outline<'_>| {
+    let samples = |eval: &Eval, case: CaseOutline<'_>| {
         earlier
             .evals
             .get(&eval.info.id)?
@@ -85,9 +85,9 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }
-    let models = Arc::new(Models::new(ModelsConfig {
+    let models = Arc::new(RunModels::new(ModelsConfig {
         settings: plan.settings.models.clone(),
-        spent: Spent::default(),
+        spent: ModelSpending::default(),
         clock: Arc::new(SystemClock),
         redactor: Redactor::new(plan.secrets.iter().cloned()),
     }));
@@ -99,18 +99,18 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
     let redactor = Redactor::new(plan.secrets.iter().cloned());
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
-    let mut recorder = Recorder::new(journal, observers);
+    let mut recorder = RunRecorder::new(journal, observers);
     let mut started = introduction(&plan, said, &earlier, selected.part);
     started.run.run_id = paths.run_id.clone();
     started.run.timestamp = rfc3339(started_at);
     started.run.environment.sandbox = sandbox;
     started.run.environment.interpreters = graders.interpreters();
-    let history = Gathering::of(&plan, &started, &started.run.timestamp);
+    let history = PastRatesReader::of(&plan, &started, &started.run.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier), &redactor);
+    let inputs = InputRenderer::of(&plan, selected.samples(&plan, &earlier), &redactor);
     record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
     let graders = Arc::new(graders);
-    let bench = Bench {
+    let bench = RegradeContext {
         graders: Arc::clone(&graders),
         redactor,
         source: Arc::new(source),
@@ -122,10 +122,10 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         .enumerate()
         .map(|(at, eval)| (eval.info.id.as_str(), at))
         .collect();
-    let again = Again {
+    let again = RegradeDriver {
         plan: &plan,
         places,
-        windows: Windows::default(),
+        windows: CaseWindows::default(),
         earlier: &mut earlier,
         bench,
         clock,
@@ -142,7 +142,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         history,
         graders.expired_graces(),
     )?;
-    Ok(Finished {
+    Ok(FinishedRun {
         paths,
         summary: conclude(&recorder.fold)?,
         ran: true,
@@ -150,15 +150,15 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
 }
 
 /// Which cases are graded again: by eval of the plan the places of its cases.
-struct Selected {
+struct RegradeSelection {
     cases: Vec<Vec<usize>>,
     /// True when the suite has cases that the run has not.
     part: bool,
 }
 
-impl Selected {
+impl RegradeSelection {
     /// Samples of the selected cases, as the run planned them.
-    fn samples(&self, plan: &Plan, earlier: &Earlier) -> usize {
+    fn samples(&self, plan: &Plan, earlier: &EarlierRun) -> usize {
         let of = |eval: &Eval, at: usize| {
             let known = earlier
                 .evals
@@ -175,10 +175,14 @@ impl Selected {
 
 /// The cases of the plan that the run has, if their inputs are what they were. Notes the places in
 /// `earlier`.
-fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, Refused> {
+fn select(
+    plan: &Plan,
+    said: &RunInvocation,
+    earlier: &mut EarlierRun,
+) -> Result<RegradeSelection, RunRefusal> {
     let run = earlier.started.run.run_id.clone();
-    let (mut changed, mut gone) = (Cases::default(), Vec::new());
-    let mut selected = Selected {
+    let (mut changed, mut gone) = (RefusedCases::default(), Vec::new());
+    let mut selected = RegradeSelection {
         cases: Vec::new(),
         part: false,
     };
@@ -190,7 +194,7 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
                 selected.part = true;
                 continue;
             };
-            if !case.input.is(Print::of(&planned.input_hash)) {
+            if !case.input.is(HashPrefix::of(&planned.input_hash)) {
                 changed.add(&eval.info.id, &planned.id);
             }
             case.at = u32::try_from(at).ok();
@@ -221,7 +225,7 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
     if reasons.is_empty() {
         return Ok(selected);
     }
-    Err(Refused {
+    Err(RunRefusal {
         what: format!("run {run} can't be graded again"),
         reasons,
         hint: None,
@@ -229,7 +233,7 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
 }
 
 /// As the run said it, with the graders, thresholds and names of today.
-fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunStarted {
+fn introduction(plan: &Plan, said: RunInvocation, earlier: &EarlierRun, part: bool) -> RunStarted {
     let was = earlier.session.clone();
     let run = &earlier.started.run.run_id;
     let mut filters = said.filters;
@@ -255,10 +259,10 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
 
 fn record_selected(
     plan: &Plan,
-    selected: &Selected,
-    earlier: &Earlier,
-    inputs: Inputs<'_>,
-    recorder: &mut Recorder<'_>,
+    selected: &RegradeSelection,
+    earlier: &EarlierRun,
+    inputs: InputRenderer<'_>,
+    recorder: &mut RunRecorder<'_>,
 ) -> Result<(), RunError> {
     for (eval, places) in plan
         .evals
@@ -286,48 +290,48 @@ fn record_selected(
 
 /// What all tasks share.
 #[derive(Clone)]
-struct Bench {
-    graders: Arc<Graders>,
+struct RegradeContext {
+    graders: Arc<RunGraders>,
     redactor: Redactor,
     source: Arc<RunPaths>,
     /// Of judges.
-    models: Arc<Models>,
+    models: Arc<RunModels>,
 }
 
 /// A finished sample and the case as it is now.
-struct Item {
+struct RegradeItem {
     case: Result<Arc<Case>, CaseFault>,
     sample: SampleFinished,
 }
 
-struct Again<'a, 'b> {
+struct RegradeDriver<'a, 'b> {
     plan: &'a Plan,
     /// Where each eval is in the plan.
     places: HashMap<&'a str, usize>,
-    windows: Windows<'a>,
-    earlier: &'a mut Earlier,
-    bench: Bench,
+    windows: CaseWindows<'a>,
+    earlier: &'a mut EarlierRun,
+    bench: RegradeContext,
     clock: &'a dyn Clock,
-    cancel: Cancel,
-    recorder: &'a mut Recorder<'b>,
+    cancel: CancelSwitch,
+    recorder: &'a mut RunRecorder<'b>,
 }
 
-type Tasks = JoinSet<Vec<SampleFinished>>;
+type RegradeTasks = JoinSet<Vec<SampleFinished>>;
 
-impl Again<'_, '_> {
+impl RegradeDriver<'_, '_> {
     /// Reads the journal and grades what it holds, in its order, as many at once as there are
     /// workers, and more where most of them wait for a judge.
-    async fn drive(mut self) -> Result<Ending, RunError> {
-        let mut tasks = Tasks::new();
+    async fn drive(mut self) -> Result<DispatchEnd, RunError> {
+        let mut tasks = RegradeTasks::new();
         let ending = self.run(&mut tasks).await;
         tasks.shutdown().await;
         self.recorder.look(&self.bench.models);
         ending
     }
 
-    async fn run(&mut self, tasks: &mut Tasks) -> Result<Ending, RunError> {
+    async fn run(&mut self, tasks: &mut RegradeTasks) -> Result<DispatchEnd, RunError> {
         let mut events = journal::read(&self.bench.source.journal())?;
-        let mut ending = Ending::Complete;
+        let mut ending = DispatchEnd::Complete;
         let mut over = false;
         let settings = &self.plan.settings;
         let under_way = if has_judges(self.plan) {
@@ -341,8 +345,8 @@ impl Again<'_, '_> {
         let cancel = self.cancel.clone();
         let mut interrupted = false;
         loop {
-            if cancel.level() >= Level::Finish && !over {
-                (over, ending) = (true, Ending::Early(Cause::Interrupted));
+            if cancel.level() >= CancelLevel::Finish && !over {
+                (over, ending) = (true, DispatchEnd::Early(Cause::Interrupted));
             }
             while !over && tasks.len() < under_way {
                 let batch = self.batch(&mut events)?;
@@ -356,11 +360,11 @@ impl Again<'_, '_> {
             }
             tokio::select! {
                 biased;
-                () = cancel.reached(Level::Stop) => return Ok(Ending::Early(Cause::Interrupted)),
-                () = cancel.reached(Level::Finish), if !interrupted => {
+                () = cancel.reached(CancelLevel::Stop) => return Ok(DispatchEnd::Early(Cause::Interrupted)),
+                () = cancel.reached(CancelLevel::Finish), if !interrupted => {
                     interrupted = true;
                     // What is under way may be given up, also when nothing is left to start.
-                    (over, ending) = (true, Ending::Early(Cause::Interrupted));
+                    (over, ending) = (true, DispatchEnd::Early(Cause::Interrupted));
                     self.bench.graders.interrupt();
                 }
                 Some(joined) = tasks.join_next() => self.finished(joined.map_err(|error| error.to_string()))?,
@@ -374,7 +378,7 @@ impl Again<'_, '_> {
     fn batch(
         &mut self,
         events: &mut impl Iterator<Item = Result<Event, JournalError>>,
-    ) -> Result<Vec<Item>, RunError> {
+    ) -> Result<Vec<RegradeItem>, RunError> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for event in events.by_ref() {
             match event? {
@@ -391,7 +395,7 @@ impl Again<'_, '_> {
                         !case.grading.graders.iter().all(|g| g.kind.only_looks())
                     });
                     bytes += sample.attempts.iter().map(size).sum::<usize>();
-                    batch.push(Item {
+                    batch.push(RegradeItem {
                         case,
                         sample: *sample,
                     });
@@ -424,7 +428,7 @@ impl Again<'_, '_> {
         )
     }
 
-    fn start(&mut self, batch: Vec<Item>, tasks: &mut Tasks) {
+    fn start(&mut self, batch: Vec<RegradeItem>, tasks: &mut RegradeTasks) {
         for item in &batch {
             self.recorder
                 .started(&item.sample.eval, &item.sample.case, item.sample.sample);
@@ -483,8 +487,8 @@ fn size(attempt: &Attempt) -> usize {
 }
 
 /// Without attempts when the budget was spent before a judge was asked.
-async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
-    let Item { case, mut sample } = item;
+async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> SampleFinished {
+    let RegradeItem { case, mut sample } = item;
     let case = match case {
         Ok(case) => case,
         Err(error) => {
@@ -496,7 +500,7 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     };
     let before = std::mem::take(&mut sample.attempts);
     for (number, attempt) in before.into_iter().enumerate() {
-        let asked = Asked {
+        let asked = SampleAttempt {
             sample: sample.sample,
             attempt: u32::try_from(number).unwrap_or(u32::MAX),
         };
@@ -514,7 +518,12 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     sample
 }
 
-async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt, asked: Asked) -> Attempt {
+async fn grade_attempt(
+    bench: &RegradeContext,
+    case: &Case,
+    attempt: Attempt,
+    asked: SampleAttempt,
+) -> Attempt {
     if !attempt.is_answer() {
         return attempt;
     }

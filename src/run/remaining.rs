@@ -3,34 +3,34 @@
 /// The samples that a run still wants: all of them, or those that its earlier sessions did not
 /// finish.
 #[derive(Debug, Clone, Default)]
-pub struct Remaining {
+pub struct RemainingSamples {
     /// One for each eval of the plan, in its order; `None` when everything is wanted.
-    evals: Option<Vec<Done>>,
+    evals: Option<Vec<DoneSamples>>,
 }
 
 /// What is done of one eval: a bit for each sample, case after case.
 #[derive(Debug, Clone, Default)]
-struct Done {
+struct DoneSamples {
     /// Where the bits of each case begin; one more at the end.
     starts: Vec<u64>,
     bits: Vec<u64>,
 }
 
-impl Remaining {
+impl RemainingSamples {
     /// Every sample.
     pub fn all() -> Self {
-        Remaining::default()
+        RemainingSamples::default()
     }
 
     /// Nothing yet: evals and cases follow in the plan's order.
     pub(super) fn none() -> Self {
-        Remaining {
+        RemainingSamples {
             evals: Some(Vec::new()),
         }
     }
 
     pub(super) fn add_eval(&mut self) {
-        self.evals.get_or_insert_default().push(Done {
+        self.evals.get_or_insert_default().push(DoneSamples {
             starts: vec![0],
             bits: Vec::new(),
         });
@@ -84,7 +84,7 @@ mod tests {
         fn what_is_done_is_not_wanted(evals in prop::collection::vec(
             prop::collection::vec(prop::collection::vec(any::<bool>(), 0..150), 0..5), 0..4))
         {
-            let mut remaining = Remaining::none();
+            let mut remaining = RemainingSamples::none();
             for eval in &evals {
                 remaining.add_eval();
                 for case in eval {
@@ -95,7 +95,7 @@ mod tests {
                 for (c, case) in eval.iter().enumerate() {
                     for (s, done) in case.iter().enumerate() {
                         prop_assert_eq!(remaining.wants(e, c, s as u32), !done);
-                        prop_assert!(Remaining::all().wants(e, c, s as u32));
+                        prop_assert!(RemainingSamples::all().wants(e, c, s as u32));
                     }
                 }
             }

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::queue::Work;
-use crate::grade::{Asked, Graders, apply_finish, apply_latency, without_output};
-use crate::model::{Attempt, Case, Cause, JudgeVote, ModelCall, Outcome, Outline, Output, Verdict};
-use crate::target::{Answer, Targets};
+use super::queue::SampleWork;
+use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
+use crate::model::{
+    Attempt, Case, CaseOutline, Cause, JudgeVote, ModelCall, Outcome, Output, Verdict,
+};
+use crate::target::{RunTargets, TargetAnswer};
 use eval_base::backoff::Backoff;
 use eval_base::redact::Redactor;
-use eval_models::Models;
+use eval_models::RunModels;
 
 /// Further tries of a call that did not get through, where its target does not say.
 const INFRASTRUCTURE_RETRIES: u32 = 4;
@@ -25,9 +27,9 @@ const BACKOFF: Backoff = Backoff {
 
 /// What all samples of a run share.
 #[derive(Clone)]
-pub(super) struct Bench {
-    pub targets: Arc<Targets>,
-    pub graders: Arc<Graders>,
+pub(super) struct SampleContext {
+    pub targets: Arc<RunTargets>,
+    pub graders: Arc<RunGraders>,
     /// Further attempts after a failed grade, where the case does not say.
     pub retry_failed: u32,
     pub redactor: Redactor,
@@ -35,7 +37,7 @@ pub(super) struct Bench {
     pub workers: Option<Arc<Semaphore>>,
 }
 
-impl Bench {
+impl SampleContext {
     /// Waits for the right to do work. A task that waits for a model does without.
     async fn worker(&self) -> Option<OwnedSemaphorePermit> {
         let workers = Arc::clone(self.workers.as_ref()?);
@@ -45,7 +47,7 @@ impl Bench {
 
     /// True when a sample starts no process and calls nothing: its output is recorded and its
     /// graders only look at it.
-    pub fn is_cheap(&self, case: Outline<'_>) -> bool {
+    pub fn is_cheap(&self, case: CaseOutline<'_>) -> bool {
         self.targets.is_recorded(case.profile.target.as_ref()) && case.profile.only_looks()
     }
 }
@@ -83,7 +85,7 @@ pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
 
 /// Runs a sample to its end: at least one attempt, or none when the run may spend no more on
 /// models.
-pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
+pub(super) async fn run_sample(bench: &SampleContext, work: &SampleWork) -> Vec<Attempt> {
     let case = match &work.case {
         Ok(case) => case,
         Err(error) => return vec![fault(error.to_string())],
@@ -110,9 +112,14 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
 }
 
 /// `None` when it was not asked for, because the budget is spent.
-async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> Option<Attempt> {
+async fn run_attempt(
+    bench: &SampleContext,
+    work: &SampleWork,
+    case: &Case,
+    number: usize,
+) -> Option<Attempt> {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
-    let asked = Asked {
+    let asked = SampleAttempt {
         sample: work.sample,
         attempt: number,
     };
@@ -175,7 +182,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
 /// True when a verdict is missing for nothing but the budget, and nothing of it went into what
 /// there is: then the sample is left out, as one whose target may not be asked. `call` is how this
 /// run asked for the output.
-pub(super) fn is_unpaid(models: &Models, call: Option<&ModelCall>, verdict: &Verdict) -> bool {
+pub(super) fn is_unpaid(models: &RunModels, call: Option<&ModelCall>, verdict: &Verdict) -> bool {
     if verdict.cause != Some(Cause::JudgeUnreachable) || !models.is_spent() {
         return false;
     }
@@ -196,11 +203,11 @@ pub(super) fn is_unpaid(models: &Models, call: Option<&ModelCall>, verdict: &Ver
 
 /// Grades an output: what the graders saw, when extraction changed it, and the verdict.
 pub(super) async fn judge(
-    graders: &Graders,
+    graders: &RunGraders,
     redactor: &Redactor,
     case: &Case,
     output: &Output,
-    asked: Asked,
+    asked: SampleAttempt,
     latency: Option<Duration>,
 ) -> (Option<Value>, Verdict) {
     let graded = graders.grade(case, output, asked).await;
@@ -214,7 +221,12 @@ pub(super) async fn judge(
 
 /// Asks the target, again after a growing pause when the call did not get through and another try
 /// may help. A target that was reached and failed, or took too long, would only do so again.
-async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, u32) {
+async fn ask(
+    bench: &SampleContext,
+    work: &SampleWork,
+    case: &Case,
+    attempt: u32,
+) -> (TargetAnswer, u32) {
     let most = bench
         .targets
         .retries(case)

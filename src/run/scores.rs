@@ -11,11 +11,11 @@ use crate::model::{
     CaseRecord, Estimate, EvalRecord, Event, RunScores, RunStarted, ScoresSource, split_part,
 };
 use crate::spec::{SCORES_VERSION, ScoreBaselineFile, ScoredMetric, ScoredTarget};
-use crate::summary::{Fold, Report};
+use crate::summary::{SummaryFold, UngatedSummary};
 
 /// What a run is to those who want it as a baseline.
 #[derive(Debug)]
-pub enum Scores {
+pub enum ScoreBaselineResult {
     Taken(Box<ScoreBaselineFile>),
     /// It would be a baseline of something else: why, in sentences.
     Refused(Vec<String>),
@@ -25,8 +25,8 @@ pub enum Scores {
 ///
 /// # Errors
 /// When the journal can't be read.
-pub fn scores(path: &Path) -> Result<Scores, RunError> {
-    let mut fold = Fold::scoring();
+pub fn scores(path: &Path) -> Result<ScoreBaselineResult, RunError> {
+    let mut fold = SummaryFold::scoring();
     for event in journal::read_counts(path)? {
         let event: Event = event?;
         fold.push(&event)?;
@@ -37,13 +37,13 @@ pub fn scores(path: &Path) -> Result<Scores, RunError> {
     );
     let reasons = reasons(&report, &record);
     if !reasons.is_empty() {
-        return Ok(Scores::Refused(reasons));
+        return Ok(ScoreBaselineResult::Refused(reasons));
     }
-    Ok(Scores::Taken(Box::new(file(record, &report))))
+    Ok(ScoreBaselineResult::Taken(Box::new(file(record, &report))))
 }
 
 /// Why a run is not what a suite came to.
-fn reasons(report: &Report, record: &RunScores) -> Vec<String> {
+fn reasons(report: &UngatedSummary, record: &RunScores) -> Vec<String> {
     let run = &report.started.run;
     let mut reasons = Vec::new();
     if report.started.capture {
@@ -92,7 +92,7 @@ fn reasons(report: &Report, record: &RunScores) -> Vec<String> {
     reasons
 }
 
-fn file(record: RunScores, report: &Report) -> ScoreBaselineFile {
+fn file(record: RunScores, report: &UngatedSummary) -> ScoreBaselineFile {
     let metric = |(name, estimate): (&String, &Estimate)| {
         let metric = ScoredMetric {
             value: estimate.value?,
@@ -182,11 +182,11 @@ mod tests {
     use crate::load::parse_scores;
     use crate::model::{Cause, Comparison, Outcome, RunScores, ScoreBaselineRead, ScoresSource};
     use crate::summary::compare::{CompareSettings, compare, of_baseline};
-    use crate::summary::random_run::{Dice, Run, RunSample, Said, a_run};
+    use crate::summary::random_run::{Dice, RandomRun, RunSample, SampleRemark, a_run};
     use eval_base::redact::Redactor;
 
     /// The same run with all of its samples graded in the end, as a baseline has to be.
-    fn graded(mut run: Run) -> Run {
+    fn graded(mut run: RandomRun) -> RandomRun {
         for sample in run
             .evals
             .iter_mut()
@@ -194,8 +194,8 @@ mod tests {
             .flat_map(|case| &mut case.samples)
         {
             let said = sample.said.iter_mut().rev().find_map(|said| match said {
-                Said::Finished(attempts) => attempts.last_mut(),
-                Said::Skipped(_) => None,
+                SampleRemark::Finished(attempts) => attempts.last_mut(),
+                SampleRemark::Skipped(_) => None,
             });
             match said.map(|attempt| &mut attempt.verdict) {
                 Some(verdict) if !verdict.outcome.is_graded() => {
@@ -205,7 +205,7 @@ mod tests {
                 Some(_) => {}
                 None => {
                     *sample = RunSample {
-                        said: vec![Said::Finished(vec![passed()])],
+                        said: vec![SampleRemark::Finished(vec![passed()])],
                     }
                 }
             }
@@ -234,8 +234,8 @@ mod tests {
         }
     }
 
-    fn side(run: &Run, seed: u64) -> RunScores {
-        let mut fold = Fold::scoring();
+    fn side(run: &RandomRun, seed: u64) -> RunScores {
+        let mut fold = SummaryFold::scoring();
         run.whole(&mut Dice(seed))
             .iter()
             .for_each(|event| fold.push(event).unwrap());
@@ -272,7 +272,7 @@ mod tests {
             std::fs::write(&path, "").unwrap();
             let mut writer = JournalWriter::open(&path, Redactor::default()).unwrap();
             run.whole(&mut Dice(seed)).into_iter().for_each(|event| _ = writer.append(event).unwrap());
-            let Scores::Taken(file) = scores(&path).unwrap() else { panic!("refused") };
+            let ScoreBaselineResult::Taken(file) = scores(&path).unwrap() else { panic!("refused") };
             let file = parse_scores(Path::new("x"), &emit_scores(&file)).unwrap();
             let accepted = ScoreBaselineRead { path: "x".into(), rev: None, file };
             let (taken, whole) = (of_baseline("accepted".into(), &accepted), side(&run, seed));

@@ -6,22 +6,22 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
-use super::cancel::Cancel;
-use super::check::{Continuation, check};
-use super::dispatch::{Dispatcher, Ending};
-use super::earlier::Earlier;
+use super::cancel::CancelSwitch;
+use super::check::{ResumePlan, check};
+use super::dispatch::{DispatchEnd, Dispatcher};
+use super::earlier::EarlierRun;
 use super::environment::{environment, harness_version, joined_sandbox};
-use super::history::Gathering;
-use super::inputs::Inputs;
+use super::history::PastRatesReader;
+use super::inputs::InputRenderer;
 use super::planned::{case_planned, record_cases, record_eval, record_plan};
-use super::prepare::{Prepared, prepare_judges};
-use super::queue::Queue;
-use super::recorder::{Observer, Recorder};
+use super::prepare::{PreparedRun, prepare_judges};
+use super::queue::SampleQueue;
+use super::recorder::{RunObserver, RunRecorder};
 use super::recordings::{changed, recordings};
-use super::remaining::Remaining;
-use super::sample::{Bench, milliseconds};
+use super::remaining::RemainingSamples;
+use super::sample::{SampleContext, milliseconds};
 use super::{RunError, conclude};
-use crate::grade::{Graders, GradersConfig};
+use crate::grade::{GradersConfig, RunGraders};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::model::{
     Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunConfig,
@@ -29,25 +29,25 @@ use crate::model::{
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
-use eval_models::{Models, Spent};
+use eval_models::{ModelSpending, RunModels};
 
 /// Everything that a run needs from outside.
 pub struct RunRequest<'a> {
-    pub prepared: Prepared,
+    pub prepared: PreparedRun,
     /// The program that builds sandbox cells: this one.
     pub helper: PathBuf,
     pub clock: &'a dyn Clock,
     pub git: Option<GitState>,
-    pub said: Said,
-    pub cancel: Cancel,
-    pub observers: Vec<&'a mut dyn Observer>,
+    pub said: RunInvocation,
+    pub cancel: CancelSwitch,
+    pub observers: Vec<&'a mut dyn RunObserver>,
     /// The run that goes on; `None` for a new one.
     pub resume: Option<RunPaths>,
 }
 
 /// What the command line said, for the journal.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct RunInvocation {
     /// The filters in words.
     pub filters: Vec<String>,
     /// The run is made to capture baselines.
@@ -62,7 +62,7 @@ pub struct Said {
 
 /// A run that came to its end.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedRun {
     pub paths: RunPaths,
     pub summary: Summary,
     /// False when every sample had been finished before.
@@ -70,7 +70,7 @@ pub struct Finished {
 }
 
 /// Runs a prepared plan, or what is left of it.
-pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
+pub async fn run(mut request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     match request.resume.take() {
         None => begin(request).await,
         Some(paths) => resume(request, paths).await,
@@ -78,7 +78,7 @@ pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
 }
 
 /// Graders are prepared first, so that a missing sandbox is told before a run exists.
-async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
+async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     let RunRequest {
         mut prepared,
         helper,
@@ -102,22 +102,22 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
     let redactor = Redactor::new(plan.secrets.iter().cloned());
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
-    let mut recorder = Recorder::new(journal, observers);
+    let mut recorder = RunRecorder::new(journal, observers);
     let mut started = introduction(plan, said, environment);
     started.run.run_id = paths.run_id.clone();
     started.run.timestamp = rfc3339(started_at);
     started.recordings = recordings(&prepared);
     let shard = started.run.shard.is_some();
-    let history = Gathering::of(plan, &started, &started.run.timestamp);
+    let history = PastRatesReader::of(plan, &started, &started.run.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
     let built = record_plan(
         plan,
         shard,
-        Inputs::of(plan, prepared.total_samples(), &redactor),
+        InputRenderer::of(plan, prepared.total_samples(), &redactor),
         &mut recorder,
     )?;
     prepared.hold(built);
-    let drive = Drive {
+    let drive = SessionDriver {
         prepared: &prepared,
         graders,
         workers,
@@ -127,15 +127,15 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
         timer,
         history,
     };
-    drive.run(&mut recorder, Remaining::all()).await?;
-    Ok(Finished {
+    drive.run(&mut recorder, RemainingSamples::all()).await?;
+    Ok(FinishedRun {
         paths,
         summary: conclude(&recorder.fold)?,
         ran: true,
     })
 }
 
-async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, RunError> {
+async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun, RunError> {
     let RunRequest {
         prepared,
         helper,
@@ -151,9 +151,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let redactor = Redactor::new(plan.secrets.iter().cloned());
     // From here on nobody else writes this run.
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
-    let mut recorder = Recorder::new(journal, observers);
-    let mut spent = Spent::default();
-    let earlier = Earlier::read(&paths.journal(), &mut recorder.fold, |event| {
+    let mut recorder = RunRecorder::new(journal, observers);
+    let mut spent = ModelSpending::default();
+    let earlier = EarlierRun::read(&paths.journal(), &mut recorder.fold, |event| {
         if let Event::SampleFinished(sample) = event {
             spent.add(sample.spent());
         }
@@ -177,7 +177,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let next =
         check(&prepared, &now, &earlier, &recorder.fold, others).map_err(RunError::Refused)?;
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
-        return Ok(Finished {
+        return Ok(FinishedRun {
             paths,
             summary: conclude(&recorder.fold)?,
             ran: false,
@@ -212,11 +212,11 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     // A comparison tells by what each case is. A first session that had none did not keep that, and
     // a later one that had may have broken off before it said it again. And it may have kept no
     // inputs, for reports that did not show them.
-    let inputs = Inputs::of(plan, prepared.total_samples(), &redactor);
+    let inputs = InputRenderer::of(plan, prepared.total_samples(), &redactor);
     let all_again =
         compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
     // What ran since the run began is not among what came before.
-    let history = Gathering::of(plan, &now, &earlier.started.run.timestamp);
+    let history = PastRatesReader::of(plan, &now, &earlier.started.run.timestamp);
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;
@@ -230,7 +230,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let left = next.left;
     // What was compared is no longer needed; of a large run it is large.
     drop(earlier);
-    let drive = Drive {
+    let drive = SessionDriver {
         prepared: &prepared,
         graders,
         workers,
@@ -241,7 +241,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         history,
     };
     drive.run(&mut recorder, next.remaining).await?;
-    Ok(Finished {
+    Ok(FinishedRun {
         paths,
         summary: conclude(&recorder.fold)?,
         ran: left > 0,
@@ -249,7 +249,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
 }
 
 /// True when a further session would change nothing that a report shows.
-fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) -> bool {
+fn says_nothing_new(now: &RunStarted, next: &ResumePlan, earlier: &EarlierRun) -> bool {
     let was = &earlier.session;
     let interrupted = earlier
         .finished
@@ -273,10 +273,10 @@ pub(super) fn workers(plan: &Plan) -> Option<Arc<Semaphore>> {
 pub(super) fn graders(
     plan: &Plan,
     helper: PathBuf,
-    models: &Arc<Models>,
+    models: &Arc<RunModels>,
     workers: &Option<Arc<Semaphore>>,
-) -> Graders {
-    let graders = Graders::new(GradersConfig {
+) -> RunGraders {
+    let graders = RunGraders::new(GradersConfig {
         allow_unsandboxed: plan.settings.allow_unsandboxed,
         helper,
         workers: plan.settings.max_workers,
@@ -293,7 +293,7 @@ pub(super) fn graders(
 async fn prepared_environment(
     plan: &Plan,
     git: Option<GitState>,
-    graders: &Graders,
+    graders: &RunGraders,
 ) -> Result<Environment, RunError> {
     let sandbox = graders.prepare(plan).await?;
     let mut environment = environment(plan, git);
@@ -303,7 +303,7 @@ async fn prepared_environment(
 }
 
 /// What a session says of itself, but for the run's id and the time.
-fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted {
+fn introduction(plan: &Plan, said: RunInvocation, environment: Environment) -> RunStarted {
     RunStarted {
         journal_version: JOURNAL_VERSION,
         run: RunIdentity {
@@ -350,30 +350,34 @@ pub(super) fn config(plan: &Plan, comparison: ComparisonConfig) -> RunConfig {
 }
 
 /// What drives the samples of a session.
-struct Drive<'a> {
-    prepared: &'a Prepared,
-    graders: Graders,
+struct SessionDriver<'a> {
+    prepared: &'a PreparedRun,
+    graders: RunGraders,
     workers: Option<Arc<Semaphore>>,
     redactor: Redactor,
     clock: &'a dyn Clock,
-    cancel: Cancel,
+    cancel: CancelSwitch,
     timer: Instant,
-    history: Gathering,
+    history: PastRatesReader,
 }
 
-impl Drive<'_> {
+impl SessionDriver<'_> {
     /// Runs what remains and records the end.
-    async fn run(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
+    async fn run(
+        self,
+        recorder: &mut RunRecorder<'_>,
+        remaining: RemainingSamples,
+    ) -> Result<(), RunError> {
         let plan = &self.prepared.plan;
         let graders = Arc::new(self.graders);
-        let bench = Bench {
+        let bench = SampleContext {
             targets: Arc::clone(&self.prepared.targets),
             graders: Arc::clone(&graders),
             retry_failed: plan.settings.retry_failed,
             redactor: self.redactor,
             workers: self.workers,
         };
-        let queue = Queue::new(plan, remaining);
+        let queue = SampleQueue::new(plan, remaining);
         let dispatcher = Dispatcher {
             settings: &plan.settings,
             bench,
@@ -396,14 +400,14 @@ impl Drive<'_> {
 
 /// The last event of a session, and the journal on the disk.
 pub(super) fn end(
-    recorder: &mut Recorder<'_>,
+    recorder: &mut RunRecorder<'_>,
     clock: &dyn Clock,
     duration_seconds: f64,
-    ending: Ending,
-    history: Gathering,
+    ending: DispatchEnd,
+    history: PastRatesReader,
     expired_graces: Option<u64>,
 ) -> Result<(), RunError> {
-    let interrupted = matches!(ending, Ending::Early(Cause::Interrupted));
+    let interrupted = matches!(ending, DispatchEnd::Early(Cause::Interrupted));
     let timestamp = rfc3339(clock.now());
     let history = history.done();
     let finished = RunFinished {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::model::{Case, CaseFault, Cases, Stream, Streamed};
+use crate::model::{Case, CaseFault, CaseStream, EvalCases, StreamedCase};
 
 /// Cases of one eval that are held after they were passed.
 const HELD: usize = 512;
@@ -17,12 +17,12 @@ const OPEN: usize = 4;
 
 /// One window into the cases of each eval that is asked for; of few evals at once.
 #[derive(Default)]
-pub(super) struct Windows<'a> {
-    open: VecDeque<(usize, Window<'a>)>,
+pub(super) struct CaseWindows<'a> {
+    open: VecDeque<(usize, CaseWindow<'a>)>,
 }
 
-struct Window<'a> {
-    stream: Stream<'a>,
+struct CaseWindow<'a> {
+    stream: CaseStream<'a>,
     /// The first case that the stream has not given.
     next: usize,
     held: HashMap<usize, (Result<Arc<Case>, CaseFault>, usize)>,
@@ -30,11 +30,11 @@ struct Window<'a> {
     bytes: usize,
 }
 
-impl<'a> Windows<'a> {
+impl<'a> CaseWindows<'a> {
     /// The case at a place of the eval with this number.
     pub fn case(
         &mut self,
-        cases: &'a Cases,
+        cases: &'a EvalCases,
         eval: usize,
         at: usize,
     ) -> Result<Arc<Case>, CaseFault> {
@@ -55,7 +55,7 @@ impl<'a> Windows<'a> {
         if self.open.len() >= OPEN {
             self.open.pop_front();
         }
-        let mut window = Window::from(cases, at);
+        let mut window = CaseWindow::from(cases, at);
         let case = window.find(at);
         self.open.push_back((eval, window));
         case.unwrap_or_else(|| {
@@ -67,10 +67,10 @@ impl<'a> Windows<'a> {
     }
 }
 
-impl<'a> Window<'a> {
-    fn from(cases: &'a Cases, at: usize) -> Window<'a> {
+impl<'a> CaseWindow<'a> {
+    fn from(cases: &'a EvalCases, at: usize) -> CaseWindow<'a> {
         let stream = cases.stream(move |place| place >= at);
-        Window {
+        CaseWindow {
             stream,
             next: at,
             held: HashMap::new(),
@@ -85,7 +85,7 @@ impl<'a> Window<'a> {
             return Some(case.clone());
         }
         while self.next <= at {
-            let Streamed {
+            let StreamedCase {
                 at: place,
                 bytes,
                 case,

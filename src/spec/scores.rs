@@ -220,14 +220,14 @@ pub mod by_id {
         CaseRecord, Deserialize, Deserializer, EvalRecord, Serialize, Serializer, entries,
     };
 
-    pub trait Record {
+    pub trait KeyedRecord {
         fn id(&self) -> &str;
         fn set_id(&mut self, id: String);
     }
 
     macro_rules! records {
         ($($name:ident)*) => {$(
-            impl Record for $name {
+            impl KeyedRecord for $name {
                 fn id(&self) -> &str {
                     &self.id
                 }
@@ -240,14 +240,14 @@ pub mod by_id {
     }
     records!(EvalRecord CaseRecord);
 
-    pub fn serialize<S: Serializer, T: Record + Serialize>(
+    pub fn serialize<S: Serializer, T: KeyedRecord + Serialize>(
         records: &[T],
         to: S,
     ) -> Result<S::Ok, S::Error> {
         to.collect_map(records.iter().map(|record| (record.id(), record)))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>, T: Record + Deserialize<'de>>(
+    pub fn deserialize<'de, D: Deserializer<'de>, T: KeyedRecord + Deserialize<'de>>(
         from: D,
     ) -> Result<Vec<T>, D::Error> {
         let record = |(id, mut record): (String, T)| {

@@ -12,9 +12,9 @@ use super::regression::{RegressionDefinition, RegressionDocument};
 
 /// An entry of a list of definitions: a regression when it has a `baseline` or a `current`, else a
 /// capability.
-struct Definition;
+struct EvalDefinition;
 
-impl JsonSchema for Definition {
+impl JsonSchema for EvalDefinition {
     fn schema_name() -> Cow<'static, str> {
         "Definition".into()
     }
@@ -74,7 +74,7 @@ impl JsonSchema for EvalShape {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let definition = generator.subschema_for::<Definition>();
+        let definition = generator.subschema_for::<EvalDefinition>();
         let capability = generator.subschema_for::<OneOrMany<CapabilityDefinition>>();
         let regression = generator.subschema_for::<OneOrMany<RegressionDefinition>>();
         let file = generator.subschema_for::<EvalFile>();

@@ -6,25 +6,25 @@ use super::SummaryError;
 use super::columns::CaseView;
 use super::compare::{self, CompareSettings};
 use super::composite;
-use super::failures::{self, Listed};
-use super::fold::Fold;
-use super::metrics::{Counted, CountedEval};
-use super::outcomes::Reading;
-use super::packed::Packed;
+use super::failures::{self, FailureSubject};
+use super::fold::SummaryFold;
+use super::metrics::{CountedEval, CountedRun};
+use super::outcomes::OutcomeReading;
+use super::packed::PackedSample;
 use super::parts;
-use super::recommend::{self, Known};
+use super::recommend::{self, RunFindings};
 use super::rerun;
-use super::sessions::Sessions;
+use super::sessions::FoldedSessions;
 use crate::model::{
     CaseResult, Comparison, ComparisonReference, Counts, Estimate, EvalResult, Failure, Figure,
-    Gate, GateSpec, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted,
-    RunWarning, SampleResult, ScoresSource, Shard, Summary, Tallies, Totals, Trust,
+    Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate,
+    RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
 #[derive(Debug)]
-pub struct Report {
-    pub tallies: Tallies,
+pub struct UngatedSummary {
+    pub tallies: GateTallies,
     pub started: RunStarted,
     /// True when the run was ended early or its journal breaks off.
     pub interrupted: bool,
@@ -45,14 +45,14 @@ pub struct Report {
     omitted: Omitted,
 }
 
-impl Fold {
+impl SummaryFold {
     /// What the run says of itself, as its last session said it.
     pub fn started(&self) -> Result<&RunStarted, SummaryError> {
         self.started.as_ref().ok_or(SummaryError::NotStarted)
     }
 
     /// What a gate decides from. Intervals are computed only where a threshold is on an end of one.
-    pub fn tallies(&self) -> Result<Tallies, SummaryError> {
+    pub fn tallies(&self) -> Result<GateTallies, SummaryError> {
         let started = self.started()?;
         let mut thresholds = started.config.gate.thresholds.iter();
         let on_end = thresholds.any(|threshold| threshold.on != Figure::Value);
@@ -60,12 +60,12 @@ impl Fold {
     }
 
     /// Counts everything that was taken.
-    pub fn finish(&self) -> Result<Report, SummaryError> {
+    pub fn finish(&self) -> Result<UngatedSummary, SummaryError> {
         let started = self.started()?.clone();
         let shards = self.sessions.lone_shards();
         let counted = self.counted(&started, true);
         let tallies = tallies(&counted, &started);
-        let mut lister = Lister::new(self, started.config.include_details);
+        let mut lister = SummaryLister::new(self, started.config.include_details);
         let estimates = ranged(&tallies);
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let Counts {
@@ -90,7 +90,7 @@ impl Fold {
             repeated_cases: self.repeated_cases(),
             ..lister.totals
         };
-        Ok(Report {
+        Ok(UngatedSummary {
             metadata: metadata(&started, &self.sessions),
             interrupted: self.sessions.interrupted(),
             models: self.calls.finish(&counted.evals),
@@ -135,9 +135,9 @@ impl Fold {
     }
 
     /// The evals of the run, to be counted, with intervals or without.
-    fn counted<'a>(&'a self, started: &'a RunStarted, intervals: bool) -> Counted<'a> {
+    fn counted<'a>(&'a self, started: &'a RunStarted, intervals: bool) -> CountedRun<'a> {
         let scope = intervals.then_some(started.config.interval_scope);
-        Counted::new(
+        CountedRun::new(
             self.counted_evals(),
             &started.config.ks,
             scope,
@@ -160,15 +160,15 @@ impl Fold {
     }
 }
 
-impl Report {
+impl UngatedSummary {
     /// What the thresholds of the run were.
     pub fn gate_spec(&self) -> &GateSpec {
         &self.started.config.gate
     }
 
-    /// The summary, with the decision that was made from [`Report::tallies`].
+    /// The summary, with the decision that was made from [`UngatedSummary::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
-        let recommendations = recommend::recommend(&Known {
+        let recommendations = recommend::recommend(&RunFindings {
             evals: &self.evals,
             totals: &self.totals,
             failures: &self.failures,
@@ -210,10 +210,13 @@ impl Report {
     }
 }
 
-fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
-    let mut actual = counted.tally(Reading::Graded);
+fn tallies(counted: &CountedRun<'_>, started: &RunStarted) -> GateTallies {
+    let mut actual = counted.tally(OutcomeReading::Graded);
     let (mut worst, mut best) = if counted.is_open() {
-        (counted.tally(Reading::Worst), counted.tally(Reading::Best))
+        (
+            counted.tally(OutcomeReading::Worst),
+            counted.tally(OutcomeReading::Best),
+        )
     } else {
         (actual.clone(), actual.clone())
     };
@@ -221,19 +224,19 @@ fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
         composite::add(&started.config.composites, &mut reading.metrics);
     }
     let readings = [
-        (Reading::Graded, &mut actual),
-        (Reading::Worst, &mut worst),
-        (Reading::Best, &mut best),
+        (OutcomeReading::Graded, &mut actual),
+        (OutcomeReading::Worst, &mut worst),
+        (OutcomeReading::Best, &mut best),
     ];
     parts::add(counted, started, readings);
-    let Counted {
+    let CountedRun {
         errored,
         skipped,
         pending,
         ..
     } = *counted;
     let lacks = parts::lacks(counted, started, &actual);
-    Tallies {
+    GateTallies {
         lacks,
         actual,
         worst,
@@ -245,7 +248,7 @@ fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
 }
 
 /// The estimates with the range that samples without a grade leave open.
-fn ranged(tallies: &Tallies) -> BTreeMap<String, Estimate> {
+fn ranged(tallies: &GateTallies) -> BTreeMap<String, Estimate> {
     let mut estimates = tallies.actual.metrics.clone();
     for (name, estimate) in &mut estimates {
         estimate.worst = tallies
@@ -258,7 +261,7 @@ fn ranged(tallies: &Tallies) -> BTreeMap<String, Estimate> {
     estimates
 }
 
-fn metadata(started: &RunStarted, sessions: &Sessions) -> Metadata {
+fn metadata(started: &RunStarted, sessions: &FoldedSessions) -> Metadata {
     Metadata {
         run: sessions.identity(started),
         duration_seconds: sessions.duration_seconds(),
@@ -271,8 +274,8 @@ fn metadata(started: &RunStarted, sessions: &Sessions) -> Metadata {
 }
 
 /// Lists evals, cases, samples and failures as far as a report may, and counts them all.
-struct Lister<'a> {
-    fold: &'a Fold,
+struct SummaryLister<'a> {
+    fold: &'a SummaryFold,
     include_details: bool,
     everything: bool,
     /// Cases that may still be listed when not everything is.
@@ -284,9 +287,9 @@ struct Lister<'a> {
     omitted: Omitted,
 }
 
-impl<'a> Lister<'a> {
-    fn new(fold: &'a Fold, include_details: bool) -> Self {
-        Lister {
+impl<'a> SummaryLister<'a> {
+    fn new(fold: &'a SummaryFold, include_details: bool) -> Self {
+        SummaryLister {
             fold,
             include_details,
             everything: fold.lists_everything(),
@@ -407,7 +410,7 @@ impl<'a> Lister<'a> {
             };
             match said {
                 Some(sample) => {
-                    let listed = Listed {
+                    let listed = FailureSubject {
                         eval: eval.info(),
                         case_id: case.id(),
                         case_name: case.name(),
@@ -438,7 +441,7 @@ impl<'a> Lister<'a> {
         samples
     }
 
-    fn omit(&mut self, samples: impl IntoIterator<Item = Packed>) {
+    fn omit(&mut self, samples: impl IntoIterator<Item = PackedSample>) {
         if !self.include_details {
             return;
         }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::metrics::CountedEval;
 use crate::model::{
-    AnswerSource, Attempt, Cause, Finish, JudgeCall, Latencies, ModelCall, ModelUsed, ModelsUsed,
-    Usage,
+    AnswerSource, Attempt, Cause, FinishReason, JudgeCall, Latencies, ModelCall, ModelUsed,
+    ModelsUsed, Usage,
 };
 use eval_stats::percentile;
 
@@ -20,41 +20,43 @@ pub(super) const NO_MODEL: u16 = u16::MAX;
 
 /// A sum that does not depend on the order of its parts.
 #[derive(Debug, Clone, Copy, Default)]
-struct Exact(i128);
+struct ExactSum(i128);
 
-impl Exact {
+impl ExactSum {
     /// Parts of one: far finer than what a token costs.
     const STEP: f64 = 1e15;
 
     fn add(&mut self, value: f64) {
         if value.is_finite() {
             // Saturates, as `as` does.
-            self.0 = self.0.saturating_add((value * Exact::STEP).round() as i128);
+            self.0 = self
+                .0
+                .saturating_add((value * ExactSum::STEP).round() as i128);
         }
     }
 
     fn value(self) -> f64 {
-        self.0 as f64 / Exact::STEP
+        self.0 as f64 / ExactSum::STEP
     }
 }
 
 /// One question to a model, and what came of it.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct CountedCall<'a> {
     call: &'a ModelCall,
     answered: bool,
     refused: bool,
-    finish: Option<Finish>,
+    finish: Option<FinishReason>,
     usage: Option<Usage>,
 }
 
-impl<'a> Asked<'a> {
-    fn of_target(attempt: &Attempt, call: &'a ModelCall) -> Asked<'a> {
+impl<'a> CountedCall<'a> {
+    fn of_target(attempt: &Attempt, call: &'a ModelCall) -> CountedCall<'a> {
         let finish = attempt.finish();
         let refused =
-            finish == Some(Finish::Refused) || attempt.verdict.cause == Some(Cause::Refused);
+            finish == Some(FinishReason::Refused) || attempt.verdict.cause == Some(Cause::Refused);
         let gave = attempt.is_answer() && (attempt.output.is_some() || attempt.stored.is_some());
-        Asked {
+        CountedCall {
             call,
             answered: refused || gave,
             refused,
@@ -63,7 +65,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn of_judge(asked: &'a JudgeCall) -> Asked<'a> {
+    fn of_judge(asked: &'a JudgeCall) -> CountedCall<'a> {
         let JudgeCall {
             call,
             usage,
@@ -71,8 +73,8 @@ impl<'a> Asked<'a> {
             finish,
             ..
         } = asked;
-        let refused = *answered && *finish == Some(Finish::Refused);
-        Asked {
+        let refused = *answered && *finish == Some(FinishReason::Refused);
+        CountedCall {
             call,
             answered: *answered,
             refused,
@@ -84,32 +86,32 @@ impl<'a> Asked<'a> {
 
 /// What is summed of one model.
 #[derive(Debug, Clone, Default)]
-struct Sums {
+struct CallSums {
     /// Counts and tokens; times, dollars and percentiles are filled in at the end.
     used: ModelUsed,
-    throttled: Exact,
-    backoff: Exact,
-    cost: Exact,
+    throttled: ExactSum,
+    backoff: ExactSum,
+    cost: ExactSum,
     /// Answers whose cost is known.
     costed: u64,
-    spent: Exact,
+    spent: ExactSum,
     /// Parts of what was spent whose cost is known.
     spent_costed: u64,
 }
 
 /// What the models of a run took so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct CallTotals {
     /// By name; the number tells models apart where a name would be too much.
-    models: BTreeMap<String, (u16, Sums)>,
+    models: BTreeMap<String, (u16, CallSums)>,
     /// Judges, with the latency of each of their calls.
-    judges: BTreeMap<String, (Sums, Vec<f64>)>,
-    total: Sums,
+    judges: BTreeMap<String, (CallSums, Vec<f64>)>,
+    total: CallSums,
     /// True while events are those of a run that asked no target: outputs that are graded again.
     graded_again: bool,
 }
 
-impl Calls {
+impl CallTotals {
     /// A run begins, or a shard that is joined to it.
     pub fn started(&mut self, graded_again: bool) {
         self.graded_again = graded_again;
@@ -125,7 +127,7 @@ impl Calls {
             let Some(call) = attempt.call.as_deref().filter(|_| !self.graded_again) else {
                 continue;
             };
-            let asked = Asked::of_target(attempt, call);
+            let asked = CountedCall::of_target(attempt, call);
             let next = self.models.len();
             if !self.models.contains_key(&call.model) {
                 let number = if next < NUMBERED {
@@ -134,7 +136,7 @@ impl Calls {
                     NO_MODEL
                 };
                 self.models
-                    .insert(call.model.clone(), (number, Sums::default()));
+                    .insert(call.model.clone(), (number, CallSums::default()));
             }
             if let Some((number, sums)) = self.models.get_mut(&call.model) {
                 sums.add(asked);
@@ -146,7 +148,7 @@ impl Calls {
     }
 
     fn add_judge(&mut self, said: &JudgeCall) {
-        let asked = Asked::of_judge(said);
+        let asked = CountedCall::of_judge(said);
         let name = &said.call.model;
         if !self.judges.contains_key(name) {
             self.judges.insert(name.clone(), Default::default());
@@ -195,9 +197,9 @@ impl Calls {
     }
 }
 
-impl Sums {
-    fn add(&mut self, asked: Asked<'_>) {
-        let Asked {
+impl CallSums {
+    fn add(&mut self, asked: CountedCall<'_>) {
+        let CountedCall {
             call,
             answered,
             refused,
@@ -211,7 +213,7 @@ impl Sums {
                 AnswerSource::Cache => used.answers.cache += 1,
                 AnswerSource::Recording => used.answers.recording += 1,
             }
-            used.cut += u64::from(finish == Some(Finish::Length));
+            used.cut += u64::from(finish == Some(FinishReason::Length));
             used.refused += u64::from(refused);
             match usage {
                 Some(usage) => {
@@ -250,8 +252,8 @@ impl Sums {
         self.spend(asked);
     }
 
-    fn spend(&mut self, asked: Asked<'_>) {
-        let Asked {
+    fn spend(&mut self, asked: CountedCall<'_>) {
+        let CountedCall {
             call,
             answered,
             usage,

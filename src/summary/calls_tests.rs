@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::fold::Limits;
-use super::random_run::{Dice, Run, Said, a_run, finished, summary};
+use super::fold::ListingLimits;
+use super::random_run::{Dice, RandomRun, SampleRemark, a_run, finished, summary};
 use crate::model::*;
 
 fn close(a: f64, b: f64) -> bool {
@@ -13,7 +13,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 /// Every attempt that the journal holds, those of samples that were asked again included.
-fn all_attempts(run: &Run) -> Vec<&Attempt> {
+fn all_attempts(run: &RandomRun) -> Vec<&Attempt> {
     let samples = run
         .evals
         .iter()
@@ -22,13 +22,13 @@ fn all_attempts(run: &Run) -> Vec<&Attempt> {
     let said = samples
         .flat_map(|sample| &sample.said)
         .filter_map(|said| match said {
-            Said::Finished(attempts) => Some(attempts),
-            Said::Skipped(_) => None,
+            SampleRemark::Finished(attempts) => Some(attempts),
+            SampleRemark::Skipped(_) => None,
         });
     said.flatten().collect()
 }
 
-fn usage_and_finish(attempt: &Attempt) -> (Option<Usage>, Option<Finish>) {
+fn usage_and_finish(attempt: &Attempt) -> (Option<Usage>, Option<FinishReason>) {
     match (&attempt.output, &attempt.stored) {
         (Some(output), None) => (output.usage, output.finish),
         (None, Some(stored)) => (stored.usage, stored.finish),
@@ -37,7 +37,7 @@ fn usage_and_finish(attempt: &Attempt) -> (Option<Usage>, Option<Finish>) {
 }
 
 /// The questions to judges as attempts of targets that took the same.
-fn judge_attempts(run: &Run) -> Vec<Attempt> {
+fn judge_attempts(run: &RandomRun) -> Vec<Attempt> {
     let of = |attempt: &Attempt| {
         let judged = attempt
             .verdict
@@ -51,10 +51,10 @@ fn judge_attempts(run: &Run) -> Vec<Attempt> {
     };
     let asked = all_attempts(run).into_iter().flat_map(of);
     let as_attempt = |asked: JudgeCall| {
-        let refused = asked.answered && asked.finish == Some(Finish::Refused);
+        let refused = asked.answered && asked.finish == Some(FinishReason::Refused);
         let finish = asked
             .finish
-            .filter(|finish| refused || *finish != Finish::Refused);
+            .filter(|finish| refused || *finish != FinishReason::Refused);
         let mut attempt = super::tests::asked(&asked.call, None);
         attempt.output = Some(Output {
             usage: asked.usage,
@@ -71,7 +71,8 @@ fn judge_attempts(run: &Run) -> Vec<Attempt> {
 /// What one model, or all of them, took.
 fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), TestCaseError> {
     let refused = |a: &Attempt| {
-        usage_and_finish(a).1 == Some(Finish::Refused) || a.verdict.cause == Some(Cause::Refused)
+        usage_and_finish(a).1 == Some(FinishReason::Refused)
+            || a.verdict.cause == Some(Cause::Refused)
     };
     let answered = |a: &Attempt| a.is_answer() || refused(a);
     let count = |what: &dyn Fn(&Attempt, &ModelCall) -> bool| {
@@ -84,7 +85,7 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
     prop_assert_eq!(told.unanswered, count(&|a, _| !answered(a)));
     prop_assert_eq!(
         told.cut,
-        count(&|a, _| answered(a) && usage_and_finish(a).1 == Some(Finish::Length))
+        count(&|a, _| answered(a) && usage_and_finish(a).1 == Some(FinishReason::Length))
     );
     prop_assert_eq!(told.refused, count(&|a, _| refused(a)));
     prop_assert_eq!(
@@ -173,7 +174,7 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
 }
 
 /// Latencies of the last attempts that count.
-fn last_latencies(run: &Run, model: Option<&str>) -> Vec<f64> {
+fn last_latencies(run: &RandomRun, model: Option<&str>) -> Vec<f64> {
     let samples = run
         .evals
         .iter()
@@ -196,8 +197,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn what_models_took_is_what_a_recount_finds(run in a_run(3), seed in any::<u64>(), seed2 in any::<u64>()) {
-        let whole = summary(&run.whole(&mut Dice(seed)), Limits::default());
-        let again = summary(&run.whole(&mut Dice(seed2)), Limits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
+        let whole = summary(&run.whole(&mut Dice(seed)), ListingLimits::default());
+        let again = summary(&run.whole(&mut Dice(seed2)), ListingLimits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
         prop_assert_eq!(&whole.models, &again.models, "whatever the order, and whatever is listed");
         let mut by_model: BTreeMap<&str, Vec<(&Attempt, &ModelCall)>> = BTreeMap::new();
         let mut all = Vec::new();
@@ -252,7 +253,7 @@ proptest! {
     /// took something.
     #[test]
     fn shards_add_up_and_grading_again_asks_judges_alone(run in a_run(3), seed in any::<u64>()) {
-        let whole = summary(&run.whole(&mut Dice(seed)), Limits::default());
+        let whole = summary(&run.whole(&mut Dice(seed)), ListingLimits::default());
         let mut joined = Vec::new();
         for index in 0..2usize {
             joined.push(run.started("part", Some(Shard { index: index as u32 + 1, of: 2 })));
@@ -260,12 +261,12 @@ proptest! {
             joined.extend(run.samples(&mut Dice(seed), |_, c| c % 2 == index));
             joined.push(finished(1.0, false));
         }
-        prop_assert_eq!(&summary(&joined, Limits::default()).models, &whole.models);
+        prop_assert_eq!(&summary(&joined, ListingLimits::default()).models, &whole.models);
         let mut regraded = run.whole(&mut Dice(seed));
         if let Some(Event::RunStarted(started)) = regraded.first_mut() {
             started.run.regrade_of = Some("another".to_owned());
         }
-        let again = summary(&regraded, Limits::default()).models;
+        let again = summary(&regraded, ListingLimits::default()).models;
         let judges = whole.models.map(|models| models.judges).unwrap_or_default();
         prop_assert_eq!(again.is_some(), !judges.is_empty());
         prop_assert!(again.is_none_or(|again| again.by_model.is_empty() && again.judges == judges));
@@ -305,7 +306,7 @@ fn a_resumed_session_adds_to_what_the_first_took() {
     events.push(Event::RunResumed(started));
     events.push(finish(0, vec![asked(&call, Some(usage))]));
     events.push(finished(1.0, false));
-    let summary = summary(&events, Limits::default());
+    let summary = summary(&events, ListingLimits::default());
     let total = summary.models.expect("a model was asked").total;
     assert_eq!(
         (
@@ -341,7 +342,7 @@ fn no_price_and_no_tokens_are_unknown_and_not_nothing() {
         for (at, usage) in usages.iter().enumerate() {
             events.push(finish(at as u32, vec![asked(&call, *usage)]));
         }
-        let total = summary(&events, Limits::default())
+        let total = summary(&events, ListingLimits::default())
             .models
             .expect("a model was asked")
             .total;

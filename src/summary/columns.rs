@@ -8,34 +8,34 @@ use super::calls::NO_MODEL;
 use super::contents::{NO_CONTENT, content, content_of, parts_of, short};
 use super::judges::JudgedSample;
 use super::outcomes::SampleCounts;
-use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
+use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, PackedSample, USAGE, trust_mark};
 use super::tags::CaseTags;
 use crate::model::{CasePlanned, Cause, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
 use crate::spec::CaseContent;
-use eval_base::names::Names;
+use eval_base::names::InternedTexts;
 
 /// An eval as planned, with all that is known of its samples.
 #[derive(Debug)]
 pub(crate) struct EvalFold {
     pub info: EvalInfo,
-    ids: Names,
-    names: Names,
+    ids: InternedTexts,
+    names: InternedTexts,
     /// The number in `names` of a case's name; empty until a case has one.
-    named: Lazy<u32>,
+    named: SparseColumn<u32>,
     /// Types of graders, as [`grader_bit`] has them.
     graders: Vec<u8>,
     /// Where a case's samples lie in `samples`, and how many they are.
     spans: Vec<(u32, u32)>,
     /// The places of cases in the whole eval, when this is a part of it; empty until a case has
     /// one.
-    positions: Lazy<u32>,
+    positions: SparseColumn<u32>,
     /// Fingerprints of what cases are; empty unless they are asked for.
-    contents: Lazy<u64>,
+    contents: SparseColumn<u64>,
     /// The same part by part: input, data, grading, and the case's own target or `NO_CONTENT`;
     /// empty where a journal lacks one.
-    parts: Lazy<[u64; 4]>,
+    parts: SparseColumn<[u64; 4]>,
     tags: CaseTags,
-    samples: Samples,
+    samples: SampleColumns,
 }
 
 const GRADER_TYPES: [GraderType; 3] = [GraderType::Code, GraderType::Model, GraderType::Human];
@@ -47,11 +47,11 @@ const FORETOLD: usize = 1 << 21;
 
 /// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
 #[derive(Debug)]
-pub(crate) struct Full;
+pub(crate) struct ColumnsFull;
 
 /// What is counted of a finished sample.
-pub(crate) struct Figures {
-    pub packed: Packed,
+pub(crate) struct SampleFigures {
+    pub packed: PackedSample,
     pub score: Option<f64>,
     pub latency_ms: Option<f64>,
     pub usage: Option<Usage>,
@@ -69,16 +69,16 @@ impl EvalFold {
     pub fn new(info: EvalInfo, cases: usize) -> Self {
         let mut eval = EvalFold {
             info,
-            ids: Names::default(),
-            names: Names::default(),
-            named: Lazy::new(NO_NAME),
+            ids: InternedTexts::default(),
+            names: InternedTexts::default(),
+            named: SparseColumn::new(NO_NAME),
             graders: Vec::new(),
             spans: Vec::new(),
-            positions: Lazy::new(NO_POSITION),
-            contents: Lazy::new(NO_CONTENT),
-            parts: Lazy::new([NO_CONTENT; 4]),
+            positions: SparseColumn::new(NO_POSITION),
+            contents: SparseColumn::new(NO_CONTENT),
+            parts: SparseColumn::new([NO_CONTENT; 4]),
             tags: CaseTags::default(),
-            samples: Samples::default(),
+            samples: SampleColumns::default(),
         };
         eval.expect(cases);
         eval
@@ -112,13 +112,13 @@ impl EvalFold {
 
     /// Takes a case, or more samples of a known one; returns how many samples are new. A known case
     /// keeps its name and place.
-    pub fn plan(&mut self, case: &CasePlanned) -> Result<usize, Full> {
+    pub fn plan(&mut self, case: &CasePlanned) -> Result<usize, ColumnsFull> {
         let graders = case
             .graders
             .iter()
             .fold(0, |bits, grader| bits | grader_bit(*grader));
         let known = self.len();
-        let at = self.ids.add(&case.id).ok_or(Full)? as usize;
+        let at = self.ids.add(&case.id).ok_or(ColumnsFull)? as usize;
         self.tags.set(at, &case.tags);
         if at < known {
             self.graders[at] = graders;
@@ -126,7 +126,7 @@ impl EvalFold {
         }
         let start = self.samples.add(case.samples)?;
         if let Some(name) = &case.name {
-            let name = self.names.add(name).ok_or(Full)?;
+            let name = self.names.add(name).ok_or(ColumnsFull)?;
             self.named.set(at, name, self.graders.capacity());
         }
         if let Some(position) = case.position {
@@ -149,7 +149,7 @@ impl EvalFold {
     }
 
     /// Planned again with more samples: a top-up.
-    fn grow(&mut self, at: usize, samples: u32) -> Result<usize, Full> {
+    fn grow(&mut self, at: usize, samples: u32) -> Result<usize, ColumnsFull> {
         let (start, known) = self.spans[at];
         if samples <= known {
             return Ok(0);
@@ -172,15 +172,15 @@ impl EvalFold {
         }
     }
 
-    pub fn packed(&self, slot: usize) -> Packed {
+    pub fn packed(&self, slot: usize) -> PackedSample {
         self.samples.packed[slot]
     }
 
-    pub fn skip(&mut self, slot: usize, packed: Packed) {
+    pub fn skip(&mut self, slot: usize, packed: PackedSample) {
         self.samples.packed[slot] = packed;
     }
 
-    pub fn finish(&mut self, slot: usize, figures: Figures) {
+    pub fn finish(&mut self, slot: usize, figures: SampleFigures) {
         self.samples.set(slot, figures);
     }
 
@@ -298,7 +298,7 @@ impl<'a> CaseView<'a> {
         start as usize..start as usize + count as usize
     }
 
-    pub fn samples(self) -> &'a [Packed] {
+    pub fn samples(self) -> &'a [PackedSample] {
         &self.eval.samples.packed[self.slots()]
     }
 
@@ -343,7 +343,7 @@ impl<'a> CaseView<'a> {
             return None;
         }
         let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
-        let such = |packed: &&Packed| packed.outcome() == outcome;
+        let such = |packed: &&PackedSample| packed.outcome() == outcome;
         for cause in self.samples().iter().filter(such).filter_map(|p| p.cause()) {
             *tally.entry(cause).or_default() += 1;
         }
@@ -417,29 +417,29 @@ impl<'a> CaseView<'a> {
 /// The samples of an eval: what each needs, and columns that stay empty until a sample has
 /// something for them.
 #[derive(Debug)]
-struct Samples {
-    packed: Vec<Packed>,
+struct SampleColumns {
+    packed: Vec<PackedSample>,
     /// Where a score is not what the outcome says.
-    scores: Lazy<f64>,
-    latencies: Lazy<f64>,
-    usages: Lazy<Usage>,
+    scores: SparseColumn<f64>,
+    latencies: SparseColumn<f64>,
+    usages: SparseColumn<Usage>,
     infrastructure_retries: BTreeMap<u32, u32>,
-    models: Lazy<u16>,
+    models: SparseColumn<u16>,
     /// Grades of each level of trust, where a level has more than one.
     more_grades: BTreeMap<u32, [u32; 4]>,
     metrics: BTreeMap<String, BTreeMap<u32, f64>>,
     judged: BTreeMap<u32, JudgedSample>,
 }
 
-impl Default for Samples {
+impl Default for SampleColumns {
     fn default() -> Self {
-        Samples {
+        SampleColumns {
             packed: Vec::new(),
-            scores: Lazy::new(f64::NAN),
-            latencies: Lazy::new(f64::NAN),
-            usages: Lazy::new(Usage::default()),
+            scores: SparseColumn::new(f64::NAN),
+            latencies: SparseColumn::new(f64::NAN),
+            usages: SparseColumn::new(Usage::default()),
             infrastructure_retries: BTreeMap::new(),
-            models: Lazy::new(NO_MODEL),
+            models: SparseColumn::new(NO_MODEL),
             more_grades: BTreeMap::new(),
             metrics: BTreeMap::new(),
             judged: BTreeMap::new(),
@@ -447,13 +447,15 @@ impl Default for Samples {
     }
 }
 
-impl Samples {
+impl SampleColumns {
     /// Places for `count` samples of which nothing is known; the first of them.
-    fn add(&mut self, count: u32) -> Result<u32, Full> {
-        let start = u32::try_from(self.packed.len()).map_err(|_| Full)?;
-        let end = start.checked_add(count).ok_or(Full)?;
-        self.packed.try_reserve(count as usize).map_err(|_| Full)?;
-        self.packed.resize(end as usize, Packed::UNKNOWN);
+    fn add(&mut self, count: u32) -> Result<u32, ColumnsFull> {
+        let start = u32::try_from(self.packed.len()).map_err(|_| ColumnsFull)?;
+        let end = start.checked_add(count).ok_or(ColumnsFull)?;
+        self.packed
+            .try_reserve(count as usize)
+            .map_err(|_| ColumnsFull)?;
+        self.packed.resize(end as usize, PackedSample::UNKNOWN);
         Ok(start)
     }
 
@@ -463,8 +465,8 @@ impl Samples {
             .then(|| self.scores.get(slot))
     }
 
-    fn set(&mut self, slot: usize, figures: Figures) {
-        let Figures {
+    fn set(&mut self, slot: usize, figures: SampleFigures) {
+        let SampleFigures {
             mut packed,
             score,
             latency_ms,
@@ -532,7 +534,7 @@ impl Samples {
     fn relocate(&mut self, from: Range<usize>, to: usize) {
         let total = self.packed.len();
         for (slot, new) in from.zip(to..) {
-            self.packed[new] = std::mem::replace(&mut self.packed[slot], Packed::UNKNOWN);
+            self.packed[new] = std::mem::replace(&mut self.packed[slot], PackedSample::UNKNOWN);
             self.scores.relocate(slot, new, total);
             self.latencies.relocate(slot, new, total);
             self.usages.relocate(slot, new, total);
@@ -557,14 +559,14 @@ impl Samples {
 
 /// A column that takes no memory while all its values are absent.
 #[derive(Debug)]
-struct Lazy<T> {
+struct SparseColumn<T> {
     values: Vec<T>,
     absent: T,
 }
 
-impl<T: Copy + Bits> Lazy<T> {
+impl<T: Copy + BitwiseEq> SparseColumn<T> {
     fn new(absent: T) -> Self {
-        Lazy {
+        SparseColumn {
             values: Vec::new(),
             absent,
         }
@@ -596,20 +598,20 @@ impl<T: Copy + Bits> Lazy<T> {
 }
 
 /// Equality by which NaN is itself.
-trait Bits: PartialEq {
+trait BitwiseEq: PartialEq {
     fn same(&self, other: &Self) -> bool {
         self == other
     }
 }
 
-impl Bits for f64 {
+impl BitwiseEq for f64 {
     fn same(&self, other: &Self) -> bool {
         self.to_bits() == other.to_bits()
     }
 }
 
-impl Bits for u64 {}
-impl Bits for [u64; 4] {}
-impl Bits for u32 {}
-impl Bits for u16 {}
-impl Bits for Usage {}
+impl BitwiseEq for u64 {}
+impl BitwiseEq for [u64; 4] {}
+impl BitwiseEq for u32 {}
+impl BitwiseEq for u16 {}
+impl BitwiseEq for Usage {}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::fold::{Fold, Limits};
-use super::random_run::{Dice, Run, a_run, report, summary};
+use super::fold::{ListingLimits, SummaryFold};
+use super::random_run::{Dice, RandomRun, a_run, report, summary};
 use crate::model::*;
 use crate::spec::words::FailOn;
 use crate::spec::{SCORES_VERSION, ScoreBaselineFile, ScoredTarget};
@@ -85,7 +85,7 @@ fn with(
 
 /// The events of a run with one sample a case, each passed or failed (`None`: it errored).
 fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
-    let run = Run {
+    let run = RandomRun {
         evals: Vec::new(),
         ks: vec![1, 2, 3],
         include_details: true,
@@ -95,7 +95,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
     ids.dedup();
     for id in ids {
         let of: Vec<_> = cases.iter().filter(|(eval, _, _)| *eval == id).collect();
-        let info = testing::eval(id, Cases::written(Vec::new())).info;
+        let info = testing::eval(id, EvalCases::written(Vec::new())).info;
         events.push(Event::EvalPlanned(EvalPlanned {
             eval: info,
             cases: of.len(),
@@ -195,9 +195,12 @@ fn figures_of_other_cases_are_never_subtracted() {
         ("e", "errs", None),
         ("e", "new", Some(true)),
     ]);
-    let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default())
-        .comparison
-        .unwrap();
+    let said = summary(
+        &with(file.clone(), run.clone(), |_| ()),
+        ListingLimits::default(),
+    )
+    .comparison
+    .unwrap();
     let cases = &said.cases;
     assert_eq!(
         (names(&cases.broken), names(&cases.fixed)),
@@ -225,7 +228,9 @@ fn figures_of_other_cases_are_never_subtracted() {
     let filtered = with(file, run, |started| {
         started.run.filters = vec!["eval e".into()]
     });
-    let said = summary(&filtered, Limits::default()).comparison.unwrap();
+    let said = summary(&filtered, ListingLimits::default())
+        .comparison
+        .unwrap();
     assert_eq!((said.cases.gone.count, said.cases.not_selected), (0, 1));
 }
 
@@ -246,7 +251,7 @@ fn what_else_differs_is_said() {
             started.config.comparison.fail_on = Some(FailOn::Any);
         },
     );
-    let summary = summary(&run, Limits::default());
+    let summary = summary(&run, ListingLimits::default());
     assert_eq!(summary.fail_on, Some(FailOn::Any));
     insta::assert_snapshot!(summary.comparison.unwrap().notes.join("\n"), @r"
     the suite had version 1.0 and has version 2.0
@@ -258,7 +263,7 @@ fn what_else_differs_is_said() {
 
 /// Scores as the same run would leave them, with the fingerprints of its cases.
 fn own_fingerprints(file: &mut ScoreBaselineFile, run: &[Event]) {
-    let mut fold = Fold::scoring();
+    let mut fold = SummaryFold::scoring();
     run.iter().for_each(|event| fold.push(event).unwrap());
     for eval in fold.counted_evals() {
         let known = file
@@ -287,9 +292,12 @@ fn a_case_that_changed_does_not_flip_and_enters_no_figure() {
     ]);
     own_fingerprints(&mut file, &run);
     let compared = |run: &[Event], file: &ScoreBaselineFile| {
-        summary(&with(file.clone(), run.to_vec(), |_| ()), Limits::default())
-            .comparison
-            .unwrap()
+        summary(
+            &with(file.clone(), run.to_vec(), |_| ()),
+            ListingLimits::default(),
+        )
+        .comparison
+        .unwrap()
     };
     let said = compared(&run, &file).cases;
     assert_eq!(
@@ -332,9 +340,12 @@ fn figures_over_evals_that_count_otherwise_are_not_subtracted() {
     ] {
         let eval = &mut file.evals[0];
         (eval.weight, eval.score_threshold) = (Some(weight), threshold);
-        let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default())
-            .comparison
-            .unwrap();
+        let said = summary(
+            &with(file.clone(), run.clone(), |_| ()),
+            ListingLimits::default(),
+        )
+        .comparison
+        .unwrap();
         let row = |name: &str| {
             said.metrics
                 .iter()
@@ -368,7 +379,7 @@ proptest! {
         dice in prop::collection::vec((any::<bool>(), any::<bool>(), 1u32..4), 40),
     ) {
         let events = run.whole(&mut Dice(seed));
-        let plain = summary(&events, Limits::default());
+        let plain = summary(&events, ListingLimits::default());
         let mut dice = dice.into_iter().cycle();
         let mut file = blank();
         let (mut fixed, mut broken, mut new, mut open, mut same) = (0, 0, 0, 0, 0);
@@ -388,7 +399,7 @@ proptest! {
             }
             file.evals.push(passed(&eval.id, cases));
         }
-        let compared = report(&with(file, events, |_| ()), Limits::default());
+        let compared = report(&with(file, events, |_| ()), ListingLimits::default());
         let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
         let mut compared = compared.with_gate(gate);
         let said = compared.comparison.take().unwrap().cases;

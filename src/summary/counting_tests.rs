@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::Fold;
+use super::SummaryFold;
 use super::random_run::{Dice, a_run, finished, summary};
 use crate::journal::{self, JournalWriter};
 use crate::model::{Counts, Event, ScoresSource};
-use crate::summary::fold::Limits;
+use crate::summary::fold::ListingLimits;
 use eval_base::redact::Redactor;
 
 proptest! {
@@ -16,8 +16,8 @@ proptest! {
     #[test]
     fn a_counting_fold_tells_what_the_summary_says(run in a_run(6), seed in any::<u64>()) {
         let events = run.whole(&mut Dice(seed));
-        let summary = summary(&events, Limits::default());
-        let mut fold = Fold::counting();
+        let summary = summary(&events, ListingLimits::default());
+        let mut fold = SummaryFold::counting();
         events.iter().for_each(|event| fold.push(event).unwrap());
         let evals = fold.counted_evals();
         prop_assert_eq!(evals.len(), summary.evals.len());
@@ -71,14 +71,14 @@ proptest! {
         std::fs::write(&path, "").unwrap();
         let mut writer = JournalWriter::open(&path, Redactor::default()).unwrap();
         events.into_iter().for_each(|event| _ = writer.append(event).unwrap());
-        let (mut whole, mut counts) = (Fold::new(), Fold::counting());
+        let (mut whole, mut counts) = (SummaryFold::new(), SummaryFold::counting());
         journal::read(&path).unwrap().for_each(|event| whole.push(&event.unwrap()).unwrap());
         journal::read_counts(&path).unwrap().for_each(|event| counts.push(&event.unwrap()).unwrap());
-        let scores = |fold: &Fold| {
+        let scores = |fold: &SummaryFold| {
             fold.run_scores("run".into(), ScoresSource::Journals(vec![])).unwrap()
         };
         prop_assert_eq!(scores(&counts), scores(&whole));
-        let tallies = |fold: &Fold| format!("{:?}", fold.finish().unwrap().tallies);
+        let tallies = |fold: &SummaryFold| format!("{:?}", fold.finish().unwrap().tallies);
         prop_assert_eq!(tallies(&counts), tallies(&whole));
     }
 }

@@ -12,11 +12,11 @@ use crate::model::{
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have
 /// one rank), sample.
-pub(super) type Key = (u32, u32, u32, u32);
+pub(super) type DetailKey = (u32, u32, u32, u32);
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct DetailBudget {
     pub samples: usize,
     pub bytes: usize,
 }
@@ -31,23 +31,23 @@ pub(super) struct Room {
 /// details is therefore charged the most that it ever cost, and one that is withdrawn keeps its
 /// charge.
 #[derive(Debug)]
-pub(super) struct Details {
-    room: Room,
+pub(super) struct SampleDetails {
+    room: DetailBudget,
     bytes: usize,
-    kept: BTreeMap<Key, Kept>,
-    ceiling: Option<Key>,
+    kept: BTreeMap<DetailKey, KeptDetail>,
+    ceiling: Option<DetailKey>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptDetail {
     cost: usize,
     /// `None` when a later event of the sample belongs elsewhere.
     result: Option<Box<SampleResult>>,
 }
 
-impl Details {
-    pub fn new(room: Room) -> Self {
-        Details {
+impl SampleDetails {
+    pub fn new(room: DetailBudget) -> Self {
+        SampleDetails {
             room,
             bytes: 0,
             kept: BTreeMap::new(),
@@ -56,11 +56,11 @@ impl Details {
     }
 
     /// Takes a sample's details if there is room for them; `result` is only asked for then.
-    pub fn put(&mut self, key: Key, cost: usize, result: impl FnOnce() -> SampleResult) {
+    pub fn put(&mut self, key: DetailKey, cost: usize, result: impl FnOnce() -> SampleResult) {
         if self.ceiling.is_some_and(|ceiling| key >= ceiling) {
             return;
         }
-        let kept = self.kept.entry(key).or_insert(Kept {
+        let kept = self.kept.entry(key).or_insert(KeptDetail {
             cost: 0,
             result: None,
         });
@@ -81,13 +81,13 @@ impl Details {
     }
 
     /// Forgets what a sample said, because it ended otherwise after all; its charge stays.
-    pub fn withdraw(&mut self, key: Key) {
+    pub fn withdraw(&mut self, key: DetailKey) {
         if let Some(kept) = self.kept.get_mut(&key) {
             kept.result = None;
         }
     }
 
-    pub fn get(&self, key: Key) -> Option<&SampleResult> {
+    pub fn get(&self, key: DetailKey) -> Option<&SampleResult> {
         self.kept.get(&key)?.result.as_deref()
     }
 
@@ -328,7 +328,7 @@ pub(super) fn metrics(grades: &[Grade]) -> BTreeMap<String, f64> {
     metrics
 }
 
-/// How many grades have each level of trust, in the order of [`Trust::ALL`].
+/// How many grades have each level of trust, in the order of `Trust::ALL`.
 pub(super) fn trust(grades: &[Grade]) -> [u32; 4] {
     let mut counts = [0u32; 4];
     for trust in grades.iter().filter_map(|grade| grade.trust) {
@@ -462,7 +462,7 @@ mod tests {
             samples in 0usize..12,
             bytes in 0usize..200,
         ) {
-            let mut details = Details::new(Room { samples, bytes });
+            let mut details = SampleDetails::new(DetailBudget { samples, bytes });
             let mut charged: BTreeMap<u32, usize> = BTreeMap::new();
             let mut latest: BTreeMap<u32, Option<usize>> = BTreeMap::new();
             for (sample, cost, withdrawn) in events {

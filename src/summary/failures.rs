@@ -3,15 +3,19 @@
 use crate::model::{EvalInfo, Failure, Grade, Outcome, SampleResult};
 
 /// Whose failure it is.
-pub(super) struct Listed<'a> {
+pub(super) struct FailureSubject<'a> {
     pub eval: &'a EvalInfo,
     pub case_id: &'a str,
     pub case_name: Option<&'a str>,
 }
 
 /// The failure that `sample` tells of, the first of `samples` of its case that ended so.
-pub(super) fn failure(listed: Listed<'_>, sample: &SampleResult, samples: usize) -> Failure {
-    let Listed {
+pub(super) fn failure(
+    listed: FailureSubject<'_>,
+    sample: &SampleResult,
+    samples: usize,
+) -> Failure {
+    let FailureSubject {
         eval,
         case_id,
         case_name,

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::calls::Calls;
-use super::columns::{CaseView, EvalFold, Figures, Full};
-use super::details::{self, Details, Key, Room};
+use super::calls::CallTotals;
+use super::columns::{CaseView, ColumnsFull, EvalFold, SampleFigures};
+use super::details::{self, DetailBudget, DetailKey, SampleDetails};
 use super::doubts::RunDoubts;
-use super::inputs::Inputs;
+use super::inputs::ShownInputs;
 use super::judges::JudgeNames;
-use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
+use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, PackedSample, USAGE_IN_PART};
 use super::repeated::RepeatedOutputs;
-use super::sessions::Sessions;
+use super::sessions::FoldedSessions;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
     CasesPlanned, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
@@ -19,33 +19,33 @@ use crate::model::{
 
 /// What is known of a run so far.
 #[derive(Debug)]
-pub struct Fold {
+pub struct SummaryFold {
     pub(super) started: Option<RunStarted>,
-    pub(super) sessions: Sessions,
+    pub(super) sessions: FoldedSessions,
     pub(super) evals: Vec<EvalFold>,
-    pub(super) calls: Calls,
+    pub(super) calls: CallTotals,
     pub(super) judges: JudgeNames,
     index: HashMap<String, usize>,
     /// The eval and case that were spoken of last: the next event is mostly of the same or the next
     /// one.
     last: (usize, usize),
     planned_samples: usize,
-    limits: Limits,
+    limits: ListingLimits,
     /// Whether contents of cases are kept though there is nothing to compare the run with.
     contents: bool,
     /// Details of samples that passed, while the plan is small enough to show them.
-    passed: Details,
+    passed: SampleDetails,
     /// Details of samples that did not pass.
-    unpassed: Details,
+    unpassed: SampleDetails,
     /// What cases give the target.
-    inputs: Inputs,
+    inputs: ShownInputs,
     doubts: RunDoubts,
     repeated: RepeatedOutputs,
 }
 
 /// Where a summary stops listing; figures count everything.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct ListingLimits {
     /// Planned samples up to which everything is listed; the most that details are kept of; the
     /// most cases that are listed beyond.
     pub samples: usize,
@@ -55,9 +55,9 @@ pub(super) struct Limits {
     pub failures: usize,
 }
 
-impl Default for Limits {
+impl Default for ListingLimits {
     fn default() -> Self {
-        Limits {
+        ListingLimits {
             samples: DETAILED_SAMPLES,
             bytes: DETAIL_BYTES,
             inputs: INPUTS_BYTES,
@@ -66,20 +66,20 @@ impl Default for Limits {
     }
 }
 
-impl Default for Fold {
+impl Default for SummaryFold {
     fn default() -> Self {
-        Fold::within(Limits::default())
+        SummaryFold::within(ListingLimits::default())
     }
 }
 
-impl Fold {
+impl SummaryFold {
     pub fn new() -> Self {
-        Fold::default()
+        SummaryFold::default()
     }
 
     /// A fold that only counts: it keeps nothing of what samples said.
     pub fn counting() -> Self {
-        Fold::within(Limits {
+        SummaryFold::within(ListingLimits {
             samples: 0,
             bytes: 0,
             inputs: 0,
@@ -89,25 +89,25 @@ impl Fold {
 
     /// The same for who makes a score baseline of it: it keeps what cases are, too.
     pub fn scoring() -> Self {
-        Fold {
+        SummaryFold {
             contents: true,
-            ..Fold::counting()
+            ..SummaryFold::counting()
         }
     }
 
-    pub(super) fn within(limits: Limits) -> Self {
+    pub(super) fn within(limits: ListingLimits) -> Self {
         // Two halves, so that passes never take room from failures.
         let room = || {
-            Details::new(Room {
+            SampleDetails::new(DetailBudget {
                 samples: limits.samples,
                 bytes: limits.bytes / 2,
             })
         };
-        Fold {
+        SummaryFold {
             started: None,
-            sessions: Sessions::default(),
+            sessions: FoldedSessions::default(),
             evals: Vec::new(),
-            calls: Calls::default(),
+            calls: CallTotals::default(),
             judges: JudgeNames::default(),
             index: HashMap::new(),
             last: (0, 0),
@@ -116,7 +116,7 @@ impl Fold {
             contents: false,
             passed: room(),
             unpassed: room(),
-            inputs: Inputs::within(Room {
+            inputs: ShownInputs::within(DetailBudget {
                 samples: limits.samples,
                 bytes: limits.inputs,
             }),
@@ -200,7 +200,7 @@ impl Fold {
         open.map(|case| (case.eval.info.id.as_str(), case.id()))
     }
 
-    pub(crate) fn sessions(&self) -> &Sessions {
+    pub(crate) fn sessions(&self) -> &FoldedSessions {
         &self.sessions
     }
 
@@ -230,7 +230,7 @@ impl Fold {
         self.planned_samples <= self.limits.samples
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> ListingLimits {
         self.limits
     }
 
@@ -306,7 +306,7 @@ impl Fold {
                 }
             }
             self.planned_samples +=
-                more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
+                more.map_err(|ColumnsFull| SummaryError::TooLarge(planned.eval.clone()))?;
         }
         if !self.lists_everything() {
             self.passed.close();
@@ -352,7 +352,7 @@ impl Fold {
         self.last = (at, case);
         let eval = &mut self.evals[at];
         if !eval.packed(slot).is_finished() {
-            eval.skip(slot, Packed::skipped(skipped.cause));
+            eval.skip(slot, PackedSample::skipped(skipped.cause));
         }
         Ok(())
     }
@@ -369,7 +369,7 @@ impl Fold {
         };
         let verdict = &last.verdict;
         let adjudicated = verdict.grades.iter().any(|grade| grade.adjudicated);
-        let packed = Packed::finished(verdict.outcome, first.verdict.outcome, verdict.cause)
+        let packed = PackedSample::finished(verdict.outcome, first.verdict.outcome, verdict.cause)
             .marked(FLAKY, details::is_flaky(sample, verdict.outcome))
             .marked(ADJUDICATED, adjudicated)
             .marked(KEPT, details::is_kept(last));
@@ -378,7 +378,7 @@ impl Fold {
             .marked(USAGE_IN_PART, untold)
             .marked(COST_IN_PART, unpriced);
         let graded = verdict.outcome.is_graded();
-        let figures = Figures {
+        let figures = SampleFigures {
             packed,
             score: verdict.score,
             latency_ms: last.latency_ms,
@@ -414,7 +414,7 @@ impl Fold {
     }
 }
 
-fn key(at: usize, eval: &EvalFold, case: usize, sample: u32) -> Key {
+fn key(at: usize, eval: &EvalFold, case: usize, sample: u32) -> DetailKey {
     (at as u32, eval.rank(case), case as u32, sample)
 }
 

@@ -2,22 +2,22 @@
 
 use std::collections::HashMap;
 
-use super::details::Room;
+use super::details::DetailBudget;
 use crate::model::InputShown;
 
 /// Inputs by the number of the eval and of the case. They come with the plan, whose order is the
 /// journal's, so that who comes first may stay: who comes when there is no more room is noted
 /// without its value, as long as they are not too many.
 #[derive(Debug)]
-pub(super) struct Inputs {
-    room: Room,
+pub(super) struct ShownInputs {
+    room: DetailBudget,
     bytes: usize,
     kept: HashMap<(u32, u32), Box<InputShown>>,
 }
 
-impl Inputs {
-    pub fn within(room: Room) -> Self {
-        Inputs {
+impl ShownInputs {
+    pub fn within(room: DetailBudget) -> Self {
+        ShownInputs {
             room,
             bytes: 0,
             kept: HashMap::new(),
@@ -59,15 +59,16 @@ mod tests {
     #[test]
     fn there_is_room_for_those_that_come_first_and_others_are_noted() {
         let input = |text: &str| InputShown::bounded(InputKind::Prompt, text.into(), None, None);
-        let mut inputs = Inputs::within(Room {
+        let mut inputs = ShownInputs::within(DetailBudget {
             samples: 4,
             bytes: 10,
         });
         inputs.put(0, 0, &input("seven 7"));
         inputs.put(0, 1, &input("four"));
         inputs.put(1, 0, &input("abc"));
-        let said =
-            |inputs: &Inputs, eval, case| inputs.get(eval, case).map(|shown| shown.value.clone());
+        let said = |inputs: &ShownInputs, eval, case| {
+            inputs.get(eval, case).map(|shown| shown.value.clone())
+        };
         assert_eq!(said(&inputs, 0, 0), Some("seven 7".into()));
         assert_eq!(inputs.get(0, 1), Some(&input("four").left_out()));
         assert_eq!(said(&inputs, 1, 0), Some("abc".into()));

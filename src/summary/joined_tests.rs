@@ -3,16 +3,18 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
-use super::fold::Limits;
-use super::random_run::{Dice, Run, RunEval, RunSample, Said, a_run, finished, report, summary};
+use super::fold::ListingLimits;
+use super::random_run::{
+    Dice, RandomRun, RunEval, RunSample, SampleRemark, a_run, finished, report, summary,
+};
 use super::*;
 use crate::model::*;
 
 /// Bounds that small runs reach in every way.
-fn a_limit() -> impl Strategy<Value = Limits> {
+fn a_limit() -> impl Strategy<Value = ListingLimits> {
     let samples = prop::sample::select(vec![0usize, 3, 10, 20_000]);
     let bytes = prop::sample::select(vec![2_000usize, 8_000, 1 << 30]);
-    (samples, bytes, 0usize..6).prop_map(|(samples, bytes, failures)| Limits {
+    (samples, bytes, 0usize..6).prop_map(|(samples, bytes, failures)| ListingLimits {
         samples,
         bytes,
         inputs: 0,
@@ -25,7 +27,7 @@ fn text(summary: &Summary) -> String {
 }
 
 /// The journals of a run's shards, one after the other, in a random order.
-pub(super) fn sharded(run: &Run, of: u32, seed: u64) -> Vec<Event> {
+pub(super) fn sharded(run: &RandomRun, of: u32, seed: u64) -> Vec<Event> {
     let mut dice = Dice(seed);
     let shard_of =
         |e: usize, c: usize| (seed.rotate_left((e * 7 + c * 13) as u32) % u64::from(of)) as u32;
@@ -94,7 +96,7 @@ proptest! {
     /// What the lists leave out is counted, and they hold what they should.
     #[test]
     fn what_is_not_listed_is_said(run in a_run(6), limits in a_limit(), seed: u64) {
-        let run = Run { include_details: true, ..run };
+        let run = RandomRun { include_details: true, ..run };
         let summary = summary(&run.whole(&mut Dice(seed)), limits);
         let cases = || run.evals.iter().flat_map(|eval| &eval.cases);
         let samples = || cases().flat_map(|case| &case.samples);
@@ -132,10 +134,10 @@ proptest! {
     #[test]
     fn cases_that_did_not_pass_are_all_told(run in a_run(4), seed: u64) {
         let events = run.whole(&mut Dice(seed));
-        let mut bounded = Fold::within(Limits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
+        let mut bounded = SummaryFold::within(ListingLimits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
         events.iter().for_each(|event| bounded.push(event).unwrap());
         let told: Vec<(&str, &str)> = bounded.not_passed().collect();
-        let whole = summary(&events, Limits::default());
+        let whole = summary(&events, ListingLimits::default());
         let cases = whole.evals.iter().flat_map(|eval| eval.cases.iter().map(|case| (eval.id.as_str(), case)));
         let open = cases.filter(|(_, case)| case.outcome != Outcome::Passed);
         prop_assert_eq!(told, open.map(|(eval, case)| (eval, case.id.as_str())).collect::<Vec<_>>());
@@ -144,7 +146,7 @@ proptest! {
     /// What resuming asks of a fold.
     #[test]
     fn the_fold_knows_what_is_left_to_do(run in a_run(3), seed: u64) {
-        let mut fold = Fold::new();
+        let mut fold = SummaryFold::new();
         run.whole(&mut Dice(seed)).iter().for_each(|event| fold.push(event).unwrap());
         let mut left: Vec<(String, String, u32)> = Vec::new();
         for eval in &run.evals {
@@ -167,12 +169,12 @@ proptest! {
     }
 }
 
-fn a_plain_run() -> Run {
+fn a_plain_run() -> RandomRun {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut run = a_run(3).new_tree(&mut runner).unwrap().current();
     for eval in &mut run.evals {
         for sample in eval.cases.iter_mut().flat_map(|case| &mut case.samples) {
-            sample.said = vec![Said::Skipped(Cause::MaxFail)];
+            sample.said = vec![SampleRemark::Skipped(Cause::MaxFail)];
         }
     }
     run
@@ -188,21 +190,21 @@ fn durations_and_interruptions_add_up_over_sessions_and_shards() {
     let mut events = vec![run.started("first", shard(1))];
     events.extend(run.plan(true, |_, c| c == 0));
     events.push(finished(5.0, true));
-    let lone = report(&events, Limits::default());
+    let lone = report(&events, ListingLimits::default());
     assert!(lone.interrupted);
     assert_eq!(lone.shards, [Shard { index: 1, of: 2 }]);
     events.extend([Event::RunResumed(again), finished(3.0, false)]);
-    assert!(!report(&events, Limits::default()).interrupted);
+    assert!(!report(&events, ListingLimits::default()).interrupted);
     events.push(run.started("second", shard(2)));
     assert!(
-        report(&events, Limits::default()).interrupted,
+        report(&events, ListingLimits::default()).interrupted,
         "the second shard goes on"
     );
     events.extend(run.plan(true, |_, c| c != 0));
     events.push(finished(7.0, false));
-    let whole = report(&events, Limits::default());
+    let whole = report(&events, ListingLimits::default());
     assert!(!whole.interrupted && whole.shards.is_empty());
-    let metadata = summary(&events, Limits::default()).metadata;
+    let metadata = summary(&events, ListingLimits::default()).metadata;
     assert_eq!(
         (
             metadata.run_id.as_str(),
@@ -220,7 +222,7 @@ fn a_lone_shard_does_not_speak_of_evals_that_it_has_no_case_of() {
     let mut events = vec![run.started("first", Some(Shard { index: 1, of: 2 }))];
     events.extend(run.plan(true, |e, _| e == 0));
     events.push(finished(1.0, false));
-    let lone = summary(&events, Limits::default());
+    let lone = summary(&events, ListingLimits::default());
     assert_eq!((lone.evals.len(), lone.summary.total_evals), (1, 1));
     assert_eq!(lone.metadata.shard, Some(Shard { index: 1, of: 2 }));
 }
@@ -283,7 +285,7 @@ fn a_top_up_keeps_what_is_known() {
         sample(8, 0.75),
         finished(1.0, false),
     ]);
-    let topped = summary(&events, Limits::default());
+    let topped = summary(&events, ListingLimits::default());
     let planned = run
         .evals
         .iter()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::columns::CaseView;
 use super::metrics::{CountedEval, blank, undefined_because};
-use super::outcomes::Reading;
+use super::outcomes::OutcomeReading;
 use crate::model::{
     Bound, Cause, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, Metric,
     Outcome, ReplyFault,
@@ -22,22 +22,22 @@ pub(super) struct JudgeNames {
 
 /// What is kept of a sample with grades by judges.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct JudgedSample(Box<[Verdict]>);
+pub(crate) struct JudgedSample(Box<[FoldedVerdict]>);
 
 /// One verdict of a panel.
 #[derive(Debug, Clone, PartialEq)]
-struct Verdict {
+struct FoldedVerdict {
     /// Why there is none.
     errored: Option<Cause>,
     /// Stands for the question; `None` when it has no name.
     question: Option<u64>,
     cut: bool,
     neutralised: bool,
-    votes: Box<[Vote]>,
+    votes: Box<[FoldedVote]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Vote {
+struct FoldedVote {
     judge: u32,
     /// `Err`: it could not be used.
     passed: Result<bool, Cause>,
@@ -74,7 +74,7 @@ impl JudgeNames {
         ))
     }
 
-    fn verdict(&mut self, grade: &Grade) -> Verdict {
+    fn verdict(&mut self, grade: &Grade) -> FoldedVerdict {
         let judged = grade.judged.as_deref();
         let errored =
             (grade.outcome == Outcome::Errored).then(|| grade.cause.unwrap_or(Cause::Harness));
@@ -82,7 +82,7 @@ impl JudgeNames {
             .map(|judged| judged.asked.id.as_str())
             .filter(|id| !id.is_empty());
         let votes = judged.map_or(&[][..], |judged| &judged.votes);
-        Verdict {
+        FoldedVerdict {
             errored,
             question: question.map(short),
             cut: judged.is_some_and(|judged| judged.cut),
@@ -91,7 +91,7 @@ impl JudgeNames {
         }
     }
 
-    fn vote(&mut self, vote: &JudgeVote) -> Vote {
+    fn vote(&mut self, vote: &JudgeVote) -> FoldedVote {
         let next = self.numbers.len() as u32;
         let judge = match self.numbers.get(&vote.model) {
             Some(number) => *number,
@@ -107,7 +107,7 @@ impl JudgeNames {
             .iter()
             .filter(|reply| !reply.repair.is_empty())
             .count();
-        Vote {
+        FoldedVote {
             judge,
             passed,
             score: vote
@@ -123,7 +123,7 @@ impl JudgeNames {
 
     /// What a report says of judges; `counts` is of the same fold.
     pub fn health(&self, counts: &JudgeCounts) -> JudgeHealth {
-        let of = |number: &u32| counts.by_judge.get(number).map(Sums::told);
+        let of = |number: &u32| counts.by_judge.get(number).map(JudgeSums::told);
         let by_model = self
             .numbers
             .iter()
@@ -192,15 +192,15 @@ pub(super) struct JudgeCounts {
     open_within: u64,
     cut: u64,
     neutralised: u64,
-    total: Sums,
-    by_judge: BTreeMap<u32, Sums>,
+    total: JudgeSums,
+    by_judge: BTreeMap<u32, JudgeSums>,
     /// Pairs with a vote that could not be used.
     open_pairs: u64,
 }
 
 /// What is summed of one judge, or of all.
 #[derive(Debug, Default)]
-struct Sums {
+struct JudgeSums {
     votes: u64,
     passed: u64,
     failed: u64,
@@ -213,11 +213,11 @@ struct Sums {
     agreeing: u64,
     /// Questions with a usable vote.
     questions: u64,
-    scores: Scores,
+    scores: ScoreSpread,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum Scores {
+enum ScoreSpread {
     #[default]
     None,
     Same(f64),
@@ -226,7 +226,7 @@ enum Scores {
 
 /// Votes of one judge on one question.
 #[derive(Debug, Default, Clone, Copy)]
-struct Repeated {
+struct RepeatedVotes {
     passed: u64,
     failed: u64,
     errored: u64,
@@ -236,8 +236,8 @@ fn pairs(n: u64) -> u64 {
     n.saturating_mul(n.saturating_sub(1)) / 2
 }
 
-impl Sums {
-    fn add(&mut self, vote: &Vote) {
+impl JudgeSums {
+    fn add(&mut self, vote: &FoldedVote) {
         self.votes += 1;
         match vote.passed {
             Ok(true) => self.passed += 1,
@@ -252,15 +252,15 @@ impl Sums {
         }
         if vote.passed.is_ok() {
             self.scores = match self.scores {
-                Scores::None => Scores::Same(vote.score),
-                Scores::Same(score) if score.to_bits() == vote.score.to_bits() => self.scores,
-                _ => Scores::Several,
+                ScoreSpread::None => ScoreSpread::Same(vote.score),
+                ScoreSpread::Same(score) if score.to_bits() == vote.score.to_bits() => self.scores,
+                _ => ScoreSpread::Several,
             };
         }
     }
 
-    fn compare(&mut self, repeated: &Repeated) {
-        let Repeated { passed, failed, .. } = *repeated;
+    fn compare(&mut self, repeated: &RepeatedVotes) {
+        let RepeatedVotes { passed, failed, .. } = *repeated;
         self.pairs += pairs(passed + failed);
         self.agreeing += pairs(passed) + pairs(failed);
         self.questions += u64::from(passed + failed > 0);
@@ -284,7 +284,7 @@ impl Sums {
             agreeing_pairs: self.agreeing,
             said_otherwise: self.said_otherwise,
             constant_score: match self.scores {
-                Scores::Same(score) if constant => Some(score),
+                ScoreSpread::Same(score) if constant => Some(score),
                 _ => None,
             },
         }
@@ -298,7 +298,7 @@ impl JudgeCounts {
             return None;
         }
         let mut counts = JudgeCounts::default();
-        let mut repeated: HashMap<(u32, u64), Repeated> = HashMap::new();
+        let mut repeated: HashMap<(u32, u64), RepeatedVotes> = HashMap::new();
         let mut cases = 0u64;
         for eval in evals.iter().filter(|eval| eval.fold.has_judges()) {
             for case in eval.cases() {
@@ -317,7 +317,11 @@ impl JudgeCounts {
     }
 
     /// Counts a case; false when it has no judge.
-    fn add(&mut self, case: CaseView<'_>, repeated: &mut HashMap<(u32, u64), Repeated>) -> bool {
+    fn add(
+        &mut self,
+        case: CaseView<'_>,
+        repeated: &mut HashMap<(u32, u64), RepeatedVotes>,
+    ) -> bool {
         let mut any = case.has_judge();
         for slot in case.slots() {
             match case.judged(slot) {
@@ -334,7 +338,7 @@ impl JudgeCounts {
         any
     }
 
-    fn sample(&mut self, sample: &JudgedSample, repeated: &mut HashMap<(u32, u64), Repeated>) {
+    fn sample(&mut self, sample: &JudgedSample, repeated: &mut HashMap<(u32, u64), RepeatedVotes>) {
         self.samples += 1;
         self.errored += u64::from(sample.0.iter().any(|verdict| verdict.errored.is_some()));
         for verdict in &sample.0 {
@@ -360,7 +364,7 @@ impl JudgeCounts {
         }
     }
 
-    fn panel(&mut self, votes: &[Vote]) {
+    fn panel(&mut self, votes: &[FoldedVote]) {
         let passed = votes.iter().filter(|vote| vote.passed == Ok(true)).count();
         let usable = votes.iter().filter(|vote| vote.passed.is_ok()).count();
         let agree = passed == 0 || passed == usable;
@@ -379,8 +383,8 @@ impl JudgeCounts {
         self.missing + unread + self.open_beside + self.open_within + self.open_pairs > 0
     }
 
-    pub fn estimates(&self, reading: Reading) -> Vec<(Metric, Estimate)> {
-        let Sums {
+    pub fn estimates(&self, reading: OutcomeReading) -> Vec<(Metric, Estimate)> {
+        let JudgeSums {
             replied,
             repairs,
             pairs,
@@ -425,8 +429,8 @@ impl JudgeCounts {
         figures
             .into_iter()
             .map(|(metric, part, whole, [beside, most])| {
-                let open = reading != Reading::Graded;
-                let highest = (reading == Reading::Worst) == (metric.bound() == Bound::Max);
+                let open = reading != OutcomeReading::Graded;
+                let highest = (reading == OutcomeReading::Worst) == (metric.bound() == Bound::Max);
                 let (part, whole) = match open {
                     true => (part + if highest { most } else { 0 }, whole + beside),
                     false => (part, whole),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::fold::Limits;
-use super::random_run::{Dice, Run, RunCase, RunSample, a_run, finished, summary};
+use super::fold::ListingLimits;
+use super::random_run::{Dice, RandomRun, RunCase, RunSample, a_run, finished, summary};
 use super::tests::{asked, planned_run};
 use crate::model::testing::{judged, judged_grade, vote};
 use crate::model::*;
 
-fn samples(run: &Run) -> impl Iterator<Item = (&RunCase, &RunSample)> {
+fn samples(run: &RandomRun) -> impl Iterator<Item = (&RunCase, &RunSample)> {
     let cases = run.evals.iter().flat_map(|eval| &eval.cases);
     cases.flat_map(|case| case.samples.iter().map(move |sample| (case, sample)))
 }
@@ -75,7 +75,7 @@ fn passed(vote: &JudgeVote) -> Option<bool> {
         .then_some(vote.outcome == Outcome::Passed)
 }
 
-fn recount(run: &Run) -> Recount {
+fn recount(run: &RandomRun) -> Recount {
     let zero = Parts::default();
     let mut all = Recount {
         samples: 0,
@@ -161,7 +161,7 @@ proptest! {
     #[test]
     fn what_judges_did_is_what_a_recount_finds(run in a_run(4), seed in any::<u64>()) {
         let events = run.whole(&mut Dice(seed));
-        let told = summary(&events, Limits::default());
+        let told = summary(&events, ListingLimits::default());
         let all = recount(&run);
         let has_judge = samples(&run).any(|(case, sample)| {
             case.graders.contains(&GraderType::Model) || !judgements(sample).is_empty()
@@ -197,7 +197,7 @@ proptest! {
     /// By judge, what a run with that judge alone would tell; all of them together, the sum.
     #[test]
     fn votes_are_told_by_judge(run in a_run(3), seed in any::<u64>()) {
-        let Some(health) = summary(&run.whole(&mut Dice(seed)), Limits::default()).judges else { return Ok(()) };
+        let Some(health) = summary(&run.whole(&mut Dice(seed)), ListingLimits::default()).judges else { return Ok(()) };
         let mut by_model: BTreeMap<&str, Vec<&JudgeVote>> = BTreeMap::new();
         let mut panels = Vec::new();
         for (_, sample) in samples(&run) {
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn shards_add_up_and_nothing_counts_twice(run in a_run(3), seed in any::<u64>()) {
         let mut events = run.whole(&mut Dice(seed));
-        let whole = summary(&events, Limits::default());
+        let whole = summary(&events, ListingLimits::default());
         let mut joined = Vec::new();
         for index in 0..2usize {
             joined.push(run.started("part", Some(Shard { index: index as u32 + 1, of: 2 })));
@@ -249,9 +249,9 @@ proptest! {
             joined.extend(run.samples(&mut Dice(seed), |_, c| c % 2 == index));
             joined.push(finished(1.0, false));
         }
-        prop_assert_eq!(&summary(&joined, Limits::default()).judges, &whole.judges);
+        prop_assert_eq!(&summary(&joined, ListingLimits::default()).judges, &whole.judges);
         events.extend(run.samples(&mut Dice(!seed), |_, _| true));
-        let twice = summary(&events, Limits::default());
+        let twice = summary(&events, ListingLimits::default());
         prop_assert_eq!(&twice.judges, &whole.judges);
         for name in ["judge_errored_rate", "judge_repair_rate", "judge_consistency"] {
             prop_assert_eq!(twice.estimates.get(name), whole.estimates.get(name));
@@ -279,7 +279,7 @@ fn of_votes(panels: &[(&str, Vec<JudgeVote>)]) -> Summary {
         events.push(finish(at as u32, vec![attempt]));
     }
     events.push(finished(1.0, false));
-    summary(&events, Limits::default())
+    summary(&events, ListingLimits::default())
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Latencies, tokens, costs and counts: sums and percentiles of what was observed.
 
 use super::metrics::{CountedEval, blank, undefined, undefined_because};
-use super::outcomes::Reading;
+use super::outcomes::OutcomeReading;
 use super::packed::{COST_IN_PART, FLAKY, KEPT, USAGE_IN_PART};
 use crate::model::{Estimate, Metric, Outcome};
-use eval_stats::{Undefined, mean, percentile};
+use eval_stats::{UndefinedReason, mean, percentile};
 
 /// What all samples together took, observed once for all readings.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct MeasuredTotals {
     /// Planned samples.
     pub samples: usize,
     finished: usize,
@@ -21,7 +21,7 @@ pub(super) struct Measured {
     /// Samples whose answer came from a cache or a recording.
     kept: usize,
     /// Mean, median and 95th percentile of the latencies, when there are any.
-    latency: Option<[Result<f64, Undefined>; 3]>,
+    latency: Option<[Result<f64, UndefinedReason>; 3]>,
     /// Samples that told tokens, and among them those whose outputs all did; their sums.
     told_usage: usize,
     whole_usage: usize,
@@ -33,9 +33,9 @@ pub(super) struct Measured {
     cost_usd: f64,
 }
 
-impl Measured {
+impl MeasuredTotals {
     pub fn new(evals: &[CountedEval<'_>]) -> Self {
-        let mut all = Measured::default();
+        let mut all = MeasuredTotals::default();
         let mut latencies = Vec::new();
         for case in evals.iter().flat_map(CountedEval::cases) {
             for slot in case.slots() {
@@ -84,10 +84,10 @@ impl Measured {
             || (self.latencies > 0 && self.kept > 0)
     }
 
-    pub fn estimates(&self, reading: Reading) -> Vec<(Metric, Estimate)> {
+    pub fn estimates(&self, reading: OutcomeReading) -> Vec<(Metric, Estimate)> {
         // A sample that errored or never ran might have been as slow or as dear as can be.
-        let unbounded = reading == Reading::Worst && self.graded < self.samples;
-        let observed = |value: Result<f64, Undefined>, n: usize| match value {
+        let unbounded = reading == OutcomeReading::Worst && self.graded < self.samples;
+        let observed = |value: Result<f64, UndefinedReason>, n: usize| match value {
             Ok(_) if unbounded => {
                 undefined_because("samples without a grade have no upper bound".to_owned())
             }
@@ -101,12 +101,14 @@ impl Measured {
         // The sum over those that told is not what the run cost: no upper bound may be held against
         // it.
         let total = |sum: f64, told: usize, whole: usize, lack: &str| match told {
-            0 => undefined(Undefined::NoData),
-            _ if whole < self.finished && reading == Reading::Worst => undefined_because(format!(
-                "{} of {} samples {lack}",
-                self.finished - whole,
-                self.finished
-            )),
+            0 => undefined(UndefinedReason::NoData),
+            _ if whole < self.finished && reading == OutcomeReading::Worst => {
+                undefined_because(format!(
+                    "{} of {} samples {lack}",
+                    self.finished - whole,
+                    self.finished
+                ))
+            }
             told => observed(Ok(sum), told),
         };
         let tokens = |sum: f64| total(sum, self.told_usage, self.whole_usage, "tell no usage");
@@ -117,22 +119,28 @@ impl Measured {
             "are of unknown cost",
         );
         // What was answered earlier might be as slow as can be if it were asked now.
-        let latency = |value: Result<f64, Undefined>| match (self.latencies, self.kept) {
+        let latency = |value: Result<f64, UndefinedReason>| match (self.latencies, self.kept) {
             (_, 0) => observed(value, self.latencies),
-            (n, kept) if n == 0 || reading == Reading::Worst => undefined_because(format!(
+            (n, kept) if n == 0 || reading == OutcomeReading::Worst => undefined_because(format!(
                 "{kept} of {} samples have no latency: their answers came from a cache or a recording",
                 self.finished
             )),
             (n, _) => observed(value, n),
         };
         let open = self.samples - self.graded;
-        let at_worst = |more: usize| if reading == Reading::Worst { more } else { 0 };
+        let at_worst = |more: usize| {
+            if reading == OutcomeReading::Worst {
+                more
+            } else {
+                0
+            }
+        };
         let count = |value: usize| Estimate {
             value: Some(value as f64),
             n_cases: self.samples,
             ..blank()
         };
-        let none = Err(Undefined::NoData);
+        let none = Err(UndefinedReason::NoData);
         let [latency_mean, latency_p50, latency_p95] = self.latency.unwrap_or([none, none, none]);
         vec![
             (Metric::LatencyMeanMs, latency(latency_mean)),

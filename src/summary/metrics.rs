@@ -7,23 +7,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::{CaseView, EvalFold};
 use super::judges::JudgeCounts;
-use super::measured::Measured;
-use super::named::Named;
-use super::outcomes::{EvalCounter, Reading, SampleCounts};
-use super::over_cases::{Design, OverCases, Samples, too_few_evals};
+use super::measured::MeasuredTotals;
+use super::named::NamedMetric;
+use super::outcomes::{EvalCounter, OutcomeReading, SampleCounts};
+use super::over_cases::{CaseSamples, IntervalDesign, OverCases, too_few_evals};
 use crate::load::PartFilter;
 use crate::model::{
-    Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Lack, Metric, Outcome, Tally, Threshold,
+    Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, IntervalShortfall, Metric, Outcome,
+    RunTally, Threshold,
 };
 use eval_stats::{
-    Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased,
+    Interval, UndefinedReason, ValueSeries, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased,
 };
 
 /// Confidence of every interval.
 pub(super) const LEVEL: f64 = 0.95;
 
 /// The counts of a run, by eval and case.
-pub(super) struct Counted<'a> {
+pub(super) struct CountedRun<'a> {
     pub evals: Vec<CountedEval<'a>>,
     ks: Vec<u32>,
     /// What intervals speak about; `None` when no interval is needed.
@@ -38,8 +39,8 @@ pub(super) struct Counted<'a> {
     pub pending: usize,
     /// Some first attempt has no grade, whatever came of later ones.
     open_firsts: bool,
-    measured: Measured,
-    named: Vec<Named>,
+    measured: MeasuredTotals,
+    named: Vec<NamedMetric>,
     judges: Option<JudgeCounts>,
 }
 
@@ -110,14 +111,14 @@ impl<'a> CountedEval<'a> {
     }
 }
 
-impl<'a> Counted<'a> {
+impl<'a> CountedRun<'a> {
     pub fn new(
         evals: Vec<CountedEval<'a>>,
         ks: &[u32],
         intervals: Option<IntervalScope>,
         score_metrics: &[String],
     ) -> Self {
-        Counted::wanted(evals, ks.to_vec(), intervals, None, score_metrics)
+        CountedRun::wanted(evals, ks.to_vec(), intervals, None, score_metrics)
     }
 
     /// Some evals of this run, with some of their cases, for the sake of some metrics.
@@ -126,11 +127,11 @@ impl<'a> Counted<'a> {
         evals: Vec<CountedEval<'a>>,
         wanted: BTreeSet<Metric>,
         score_metrics: &[String],
-    ) -> Counted<'a> {
+    ) -> CountedRun<'a> {
         let mut ks: Vec<u32> = wanted.iter().filter_map(Metric::k).collect();
         ks.sort_unstable();
         ks.dedup();
-        Counted::wanted(evals, ks, self.intervals, Some(wanted), score_metrics)
+        CountedRun::wanted(evals, ks, self.intervals, Some(wanted), score_metrics)
     }
 
     fn wanted(
@@ -140,7 +141,7 @@ impl<'a> Counted<'a> {
         wanted: Option<BTreeSet<Metric>>,
         score_metrics: &[String],
     ) -> Self {
-        let measured = Measured::new(&evals);
+        let measured = MeasuredTotals::new(&evals);
         let (mut fewest, mut errored, mut skipped, mut pending) = (None, 0, 0, 0);
         let mut open_firsts = false;
         for case in evals.iter().flat_map(CountedEval::cases) {
@@ -156,7 +157,7 @@ impl<'a> Counted<'a> {
                 .as_ref()
                 .is_none_or(|wanted| wanted.contains(&Metric::Named(name.to_owned())))
         };
-        let named = Named::all(
+        let named = NamedMetric::all(
             &evals,
             is_wanted,
             score_metrics,
@@ -165,7 +166,7 @@ impl<'a> Counted<'a> {
             intervals,
         );
         let judges = JudgeCounts::new(&evals);
-        Counted {
+        CountedRun {
             evals,
             ks,
             intervals,
@@ -202,11 +203,11 @@ impl<'a> Counted<'a> {
             || self.open_firsts
             || self.measured.is_in_part()
             || self.judges.as_ref().is_some_and(JudgeCounts::is_open)
-            || self.named.iter().any(Named::is_open)
+            || self.named.iter().any(NamedMetric::is_open)
     }
 
     /// Outcomes and metrics under one reading.
-    pub fn tally(&self, reading: Reading) -> Tally {
+    pub fn tally(&self, reading: OutcomeReading) -> RunTally {
         let (read, evals) = self.read(reading);
         let mut shares: BTreeMap<String, [u64; 2]> = read
             .shares()
@@ -233,15 +234,15 @@ impl<'a> Counted<'a> {
                     .flat_map(|judges| judges.estimates(reading)),
             );
         metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
-        Tally {
+        RunTally {
             evals,
             metrics,
             shares,
         }
     }
 
-    fn read(&self, reading: Reading) -> (Read, Vec<EvalTally>) {
-        let mut read = Read::new(&self.ks, self.intervals.unwrap_or_default());
+    fn read(&self, reading: OutcomeReading) -> (MetricInputs, Vec<EvalTally>) {
+        let mut read = MetricInputs::new(&self.ks, self.intervals.unwrap_or_default());
         let mut evals = Vec::with_capacity(self.evals.len());
         for (at, eval) in self.evals.iter().enumerate() {
             let mut counter = eval.counter();
@@ -268,8 +269,8 @@ impl<'a> Counted<'a> {
     }
 
     /// What thresholds on an end of the interval of a metric lack; all of them miss just that end.
-    pub fn lacks(&self, missed: &[(&Threshold, Metric)]) -> Vec<Lack> {
-        let read = LazyCell::new(|| self.read(Reading::Graded).0);
+    pub fn lacks(&self, missed: &[(&Threshold, Metric)]) -> Vec<IntervalShortfall> {
+        let read = LazyCell::new(|| self.read(OutcomeReading::Graded).0);
         let lack = |(threshold, metric): &(&Threshold, Metric)| {
             let design = match metric {
                 Metric::Named(name) => self
@@ -286,22 +287,22 @@ impl<'a> Counted<'a> {
 }
 
 /// What is gathered in one pass.
-struct Read {
+struct MetricInputs {
     pass_k: Vec<PassK>,
     /// 1 for each case that passed, 0 for each that failed.
     cases: OverCases,
     scores: OverCases,
     /// Every case has one sample, and a score of 0 or 1 if it has one.
     single: bool,
-    evals: Rate,
-    capabilities: Rate,
-    regressions: Rate,
+    evals: PassedShare,
+    capabilities: PassedShare,
+    regressions: PassedShare,
     /// Weights of graded evals, by their place.
     weights: BTreeMap<usize, f64>,
     scope: IntervalScope,
 }
 
-impl Read {
+impl MetricInputs {
     fn new(ks: &[u32], scope: IntervalScope) -> Self {
         let metrics = ks.iter().flat_map(|k| {
             [
@@ -310,14 +311,14 @@ impl Read {
                 Metric::PassHatUnbiased(*k),
             ]
         });
-        Read {
+        MetricInputs {
             pass_k: metrics.map(|metric| PassK::new(metric, scope)).collect(),
             cases: OverCases::new(scope),
             scores: OverCases::new(scope),
             single: true,
-            evals: Rate::default(),
-            capabilities: Rate::default(),
-            regressions: Rate::default(),
+            evals: PassedShare::default(),
+            capabilities: PassedShare::default(),
+            regressions: PassedShare::default(),
             weights: BTreeMap::new(),
             scope,
         }
@@ -340,7 +341,7 @@ impl Read {
             finals.total() == 1 && score.is_none_or(|score| score == 0.0 || score == 1.0);
         if let Some(score) = score {
             let (n, planned) = (finals.passed + finals.failed, finals.total());
-            let samples = Samples {
+            let samples = CaseSamples {
                 n,
                 sum: finals.score_sum,
                 planned,
@@ -368,9 +369,10 @@ impl Read {
     }
 
     /// What the interval of a metric is over; `None` where it has none.
-    fn design(&self, metric: &Metric) -> Option<Design> {
-        let of_verdicts =
-            |rate: &Rate| Design::of_verdicts(rate.passed as f64, rate.graded as f64, "eval");
+    fn design(&self, metric: &Metric) -> Option<IntervalDesign> {
+        let of_verdicts = |rate: &PassedShare| {
+            IntervalDesign::of_verdicts(rate.passed as f64, rate.graded as f64, "eval")
+        };
         let of_cases = |cases: &OverCases| (!cases.is_empty()).then(|| cases.design(None));
         match metric {
             Metric::PassRate => Some(of_verdicts(&self.evals)),
@@ -430,7 +432,7 @@ impl Read {
         };
         let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
         let weighted = |interval: bool| match self.weights.is_empty() {
-            true => undefined(Undefined::NoData),
+            true => undefined(UndefinedReason::NoData),
             false => self
                 .scores
                 .weighted_estimate(&|eval| self.weight(eval), interval),
@@ -455,12 +457,12 @@ impl Read {
 
 /// The share of what was graded that passed.
 #[derive(Default)]
-struct Rate {
+struct PassedShare {
     passed: u64,
     graded: u64,
 }
 
-impl Rate {
+impl PassedShare {
     fn add(&mut self, outcome: Outcome) {
         self.graded += u64::from(outcome.is_graded());
         self.passed += u64::from(outcome == Outcome::Passed);
@@ -468,13 +470,13 @@ impl Rate {
 
     fn estimate(&self, scope: IntervalScope) -> Estimate {
         if self.graded == 0 {
-            return undefined(Undefined::NoData);
+            return undefined(UndefinedReason::NoData);
         }
         let (passed, graded) = (self.passed as f64, self.graded as f64);
         if scope.has_too_few(self.graded) {
             let of = estimate(
                 Ok(passed / graded),
-                Err(Undefined::NoData),
+                Err(UndefinedReason::NoData),
                 self.graded as usize,
             );
             return Estimate {
@@ -528,7 +530,7 @@ impl PassK {
         {
             self.single &= n == 1;
             let (sum, planned) = (f64::from(firsts.passed), firsts.total());
-            let samples = Samples {
+            let samples = CaseSamples {
                 n: firsts.passed + firsts.failed,
                 sum,
                 planned,
@@ -540,7 +542,7 @@ impl PassK {
     fn estimate(&self, fewest: Option<u32>, interval: bool) -> Estimate {
         let k = self.k;
         match fewest.map(u64::from) {
-            Some(n) if n < k => undefined(Undefined::TooFewSamples { n, k }),
+            Some(n) if n < k => undefined(UndefinedReason::TooFewSamples { n, k }),
             None => undefined_because("there are no cases".to_owned()),
             Some(_) if self.values.is_empty() => {
                 let plural = if k == 1 { "" } else { "s" };
@@ -552,12 +554,12 @@ impl PassK {
 }
 
 /// The mean of numbers without bounds, whose samples say nothing of what lies within a case.
-pub(super) fn of_values(values: &Values, intervals: Option<IntervalScope>) -> Estimate {
+pub(super) fn of_values(values: &ValueSeries, intervals: Option<IntervalScope>) -> Estimate {
     let evals = values.evals() as u64;
     let (interval, note) = match intervals {
-        None => (Err(Undefined::NoData), None),
+        None => (Err(UndefinedReason::NoData), None),
         Some(scope) if scope.has_too_few(evals) => {
-            (Err(Undefined::NoData), Some(too_few_evals(evals)))
+            (Err(UndefinedReason::NoData), Some(too_few_evals(evals)))
         }
         Some(scope) => (
             values.interval(scope == IntervalScope::SimilarEvals, 1.0, LEVEL),
@@ -584,7 +586,7 @@ pub(super) fn blank() -> Estimate {
     }
 }
 
-pub(super) fn undefined(reason: Undefined) -> Estimate {
+pub(super) fn undefined(reason: UndefinedReason) -> Estimate {
     undefined_because(reason.to_string())
 }
 
@@ -596,8 +598,8 @@ pub(super) fn undefined_because(reason: String) -> Estimate {
 }
 
 pub(super) fn estimate(
-    value: Result<f64, Undefined>,
-    interval: Result<Interval, Undefined>,
+    value: Result<f64, UndefinedReason>,
+    interval: Result<Interval, UndefinedReason>,
     n: usize,
 ) -> Estimate {
     match (value, interval) {

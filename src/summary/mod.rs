@@ -1,6 +1,6 @@
 //! Events to a summary: the only place that counts.
 //!
-//! [`Fold`] takes events one by one; [`Fold::finish`] gives the [`Report`] without its gate, and
+//! [`SummaryFold`] takes events one by one; [`SummaryFold::finish`] gives the [`UngatedSummary`] without its gate, and
 //! the tallies that a gate decides from. The same events give the same figures, whatever the order
 //! in which samples finished.
 
@@ -47,13 +47,13 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
-pub use build::Report;
+pub use build::UngatedSummary;
 pub(crate) use columns::CaseView;
-pub use fold::Fold;
+pub use fold::SummaryFold;
 pub(crate) use metrics::CountedEval;
-pub(crate) use over_cases::Design;
 pub(crate) use over_cases::FEWEST_SAMPLES;
-pub use over_cases::{OverCases, Samples};
+pub(crate) use over_cases::IntervalDesign;
+pub use over_cases::{CaseSamples, OverCases};
 pub use recommend::LITTLE_DATA;
 
 /// Planned samples up to which everything is listed with its details. Beyond, cases are listed that

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::metrics::{CountedEval, of_values, undefined_because};
-use super::outcomes::Reading;
-use super::over_cases::{Design, OverCases, Samples};
+use super::outcomes::OutcomeReading;
+use super::over_cases::{CaseSamples, IntervalDesign, OverCases};
 use crate::model::{Estimate, IntervalScope};
-use eval_stats::Values;
+use eval_stats::ValueSeries;
 
 /// One name: the mean over cases of the mean over each case's graded samples that have the number.
-pub(super) struct Named {
+pub(super) struct NamedMetric {
     pub name: String,
     estimate: Estimate,
-    numbers: Numbers,
+    numbers: NamedNumbers,
     /// Of a score of 0 or 1 from one sample a case: how many are 1, of how many.
     pub share: Option<[u64; 2]>,
     /// Samples that should have the number and have none: those without a grade, and those whose
@@ -22,13 +22,13 @@ pub(super) struct Named {
     samples: usize,
 }
 
-enum Numbers {
+enum NamedNumbers {
     /// In [0, 1].
     Scores(OverCases),
-    Unbounded(Values, IntervalScope),
+    Unbounded(ValueSeries, IntervalScope),
 }
 
-impl Named {
+impl NamedMetric {
     /// Every name that a graded sample has, ascending.
     ///
     /// `scores` are those that lie in [0, 1]; `wanted` says which names are asked for.
@@ -39,7 +39,7 @@ impl Named {
         samples: usize,
         ungraded: usize,
         intervals: Option<IntervalScope>,
-    ) -> Vec<Named> {
+    ) -> Vec<NamedMetric> {
         let names: BTreeSet<&str> = evals
             .iter()
             .flat_map(|eval| eval.fold.metric_names())
@@ -47,7 +47,7 @@ impl Named {
             .collect();
         let named = |name: &str| {
             let is_score = scores.iter().any(|score| score == name);
-            Named::new(name, is_score, evals, samples, ungraded, intervals)
+            NamedMetric::new(name, is_score, evals, samples, ungraded, intervals)
         };
         names.into_iter().filter_map(named).collect()
     }
@@ -59,9 +59,9 @@ impl Named {
         samples: usize,
         ungraded: usize,
         intervals: Option<IntervalScope>,
-    ) -> Option<Named> {
+    ) -> Option<NamedMetric> {
         let scope = intervals.unwrap_or_default();
-        let (mut over, mut values) = (OverCases::new(scope), Values::new());
+        let (mut over, mut values) = (OverCases::new(scope), ValueSeries::new());
         let (mut missing, mut single) = (ungraded, true);
         for (at, eval) in evals.iter().enumerate() {
             let Some(numbers) = eval.fold.metric(name).filter(|numbers| !numbers.is_empty()) else {
@@ -82,7 +82,7 @@ impl Named {
                         over.add(
                             at,
                             value,
-                            Some(Samples {
+                            Some(CaseSamples {
                                 n: n as u32,
                                 sum,
                                 planned: case.finals().total(),
@@ -103,11 +103,11 @@ impl Named {
             false => of_values(&values, intervals),
         };
         let numbers = if is_score {
-            Numbers::Scores(over)
+            NamedNumbers::Scores(over)
         } else {
-            Numbers::Unbounded(values, scope)
+            NamedNumbers::Unbounded(values, scope)
         };
-        Some(Named {
+        Some(NamedMetric {
             name: name.to_owned(),
             estimate,
             numbers,
@@ -123,16 +123,18 @@ impl Named {
     }
 
     /// What the interval is over.
-    pub fn design(&self) -> Design {
+    pub fn design(&self) -> IntervalDesign {
         match &self.numbers {
-            Numbers::Scores(over) => over.design(None),
-            Numbers::Unbounded(values, scope) => Design::of_numbers(values.clone(), *scope),
+            NamedNumbers::Scores(over) => over.design(None),
+            NamedNumbers::Unbounded(values, scope) => {
+                IntervalDesign::of_numbers(values.clone(), *scope)
+            }
         }
     }
 
     /// A number may be anything, so what is missing leaves both extremes open.
-    pub fn estimate(&self, reading: Reading) -> Estimate {
-        if reading == Reading::Graded || !self.is_open() {
+    pub fn estimate(&self, reading: OutcomeReading) -> Estimate {
+        if reading == OutcomeReading::Graded || !self.is_open() {
             return self.estimate.clone();
         }
         undefined_because(format!(

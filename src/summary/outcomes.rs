@@ -5,7 +5,7 @@ use eval_stats::reaches;
 
 /// How the samples without a grade are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum OutcomeReading {
     /// As what they are: unknown.
     Graded,
     /// As failures with score 0.
@@ -49,16 +49,16 @@ impl SampleCounts {
     }
 
     /// The same case with its unknown samples read one way.
-    pub fn read(&self, reading: Reading) -> SampleCounts {
+    pub fn read(&self, reading: OutcomeReading) -> SampleCounts {
         match reading {
-            Reading::Graded => *self,
-            Reading::Worst => SampleCounts {
+            OutcomeReading::Graded => *self,
+            OutcomeReading::Worst => SampleCounts {
                 passed: self.passed,
                 failed: self.failed + self.ungraded(),
                 score_sum: self.score_sum,
                 ..SampleCounts::default()
             },
-            Reading::Best => SampleCounts {
+            OutcomeReading::Best => SampleCounts {
                 passed: self.passed + self.ungraded(),
                 failed: self.failed,
                 score_sum: self.score_sum + f64::from(self.ungraded()),
@@ -110,9 +110,9 @@ pub(crate) struct EvalCounter {
     /// Some case, or a sample of one, errored or was skipped.
     errored: bool,
     skipped: bool,
-    score: Mean,
-    worst: Mean,
-    best: Mean,
+    score: RunningMean,
+    worst: RunningMean,
+    best: RunningMean,
 }
 
 impl EvalCounter {
@@ -125,9 +125,9 @@ impl EvalCounter {
             failed: 0,
             errored: false,
             skipped: false,
-            score: Mean::default(),
-            worst: Mean::default(),
-            best: Mean::default(),
+            score: RunningMean::default(),
+            worst: RunningMean::default(),
+            best: RunningMean::default(),
         }
     }
 
@@ -141,8 +141,8 @@ impl EvalCounter {
         self.skipped |= outcome == Outcome::Skipped || case.skipped > 0;
         self.score.add(case.score());
         if self.score_threshold.is_some() {
-            self.worst.add(case.read(Reading::Worst).score());
-            self.best.add(case.read(Reading::Best).score());
+            self.worst.add(case.read(OutcomeReading::Worst).score());
+            self.best.add(case.read(OutcomeReading::Best).score());
         }
         outcome
     }
@@ -159,7 +159,7 @@ impl EvalCounter {
             return Outcome::Passed;
         }
         let reached = self.score_threshold.map(|threshold| {
-            let at = |mean: &Mean| reaches(mean.value().unwrap_or(0.0), threshold);
+            let at = |mean: &RunningMean| reaches(mean.value().unwrap_or(0.0), threshold);
             (at(&self.worst), at(&self.best))
         });
         match (reached, self.failed > 0) {
@@ -171,12 +171,12 @@ impl EvalCounter {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Mean {
+pub(super) struct RunningMean {
     sum: f64,
     n: u32,
 }
 
-impl Mean {
+impl RunningMean {
     pub fn add(&mut self, value: Option<f64>) {
         if let Some(value) = value {
             self.sum += value;
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_mean_that_json_cannot_hold_is_none() {
         let of = |values: &[f64]| {
-            let mut mean = Mean::default();
+            let mut mean = RunningMean::default();
             values.iter().for_each(|value| mean.add(Some(*value)));
             mean.finite()
         };
@@ -306,7 +306,7 @@ mod tests {
                 let read: Vec<SampleCounts> = cases.iter().map(|case| case.read(reading)).collect();
                 eval_outcome(&read, threshold, score).0
             };
-            let (worst, best) = (under(Reading::Worst), under(Reading::Best));
+            let (worst, best) = (under(OutcomeReading::Worst), under(OutcomeReading::Best));
             prop_assert!(worst.is_graded() && best.is_graded());
             if outcome.is_graded() {
                 prop_assert_eq!(outcome, worst);

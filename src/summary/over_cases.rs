@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Bound, Estimate, IntervalScope, Lack, Metric, Threshold};
-use eval_stats::likelihood::{self, Level, Stratum, Units, Unseen};
+use crate::model::{Bound, Estimate, IntervalScope, IntervalShortfall, Metric, Threshold};
+use eval_stats::likelihood::{self, Stratum, StratumUnits, UnseenWeight, ValueLevel};
 use eval_stats::power::first;
-use eval_stats::{Curve, Interval, Undefined, Values, reaches, stays_within};
+use eval_stats::{Interval, PassCurve, UndefinedReason, ValueSeries, reaches, stays_within};
 
 use super::metrics::{LEVEL, blank, estimate};
 
@@ -26,7 +26,7 @@ pub(crate) const FEWEST_SAMPLES: u32 = 5;
 /// The samples of a case that its value is made of: so many, whose values (each in [0, 1]) sum up
 /// to so much, of so many that were planned.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Samples {
+pub struct CaseSamples {
     pub n: u32,
     pub sum: f64,
     pub planned: u32,
@@ -37,7 +37,7 @@ pub struct Samples {
 pub struct OverCases {
     scope: IntervalScope,
     /// What a case's value is of its samples; `None`: their mean.
-    curve: Option<Curve>,
+    curve: Option<PassCurve>,
     n: u64,
     sum: f64,
     binary: bool,
@@ -73,9 +73,9 @@ impl OverCases {
     pub fn of_metric(scope: IntervalScope, metric: &Metric) -> Self {
         let curve = match metric {
             metric if metric.k() == Some(1) => None,
-            Metric::PassAt(k) => Some(Curve::PassAt(*k)),
-            Metric::PassHat(k) => Some(Curve::PassHat(*k)),
-            Metric::PassHatUnbiased(k) => Some(Curve::PassHatUnbiased(*k)),
+            Metric::PassAt(k) => Some(PassCurve::PassAt(*k)),
+            Metric::PassHat(k) => Some(PassCurve::PassHat(*k)),
+            Metric::PassHatUnbiased(k) => Some(PassCurve::PassHatUnbiased(*k)),
             _ => None,
         };
         OverCases {
@@ -86,7 +86,7 @@ impl OverCases {
 
     /// The value of a case; `samples` of `None` when it is a verdict over all of them, which says
     /// nothing of each.
-    pub fn add(&mut self, eval: usize, value: f64, samples: Option<Samples>) {
+    pub fn add(&mut self, eval: usize, value: f64, samples: Option<CaseSamples>) {
         if self.evals.last().is_none_or(|last| last.eval != eval) {
             let (values, samples) = (BTreeMap::new(), BTreeMap::new());
             self.evals.push(EvalValues {
@@ -107,7 +107,7 @@ impl OverCases {
         last.n += 1;
         last.sum += value;
         match (self.scope, shown) {
-            (IntervalScope::TheseCases, Some(Samples { n, sum, .. })) => {
+            (IntervalScope::TheseCases, Some(CaseSamples { n, sum, .. })) => {
                 *last.samples.entry((n, sum.to_bits())).or_default() += 1;
             }
             (IntervalScope::SimilarEvals, _) => {}
@@ -122,7 +122,7 @@ impl OverCases {
     /// True when samples say how the figure of their case varies. Where too few are planned the
     /// case counts as one of others like it, which can only widen the interval. A few that are lost
     /// later do not change how cases are arranged.
-    fn shows(&self, samples: Samples) -> bool {
+    fn shows(&self, samples: CaseSamples) -> bool {
         let k = self.curve.map_or(1, |curve| curve.k());
         let (planned, graded) = ((3 * k + 1).max(FEWEST_SAMPLES), k + 2);
         samples.planned >= planned && samples.n >= graded
@@ -136,7 +136,7 @@ impl OverCases {
     /// The mean over cases, with its interval if that is needed.
     pub fn estimate(&self, interval: bool) -> Estimate {
         let value = if self.n == 0 {
-            Err(Undefined::NoData)
+            Err(UndefinedReason::NoData)
         } else {
             Ok(self.sum / self.n as f64)
         };
@@ -154,9 +154,9 @@ impl OverCases {
             (sum + weight * eval.sum / eval.n as f64, total + weight)
         });
         let value = match () {
-            () if self.evals.is_empty() => Err(Undefined::NoData),
-            () if evals == 0 => Err(Undefined::Weights),
-            () if !f64::is_finite(total) => Err(Undefined::NotFinite),
+            () if self.evals.is_empty() => Err(UndefinedReason::NoData),
+            () if evals == 0 => Err(UndefinedReason::Weights),
+            () if !f64::is_finite(total) => Err(UndefinedReason::NotFinite),
             () => Ok(sum / total),
         };
         self.finish(value, evals as u64, evals, interval, || {
@@ -179,7 +179,7 @@ impl OverCases {
 
     /// The values as the scope takes them. `weight` as in [`OverCases::weighted_estimate`]; `None`:
     /// every case counts alike.
-    pub(crate) fn design(&self, weight: Option<&dyn Fn(usize) -> f64>) -> Design {
+    pub(crate) fn design(&self, weight: Option<&dyn Fn(usize) -> f64>) -> IntervalDesign {
         let cases = |over: &OverCases| over.evals.iter().map(|eval| eval.n).sum::<u64>() as f64;
         // Shares of one case of each eval.
         let (strata, cases) = match weight {
@@ -195,11 +195,11 @@ impl OverCases {
         };
         let unseen = match (self.scope, weight) {
             // Evals are drawn with their cases; weights are chosen.
-            (IntervalScope::SimilarEvals, None) => Unseen::Average,
-            _ => Unseen::Telling,
+            (IntervalScope::SimilarEvals, None) => UnseenWeight::Average,
+            _ => UnseenWeight::Telling,
         };
         let rounded = self.curve.is_none() && !self.binary && self.n > EXACT_VALUES;
-        let mut design = Design {
+        let mut design = IntervalDesign {
             units: DesignUnits::Shares {
                 strata,
                 unseen,
@@ -218,11 +218,11 @@ impl OverCases {
 
     fn finish(
         &self,
-        value: Result<f64, Undefined>,
+        value: Result<f64, UndefinedReason>,
         n: u64,
         evals: usize,
         interval: bool,
-        design: impl Fn() -> Design,
+        design: impl Fn() -> IntervalDesign,
     ) -> Estimate {
         let evals = evals as u64;
         if value.is_ok() && self.scope.has_too_few(evals) {
@@ -237,7 +237,7 @@ impl OverCases {
         let interval = if value.is_ok() && interval {
             design().interval_now()
         } else {
-            Err(Undefined::NoData)
+            Err(UndefinedReason::NoData)
         };
         estimate(value, interval, n as usize)
     }
@@ -248,7 +248,7 @@ impl OverCases {
             IntervalScope::TheseCases => self.by_case(share),
             IntervalScope::SimilarCases => self.by_eval(share),
             IntervalScope::SimilarEvals => {
-                let level = |eval: &EvalValues| Level {
+                let level = |eval: &EvalValues| ValueLevel {
                     sum: eval.sum * share(eval),
                     size: eval.n as f64 * share(eval),
                     count: 1.0,
@@ -269,11 +269,11 @@ impl OverCases {
             let cases = self.evals.iter().flat_map(|eval| levels(eval, share(eval)));
             return whole(cases.collect());
         }
-        let stratum = |share: f64, levels: Vec<Level>| {
+        let stratum = |share: f64, levels: Vec<ValueLevel>| {
             (!levels.is_empty()).then_some(Stratum {
                 share,
                 repeats: 1.0,
-                units: Units::Levels(levels),
+                units: StratumUnits::Levels(levels),
             })
         };
         let collapsed = single.first().and_then(|first| {
@@ -298,7 +298,7 @@ impl OverCases {
                 *kinds.entry((share(eval).to_bits(), *n, *sum)).or_default() += *count as f64;
             }
         }
-        let silent: Vec<Level> = self
+        let silent: Vec<ValueLevel> = self
             .evals
             .iter()
             .flat_map(|eval| levels(eval, share(eval)))
@@ -306,7 +306,7 @@ impl OverCases {
         if !silent.is_empty() || kinds.is_empty() {
             let others = kinds.iter().map(|((share, n, sum), count)| {
                 let (share, value) = (f64::from_bits(*share), self.value(*n, f64::from_bits(*sum)));
-                Level {
+                ValueLevel {
                     sum: value * share,
                     size: share,
                     count: *count,
@@ -317,7 +317,7 @@ impl OverCases {
         let stratum = |((share, n, sum), repeats): ((u64, u32, u64), f64)| {
             let sum = f64::from_bits(sum);
             let units = match self.curve {
-                Some(curve) => Units::Samples {
+                Some(curve) => StratumUnits::Samples {
                     n,
                     passed: sum.round() as u32,
                     curve,
@@ -325,8 +325,11 @@ impl OverCases {
                 },
                 // Scores vary at most as much as passes and failures of the same mean.
                 None => {
-                    let parts = [Level::of(0.0, f64::from(n) - sum), Level::of(1.0, sum)];
-                    Units::Levels(
+                    let parts = [
+                        ValueLevel::of(0.0, f64::from(n) - sum),
+                        ValueLevel::of(1.0, sum),
+                    ];
+                    StratumUnits::Levels(
                         parts
                             .into_iter()
                             .filter(|level| level.count > 0.0)
@@ -353,7 +356,7 @@ impl OverCases {
 
 /// Values as their interval takes them, to compute what more of the same would give.
 #[derive(Debug, Clone)]
-pub(crate) struct Design {
+pub(crate) struct IntervalDesign {
     units: DesignUnits,
     /// What it is made of: `sample`, `case` or `eval`.
     pub unit: &'static str,
@@ -364,30 +367,33 @@ enum DesignUnits {
     /// Of values in [0, 1]; `rounded` where there are very many different ones.
     Shares {
         strata: Vec<Stratum>,
-        unseen: Unseen,
+        unseen: UnseenWeight,
         rounded: bool,
     },
     /// Of numbers without bounds, by eval or by case.
-    Numbers { values: Values, of_evals: bool },
+    Numbers { values: ValueSeries, of_evals: bool },
 }
 
-impl Design {
-    pub fn of_verdicts(passed: f64, n: f64, unit: &'static str) -> Design {
-        let strata = whole(vec![Level::of(0.0, n - passed), Level::of(1.0, passed)]);
-        Design {
+impl IntervalDesign {
+    pub fn of_verdicts(passed: f64, n: f64, unit: &'static str) -> IntervalDesign {
+        let strata = whole(vec![
+            ValueLevel::of(0.0, n - passed),
+            ValueLevel::of(1.0, passed),
+        ]);
+        IntervalDesign {
             units: DesignUnits::Shares {
                 strata,
-                unseen: Unseen::Telling,
+                unseen: UnseenWeight::Telling,
                 rounded: false,
             },
             unit,
         }
     }
 
-    pub fn of_numbers(values: Values, scope: IntervalScope) -> Design {
+    pub fn of_numbers(values: ValueSeries, scope: IntervalScope) -> IntervalDesign {
         let of_evals = scope == IntervalScope::SimilarEvals;
         let unit = if of_evals { "eval" } else { "case" };
-        Design {
+        IntervalDesign {
             units: DesignUnits::Numbers { values, of_evals },
             unit,
         }
@@ -407,12 +413,12 @@ impl Design {
         }
     }
 
-    fn interval_now(&self) -> Result<Interval, Undefined> {
+    fn interval_now(&self) -> Result<Interval, UndefinedReason> {
         self.interval(self.units())
     }
 
     /// The interval of so many units that are like these.
-    pub fn interval(&self, units: f64) -> Result<Interval, Undefined> {
+    pub fn interval(&self, units: f64) -> Result<Interval, UndefinedReason> {
         let times = units / self.units();
         match &self.units {
             DesignUnits::Shares {
@@ -439,7 +445,7 @@ impl Design {
 
     /// How far the near end of the interval is from a threshold that it misses, and how many units
     /// like these would meet it. `None`: it meets it, or has no interval.
-    pub fn lack(&self, threshold: &Threshold) -> Option<Lack> {
+    pub fn lack(&self, threshold: &Threshold) -> Option<IntervalShortfall> {
         let end_of = |units: f64| {
             let interval = self.interval(units).ok()?;
             Some(if threshold.bound == Bound::Min {
@@ -460,7 +466,7 @@ impl Design {
         let now = units.round();
         let needed = first(|more| end_of(now + more as f64).is_some_and(meets))
             .map(|more| now as u64 + more);
-        Some(Lack {
+        Some(IntervalShortfall {
             threshold: threshold.clone(),
             end,
             unit: self.unit,
@@ -480,15 +486,15 @@ pub(crate) fn too_few_evals(evals: u64) -> String {
 }
 
 /// The cases of an eval, each of a size.
-fn levels(eval: &EvalValues, size: f64) -> impl Iterator<Item = Level> + '_ {
-    eval.values.iter().map(move |(value, count)| Level {
+fn levels(eval: &EvalValues, size: f64) -> impl Iterator<Item = ValueLevel> + '_ {
+    eval.values.iter().map(move |(value, count)| ValueLevel {
         sum: f64::from_bits(*value) * size,
         size,
         count: *count as f64,
     })
 }
 
-fn whole(levels: Vec<Level>) -> Vec<Stratum> {
+fn whole(levels: Vec<ValueLevel>) -> Vec<Stratum> {
     let levels = levels
         .into_iter()
         .filter(|level| level.count > 0.0)
@@ -496,19 +502,19 @@ fn whole(levels: Vec<Level>) -> Vec<Stratum> {
     vec![Stratum {
         share: 1.0,
         repeats: 1.0,
-        units: Units::Levels(merged(levels)),
+        units: StratumUnits::Levels(merged(levels)),
     }]
 }
 
 /// Equal levels as one.
-fn merged(levels: Vec<Level>) -> Vec<Level> {
+fn merged(levels: Vec<ValueLevel>) -> Vec<ValueLevel> {
     let mut counts: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     for level in levels {
         *counts
             .entry((level.sum.to_bits(), level.size.to_bits()))
             .or_default() += level.count;
     }
-    let level = |((sum, size), count): ((u64, u64), f64)| Level {
+    let level = |((sum, size), count): ((u64, u64), f64)| ValueLevel {
         sum: f64::from_bits(sum),
         size: f64::from_bits(size),
         count,
@@ -518,22 +524,22 @@ fn merged(levels: Vec<Level>) -> Vec<Level> {
 
 /// Strata whose values are rounded to the grid; samples of cases stay as they are.
 fn on_grid(strata: &[Stratum], round: fn(f64) -> f64) -> Vec<Stratum> {
-    let rounded = |level: &Level| {
+    let rounded = |level: &ValueLevel| {
         let value = round(level.sum / level.size * GRID).clamp(0.0, GRID) / GRID;
-        Level {
+        ValueLevel {
             sum: value * level.size,
             ..*level
         }
     };
     let of = |stratum: &Stratum| match &stratum.units {
-        Units::Levels(levels) => {
+        StratumUnits::Levels(levels) => {
             let levels = merged(levels.iter().map(rounded).collect());
             Stratum {
-                units: Units::Levels(levels),
+                units: StratumUnits::Levels(levels),
                 ..stratum.clone()
             }
         }
-        Units::Samples { .. } => stratum.clone(),
+        StratumUnits::Samples { .. } => stratum.clone(),
     };
     strata.iter().map(of).collect()
 }

@@ -7,7 +7,7 @@ use crate::model::{Cause, Outcome, Trust};
 /// Bits 0 to 2 hold the outcome and 3 to 5 that of the first attempt (places in [`Outcome::ALL`]),
 /// bits 6 to 12 the cause (its place in [`Cause::ALL`] plus 1, or 0), bits above the marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Packed(u32);
+pub(crate) struct PackedSample(u32);
 
 const FINISHED: u32 = 1 << 16;
 /// Passed only on a later attempt.
@@ -35,31 +35,31 @@ pub(super) const fn trust_mark(trust: Trust) -> u32 {
     FIRST_TRUST << trust as u32
 }
 
-impl Packed {
+impl PackedSample {
     /// Nothing is known of it: the run was cut off.
-    pub const UNKNOWN: Packed = Packed::skipped(Cause::Interrupted);
+    pub const UNKNOWN: PackedSample = PackedSample::skipped(Cause::Interrupted);
 
-    pub const fn skipped(cause: Cause) -> Packed {
-        Packed::new(Outcome::Skipped, Outcome::Skipped, Some(cause))
+    pub const fn skipped(cause: Cause) -> PackedSample {
+        PackedSample::new(Outcome::Skipped, Outcome::Skipped, Some(cause))
     }
 
-    pub const fn finished(outcome: Outcome, first: Outcome, cause: Option<Cause>) -> Packed {
-        Packed(Packed::new(outcome, first, cause).0 | FINISHED)
+    pub const fn finished(outcome: Outcome, first: Outcome, cause: Option<Cause>) -> PackedSample {
+        PackedSample(PackedSample::new(outcome, first, cause).0 | FINISHED)
     }
 
-    const fn new(outcome: Outcome, first: Outcome, cause: Option<Cause>) -> Packed {
+    const fn new(outcome: Outcome, first: Outcome, cause: Option<Cause>) -> PackedSample {
         let cause = match cause {
             Some(cause) => cause as u32 + 1,
             None => 0,
         };
-        Packed(outcome as u32 | (first as u32) << 3 | cause << 6)
+        PackedSample(outcome as u32 | (first as u32) << 3 | cause << 6)
     }
 
-    pub fn with(self, mark: u32) -> Packed {
-        Packed(self.0 | mark)
+    pub fn with(self, mark: u32) -> PackedSample {
+        PackedSample(self.0 | mark)
     }
 
-    pub fn marked(self, mark: u32, yes: bool) -> Packed {
+    pub fn marked(self, mark: u32, yes: bool) -> PackedSample {
         if yes { self.with(mark) } else { self }
     }
 
@@ -113,7 +113,7 @@ mod tests {
         for outcome in Outcome::ALL {
             for first in Outcome::ALL {
                 for cause in Cause::ALL.iter().copied().map(Some).chain([None]) {
-                    let packed = Packed::finished(outcome, first, cause).with(USAGE);
+                    let packed = PackedSample::finished(outcome, first, cause).with(USAGE);
                     assert_eq!(
                         (packed.outcome(), packed.first(), packed.cause()),
                         (outcome, first, cause)
@@ -123,7 +123,7 @@ mod tests {
             }
         }
         let marked = Trust::ALL.into_iter().fold(
-            Packed::finished(Outcome::Passed, Outcome::Passed, None),
+            PackedSample::finished(Outcome::Passed, Outcome::Passed, None),
             |p, trust| {
                 assert!(!p.has(trust_mark(trust)));
                 p.with(trust_mark(trust))
@@ -132,12 +132,12 @@ mod tests {
         assert!(
             !marked.has(MORE_GRADES) && !marked.has(USAGE) && marked.outcome() == Outcome::Passed
         );
-        let skipped = Packed::skipped(Cause::MaxFail);
+        let skipped = PackedSample::skipped(Cause::MaxFail);
         assert_eq!(
             (skipped.outcome(), skipped.first()),
             (Outcome::Skipped, Outcome::Skipped)
         );
         assert_eq!(skipped.cause(), Some(Cause::MaxFail));
-        assert!(!skipped.is_finished() && !Packed::UNKNOWN.is_finished());
+        assert!(!skipped.is_finished() && !PackedSample::UNKNOWN.is_finished());
     }
 }

@@ -5,40 +5,45 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::composite;
-use super::metrics::{Counted, CountedEval, undefined_because};
-use super::outcomes::Reading;
+use super::metrics::{CountedEval, CountedRun, undefined_because};
+use super::outcomes::OutcomeReading;
 use crate::load::PartFilter;
 use crate::model::{
-    Bound, Composite, Figure, Lack, Metric, MetricName, Part, RunStarted, Tally, Threshold,
+    Bound, Composite, Figure, IntervalShortfall, Metric, MetricName, PartSelector, RunStarted,
+    RunTally, Threshold,
 };
 use eval_stats::{reaches, stays_within};
 
 /// A part of a run, counted apart.
-struct Counting<'a> {
-    part: &'a Part,
+struct PartCounts<'a> {
+    part: &'a PartSelector,
     metrics: &'a [Metric],
-    counted: Option<Counted<'a>>,
+    counted: Option<CountedRun<'a>>,
 }
 
 /// Puts the metrics of parts among those of the whole run, under each reading.
-pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading, &mut Tally); 3]) {
+pub(super) fn add(
+    whole: &CountedRun<'_>,
+    started: &RunStarted,
+    readings: [(OutcomeReading, &mut RunTally); 3],
+) {
     let asked = asked(started);
     if asked.is_empty() {
         return;
     }
-    let parts: Vec<Counting<'_>> = asked
+    let parts: Vec<PartCounts<'_>> = asked
         .iter()
-        .map(|(part, metrics)| Counting {
+        .map(|(part, metrics)| PartCounts {
             part,
             metrics,
             counted: counted(whole, started, part, metrics),
         })
         .collect();
     let open = whole.is_open();
-    let mut known = Tally::default();
+    let mut known = RunTally::default();
     for (reading, tally) in readings {
-        if reading == Reading::Graded || open {
-            known = Tally::default();
+        if reading == OutcomeReading::Graded || open {
+            known = RunTally::default();
             parts
                 .iter()
                 .for_each(|part| part.read(reading, &started.config.composites, &mut known));
@@ -49,7 +54,11 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
 }
 
 /// What thresholds on the near ends of intervals lack.
-pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -> Vec<Lack> {
+pub(super) fn lacks(
+    whole: &CountedRun<'_>,
+    started: &RunStarted,
+    actual: &RunTally,
+) -> Vec<IntervalShortfall> {
     // Where the value itself misses, nothing is said of more of the same.
     let near = |t: &&Threshold| {
         let value = actual
@@ -62,13 +71,13 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
             _ => false,
         })
     };
-    let mut missed: BTreeMap<Option<Part>, Vec<(&Threshold, Metric)>> = BTreeMap::new();
+    let mut missed: BTreeMap<Option<PartSelector>, Vec<(&Threshold, Metric)>> = BTreeMap::new();
     for threshold in started.config.gate.thresholds.iter().filter(near) {
         if let Ok(MetricName { metric, part }) = threshold.metric.parse() {
             missed.entry(part).or_default().push((threshold, metric));
         }
     }
-    let of_part = |(part, missed): (Option<Part>, Vec<(&Threshold, Metric)>)| match part {
+    let of_part = |(part, missed): (Option<PartSelector>, Vec<(&Threshold, Metric)>)| match part {
         None => whole.lacks(&missed),
         Some(part) => {
             let metrics: Vec<Metric> = missed.iter().map(|(_, metric)| metric.clone()).collect();
@@ -80,8 +89,8 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
 }
 
 /// The parts that the gate names, each with the metrics that it is asked for.
-fn asked(started: &RunStarted) -> BTreeMap<Part, Vec<Metric>> {
-    let mut asked: BTreeMap<Part, Vec<Metric>> = BTreeMap::new();
+fn asked(started: &RunStarted) -> BTreeMap<PartSelector, Vec<Metric>> {
+    let mut asked: BTreeMap<PartSelector, Vec<Metric>> = BTreeMap::new();
     for threshold in &started.config.gate.thresholds {
         if let Ok(MetricName {
             metric,
@@ -99,11 +108,11 @@ fn asked(started: &RunStarted) -> BTreeMap<Part, Vec<Metric>> {
 
 /// `None` when the run has no case of the part.
 fn counted<'a>(
-    whole: &Counted<'a>,
+    whole: &CountedRun<'a>,
     started: &RunStarted,
-    part: &Part,
+    part: &PartSelector,
     metrics: &[Metric],
-) -> Option<Counted<'a>> {
+) -> Option<CountedRun<'a>> {
     let filter = PartFilter::new(part).ok()?;
     let evals: Vec<CountedEval<'a>> = whole
         .evals
@@ -130,8 +139,8 @@ fn counted<'a>(
     Some(whole.part(evals, wanted, &started.config.score_metrics))
 }
 
-impl Counting<'_> {
-    fn read(&self, reading: Reading, composites: &[Composite], into: &mut Tally) {
+impl PartCounts<'_> {
+    fn read(&self, reading: OutcomeReading, composites: &[Composite], into: &mut RunTally) {
         let mut tally = self
             .counted
             .as_ref()

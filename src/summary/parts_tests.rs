@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::fold::Limits;
-use super::random_run::{Dice, Run, RunCase, RunEval, a_run, finished, report, summary};
+use super::fold::ListingLimits;
+use super::random_run::{Dice, RandomRun, RunCase, RunEval, a_run, finished, report, summary};
 use crate::model::*;
 
 const METRICS: [&str; 21] = [
@@ -43,7 +43,7 @@ const PARTS: [&str; 9] = [
 ];
 
 /// The evals of a part, by the rule as the documentation says it.
-fn filtered(run: &Run, part: &str) -> Run {
+fn filtered(run: &RandomRun, part: &str) -> RandomRun {
     let (kind, value) = part.split_once('=').unwrap();
     let whole = |eval: &RunEval| match kind {
         "type" => (eval.info.kind == EvalType::Regression) == (value == "regression"),
@@ -59,7 +59,7 @@ fn filtered(run: &Run, part: &str) -> Run {
         }
     }
     evals.retain(|eval| !eval.cases.is_empty());
-    Run {
+    RandomRun {
         evals,
         ..run.clone()
     }
@@ -122,11 +122,11 @@ proptest! {
 
     #[test]
     fn a_metric_of_a_part_is_that_of_the_run_of_that_part(run in a_run(6), seed: u64) {
-        let all = summary(&with_gate(run.whole(&mut Dice(seed)), gate()), Limits::default());
+        let all = summary(&with_gate(run.whole(&mut Dice(seed)), gate()), ListingLimits::default());
         for part in PARTS {
             let alone = filtered(&run, part);
             let empty = alone.evals.is_empty();
-            let alone = summary(&with_gate(alone.whole(&mut Dice(seed)), GateSpec::default()), Limits::default());
+            let alone = summary(&with_gate(alone.whole(&mut Dice(seed)), GateSpec::default()), ListingLimits::default());
             for metric in METRICS {
                 let name = format!("{metric}[{part}]");
                 let found = of_part(&all, &name).unwrap();
@@ -143,7 +143,7 @@ proptest! {
     #[test]
     fn joined_shards_and_resumed_runs_have_the_same_parts(run in a_run(4), seed: u64, of in 2u32..4) {
         let dice = &mut Dice(seed);
-        let whole = summary(&with_gate(run.whole(dice), gate()), Limits::default());
+        let whole = summary(&with_gate(run.whole(dice), gate()), ListingLimits::default());
         let mut joined = Vec::new();
         for index in 1..=of {
             let mine = |e: usize, c: usize| ((e + c) as u32) % of + 1 == index;
@@ -152,7 +152,7 @@ proptest! {
             joined.extend(run.samples(dice, mine));
             joined.push(finished(1.0, false));
         }
-        let joined = report(&with_gate(joined, gate()), Limits::default());
+        let joined = report(&with_gate(joined, gate()), ListingLimits::default());
         prop_assert!(joined.shards.is_empty());
         // Counts are those that the shares were computed from.
         for (name, [passed, n]) in &joined.tallies.actual.shares {
@@ -177,8 +177,8 @@ proptest! {
         }];
         again.extend(untagged.plan(false, |_, _| true));
         resumed.extend(with_gate(again, gate()));
-        let resumed = report(&resumed, Limits::default());
-        let untagged = report(&with_gate(untagged.whole(dice), gate()), Limits::default());
+        let resumed = report(&resumed, ListingLimits::default());
+        let untagged = report(&with_gate(untagged.whole(dice), gate()), ListingLimits::default());
         for name in &names {
             prop_assert_eq!(resumed.tallies.best.metrics.get(name), untagged.tallies.best.metrics.get(name), "{}", name);
         }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::fold::Limits;
-use super::{Fold, Report};
+use super::fold::ListingLimits;
+use super::{SummaryFold, UngatedSummary};
 use crate::model::testing::{self, run_started};
 use crate::model::*;
 
 /// A run to be.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub(crate) struct RandomRun {
     pub evals: Vec<RunEval>,
     pub ks: Vec<u32>,
     pub include_details: bool,
@@ -36,11 +36,11 @@ pub(crate) struct RunCase {
 pub(crate) struct RunSample {
     /// What the journal says of it, in order: the last result counts, else the last skip. Empty: it
     /// was never heard of.
-    pub said: Vec<Said>,
+    pub said: Vec<SampleRemark>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Said {
+pub(crate) enum SampleRemark {
     Skipped(Cause),
     Finished(Vec<Attempt>),
 }
@@ -49,8 +49,8 @@ impl RunSample {
     /// The attempts that count.
     pub fn attempts(&self) -> Option<&[Attempt]> {
         self.said.iter().rev().find_map(|said| match said {
-            Said::Finished(attempts) => Some(attempts.as_slice()),
-            Said::Skipped(_) => None,
+            SampleRemark::Finished(attempts) => Some(attempts.as_slice()),
+            SampleRemark::Skipped(_) => None,
         })
     }
 
@@ -68,7 +68,7 @@ impl RunSample {
     pub fn cause(&self) -> Option<Cause> {
         match (self.attempts(), self.said.last()) {
             (Some(attempts), _) => attempts.last().unwrap().verdict.cause,
-            (None, Some(Said::Skipped(cause))) => Some(*cause),
+            (None, Some(SampleRemark::Skipped(cause))) => Some(*cause),
             _ => Some(Cause::Interrupted),
         }
     }
@@ -204,9 +204,9 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
                     cost_usd: (at > 0).then_some(0.25),
                 };
                 let finish = if at == 1 {
-                    Some(Finish::Refused)
+                    Some(FinishReason::Refused)
                 } else {
-                    Some(Finish::Length)
+                    Some(FinishReason::Length)
                 };
                 let answered = at < 2 && !(at == 0 && unreached);
                 JudgeCall {
@@ -292,9 +292,9 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
             prop::option::of(a_call()),
             prop::collection::vec(a_judgement(), 0..3),
             prop::option::of(prop::sample::select(vec![
-                Finish::Stop,
-                Finish::Length,
-                Finish::Refused,
+                FinishReason::Stop,
+                FinishReason::Length,
+                FinishReason::Refused,
             ])),
         ),
     )
@@ -364,15 +364,20 @@ fn a_sample() -> impl Strategy<Value = RunSample> {
         ),
     );
     said.prop_map(|(skipped, finished)| {
-        let mut said: Vec<Said> = skipped.map(Said::Skipped).into_iter().collect();
-        said.extend(finished.unwrap_or_default().into_iter().map(Said::Finished));
+        let mut said: Vec<SampleRemark> = skipped.map(SampleRemark::Skipped).into_iter().collect();
+        said.extend(
+            finished
+                .unwrap_or_default()
+                .into_iter()
+                .map(SampleRemark::Finished),
+        );
         RunSample { said }
     })
 }
 
 /// Up to `evals` evals; of one sample a case in a part of the runs, so that Wilson's intervals come
 /// up too.
-pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
+pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = RandomRun> {
     let graders = prop::sample::subsequence(
         vec![GraderType::Code, GraderType::Model, GraderType::Human],
         1..=3,
@@ -442,7 +447,7 @@ pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
         for (number, eval) in evals.iter_mut().enumerate() {
             eval.info.id = format!("eval {number}");
         }
-        Run {
+        RandomRun {
             evals,
             ks: vec![1, 2, 3],
             include_details,
@@ -463,7 +468,7 @@ impl Dice {
     }
 }
 
-impl Run {
+impl RandomRun {
     pub fn started(&self, run_id: &str, shard: Option<Shard>) -> Event {
         let started = run_started();
         Event::RunStarted(Box::new(RunStarted {
@@ -526,14 +531,14 @@ impl Run {
         for (e, eval) in self.evals.iter().enumerate() {
             for (c, case) in eval.cases.iter().enumerate().filter(|(c, _)| mine(e, *c)) {
                 for (s, sample) in case.samples.iter().enumerate() {
-                    let event = |said: &Said| match said.clone() {
-                        Said::Skipped(cause) => Event::SampleSkipped(SampleSkipped {
+                    let event = |said: &SampleRemark| match said.clone() {
+                        SampleRemark::Skipped(cause) => Event::SampleSkipped(SampleSkipped {
                             eval: eval.info.id.clone(),
                             case: format!("case {c}"),
                             sample: s as u32,
                             cause,
                         }),
-                        Said::Finished(attempts) => {
+                        SampleRemark::Finished(attempts) => {
                             Event::SampleFinished(Box::new(SampleFinished {
                                 eval: eval.info.id.clone(),
                                 case: format!("case {c}"),
@@ -578,13 +583,13 @@ pub(crate) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
     })
 }
 
-pub(super) fn report(events: &[Event], limits: Limits) -> Report {
-    let mut fold = Fold::within(limits);
+pub(super) fn report(events: &[Event], limits: ListingLimits) -> UngatedSummary {
+    let mut fold = SummaryFold::within(limits);
     events.iter().for_each(|event| fold.push(event).unwrap());
     fold.finish().unwrap()
 }
 
-pub(super) fn summary(events: &[Event], limits: Limits) -> Summary {
+pub(super) fn summary(events: &[Event], limits: ListingLimits) -> Summary {
     let gate = Gate {
         decision: Decision::Pass,
         exit_code: 0,

@@ -18,7 +18,7 @@ use crate::model::{
     Omitted, Outcome, Totals,
 };
 
-use words::{Places, reason, samples, title};
+use words::{FailurePlaces, reason, samples, title};
 
 /// The most pieces of advice that a summary gives.
 pub const MOST_RECOMMENDATIONS: usize = 7;
@@ -30,7 +30,7 @@ pub const LITTLE_DATA: &str = "Don't read small differences into these figures";
 const SINGLES: usize = 3;
 
 /// What is known of a run.
-pub(super) struct Known<'a> {
+pub(super) struct RunFindings<'a> {
     pub evals: &'a [EvalResult],
     pub totals: &'a Totals,
     pub failures: &'a [Failure],
@@ -45,7 +45,7 @@ pub(super) struct Known<'a> {
 
 /// What comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum AdviceRank {
     /// Programs that tampered with their verdict: no figure can be trusted before they were read.
     Tampering,
     /// Regressions that no threshold forgives.
@@ -70,11 +70,11 @@ enum Rank {
 }
 
 struct Advice {
-    rank: Rank,
+    rank: AdviceRank,
     text: String,
 }
 
-fn advice(rank: Rank, text: impl Into<String>) -> Advice {
+fn advice(rank: AdviceRank, text: impl Into<String>) -> Advice {
     Advice {
         rank,
         text: text.into(),
@@ -82,8 +82,8 @@ fn advice(rank: Rank, text: impl Into<String>) -> Advice {
 }
 
 /// The most pressing first, each one sentence without a full stop.
-pub(super) fn recommend(known: &Known<'_>) -> Vec<String> {
-    let index = Index::new(known);
+pub(super) fn recommend(known: &RunFindings<'_>) -> Vec<String> {
+    let index = FailuresByCase::new(known);
     // Evals that a sentence of their own names.
     let mut told: HashSet<&str> = HashSet::new();
     let mut all = causes::all(known);
@@ -104,12 +104,12 @@ pub(super) fn recommend(known: &Known<'_>) -> Vec<String> {
 }
 
 /// Failures by what they are failures of.
-struct Index<'a> {
+struct FailuresByCase<'a> {
     failures: HashMap<(&'a str, &'a str), &'a Failure>,
 }
 
-impl<'a> Index<'a> {
-    fn new(known: &Known<'a>) -> Self {
+impl<'a> FailuresByCase<'a> {
+    fn new(known: &RunFindings<'a>) -> Self {
         let failed = known
             .failures
             .iter()
@@ -117,7 +117,7 @@ impl<'a> Index<'a> {
         let failures = failed
             .map(|f| ((f.eval_id.as_str(), f.case_id.as_str()), f))
             .collect();
-        Index { failures }
+        FailuresByCase { failures }
     }
 
     /// The first failed case of an eval, and what is told of it.
@@ -164,7 +164,7 @@ impl<'a> Index<'a> {
     }
 }
 
-fn failed<'a>(known: &Known<'a>) -> impl Iterator<Item = &'a EvalResult> {
+fn failed<'a>(known: &RunFindings<'a>) -> impl Iterator<Item = &'a EvalResult> {
     known
         .evals
         .iter()
@@ -175,7 +175,11 @@ fn is_critical(eval: &EvalResult) -> bool {
     eval.kind == EvalType::Regression && eval.criticality == Some(Criticality::Critical)
 }
 
-fn critical<'a>(known: &Known<'a>, index: &Index<'_>, told: &mut HashSet<&'a str>) -> Vec<Advice> {
+fn critical<'a>(
+    known: &RunFindings<'a>,
+    index: &FailuresByCase<'_>,
+    told: &mut HashSet<&'a str>,
+) -> Vec<Advice> {
     let evals = known
         .evals
         .iter()
@@ -189,7 +193,7 @@ fn critical<'a>(known: &Known<'a>, index: &Index<'_>, told: &mut HashSet<&'a str
             .map(|eval| {
                 let why = index.why(eval);
                 advice(
-                    Rank::Critical,
+                    AdviceRank::Critical,
                     format!("Fix {} before all else, {which}{why}", title(eval)),
                 )
             })
@@ -201,7 +205,7 @@ fn critical<'a>(known: &Known<'a>, index: &Index<'_>, told: &mut HashSet<&'a str
                 "critical regression",
             );
             vec![advice(
-                Rank::Critical,
+                AdviceRank::Critical,
                 format!(
                     "Fix the critical regressions before all else, which no threshold forgives: {names}"
                 ),
@@ -219,7 +223,7 @@ fn is_wrong(cause: Option<Cause>) -> bool {
 }
 
 /// Evals whose answers were wrong: regressions first, then in the suite's order.
-fn fixes(known: &Known<'_>, index: &Index<'_>, told: &HashSet<&str>) -> Vec<Advice> {
+fn fixes(known: &RunFindings<'_>, index: &FailuresByCase<'_>, told: &HashSet<&str>) -> Vec<Advice> {
     let wrong = |eval: &&EvalResult| {
         !told.contains(eval.id.as_str())
             && index
@@ -232,13 +236,13 @@ fn fixes(known: &Known<'_>, index: &Index<'_>, told: &HashSet<&str>) -> Vec<Advi
         let fix = |eval: &&EvalResult| format!("Fix {}{}", title(eval), index.why(eval));
         return evals
             .iter()
-            .map(|eval| advice(Rank::Fix, fix(eval)))
+            .map(|eval| advice(AdviceRank::Fix, fix(eval)))
             .collect();
     }
     let others = if told.is_empty() { "" } else { "other " };
     let names = words::listed(evals.iter().map(|eval| title(eval)), evals.len(), "eval");
     vec![advice(
-        Rank::Fix,
+        AdviceRank::Fix,
         format!(
             "Fix the {} {others}evals with wrong answers: {names}",
             evals.len()
@@ -246,9 +250,9 @@ fn fixes(known: &Known<'_>, index: &Index<'_>, told: &HashSet<&str>) -> Vec<Advi
     )]
 }
 
-fn pending(known: &Known<'_>) -> Option<Advice> {
+fn pending(known: &RunFindings<'_>) -> Option<Advice> {
     let waiting = known.totals.samples.pending;
-    let places = Places::of_cases(known, |case| case.outcome == Outcome::Pending);
+    let places = FailurePlaces::of_cases(known, |case| case.outcome == Outcome::Pending);
     let verb = if waiting == 1 { "waits" } else { "wait" };
     let then = match known.gate.decision {
         Decision::Pending => "have them graded, which the gate waits for",
@@ -260,20 +264,20 @@ fn pending(known: &Known<'_>) -> Option<Advice> {
             samples(waiting),
             places.of()
         );
-        advice(Rank::Pending, text)
+        advice(AdviceRank::Pending, text)
     })
 }
 
-fn flaky(known: &Known<'_>) -> Option<Advice> {
+fn flaky(known: &RunFindings<'_>) -> Option<Advice> {
     let n = known.totals.flaky;
-    let places = Places::of_cases(known, |case| case.flaky);
+    let places = FailurePlaces::of_cases(known, |case| case.flaky);
     (n > 0).then(|| {
         let text = format!(
             "{}{} passed on a later attempt only: look at what varies before you raise retries; pass@k and pass^k count first attempts",
             samples(n),
             places.of()
         );
-        advice(Rank::Flaky, text)
+        advice(AdviceRank::Flaky, text)
     })
 }
 
@@ -282,7 +286,7 @@ fn flaky(known: &Known<'_>) -> Option<Advice> {
 const ENOUGH_EVALS: usize = 10;
 const ENOUGH_SAMPLES: usize = 30;
 
-fn thin(known: &Known<'_>) -> Option<Advice> {
+fn thin(known: &RunFindings<'_>) -> Option<Advice> {
     let evals = known
         .evals
         .iter()
@@ -295,7 +299,7 @@ fn thin(known: &Known<'_>) -> Option<Advice> {
     thin.then(|| {
         let graded = samples(of_samples.passed + of_samples.failed);
         advice(
-            Rank::Thin,
+            AdviceRank::Thin,
             format!("{LITTLE_DATA}: with {graded} graded the intervals are wide"),
         )
     })

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::fold::Limits;
-use super::random_run::{Dice, Run, RunCase, RunEval, RunSample, a_run, summary};
+use super::fold::ListingLimits;
+use super::random_run::{Dice, RandomRun, RunCase, RunEval, RunSample, a_run, summary};
 use crate::model::*;
 
 const P: Outcome = Outcome::Passed;
@@ -156,17 +156,17 @@ fn by_subsets(firsts: &[bool], k: usize) -> (f64, f64) {
     )
 }
 
-fn cases(run: &Run) -> impl Iterator<Item = &RunCase> {
+fn cases(run: &RandomRun) -> impl Iterator<Item = &RunCase> {
     run.evals.iter().flat_map(|eval| &eval.cases)
 }
 
-fn all_samples(run: &Run) -> impl Iterator<Item = &RunSample> {
+fn all_samples(run: &RandomRun) -> impl Iterator<Item = &RunSample> {
     cases(run).flat_map(|case| &case.samples)
 }
 
 /// pass@k, pass^k and its unbiased form over cases, under one reading; `None` when a case has fewer
 /// than k samples.
-fn pass_k(run: &Run, k: usize, reading: Option<Outcome>) -> [Option<f64>; 3] {
+fn pass_k(run: &RandomRun, k: usize, reading: Option<Outcome>) -> [Option<f64>; 3] {
     if cases(run).any(|case| case.samples.len() < k) {
         return [None; 3];
     }
@@ -199,7 +199,7 @@ fn pass_k(run: &Run, k: usize, reading: Option<Outcome>) -> [Option<f64>; 3] {
 /// Mean over cases of the means of the named number over the graded samples that have it, and
 /// whether it is known of all samples: they are graded, and no grader says that it could not
 /// measure it.
-fn named(run: &Run, name: &str) -> (Option<f64>, bool) {
+fn named(run: &RandomRun, name: &str) -> (Option<f64>, bool) {
     let of = |sample: &RunSample| {
         let last = sample.attempts()?.last()?;
         let number = last
@@ -234,7 +234,7 @@ fn is_flaky(sample: &RunSample) -> bool {
     sample.outcome() == P && sample.attempts().is_some_and(failed_before)
 }
 
-fn check_metrics(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
+fn check_metrics(run: &RandomRun, summary: &Summary) -> Result<(), TestCaseError> {
     let mut expected: BTreeMap<String, [Option<f64>; 3]> = BTreeMap::new();
     for (at, reading) in READINGS.into_iter().enumerate() {
         let mut put = |name: &str, value: Option<f64>| {
@@ -340,7 +340,7 @@ fn check_metrics(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_measured(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
+fn check_measured(run: &RandomRun, summary: &Summary) -> Result<(), TestCaseError> {
     let lasts: Vec<&[Attempt]> = all_samples(run).filter_map(RunSample::attempts).collect();
     let mut latencies: Vec<f64> = lasts
         .iter()
@@ -400,7 +400,7 @@ fn check_measured(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_totals(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
+fn check_totals(run: &RandomRun, summary: &Summary) -> Result<(), TestCaseError> {
     let totals = &summary.summary;
     let evals: Vec<(&EvalInfo, Outcome)> = run
         .evals
@@ -514,7 +514,7 @@ fn check_totals(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_evals(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
+fn check_evals(run: &RandomRun, summary: &Summary) -> Result<(), TestCaseError> {
     prop_assert_eq!(summary.evals.len(), run.evals.len());
     for (result, eval) in summary.evals.iter().zip(&run.evals) {
         prop_assert_eq!(
@@ -567,7 +567,7 @@ proptest! {
 
     #[test]
     fn a_summary_is_what_a_naive_recount_gives(run in a_run(12), seed: u64) {
-        let summary = summary(&run.whole(&mut Dice(seed)), Limits::default());
+        let summary = summary(&run.whole(&mut Dice(seed)), ListingLimits::default());
         check_totals(&run, &summary)?;
         check_metrics(&run, &summary)?;
         check_measured(&run, &summary)?;
@@ -578,8 +578,8 @@ proptest! {
     #[test]
     fn what_is_left_out_of_the_lists_is_in_the_figures(run in a_run(6), samples in 0usize..6, failures in 0usize..3, seed: u64) {
         let events = run.whole(&mut Dice(seed));
-        let whole = summary(&events, Limits::default());
-        let short = summary(&events, Limits { samples, bytes: 1_000, inputs: 0, failures });
+        let whole = summary(&events, ListingLimits::default());
+        let short = summary(&events, ListingLimits { samples, bytes: 1_000, inputs: 0, failures });
         prop_assert_eq!(&short.summary, &whole.summary);
         prop_assert_eq!(&short.estimates, &whole.estimates);
         prop_assert_eq!((&short.gate, &short.metadata), (&whole.gate, &whole.metadata));

@@ -5,12 +5,12 @@ use crate::model::{PastRate, RunFinished, RunIdentity, RunStarted, Shard};
 /// The runs that a fold was made of: one, or the shards of a suite. Each has one session or, when
 /// it was resumed, several.
 #[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    parts: Vec<Part>,
+pub(crate) struct FoldedSessions {
+    parts: Vec<FoldedShard>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct FoldedShard {
     run_id: String,
     timestamp: String,
     shard: Option<Shard>,
@@ -22,10 +22,10 @@ struct Part {
     history: Vec<PastRate>,
 }
 
-impl Sessions {
+impl FoldedSessions {
     /// A run begins: the first, or another shard that is joined to it.
     pub fn started(&mut self, started: &RunStarted) {
-        self.parts.push(Part {
+        self.parts.push(FoldedShard {
             run_id: started.run.run_id.clone(),
             timestamp: started.run.timestamp.clone(),
             shard: started.run.shard,

@@ -158,8 +158,8 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
     (plan, samples)
 }
 
-fn report(plan: &[Event], samples: &[Event]) -> Report {
-    let mut fold = Fold::new();
+fn report(plan: &[Event], samples: &[Event]) -> UngatedSummary {
+    let mut fold = SummaryFold::new();
     for event in plan.iter().chain(samples).chain([&finished()]) {
         fold.push(event).unwrap();
     }
@@ -220,8 +220,9 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
         assert!(tallies.actual.metrics[metric].value.is_some());
         assert_eq!(tallies.worst.metrics[metric].value, None, "{metric}");
     }
-    let why =
-        |tallies: &Tallies, metric: &str| tallies.worst.metrics[metric].undefined.clone().unwrap();
+    let why = |tallies: &GateTallies, metric: &str| {
+        tallies.worst.metrics[metric].undefined.clone().unwrap()
+    };
     assert_eq!(why(&tallies, "tokens"), "1 of 2 samples tell no usage");
     assert_eq!(
         why(&tallies, "cost_usd"),
@@ -446,7 +447,7 @@ fn averages_are_over_cases_and_never_pooled() {
 #[test]
 fn a_journal_that_breaks_off_leaves_the_rest_skipped() {
     let (plan, samples) = events(&vec![vec![once(&[P]), once(&[P])]], &[1]);
-    let mut fold = Fold::new();
+    let mut fold = SummaryFold::new();
     for event in plan.iter().chain(&samples[..1]) {
         fold.push(event).unwrap();
     }
@@ -461,7 +462,7 @@ fn a_journal_that_breaks_off_leaves_the_rest_skipped() {
 #[test]
 fn events_that_contradict_the_plan_are_refused() {
     let (plan, samples) = events(&vec![vec![once(&[P])]], &[1]);
-    let mut fold = Fold::new();
+    let mut fold = SummaryFold::new();
     assert_eq!(
         fold.push(&samples[0]),
         Err(SummaryError::UnknownEval("e0".into()))
@@ -476,7 +477,10 @@ fn events_that_contradict_the_plan_are_refused() {
         error.to_string(),
         "the journal has sample 1 of case `c0` of eval `e0`, but 1 were planned"
     );
-    assert_eq!(Fold::new().finish().err(), Some(SummaryError::NotStarted));
+    assert_eq!(
+        SummaryFold::new().finish().err(),
+        Some(SummaryError::NotStarted)
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::input::Rendered;
+use crate::input::RenderedInput;
 use crate::isolation::{CommandSandbox, PRIVATE_FOLDER};
 use crate::model::{
     Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue, SkillTarget,
@@ -16,7 +16,7 @@ use eval_base::unique_keys;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
 use super::thoughts::answer_of;
-use super::{Answer, TargetFailure};
+use super::{TargetAnswer, TargetFailure};
 
 /// Bytes of stdout that are kept as the output.
 const KEEP_STDOUT: usize = 1 << 20;
@@ -34,7 +34,7 @@ pub(super) async fn ask(
     skill: Option<&SkillTarget>,
     case: &Case,
     inside: Option<&CommandSandbox>,
-) -> Result<Answer, TargetFailure> {
+) -> Result<TargetAnswer, TargetFailure> {
     let prepared = prepare(target, skill, case).await?;
     let ended = match (target.sandbox, inside) {
         (false, _) => process_tree::run(&prepared.command).await,
@@ -45,14 +45,14 @@ pub(super) async fn ask(
     };
     let ended =
         ended.map_err(|error| TargetFailure::new(Cause::TargetUnreachable, error.reason))?;
-    Ok(Answer {
+    Ok(TargetAnswer {
         latency: Some(ended.elapsed),
         result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended),
         call: None,
     })
 }
 
-struct Prepared {
+struct PreparedCommand {
     command: TreeCommand,
     /// For the private folder, when it runs in the sandbox.
     files: Vec<(String, Vec<u8>)>,
@@ -64,8 +64,8 @@ async fn prepare(
     target: &CommandTarget,
     skill: Option<&SkillTarget>,
     case: &Case,
-) -> Result<Prepared, TargetFailure> {
-    let rendered = Rendered::of(&case.input).await?;
+) -> Result<PreparedCommand, TargetFailure> {
+    let rendered = RenderedInput::of(&case.input).await?;
     let mut argv = target.argv.clone();
     let (mut folder, mut files) = (None, Vec::new());
     let named =
@@ -119,7 +119,7 @@ async fn prepare(
         keep_stdout: KEEP_STDOUT,
         keep_stderr: KEEP_STDERR,
     };
-    Ok(Prepared {
+    Ok(PreparedCommand {
         command,
         files,
         _folder: folder,
@@ -234,7 +234,7 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
 struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
-    fn with_input(rendered: &Rendered) -> std::io::Result<PrivateFolder> {
+    fn with_input(rendered: &RenderedInput) -> std::io::Result<PrivateFolder> {
         let folder = PrivateFolder::new(&std::env::temp_dir())?;
         std::fs::write(folder.0.join(INPUT_FILE), rendered.whole.to_string())?;
         Ok(folder)

@@ -10,23 +10,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::input::Rendered;
-use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
+use crate::input::RenderedInput;
+use crate::model::{Case, CaseInput, Cause, HttpCall, HttpTarget, Output};
 use eval_base::json::is_deeper;
 use eval_base::ordered::OrderedValue;
 use eval_base::percent;
 use eval_base::placeholders::{fill, lone};
 use eval_base::redact::REDACTED;
 use eval_base::unique_keys;
-use eval_models::net::{self, Clients, NetError, Phase, Request, Settings};
+use eval_models::net::{self, ClientSettings, HttpClients, NetError, NetworkRequest, TimeoutStage};
 
-use super::{Answer, TargetFailure};
+use super::{TargetAnswer, TargetFailure};
 
 /// Levels of a body that is data. The output around it is one more, and a reader of JSON takes 127.
 const DEEPEST_BODY: usize = 126;
 
 /// A request apart from where it goes.
-struct Call {
+struct HttpRequest {
     method: String,
     endpoint: String,
     headers: BTreeMap<String, String>,
@@ -37,11 +37,11 @@ struct Call {
 pub(super) async fn ask(
     target: &HttpTarget,
     case: &Case,
-    clients: &Clients,
-) -> Result<Answer, TargetFailure> {
+    clients: &HttpClients,
+) -> Result<TargetAnswer, TargetFailure> {
     let call = call_of(target, &case.input).await?;
     let request = request(target, call, case)?;
-    let settings = Settings {
+    let settings = ClientSettings {
         connect_timeout: target.connect_timeout,
         ca_file: target.ca_file.clone(),
         insecure: target.insecure,
@@ -49,7 +49,7 @@ pub(super) async fn ask(
     };
     let started = Instant::now();
     let result = exchange(clients, &settings, &request, target.max_body_bytes).await;
-    Ok(Answer {
+    Ok(TargetAnswer {
         result,
         latency: Some(started.elapsed()),
         call: None,
@@ -57,9 +57,9 @@ pub(super) async fn ask(
 }
 
 async fn exchange(
-    clients: &Clients,
-    settings: &Settings,
-    request: &Request,
+    clients: &HttpClients,
+    settings: &ClientSettings,
+    request: &NetworkRequest,
     limit: u64,
 ) -> Result<Output, TargetFailure> {
     let mut answer = clients
@@ -86,8 +86,8 @@ async fn exchange(
 }
 
 /// What the input asks for: a request of its own, or the target's, filled with it.
-async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailure> {
-    if let Input::ApiCall {
+async fn call_of(target: &HttpTarget, input: &CaseInput) -> Result<HttpRequest, TargetFailure> {
+    if let CaseInput::ApiCall {
         method,
         endpoint,
         headers,
@@ -95,7 +95,7 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
     } = input
     {
         let (method, endpoint, body) = (method.clone(), endpoint.clone(), body.clone());
-        return Ok(Call {
+        return Ok(HttpRequest {
             method,
             endpoint,
             headers: headers.clone(),
@@ -112,14 +112,14 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
             "the target is an HTTP service and says no `endpoint` for inputs that are no API calls";
         return Err(TargetFailure::new(Cause::Harness, why));
     };
-    let rendered = Rendered::of(input).await?;
+    let rendered = RenderedInput::of(input).await?;
     let encoded = |name: &str| Some(percent::encode(&filling(&rendered, name)?));
     let endpoint = fill(endpoint, encoded).unwrap_or_else(|| endpoint.clone());
     let body = body
         .as_ref()
         .map(|body| filled(body, &rendered))
         .transpose()?;
-    Ok(Call {
+    Ok(HttpRequest {
         method: method.clone(),
         endpoint,
         headers: BTreeMap::new(),
@@ -128,7 +128,7 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
 }
 
 /// What a placeholder stands for.
-fn value_of(input: &Rendered, name: &str) -> Option<Value> {
+fn value_of(input: &RenderedInput, name: &str) -> Option<Value> {
     match name {
         "prompt" => input.text.clone().map(Value::String),
         "input" => Some(input.whole.clone()),
@@ -138,7 +138,7 @@ fn value_of(input: &Rendered, name: &str) -> Option<Value> {
 }
 
 /// The same within a text.
-fn filling(input: &Rendered, name: &str) -> Option<String> {
+fn filling(input: &RenderedInput, name: &str) -> Option<String> {
     Some(match value_of(input, name)? {
         Value::String(text) => text,
         data => data.to_string(),
@@ -146,7 +146,7 @@ fn filling(input: &Rendered, name: &str) -> Option<String> {
 }
 
 /// The body with its placeholders filled; one that this input has nothing for is a fault of the eval.
-fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetFailure> {
+fn filled(body: &OrderedValue, input: &RenderedInput) -> Result<OrderedValue, TargetFailure> {
     let lacking = |name: &str| {
         TargetFailure::new(
             Cause::Harness,
@@ -187,7 +187,11 @@ fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetF
     })
 }
 
-fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, TargetFailure> {
+fn request(
+    target: &HttpTarget,
+    call: HttpRequest,
+    case: &Case,
+) -> Result<NetworkRequest, TargetFailure> {
     let url = net::join(&target.base_url, &call.endpoint)
         .map_err(|error| TargetFailure::new(Cause::Harness, error.to_string()))?;
     let own = |name: &str| {
@@ -218,7 +222,7 @@ fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, Targ
     if let Some(usual) = usual.filter(|_| !typed) {
         headers.push(("content-type".to_owned(), usual.to_owned()));
     }
-    Ok(Request {
+    Ok(NetworkRequest {
         method: call.method,
         url,
         headers,
@@ -247,7 +251,7 @@ fn failure(error: NetError, method: &str) -> TargetFailure {
             (Cause::TargetFailed, false)
         }
         NetError::TimedOut {
-            phase: Phase::Waiting | Phase::Body { .. },
+            phase: TimeoutStage::Waiting | TimeoutStage::Body { .. },
             ..
         } => (Cause::TargetTimeout, false),
         NetError::Tls { .. } | NetError::NoAuthorities { .. } => (Cause::TargetUnreachable, false),
@@ -380,7 +384,7 @@ mod tests {
 
     #[test]
     fn an_input_fills_the_request_of_the_target() {
-        let input = Rendered {
+        let input = RenderedInput {
             text: Some("say \"hi\" {{ input }}".into()),
             whole: json!({"k": [1]}),
         };

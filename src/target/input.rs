@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::input::{InputError, Rendered};
-use crate::model::{Cause, Input, Output, OutputValue};
+use crate::input::{InputError, RenderedInput};
+use crate::model::{CaseInput, Cause, Output, OutputValue};
 
 use super::TargetFailure;
 
@@ -15,8 +15,8 @@ impl From<InputError> for TargetFailure {
 }
 
 /// The input as its own answer: texts as text, everything else as JSON.
-pub(super) async fn echo(input: &Input) -> Result<Output, TargetFailure> {
-    let rendered = Rendered::of(input).await?;
+pub(super) async fn echo(input: &CaseInput) -> Result<Output, TargetFailure> {
+    let rendered = RenderedInput::of(input).await?;
     let value = match (rendered.text, rendered.whole) {
         (Some(text), _) | (None, Value::String(text)) => OutputValue::Text(text),
         (None, whole) => OutputValue::Json(whole),

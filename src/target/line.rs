@@ -21,7 +21,7 @@ pub(super) const MAX_SAMPLE: u32 = 1_000_000;
 /// A record as it is written. Unknown keys are skipped without being kept.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "V: Deserialize<'de>"))]
-pub(super) struct Line<V> {
+pub(super) struct RecordLine<V> {
     #[serde(default)]
     case: Option<Value>,
     #[serde(default)]
@@ -53,21 +53,21 @@ fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
     V::deserialize(deserializer).map(Some)
 }
 
-/// A [`Line`] from an object and from nothing else: a derived struct would take an array's elements by position.
-pub(super) struct Object<V>(pub Line<V>);
+/// A [`RecordLine`] from an object and from nothing else: a derived struct would take an array's elements by position.
+pub(super) struct RecordObject<V>(pub RecordLine<V>);
 
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Object<V> {
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for RecordObject<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ObjectVisitor<V>(PhantomData<V>);
         impl<'de, V: Deserialize<'de>> Visitor<'de> for ObjectVisitor<V> {
-            type Value = Object<V>;
+            type Value = RecordObject<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<V>, A::Error> {
-                Line::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RecordObject<V>, A::Error> {
+                RecordLine::deserialize(MapAccessDeserializer::new(map)).map(RecordObject)
             }
         }
         deserializer.deserialize_map(ObjectVisitor(PhantomData))
@@ -75,17 +75,17 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Object<V> {
 }
 
 /// What an output was read as.
-pub(super) trait Content {
+pub(super) trait OutputContent {
     fn shape(&self) -> JsonShape;
 }
 
-impl Content for JsonShape {
+impl OutputContent for JsonShape {
     fn shape(&self) -> JsonShape {
         *self
     }
 }
 
-impl Content for Value {
+impl OutputContent for Value {
     fn shape(&self) -> JsonShape {
         match self {
             Value::Null => JsonShape::Null,
@@ -96,7 +96,7 @@ impl Content for Value {
 }
 
 /// A record whose keys name a sample.
-pub(super) struct Checked<V> {
+pub(super) struct CheckedRecord<V> {
     pub case: String,
     pub eval: Option<String>,
     pub sample: Option<u32>,
@@ -114,9 +114,9 @@ pub(super) struct RecordContent<V> {
     truncated: bool,
 }
 
-impl<V: Content> Line<V> {
+impl<V: OutputContent> RecordLine<V> {
     /// Fails when the record does not name a sample: that is a fault of the file, whatever a target answered.
-    pub fn check(self) -> Result<Checked<V>, String> {
+    pub fn check(self) -> Result<CheckedRecord<V>, String> {
         let case = case_of(self.case, self.task_id)?;
         let sample = self.sample.map(sample_of).transpose()?;
         let eval = self.eval.map(|eval| text_of(eval, "eval")).transpose()?;
@@ -127,7 +127,7 @@ impl<V: Content> Line<V> {
             ("solution", self.solution),
         ];
         let content = record_content(outputs, self.usage, self.model, self.truncated);
-        Ok(Checked {
+        Ok(CheckedRecord {
             case,
             eval,
             sample,
@@ -136,7 +136,7 @@ impl<V: Content> Line<V> {
     }
 }
 
-fn record_content<V: Content>(
+fn record_content<V: OutputContent>(
     outputs: [(&'static str, Option<V>); 4],
     usage: Option<Value>,
     model: Option<Value>,
@@ -188,13 +188,15 @@ pub(super) struct LineFault {
 }
 
 /// The record that a line or an element of an array holds.
-pub(super) fn parse_record<'a, V: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Line<V>, LineFault> {
+pub(super) fn parse_record<'a, V: Deserialize<'a>>(
+    bytes: &'a [u8],
+) -> Result<RecordLine<V>, LineFault> {
     let text = std::str::from_utf8(bytes).map_err(|error| LineFault {
         column: Some(error.valid_up_to() + 1),
         message: "the file is not UTF-8 here".to_owned(),
     })?;
-    serde_json::from_str::<Object<V>>(text)
-        .map(|Object(record)| record)
+    serde_json::from_str::<RecordObject<V>>(text)
+        .map(|RecordObject(record)| record)
         .map_err(|error| {
             let mut message = without_position(&error);
             if error.is_eof() && text.trim() == "{" {
@@ -244,7 +246,7 @@ fn case_of(case: Option<Value>, task: Option<Value>) -> Result<String, String> {
 }
 
 /// The one output among those that may be there, with its key.
-fn content_of<V: Content>(
+fn content_of<V: OutputContent>(
     outputs: [(&'static str, Option<V>); 4],
 ) -> Result<(&'static str, V), String> {
     let mut given = outputs

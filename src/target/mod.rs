@@ -17,26 +17,26 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::isolation::CommandSandbox;
-use crate::isolation::{Refused, Wanted};
+use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
     Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState,
     Target,
 };
 use eval_base::clock::SystemClock;
 use eval_base::redact::Redactor;
-use eval_models::net::Clients;
-use eval_models::{KeptError, Models, ModelsConfig, Spent};
+use eval_models::net::HttpClients;
+use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
 pub use model::question_bytes;
 pub use recorded::RecordingProblems;
-use recorded::{Asked, Recording};
+use recorded::{RecordedCases, Recording};
 
 /// Recordings that are kept open; further ones are opened for each read.
 const HELD: usize = 8;
 
 /// What asking a target came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct TargetAnswer {
     pub result: Result<Output, TargetFailure>,
     /// Wall time of the call; `None` when there was none (recorded outputs).
     pub latency: Option<Duration>,
@@ -93,7 +93,7 @@ pub enum TargetError {
 
 /// The targets of one run, opened once.
 #[derive(Debug)]
-pub struct Targets {
+pub struct RunTargets {
     target: Option<Target>,
     /// The number of the recording that `target` is.
     main: Option<usize>,
@@ -104,23 +104,23 @@ pub struct Targets {
     /// The sandbox of commands that ask for one, once it is open.
     commands: OnceLock<CommandSandbox>,
     /// Of HTTP targets, with their open connections.
-    clients: Clients,
-    models: Arc<Models>,
+    clients: HttpClients,
+    models: Arc<RunModels>,
 }
 
-impl Targets {
+impl RunTargets {
     /// Reads and checks every recording that the plan uses. Which case a line means is told by the whole suite, whatever
     /// part of it the plan is: a line that fits two cases must not become sure because one of them was filtered away. Lines
     /// of cases that the suite doesn't hold are warnings.
     ///
     /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
     /// once, each with its line.
-    pub fn open(plan: &Plan) -> Result<Targets, TargetError> {
-        let mut asked: Vec<(&Path, Asked)> = Vec::new();
+    pub fn open(plan: &Plan) -> Result<RunTargets, TargetError> {
+        let mut asked: Vec<(&Path, RecordedCases)> = Vec::new();
         let mut numbers: HashMap<&Path, usize> = HashMap::new();
         let mut number_of = |path, asked: &mut Vec<_>| {
             *numbers.entry(path).or_insert_with(|| {
-                asked.push((path, Asked::default()));
+                asked.push((path, RecordedCases::default()));
                 asked.len() - 1
             })
         };
@@ -159,17 +159,17 @@ impl Targets {
             .into_iter()
             .map(|(path, number)| (path.to_owned(), number))
             .collect();
-        let mut targets = Targets {
+        let mut targets = RunTargets {
             target: plan.target.clone(),
             main,
             recordings: Vec::new(),
             paths,
             warnings: Vec::new(),
             commands: OnceLock::new(),
-            clients: Clients::default(),
-            models: Arc::new(Models::new(ModelsConfig {
+            clients: HttpClients::default(),
+            models: Arc::new(RunModels::new(ModelsConfig {
                 settings: plan.settings.models.clone(),
-                spent: Spent::default(),
+                spent: ModelSpending::default(),
                 clock: Arc::new(SystemClock),
                 redactor: Redactor::new(plan.secrets.iter().cloned()),
             })),
@@ -190,14 +190,14 @@ impl Targets {
         &self,
         plan: &Plan,
         helper: &Path,
-    ) -> Result<Option<SandboxState>, Refused> {
+    ) -> Result<Option<SandboxState>, SandboxRefusal> {
         let asks =
             |target: &Option<Target>| matches!(target, Some(Target::Command(c)) if c.sandbox);
         let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
         if !asks(&self.target) && !profiles.any(|profile| asks(&profile.target)) {
             return Ok(None);
         }
-        let wanted = Wanted {
+        let wanted = SandboxRequest {
             helper: helper.to_owned(),
             workers: plan.settings.max_workers,
             allow_unsandboxed: plan.settings.allow_unsandboxed,
@@ -239,7 +239,7 @@ impl Targets {
     }
 
     /// The models of the run, with what they spent and do now.
-    pub fn models(&self) -> &Arc<Models> {
+    pub fn models(&self) -> &Arc<RunModels> {
         &self.models
     }
 
@@ -295,9 +295,9 @@ impl Targets {
 
     /// Asks the case's target for one output. `attempt` counts, from 0, the tries of a sample whose grade failed: each gets an
     /// answer of its own. Dropping the future ends what it started.
-    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> Answer {
+    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> TargetAnswer {
         let started = Instant::now();
-        let uncalled = |result, latency| Answer {
+        let uncalled = |result, latency| TargetAnswer {
             result,
             latency,
             call: None,

@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::input::messages_of;
-use crate::model::{AnswerSource, Case, Cause, Finish, ModelTarget, Output, OutputValue, Usage};
-use eval_models::{Answer as ModelAnswer, Call, CallIndex, Completion, FaultKind, Key, Models};
+use crate::model::{
+    AnswerSource, Case, Cause, FinishReason, ModelTarget, Output, OutputValue, Usage,
+};
+use eval_models::{
+    CallIndex, Completion, FaultKind, ModelAnswer, ModelRequest, QuestionKey, RunModels,
+};
 
 use super::thoughts::apart;
-use super::{Answer, TargetFailure};
+use super::{TargetAnswer, TargetFailure};
 
 /// Asks for one output.
 pub(super) async fn ask(
@@ -15,11 +19,11 @@ pub(super) async fn ask(
     case: &Case,
     sample: u32,
     attempt: u32,
-    models: &Models,
-) -> Result<Answer, TargetFailure> {
+    models: &RunModels,
+) -> Result<TargetAnswer, TargetFailure> {
     let shown = target.show_context && !case.context_told;
     let messages = messages_of(&case.input, shown).await?;
-    let call = Call {
+    let call = ModelRequest {
         system: target.system.clone(),
         messages,
         sampling: target.sampling.clone(),
@@ -53,9 +57,9 @@ pub(super) async fn ask(
 async fn once(
     target: &ModelTarget,
     case: &Case,
-    call: &Call,
-    models: &Models,
-) -> (Answer, Option<Key>) {
+    call: &ModelRequest,
+    models: &RunModels,
+) -> (TargetAnswer, Option<QuestionKey>) {
     let ModelAnswer {
         result,
         usage,
@@ -71,7 +75,7 @@ async fn once(
         Err(fault) => Err(TargetFailure::new(cause_of(fault.kind), fault.reason)),
     };
     (
-        Answer {
+        TargetAnswer {
             result,
             latency,
             call: Some(Box::new(made)),
@@ -130,11 +134,11 @@ fn output(
         // No text would pass whatever looks for what must not be there.
         None if silent => {
             let (cause, why) = match finish {
-                Finish::Refused => (
+                FinishReason::Refused => (
                     Cause::Refused,
                     "the model declined to answer, and gave no text",
                 ),
-                Finish::Length => (
+                FinishReason::Length => (
                     Cause::TargetFailed,
                     "the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low)",
                 ),
@@ -154,7 +158,7 @@ fn output(
         }
         None => OutputValue::Text(text),
     };
-    let declined = finish == Finish::Refused;
+    let declined = finish == FinishReason::Refused;
     let output = Output {
         value,
         truncated: false,

@@ -24,15 +24,15 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::model::{Fingerprint, LostRecords, Output};
-use eval_base::blocks::{BlockError, Blocks, Expect};
+use eval_base::blocks::{BlockError, FileBlocks, FileExpectation};
 use eval_base::files::{open_file, open_stream};
 use eval_base::unique_keys::JsonShape;
 
 use super::TargetError;
 use super::line::{LineFault, parse_record};
-pub(super) use asked::Asked;
-use index::Entry;
-use scan::{Ended, LONGEST, Records, Scan, TOO_LONG, too_long};
+pub(super) use asked::RecordedCases;
+use index::IndexEntry;
+use scan::{LONGEST, RecordingScan, ScanEnding, ScannedRecords, TOO_LONG, too_long};
 
 /// Bytes of the largest file that is one array, and of what comes through a pipe: they are read whole.
 const LARGEST_WHOLE: u64 = 1 << 30;
@@ -42,13 +42,13 @@ const LARGEST_WHOLE: u64 = 1 << 30;
 pub struct RecordingProblems {
     pub path: PathBuf,
     /// The first ones, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<RecordingProblem>,
     /// How many more there are.
     pub more: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct RecordingProblem {
     /// From 1; `None` for records of an array, and when the whole file is meant.
     pub line: Option<usize>,
     /// From 1, in bytes; `None` when the whole line is meant.
@@ -82,17 +82,17 @@ impl fmt::Display for RecordingProblems {
 
 /// What the places of a file count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum RecordingForm {
     Lines,
     Array,
 }
 
-impl Form {
+impl RecordingForm {
     /// What a place is called, for messages.
     fn noun(self) -> &'static str {
         match self {
-            Form::Lines => "line",
-            Form::Array => "record",
+            RecordingForm::Lines => "line",
+            RecordingForm::Array => "record",
         }
     }
 
@@ -102,14 +102,14 @@ impl Form {
     }
 
     /// A problem of a whole record.
-    fn problem(self, place: u32, message: String) -> Problem {
+    fn problem(self, place: u32, message: String) -> RecordingProblem {
         match self {
-            Form::Lines => Problem {
+            RecordingForm::Lines => RecordingProblem {
                 line: Some(place as usize),
                 column: None,
                 message,
             },
-            Form::Array => Problem {
+            RecordingForm::Array => RecordingProblem {
                 line: None,
                 column: None,
                 message: format!("record {place}: {message}"),
@@ -122,24 +122,24 @@ impl Form {
 #[derive(Debug)]
 pub(super) struct Recording {
     name: String,
-    pub records: Records,
-    asked: Asked,
-    blocks: Blocks,
+    pub records: ScannedRecords,
+    asked: RecordedCases,
+    blocks: FileBlocks,
     longest: usize,
     /// Its length and the fingerprint of its content.
     pub content: (u64, Fingerprint),
 }
 
 /// Digests what is read through it.
-struct Digesting<R> {
+struct DigestReader<R> {
     inner: R,
     digest: Sha256,
     bytes: u64,
 }
 
-impl<R: Read> Digesting<R> {
+impl<R: Read> DigestReader<R> {
     fn new(inner: R) -> Self {
-        Digesting {
+        DigestReader {
             inner,
             digest: Sha256::new(),
             bytes: 0,
@@ -151,7 +151,7 @@ impl<R: Read> Digesting<R> {
     }
 }
 
-impl<R: Read> Read for Digesting<R> {
+impl<R: Read> Read for DigestReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.inner.read(buffer)?;
         self.digest.update(buffer.get(..n).unwrap_or_default());
@@ -162,36 +162,40 @@ impl<R: Read> Read for Digesting<R> {
 
 /// Length and fingerprint of the first `bytes` of a file.
 pub(super) fn beginning(path: &Path, bytes: u64) -> std::io::Result<(u64, Fingerprint)> {
-    let mut reader = Digesting::new(open_file(path)?.take(bytes));
+    let mut reader = DigestReader::new(open_file(path)?.take(bytes));
     let mut buffer = vec![0; 256 << 10];
     while reader.read(&mut buffer)? > 0 {}
     Ok(reader.content())
 }
 
 /// A recording and warnings.
-type Opened = (Recording, Vec<String>);
+type OpenedRecording = (Recording, Vec<String>);
 
 impl Recording {
     /// Checks every record of a file. Without `hold` the file is not kept open.
     ///
     /// Fails when the file can't be read, and with all its problems when one of its records is wrong.
-    pub fn open(path: &Path, asked: Asked, hold: bool) -> Result<Opened, TargetError> {
+    pub fn open(
+        path: &Path,
+        asked: RecordedCases,
+        hold: bool,
+    ) -> Result<OpenedRecording, TargetError> {
         Recording::open_within(path, asked, hold, LONGEST, LARGEST_WHOLE)
     }
 
     fn open_within(
         path: &Path,
-        asked: Asked,
+        asked: RecordedCases,
         hold: bool,
         longest: usize,
         largest_whole: u64,
-    ) -> Result<Opened, TargetError> {
+    ) -> Result<OpenedRecording, TargetError> {
         let unreadable = |source| TargetError::Unreadable {
             path: path.to_owned(),
             source,
         };
         let whole_file = |message: String| {
-            let problems = vec![Problem {
+            let problems = vec![RecordingProblem {
                 line: None,
                 column: None,
                 message,
@@ -214,18 +218,18 @@ impl Recording {
             .unwrap_or(path.as_os_str())
             .to_string_lossy()
             .into_owned();
-        let mut scan = Scan::new(&asked, longest);
+        let mut scan = RecordingScan::new(&asked, longest);
         let (blocks, content) = if file.metadata().map_err(unreadable)?.is_file() {
-            let blocks = Blocks::of_file(
+            let blocks = FileBlocks::of_file(
                 file.try_clone().map_err(unreadable)?,
                 path,
-                Expect::Unchanged,
+                FileExpectation::Unchanged,
                 hold,
             )
             .map_err(unreadable)?;
-            let mut reader = BufReader::with_capacity(256 << 10, Digesting::new(&file));
+            let mut reader = BufReader::with_capacity(256 << 10, DigestReader::new(&file));
             let mut content = None;
-            if let Ended::Array = scan.lines(&mut reader, &blocks).map_err(unreadable)? {
+            if let ScanEnding::Array = scan.lines(&mut reader, &blocks).map_err(unreadable)? {
                 (&file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
                 let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                     return Err(too_large(
@@ -254,11 +258,11 @@ impl Recording {
             };
             let content = (bytes.len() as u64, Fingerprint::of_bytes(&bytes));
             let length = bytes.len();
-            let blocks = Blocks::of_memory(bytes);
+            let blocks = FileBlocks::of_memory(bytes);
             let whole = blocks
                 .read(0, length)
                 .map_err(|_| whole_file("it can't be read".to_owned()))?;
-            if let Ended::Array = scan
+            if let ScanEnding::Array = scan
                 .lines(&mut whole.bytes(), &blocks)
                 .map_err(unreadable)?
             {
@@ -307,11 +311,19 @@ impl Recording {
         self.record(entry, eval, case, sample)
     }
 
-    fn record(&self, entry: &Entry, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
+    fn record(
+        &self,
+        entry: &IndexEntry,
+        eval: &str,
+        case: &str,
+        sample: u32,
+    ) -> Result<Output, String> {
         let name = &self.name;
         let place = || self.records.form.place(entry.span.place);
         let cannot = |fault: LineFault| {
-            let column = fault.column.filter(|_| self.records.form == Form::Lines);
+            let column = fault
+                .column
+                .filter(|_| self.records.form == RecordingForm::Lines);
             let column = column
                 .map(|column| format!(" (column {column})"))
                 .unwrap_or_default();
@@ -350,8 +362,8 @@ impl Recording {
             RecordRead::Output(Some(output)) => Ok(*output),
             RecordRead::Output(None) => {
                 let at = match self.records.form {
-                    Form::Lines => entry.span.place.to_string(),
-                    Form::Array => place(),
+                    RecordingForm::Lines => entry.span.place.to_string(),
+                    RecordingForm::Array => place(),
                 };
                 Err(format!("{name}:{at} records no output (null)"))
             }

@@ -6,15 +6,15 @@
 
 use minijinja::Value as Jinja;
 
-use crate::input::Rendered;
+use crate::input::RenderedInput;
 use crate::load::{environment, to_jinja};
 use crate::model::{Case, Cause, SkillTarget};
 
 use super::command;
-use super::{Answer, TargetFailure};
+use super::{TargetAnswer, TargetFailure};
 
 /// Runs the skill once.
-pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Result<Answer, TargetFailure> {
+pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Result<TargetAnswer, TargetFailure> {
     let missing = match target {
         _ if target.skill_name.is_none() => "nothing says which skill is to be run",
         _ if target.command.argv.is_empty() => "nothing says how skills are run",
@@ -38,7 +38,7 @@ impl SkillTarget {
     pub(super) fn fill(
         &self,
         argv: &mut [String],
-        input: &Rendered,
+        input: &RenderedInput,
         file: &str,
     ) -> Result<Vec<usize>, TargetFailure> {
         if self.late.is_empty() {

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::*;
 
-fn case(id: &str, input: Input) -> Case {
+fn case(id: &str, input: CaseInput) -> Case {
     Case {
         id: id.into(),
         name: None,
         input,
         context_told: false,
-        grading: Grading {
+        grading: CaseGrading {
             graders: vec![],
             combine: Combine::All,
             demands: None,
@@ -34,8 +34,8 @@ fn case(id: &str, input: Input) -> Case {
     }
 }
 
-fn prompt(text: &str) -> Input {
-    Input::Prompt {
+fn prompt(text: &str) -> CaseInput {
+    CaseInput::Prompt {
         text: text.into(),
         context: None,
     }
@@ -89,14 +89,14 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         shard: None,
         baselines: Default::default(),
         against: None,
-        settings: Settings {
+        settings: PlanSettings {
             max_workers: 1,
             in_flight: 1,
             ks: vec![1],
             interval_scope: crate::model::IntervalScope::default(),
             seed: 0,
             timeout_global: None,
-            grade_timeout: Settings::GRADE_TIMEOUT,
+            grade_timeout: PlanSettings::GRADE_TIMEOUT,
             retry_failed: 0,
             max_fail: None,
             allow_unsandboxed: false,
@@ -107,7 +107,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         score_metrics: Vec::new(),
         again: false,
         gate: GateSpec::default(),
-        reporting: Reporting {
+        reporting: ReportSettings {
             formats: vec![],
             output_dir: "/".into(),
             include_details: true,
@@ -134,10 +134,10 @@ impl Recordings {
         &self,
         content: impl AsRef<[u8]>,
         evals: &[(&str, &[&str])],
-    ) -> Result<Targets, String> {
+    ) -> Result<RunTargets, String> {
         let path = self.dir.path().join("samples.jsonl");
         std::fs::write(&path, content).unwrap();
-        Targets::open(&plan(
+        RunTargets::open(&plan(
             Some(Target::Recorded {
                 path,
                 separate_thoughts: false,
@@ -151,7 +151,7 @@ impl Recordings {
     }
 }
 
-async fn said(targets: &Targets, eval: &str, id: &str, sample: u32) -> String {
+async fn said(targets: &RunTargets, eval: &str, id: &str, sample: u32) -> String {
     match targets
         .ask(eval, &case(id, prompt("p")), sample, 0)
         .await
@@ -369,7 +369,7 @@ fn what_a_line_means_does_not_depend_on_what_was_selected() {
             separate_thoughts: false,
         });
         let evals = plan(None, whole).evals;
-        let opened = Targets::open(&Plan {
+        let opened = RunTargets::open(&Plan {
             whole: evals,
             ..plan(target, selected)
         });
@@ -395,7 +395,7 @@ fn what_a_line_means_does_not_depend_on_what_was_selected() {
 #[test]
 fn a_suite_without_a_target_and_a_file_that_is_not_there_are_errors() {
     assert_eq!(
-        Targets::open(&plan(None, &[("e", &["a"])]))
+        RunTargets::open(&plan(None, &[("e", &["a"])]))
             .unwrap_err()
             .to_string(),
         "the suite names no target; add `target:` to it, or give --target or --outputs"
@@ -405,7 +405,7 @@ fn a_suite_without_a_target_and_a_file_that_is_not_there_are_errors() {
         separate_thoughts: false,
     };
     assert_eq!(
-        Targets::open(&plan(Some(gone), &[("e", &["a"])]))
+        RunTargets::open(&plan(Some(gone), &[("e", &["a"])]))
             .unwrap_err()
             .to_string(),
         "cannot read the recorded outputs /no/such/file.jsonl: No such file or directory (os error 2)"
@@ -425,8 +425,8 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
     }
 }
 
-async fn run(target: CommandTarget, input: Input) -> Result<Output, TargetFailure> {
-    let targets = Targets::open(&plan(Some(Target::Command(target)), &[])).unwrap();
+async fn run(target: CommandTarget, input: CaseInput) -> Result<Output, TargetFailure> {
+    let targets = RunTargets::open(&plan(Some(Target::Command(target)), &[])).unwrap();
     let answer = targets.ask("e", &case("a", input), 0, 0).await;
     answer.result
 }
@@ -471,7 +471,7 @@ async fn the_whole_input_lies_in_input_json() {
     let target = shell("cat \"$0\"; echo; stat -c %a \"$(dirname \"$0\")\"; echo \"$0\" >&2");
     let mut target = CommandTarget { ..target };
     target.argv.push("{{ input_file }}".into());
-    let input = Input::Prompt {
+    let input = CaseInput::Prompt {
         text: "p".into(),
         context: Some(json!({"k": [1]})),
     };
@@ -499,24 +499,24 @@ async fn every_input_reaches_stdin() {
     let path = dir.path().join("in.txt");
     std::fs::write(&path, "from a file").unwrap();
     let inputs = [
-        Input::File {
+        CaseInput::File {
             path: path.clone(),
             context: None,
         },
-        Input::Messages {
+        CaseInput::Messages {
             messages: vec![Message {
                 role: "user".into(),
                 content: "hi".into(),
             }],
             context: None,
         },
-        Input::ApiCall {
+        CaseInput::ApiCall {
             method: "GET".into(),
             endpoint: "/x".into(),
             headers: BTreeMap::new(),
             body: Some(json!({"a": 1}).into()),
         },
-        Input::Data {
+        CaseInput::Data {
             value: json!({"free": ["form"]}),
         },
     ];
@@ -536,7 +536,7 @@ async fn every_input_reaches_stdin() {
     "##);
     let gone = run(
         shell("cat"),
-        Input::File {
+        CaseInput::File {
             path: dir.path().join("gone"),
             context: None,
         },
@@ -626,7 +626,7 @@ async fn a_flood_is_cut_at_a_character_and_says_so() {
 
 #[tokio::test]
 async fn an_echo_answers_with_its_input() {
-    let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
+    let targets = RunTargets::open(&plan(Some(Target::Echo), &[])).unwrap();
     let ask = |input| async { targets.ask("e", &case("a", input), 0, 0).await };
     let text = ask(prompt("hello")).await;
     assert_eq!(
@@ -634,12 +634,12 @@ async fn an_echo_answers_with_its_input() {
         OutputValue::Text("hello".into())
     );
     assert!(text.latency.is_some());
-    let data = ask(Input::Data {
+    let data = ask(CaseInput::Data {
         value: json!([1, 2]),
     })
     .await;
     assert_eq!(data.result.unwrap().value, OutputValue::Json(json!([1, 2])));
-    let data = ask(Input::Data {
+    let data = ask(CaseInput::Data {
         value: Value::String("t".into()),
     })
     .await;
@@ -648,7 +648,7 @@ async fn an_echo_answers_with_its_input() {
 
 #[tokio::test]
 async fn a_cases_own_target_overrides_the_suites() {
-    let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
+    let targets = RunTargets::open(&plan(Some(Target::Echo), &[])).unwrap();
     let own = Some(Target::Recorded {
         path: "/none".into(),
         separate_thoughts: false,

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::support::{Call, Project};
-use eval_harness::internals::{BASELINE_VERSION, BaselineFile, Store, StoreError};
+use eval_harness::internals::{BASELINE_VERSION, BaselineFile, BaselineStore, StoreError};
 use serde_json::{Value, json};
 
 /// Names the folder for a process that is started to write in it. The test that starts it is also
@@ -26,7 +26,7 @@ fn output(id: &str, n: u64) -> Value {
     json!({"id": id, "n": n, "text": "line\n".repeat(if n.is_multiple_of(2) { 2 } else { 200 })})
 }
 
-fn capture_and_accept(store: &Store, id: &str, n: u64) -> Result<(), StoreError> {
+fn capture_and_accept(store: &BaselineStore, id: &str, n: u64) -> Result<(), StoreError> {
     let lock = store.lock()?;
     lock.write_pending(&captured(id, output(id, n)), 200)?;
     lock.accept(id, false).map(drop)
@@ -50,14 +50,14 @@ fn worker(test: &str, dir: &Path, label: &str) -> Child {
         .expect("a worker")
 }
 
-fn as_worker() -> Option<(String, Store)> {
+fn as_worker() -> Option<(String, BaselineStore)> {
     let said = std::env::var(WORKER).ok()?;
     let (label, dir) = said.split_once('=').expect("a label");
-    Some((label.to_owned(), Store::new(PathBuf::from(dir))))
+    Some((label.to_owned(), BaselineStore::new(PathBuf::from(dir))))
 }
 
 /// What stands there and is none of the files of these evals.
-fn leftovers(store: &Store, ids: &[&str]) -> Vec<String> {
+fn leftovers(store: &BaselineStore, ids: &[&str]) -> Vec<String> {
     let names = store
         .dir()
         .read_dir()
@@ -78,7 +78,7 @@ fn what_is_accepted_survives_writers_that_are_killed() {
         }
     }
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().join("baselines"));
+    let store = BaselineStore::new(dir.path().join("baselines"));
     capture_and_accept(&store, "e", 1).expect("accepted");
     let mut last = 1;
     for round in 0..25_u64 {
@@ -132,7 +132,7 @@ fn what_is_accepted_survives_writers_that_are_killed() {
     assert_eq!(number(&store), Some(last));
 }
 
-fn number(store: &Store) -> Option<u64> {
+fn number(store: &BaselineStore) -> Option<u64> {
     store.accepted("e").ok()??.output["n"].as_u64()
 }
 
@@ -147,7 +147,7 @@ fn concurrent_writers_wait_for_each_other() {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
-    let store = Store::new(dir.path().join("baselines"));
+    let store = BaselineStore::new(dir.path().join("baselines"));
     let labels = ["one", "two", "three"];
     let children: Vec<Child> = labels
         .iter()

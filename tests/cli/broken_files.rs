@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use eval_harness::internals::{
-    CheckRequest, Code, LoadRequest, Loaded, Overrides, Purpose, Severity, check_files, load,
+    CheckRequest, Code, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, Severity, check_files,
+    load,
 };
 
 /// A file's name, its text, and what is said of it: `place severity slug: message | hint`.
@@ -154,7 +155,7 @@ fn a_byte_order_mark_and_other_line_ends_are_no_fault() {
     assert!(found[0].starts_with("4:3 unknown-key: "), "{found:?}");
 }
 
-fn suite(text: &str, overrides: Overrides, purpose: Purpose) -> Loaded {
+fn suite(text: &str, overrides: LoadOverrides, purpose: PlanPurpose) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::create_dir(cwd.join(".git")).expect("a folder");
@@ -180,8 +181,8 @@ fn suite(text: &str, overrides: Overrides, purpose: Purpose) -> Loaded {
 }
 
 /// What a run of a suite refuses, by code and place.
-fn refused(text: &str, overrides: Overrides) -> Vec<String> {
-    let loaded = suite(text, overrides, Purpose::Run);
+fn refused(text: &str, overrides: LoadOverrides) -> Vec<String> {
+    let loaded = suite(text, overrides, PlanPurpose::Run);
     assert!(loaded.plan.is_none(), "a plan came of {text}");
     loaded
         .problems
@@ -209,9 +210,9 @@ const HEAD: &str = "eval_suite:\n  name: s\n  target: {type: echo}\n";
 #[test]
 fn suites_that_cannot_run_are_refused() {
     let with = |rest: &str| format!("{HEAD}{rest}");
-    let plain = Overrides::default;
+    let plain = LoadOverrides::default;
     let mut lines = Vec::new();
-    let mut look = |what: &str, text: String, overrides: Overrides| {
+    let mut look = |what: &str, text: String, overrides: LoadOverrides| {
         lines.push(format!("## {what}"));
         lines.extend(refused(&text, overrides));
     };
@@ -229,7 +230,7 @@ fn suites_that_cannot_run_are_refused() {
     look(
         "wrong target",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides {
+        LoadOverrides {
             target: Some("ecko".into()),
             ..plain()
         },
@@ -311,7 +312,7 @@ fn suites_that_cannot_run_are_refused() {
     look(
         "threshold option",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides {
+        LoadOverrides {
             thresholds: vec!["pass_at_1".into(), "pas_rate=1".into(), "score=x".into()],
             ..plain()
         },
@@ -331,8 +332,8 @@ fn suites_that_cannot_run_are_refused() {
     look(
         "nothing selected",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides {
-            filters: eval_harness::internals::Filters {
+        LoadOverrides {
+            filters: eval_harness::internals::CaseFilters {
                 tag: vec!["fsat".into()],
                 ..Default::default()
             },
@@ -342,7 +343,7 @@ fn suites_that_cannot_run_are_refused() {
     look(
         "no default grader",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides {
+        LoadOverrides {
             grader_type: Some(eval_harness::internals::GraderType::Model),
             ..plain()
         },
@@ -436,8 +437,8 @@ fn suites_that_cannot_run_are_refused() {
 fn what_a_run_would_mind_only_warns_while_files_are_looked_at() {
     let loaded = suite(
         "eval_suite:\n  name: s\n  evals: [{$ref: a.yaml}]\n",
-        Overrides::default(),
-        Purpose::Validate,
+        LoadOverrides::default(),
+        PlanPurpose::Validate,
     );
     let codes: Vec<(Code, Severity)> = loaded
         .problems

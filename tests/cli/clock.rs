@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use crate::support::{PROGRAM, Project};
 use eval_base::clock::Clock;
 use eval_harness::internals::{
-    Cancel, Event, LoadRequest, Purpose, RunRequest, Said, find_run, load, prepare, read, reread,
-    run,
+    CancelSwitch, Event, LoadRequest, PlanPurpose, RunInvocation, RunRequest, find_run, load,
+    prepare, read, reread, run,
 };
 use jiff::Timestamp;
 
@@ -34,7 +34,7 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
     ]);
     let request = LoadRequest {
         suite: project.path().join("suite.yaml"),
-        purpose: Purpose::Run,
+        purpose: PlanPurpose::Run,
         cwd: project.path().to_owned(),
         cpus: 2,
         ..LoadRequest::default()
@@ -46,8 +46,8 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
         helper: PROGRAM.into(),
         clock: &clock,
         git: None,
-        said: Said::default(),
-        cancel: Cancel::default(),
+        said: RunInvocation::default(),
+        cancel: CancelSwitch::default(),
         observers: Vec::new(),
         resume: None,
     })

@@ -5,13 +5,13 @@ use std::process::Command;
 
 use crate::compared::{Desk, Way, first, number};
 use crate::support::Call;
-use eval_harness::internals::{ScoreStore, Scores, ScoresOf, find_run, scores};
+use eval_harness::internals::{ScoreBaselineResult, ScoreStore, ScoresOf, find_run, scores};
 use serde_json::Value;
 
 /// What a capture and an accept of the latest run leave.
 fn accept(desk: &Desk) {
     let run = find_run(&desk.project.path().join("results"), "latest").unwrap();
-    let Scores::Taken(file) = scores(&run.journal()).unwrap() else {
+    let ScoreBaselineResult::Taken(file) = scores(&run.journal()).unwrap() else {
         panic!("refused")
     };
     let store = ScoreStore::new(&desk.project.path().join("baselines"));

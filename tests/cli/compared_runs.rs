@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use eval_sandbox::{
-    Call, CallOutcome, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
-    TestReport, TestVerdict,
+    CallOutcome, FunctionCall, FunctionJob, ProgramLimits, RunFailure, Sandbox, SandboxConfig,
+    TestJob, TestMode, TestReport, TestVerdict,
 };
 
 /// `None`, said by name, where no tier works.
@@ -38,9 +38,9 @@ fn job(code: &str, tests: &[&str], mode: Option<TestMode>) -> TestJob {
         tests: tests.iter().map(|t| (*t).to_owned()).collect(),
         mode,
         // Time enough for the busiest machine.
-        limits: Limits {
+        limits: ProgramLimits {
             wall: Duration::from_secs(30),
-            ..Limits::default()
+            ..ProgramLimits::default()
         },
         ..TestJob::default()
     }
@@ -341,7 +341,7 @@ async fn later_questions_tell_nothing_of_earlier_answers() {
         both(&sandbox, job(honest, &[tests], None)).await.verdict,
         TestVerdict::Passed
     );
-    let call = |x: &str| Call {
+    let call = |x: &str| FunctionCall {
         args: vec![x.into()],
         kwargs: Vec::new(),
     };

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::support::Project;
-use eval_harness::internals::{Problems, Sources, tree};
+use eval_harness::internals::{Problems, SourceFiles, tree};
 
 const PAGES: [&str; 2] = ["docs/ci.md", "docs/notifications.md"];
 
@@ -68,7 +68,7 @@ fn every_recipe_is_yaml() {
     let mut jobs = 0;
     for path in PAGES {
         for block in blocks(&page(path), "yaml") {
-            let mut sources = Sources::new();
+            let mut sources = SourceFiles::new();
             let file = sources.add(path, block.as_str());
             let mut problems = Problems::new();
             let value = tree::parse(&sources, file, &mut problems).map(|node| node.to_json());

@@ -7,15 +7,15 @@ use eval_base::redact::Redactor;
 use eval_harness::internals::*;
 use serde_json::{Value, json};
 
-fn graders() -> Graders {
-    Graders::new(GradersConfig {
+fn graders() -> RunGraders {
+    RunGraders::new(GradersConfig {
         models: None,
         redactor: Redactor::default(),
         // The verdicts must be the same on machines without any isolation.
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
-        grade_timeout: Settings::GRADE_TIMEOUT,
+        grade_timeout: PlanSettings::GRADE_TIMEOUT,
         demand: Default::default(),
         dir: std::env::temp_dir(),
         readable: Vec::new(),
@@ -27,12 +27,12 @@ fn case(code: CodeGrader) -> Case {
     Case {
         id: "c".into(),
         name: None,
-        input: Input::Prompt {
+        input: CaseInput::Prompt {
             text: String::new(),
             context: None,
         },
         context_told: false,
-        grading: Grading {
+        grading: CaseGrading {
             graders: vec![grader],
             combine: Combine::All,
             demands: None,
@@ -61,7 +61,7 @@ fn limits() -> CodeLimits {
     }
 }
 
-fn short(graded: &Graded) -> String {
+fn short(graded: &GradedOutput) -> String {
     let v = &graded.verdict;
     let score = v
         .score
@@ -76,7 +76,7 @@ fn short(graded: &Graded) -> String {
     .to_owned()
 }
 
-fn function_case(args: Value, expected: Expectation) -> FunctionCase {
+fn function_case(args: Value, expected: CallExpectation) -> FunctionCase {
     FunctionCase {
         args: args.as_array().cloned().unwrap_or_default(),
         kwargs: BTreeMap::new(),
@@ -93,9 +93,9 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
         executor: Executor::Python,
         function_name: "solve".into(),
         cases: vec![
-            function_case(json!([1, 2]), Expectation::Value(json!(3))),
-            function_case(json!([[1], [2]]), Expectation::Value(json!([1, 2]))),
-            function_case(json!([1, "a"]), Expectation::Raises("TypeError".into())),
+            function_case(json!([1, 2]), CallExpectation::Value(json!(3))),
+            function_case(json!([[1], [2]]), CallExpectation::Value(json!([1, 2]))),
+            function_case(json!([1, "a"]), CallExpectation::Raises("TypeError".into())),
         ],
         timeout_per_case: Duration::from_secs(20),
         limits: limits(),
@@ -119,7 +119,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &Output::text(output), Asked::default())
+                .grade(&case, &Output::text(output), SampleAttempt::default())
                 .await,
         ));
     }
@@ -143,7 +143,7 @@ fn check(prefix: &str) -> Case {
         in_process: false,
         executor: Executor::Python,
         prefix: prefix.into(),
-        tests: Tests::Check {
+        tests: CodeTests::Check {
             code: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate([1]) == [1, 1], 'lists too'\n".into(),
         },
         setup: String::new(),
@@ -179,7 +179,9 @@ async fn a_check_is_run_against_completions() {
     let mut told = Vec::new();
     for output in outputs {
         told.push(short(
-            &graders.grade(&case, &output, Asked::default()).await,
+            &graders
+                .grade(&case, &output, SampleAttempt::default())
+                .await,
         ));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
@@ -208,7 +210,7 @@ async fn programs_are_judged_by_what_they_print() {
         in_process: false,
         executor: Executor::Python,
         prefix: String::new(),
-        tests: Tests::Stdio {
+        tests: CodeTests::Stdio {
             cases: vec![stdio("1 2\n", "3\n"), stdio("4 5\n", "9\n")],
             compare: StdoutComparison::Text,
             tolerance: None,
@@ -231,7 +233,7 @@ async fn programs_are_judged_by_what_they_print() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &Output::text(output), Asked::default())
+                .grade(&case, &Output::text(output), SampleAttempt::default())
                 .await,
         ));
     }
@@ -270,17 +272,17 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
     let told = [
         short(
             &graders
-                .grade(&exit, &Output::text("right"), Asked::default())
+                .grade(&exit, &Output::text("right"), SampleAttempt::default())
                 .await,
         ),
         short(
             &graders
-                .grade(&exit, &Output::text("left"), Asked::default())
+                .grade(&exit, &Output::text("left"), SampleAttempt::default())
                 .await,
         ),
         short(
             &graders
-                .grade(&verdict, &Output::text("x"), Asked::default())
+                .grade(&verdict, &Output::text("x"), SampleAttempt::default())
                 .await,
         ),
     ];

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::{Call, Project};
-use eval_harness::internals::{ScoreStore, Scores, ScoresOf, find_run, scores};
+use eval_harness::internals::{ScoreBaselineResult, ScoreStore, ScoresOf, find_run, scores};
 use serde_json::Value;
 
 const SUITE: &str = "eval_suite:\n  name: Desk\n  version: \"1.0\"\n  target: {type: command, command: [\"sh\", \"answer.sh\"]}\n  evals:\n    - $ref: eval.yaml\n";
@@ -29,7 +29,7 @@ fn project() -> Project {
 /// What a capture and an accept of the latest run leave.
 fn accept(project: &Project) {
     let run = find_run(&project.path().join("results"), "latest").unwrap();
-    let Scores::Taken(file) = scores(&run.journal()).unwrap() else {
+    let ScoreBaselineResult::Taken(file) = scores(&run.journal()).unwrap() else {
         panic!("refused")
     };
     let store = ScoreStore::new(&project.path().join("baselines"));
@@ -190,7 +190,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     );
     // The pending scores are told by the same rule.
     let run = find_run(&project.path().join("results"), "latest").unwrap();
-    let Scores::Taken(file) = scores(&run.journal()).unwrap() else {
+    let ScoreBaselineResult::Taken(file) = scores(&run.journal()).unwrap() else {
         panic!("refused")
     };
     let store = ScoreStore::new(&project.path().join("baselines"));
@@ -274,8 +274,8 @@ fn only_a_whole_run_with_every_sample_graded_makes_a_baseline() {
         project.call(&[&RUN[..], args].concat()).expect(code);
         let run = find_run(&project.path().join("results"), "latest").unwrap();
         match scores(&run.journal()).unwrap() {
-            Scores::Refused(reasons) => reasons.join("; "),
-            Scores::Taken(_) => panic!("taken"),
+            ScoreBaselineResult::Refused(reasons) => reasons.join("; "),
+            ScoreBaselineResult::Taken(_) => panic!("taken"),
         }
     };
     let mut said = vec![
@@ -332,7 +332,7 @@ fn scores_at_a_revision() {
     project.call(&RUN).expect(0);
     accept(&project);
     let after = store
-        .read(of, eval_harness::internals::Standing::Accepted)
+        .read(of, eval_harness::internals::BaselineStage::Accepted)
         .unwrap()
         .unwrap();
     assert_ne!(before.run_id, after.run_id);

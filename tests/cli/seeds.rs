@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use eval_harness::internals::{
-    CheckRequest, CodeGrader, GraderKind, HumanOptions, Input, LoadRequest, Loaded, Overrides,
-    Purpose, check_files, human, load,
+    CaseInput, CheckRequest, CodeGrader, GraderKind, HumanOptions, LoadOverrides, LoadRequest,
+    LoadedPlan, PlanPurpose, check_files, human, load,
 };
 
 fn seeds() -> PathBuf {
@@ -15,15 +15,15 @@ fn seeds() -> PathBuf {
 fn request() -> LoadRequest {
     LoadRequest {
         suite: "evals/eval-suite.yaml".into(),
-        purpose: Purpose::Validate,
-        overrides: Overrides::default(),
+        purpose: PlanPurpose::Validate,
+        overrides: LoadOverrides::default(),
         env: BTreeMap::new(),
         cwd: seeds(),
         cpus: 2,
     }
 }
 
-fn shown(loaded: &Loaded) -> String {
+fn shown(loaded: &LoadedPlan) -> String {
     human(
         &loaded.problems,
         &loaded.sources,
@@ -151,7 +151,7 @@ fn a_numeric_comparison_keeps_the_numbers_that_its_tolerances_name() {
         .get(0)
         .expect("a case")
         .expect("whole");
-    let Input::ApiCall {
+    let CaseInput::ApiCall {
         method,
         endpoint,
         headers,

@@ -7,7 +7,7 @@
 use eval_harness::internals::{
     CompareSettings, Comparison, ComparisonVerdict, IntervalScope, Metric, compare,
 };
-use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
+use eval_stats::power::{CaseChances, Population as Spread, PowerAim, SampleDesign as Plan};
 use rayon::prelude::*;
 
 #[path = "../../scripts/simulated_comparisons.rs"]
@@ -107,7 +107,7 @@ fn four_cases_that_lose_all_samples_are_a_regression() {
 fn drops_are_found_as_often_as_claimed() {
     let share = |n: u32, c: u32| Some(f64::from(c) / f64::from(n));
     for (cases, samples) in [(10, 3), (20, 1), (50, 3)] {
-        let aim = Aim {
+        let aim = PowerAim {
             alpha: 0.05,
             power: 0.8,
             seed: 0,
@@ -120,7 +120,7 @@ fn drops_are_found_as_often_as_claimed() {
         let drop = aim
             .detectable(
                 &plan,
-                &Chances::of(
+                &CaseChances::of(
                     Spread {
                         rate: 0.8,
                         within: 0.5,

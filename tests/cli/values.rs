@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob,
-    TestMode, TestVerdict,
+    CallOutcome, FunctionCall, FunctionJob, ProgramEnding, ProgramLimits, RunFailure, Sandbox,
+    SandboxConfig, TestJob, TestMode, TestVerdict,
 };
 
 use serde_json::json;
@@ -39,9 +39,9 @@ fn job(code: &str, tests: &str, mode: Option<TestMode>) -> TestJob {
         code: code.into(),
         tests: vec![tests.into()],
         mode,
-        limits: Limits {
+        limits: ProgramLimits {
             wall: Duration::from_secs(30),
-            ..Limits::default()
+            ..ProgramLimits::default()
         },
         ..TestJob::default()
     }
@@ -141,7 +141,7 @@ async fn changes_in_place_that_python_calls_equal_are_changes() {
         (TestVerdict::Passed, TestMode::Split)
     );
     // The harness tells True from 1 too.
-    let call = Call {
+    let call = FunctionCall {
         args: vec![json!([1])],
         kwargs: Vec::new(),
     };
@@ -285,7 +285,9 @@ async fn data_without_end_gets_a_verdict() {
                     report.verdict,
                     TestVerdict::Failed(
                         RunFailure::ReturnLimit
-                            | RunFailure::Ended(Ending::OutputLimit | Ending::MemoryLimit)
+                            | RunFailure::Ended(
+                                ProgramEnding::OutputLimit | ProgramEnding::MemoryLimit
+                            )
                     )
                 ),
                 "opaque generator" => report.verdict == opaque("generator"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use eval_harness::internals::{Code, LoadRequest, Overrides, Purpose, Severity, load};
+use eval_harness::internals::{Code, LoadOverrides, LoadRequest, PlanPurpose, Severity, load};
 
 /// The YAML blocks of the page.
 fn blocks() -> Vec<String> {
@@ -57,8 +57,8 @@ fn every_recipe_loads() {
         std::fs::write(cwd.join("humaneval.jsonl"), record).expect("written");
         let loaded = load(&LoadRequest {
             suite: "suite.yaml".into(),
-            purpose: Purpose::Validate,
-            overrides: Overrides::default(),
+            purpose: PlanPurpose::Validate,
+            overrides: LoadOverrides::default(),
             env: BTreeMap::new(),
             cwd,
             cpus: 4,

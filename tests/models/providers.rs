@@ -11,10 +11,14 @@ use std::time::Duration;
 
 use eval_base::clock::SystemClock;
 use eval_harness::internals::{
-    Api, ApiKey, CacheMode, Endpoint, Limits, ModelSettings, Patience, Sampling,
+    ApiKey, CacheMode, CallLimits, Endpoint, LaneLimits, ModelSettings, ProviderApi,
+    SamplingOptions,
 };
-use eval_models::net::{Clients, Request, Settings, read_url};
-use eval_models::{Answer, Call, CallIndex, FaultKind, Message, Models, ModelsConfig, Spent};
+use eval_models::net::{ClientSettings, HttpClients, NetworkRequest, read_url};
+use eval_models::{
+    CallIndex, ChatMessage, FaultKind, ModelAnswer, ModelRequest, ModelSpending, ModelsConfig,
+    RunModels,
+};
 use serde_json::{Value, json};
 
 use crate::server::{Identity, Reply, Server, Wire, hang};
@@ -23,7 +27,7 @@ const KEY: &str = "sk-secret-0123456789";
 
 fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
-        api: Api::Openai,
+        api: ProviderApi::Openai,
         provider: "mine".to_owned(),
         model: "small".to_owned(),
         base_url: base_url.to_owned(),
@@ -33,14 +37,14 @@ fn endpoint(base_url: &str) -> Endpoint {
             env: "KEY".to_owned(),
             value: Some(KEY.to_owned()),
         }),
-        limits: Limits {
+        limits: LaneLimits {
             lane: base_url.to_owned(),
-            ..Limits::default()
+            ..LaneLimits::default()
         },
-        patience: Patience {
+        patience: CallLimits {
             retries: 0,
             max_answer_bytes: 1 << 20,
-            ..Patience::default()
+            ..CallLimits::default()
         },
         ca_file: None,
         insecure: false,
@@ -49,23 +53,23 @@ fn endpoint(base_url: &str) -> Endpoint {
     }
 }
 
-fn call() -> Call {
-    Call {
+fn call() -> ModelRequest {
+    ModelRequest {
         system: None,
-        messages: vec![Message::user("What is the capital of France?")],
-        sampling: Sampling::default(),
+        messages: vec![ChatMessage::user("What is the capital of France?")],
+        sampling: SamplingOptions::default(),
         index: CallIndex::default(),
         timeout: Duration::from_secs(30),
     }
 }
 
-fn models() -> Models {
-    Models::new(ModelsConfig {
+fn models() -> RunModels {
+    RunModels::new(ModelsConfig {
         settings: ModelSettings {
             cache: CacheMode::Off,
             ..ModelSettings::default()
         },
-        spent: Spent::default(),
+        spent: ModelSpending::default(),
         clock: Arc::new(SystemClock),
         redactor: eval_base::redact::Redactor::default(),
     })
@@ -78,12 +82,12 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-fn ask(endpoint: &Endpoint) -> Answer {
+fn ask(endpoint: &Endpoint) -> ModelAnswer {
     runtime().block_on(models().ask(endpoint, &call()))
 }
 
 /// What came of it, in one line, without the port.
-fn told(endpoint: &Endpoint, answer: &Answer) -> String {
+fn told(endpoint: &Endpoint, answer: &ModelAnswer) -> String {
     let port = endpoint
         .base_url
         .rsplit(':')
@@ -174,10 +178,10 @@ fn reasoning_in_parts_is_no_answer() {
     let redacted = json!({"type": "redacted_thinking", "data": "EmwKAhgB"});
     let answer = json!({"type": "text", "text": "Paris"});
     let cases = [
-        (Api::Openai, mistral(chunks.clone())),
-        (Api::Openai, mistral(json!([chunks[0], answer]))),
-        (Api::Anthropic, anthropic(json!([redacted]))),
-        (Api::Anthropic, anthropic(json!([redacted, answer]))),
+        (ProviderApi::Openai, mistral(chunks.clone())),
+        (ProviderApi::Openai, mistral(json!([chunks[0], answer]))),
+        (ProviderApi::Anthropic, anthropic(json!([redacted]))),
+        (ProviderApi::Anthropic, anthropic(json!([redacted, answer]))),
     ];
     let mut shown = String::new();
     for (api, body) in cases {
@@ -481,7 +485,7 @@ fn a_server_says_when_to_come_again() {
 #[test]
 fn redirects_take_the_key_to_no_other_host() {
     let mut sent = String::new();
-    for api in [Api::Openai, Api::Anthropic] {
+    for api in [ProviderApi::Openai, ProviderApi::Anthropic] {
         let elsewhere = Server::start(|_| Reply::status(401));
         let away = format!("{}/chat", elsewhere.url());
         let home = Server::start(move |request| match request.target.as_str() {
@@ -604,7 +608,7 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
         barrier.wait();
         Reply::status(204)
     });
-    let client = Arc::new(Clients::default());
+    let client = Arc::new(HttpClients::default());
     let url = read_url(&server.url()).expect("an address");
     runtime().block_on(async {
         for _ in 0..2 {
@@ -612,7 +616,7 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
                 .map(|_| {
                     let (client, url) = (Arc::clone(&client), url.clone());
                     tokio::spawn(async move {
-                        let request = Request {
+                        let request = NetworkRequest {
                             method: "POST".to_owned(),
                             url,
                             headers: Vec::new(),
@@ -622,7 +626,7 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
                             redirects: 0,
                         };
                         let mut answer = client
-                            .open(&Settings::default(), &request)
+                            .open(&ClientSettings::default(), &request)
                             .await
                             .expect("an answer");
                         assert_eq!(answer.chunk().await.expect("an end"), None);

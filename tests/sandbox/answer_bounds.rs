@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob,
-    TestMode, TestVerdict,
+    CallOutcome, FunctionCall, FunctionJob, ProgramEnding, ProgramLimits, RunFailure, Sandbox,
+    SandboxConfig, TestJob, TestMode, TestVerdict,
 };
 use serde_json::{Value, json};
 
@@ -23,10 +23,10 @@ async fn sandbox() -> Option<Sandbox> {
         .ok()
 }
 
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(120),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
@@ -44,7 +44,7 @@ fn function(code: &str, calls: usize) -> FunctionJob {
         code: code.to_owned(),
         entry_point: "f".to_owned(),
         calls: (0..calls)
-            .map(|n| Call {
+            .map(|n| FunctionCall {
                 args: vec![json!(n)],
                 kwargs: Vec::new(),
             })
@@ -128,9 +128,9 @@ async fn time_that_the_harness_takes_is_not_the_candidates() {
     let Some(sandbox) = sandbox().await else {
         return;
     };
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(3),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let job = FunctionJob {
         per_call: Some(Duration::from_secs(3)),
@@ -179,7 +179,7 @@ async fn answers_that_asserts_keep_are_bounded() {
         .run_tests(tests(LARGE, &format!("{kept}{used}")))
         .await
         .unwrap();
-    let limit = TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit));
+    let limit = TestVerdict::Failed(RunFailure::Ended(ProgramEnding::OutputLimit));
     // A judge in a process of its own may hold more than the harness, and is bounded in its turn.
     assert_eq!((report.verdict, report.mode), (limit, TestMode::Split));
     let few: String = (0..2).map(|n| format!("a{n} = f({n})\n")).collect();

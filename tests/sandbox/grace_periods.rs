@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eval_sandbox::languages::{Found, Language, find};
+use eval_sandbox::languages::{BuiltinLanguage, LanguageRuntime, find};
 use eval_sandbox::{
-    Call, CallOutcome, FunctionJob, Limits, Sandbox, SandboxConfig, TestJob, TestMode, TestVerdict,
+    CallOutcome, FunctionCall, FunctionJob, ProgramLimits, Sandbox, SandboxConfig, TestJob,
+    TestMode, TestVerdict,
 };
 use serde_json::{Value, json};
 
@@ -35,10 +36,10 @@ async fn patient() -> Option<Sandbox> {
     sandbox(Duration::from_secs(30)).await
 }
 
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(120),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
@@ -47,7 +48,7 @@ fn function(code: &str, calls: usize) -> FunctionJob {
         code: code.to_owned(),
         entry_point: "f".to_owned(),
         calls: (0..calls)
-            .map(|n| Call {
+            .map(|n| FunctionCall {
                 args: vec![json!(n)],
                 kwargs: Vec::new(),
             })
@@ -57,7 +58,7 @@ fn function(code: &str, calls: usize) -> FunctionJob {
     }
 }
 
-fn found(language: Language) -> Option<Arc<Found>> {
+fn found(language: BuiltinLanguage) -> Option<Arc<LanguageRuntime>> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     match find(language, &path, Path::new(env!("CARGO_MANIFEST_DIR"))) {
         Ok(found) => Some(Arc::new(found)),
@@ -160,7 +161,7 @@ async fn other_languages_leave_no_grace_period_to_expire() {
     let Some(sandbox) = patient().await else {
         return;
     };
-    if let Some(node) = found(Language::Javascript) {
+    if let Some(node) = found(BuiltinLanguage::Javascript) {
         for code in [
             "function f(x) { return x }",
             "function f(x) { throw new Error(x) }",
@@ -182,7 +183,7 @@ async fn other_languages_leave_no_grace_period_to_expire() {
                 .unwrap();
         }
     }
-    if let Some(bash) = found(Language::Bash) {
+    if let Some(bash) = found(BuiltinLanguage::Bash) {
         for code in ["f() { echo $(($1 + 1)); }", "f() { echo $1; }"] {
             sandbox
                 .run_tests_in(Arc::clone(&bash), tests(code, "[ \"$(f 1)\" = 2 ]"))

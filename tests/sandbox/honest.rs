@@ -8,7 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use eval_sandbox::{
-    Ending, Limits, Observation, Program, ProgramResult, Sandbox, SandboxConfig, Tier,
+    ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, Sandbox, SandboxConfig,
+    SyscallObservation, Tier,
 };
 
 /// Set for the run of this test as another user.
@@ -50,22 +51,22 @@ async fn open(config: SandboxConfig) -> Option<Sandbox> {
 }
 
 /// Room for compilers and virtual machines.
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(120),
         memory_mb: 2048,
         processes: 128,
         open_files: 512,
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
-fn program(argv: &[&str], file: &str, text: &[u8]) -> Program {
-    Program {
+fn program(argv: &[&str], file: &str, text: &[u8]) -> ProgramJob {
+    ProgramJob {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         files: vec![(file.to_owned(), text.to_vec())],
         limits: wide(),
-        ..Program::default()
+        ..ProgramJob::default()
     }
 }
 
@@ -82,7 +83,11 @@ fn is_there(name: &str) -> bool {
 fn assert_well(what: &str, result: &ProgramResult) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&result.streams.stdout), text(&result.streams.stderr));
-    assert_eq!(result.ending, Ending::Exited(0), "{what}: {stdout}{stderr}");
+    assert_eq!(
+        result.ending,
+        ProgramEnding::Exited(0),
+        "{what}: {stdout}{stderr}"
+    );
     assert!(stdout.ends_with("well\n"), "{what}: {stdout}{stderr}");
     assert_unnamed(what, result);
 }
@@ -96,22 +101,26 @@ fn assert_unnamed(what: &str, result: &ProgramResult) {
     );
 }
 
-async fn run(sandbox: &Sandbox, what: &str, program: Program) {
+async fn run(sandbox: &Sandbox, what: &str, program: ProgramJob) {
     assert_well(what, &sandbox.run_program(program).await.unwrap());
 }
 
 /// Compiles in the sandbox, then runs what was made.
-async fn build_and_run(sandbox: &Sandbox, what: &str, compile: Program, argv: &[&str]) {
+async fn build_and_run(sandbox: &Sandbox, what: &str, compile: ProgramJob, argv: &[&str]) {
     let built = sandbox.build(compile).await.unwrap();
     let stderr = String::from_utf8_lossy(&built.result.streams.stderr);
-    assert_eq!(built.result.ending, Ending::Exited(0), "{what}: {stderr}");
+    assert_eq!(
+        built.result.ending,
+        ProgramEnding::Exited(0),
+        "{what}: {stderr}"
+    );
     assert_unnamed(what, &built.result);
-    let made = Program {
+    let made = ProgramJob {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         files: built.files,
         executables: built.executables,
         limits: wide(),
-        ..Program::default()
+        ..ProgramJob::default()
     };
     run(sandbox, what, made).await;
 }
@@ -171,13 +180,13 @@ async fn compiled_programs_run(tier: Tier) {
         .await;
     }
     if let Some(rust) = std::env::var_os(RUST).and_then(|path| std::fs::read(path).ok()) {
-        let run_it = Program {
+        let run_it = ProgramJob {
             executables: vec!["prog".into()],
             ..program(&["./prog"], "prog", &rust)
         };
         run(&sandbox, "Rust", run_it).await;
     } else if let Some(rust) = compiled_rust() {
-        let run_it = Program {
+        let run_it = ProgramJob {
             executables: vec!["prog".into()],
             ..program(&["./prog"], "prog", &rust)
         };
@@ -287,11 +296,11 @@ async fn calls_are_observed(tier: Tier) {
                 t = threading.Thread(target=os.getppid); t.start(); t.join()\n\
                 assert l.ptrace(0, 0, 0, 0) == -1\nos.chmod('main.py', 0o700)\nprint('well')";
     let job = program(&[&path, "-S", "main.py"], "main.py", code.as_bytes());
-    let Observation { result, calls } = sandbox.observe(job).await.unwrap();
+    let SyscallObservation { result, calls } = sandbox.observe(job).await.unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(
         result.ending,
-        Ending::Exited(0),
+        ProgramEnding::Exited(0),
         "{}",
         text(&result.streams.stderr)
     );
@@ -328,7 +337,7 @@ async fn calls_are_observed(tier: Tier) {
         .unwrap_err();
     assert!(missing.to_string().contains("./missing"), "{missing}");
     let again = sandbox.observe(program(&["true"], "a", b"")).await.unwrap();
-    assert_eq!(again.result.ending, Ending::Exited(0));
+    assert_eq!(again.result.ending, ProgramEnding::Exited(0));
 }
 
 macro_rules! honest {

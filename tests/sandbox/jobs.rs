@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, FunctionReport, Isolation, Limits, ModeChoice, Program,
-    RunFailure, Sandbox, SandboxConfig, SandboxError, Script, TestJob, TestMode, TestReport,
-    TestVerdict, Tier,
+    CallOutcome, FunctionCall, FunctionJob, FunctionReport, Isolation, ModeChoice, ProgramEnding,
+    ProgramJob, ProgramLimits, RunFailure, Sandbox, SandboxConfig, SandboxError, ScriptJob,
+    TestJob, TestMode, TestReport, TestVerdict, Tier,
 };
 use serde_json::{Value, json};
 
@@ -35,18 +35,18 @@ macro_rules! sandbox_or_skip {
 }
 
 /// Time enough for the busiest machine.
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
-fn argv(words: &[&str]) -> Program {
-    Program {
+fn argv(words: &[&str]) -> ProgramJob {
+    ProgramJob {
         argv: words.iter().map(|w| (*w).to_owned()).collect(),
         limits: wide(),
-        ..Program::default()
+        ..ProgramJob::default()
     }
 }
 
@@ -62,7 +62,7 @@ async fn a_program_gets_its_input_and_gives_its_streams_and_its_code() {
     program.env = vec![("X".into(), "y z".into())];
     program.files = vec![("d/f".into(), b"file\xff".to_vec())];
     let result = sandbox.run_program(program).await.unwrap();
-    assert_eq!(result.ending, Ending::Exited(3));
+    assert_eq!(result.ending, ProgramEnding::Exited(3));
     assert_eq!(text(&result.streams.stdout), "in\0put\ny z\n");
     assert_eq!(result.streams.stderr, b"file\xff");
     assert!(!result.streams.stdout_truncated && !result.streams.stderr_truncated);
@@ -79,10 +79,10 @@ async fn the_environment_is_clean_and_the_hash_seed_fixed() {
     names.sort();
     let expected = "HOME LANG LC_ALL OPENBLAS_NUM_THREADS PATH PYTHONDONTWRITEBYTECODE PYTHONHASHSEED TMPDIR TZ";
     assert_eq!(names.join(" "), expected);
-    let print = |code: &str| Script {
+    let print = |code: &str| ScriptJob {
         code: code.into(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let code = "import sys\nprint(hash('a'), sys.flags.no_site, sys.argv, __name__)";
     let first = sandbox.run_script(print(code)).await.unwrap();
@@ -130,7 +130,7 @@ async fn long_output_is_cut_and_endless_output_ends_the_job() {
     let mut program = argv(&["sh", "-c", "head -c 3000000 /dev/zero; echo end >&2"]);
     program.limits.output_bytes = 1000;
     let result = sandbox.run_program(program).await.unwrap();
-    assert_eq!(result.ending, Ending::Exited(0));
+    assert_eq!(result.ending, ProgramEnding::Exited(0));
     assert_eq!(
         (result.streams.stdout.len(), result.streams.stdout_truncated),
         (1000, true)
@@ -140,7 +140,7 @@ async fn long_output_is_cut_and_endless_output_ends_the_job() {
         .run_program(argv(&["cat", "/dev/zero"]))
         .await
         .unwrap();
-    assert_eq!(result.ending, Ending::OutputLimit);
+    assert_eq!(result.ending, ProgramEnding::OutputLimit);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn a_dropped_job_frees_its_worker() {
     assert!(dropped.is_err());
     // There is one worker: this would wait for the sleeper.
     let result = sandbox.run_program(argv(&["true"])).await.unwrap();
-    assert_eq!(result.ending, Ending::Exited(0));
+    assert_eq!(result.ending, ProgramEnding::Exited(0));
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn jobs_of_several_workers_run_at_once() {
     let task = tokio::spawn(async move { other.run_program(sleeper).await });
     for _ in 0..3 {
         let result = sandbox.run_program(argv(&["true"])).await.unwrap();
-        assert_eq!(result.ending, Ending::Exited(0));
+        assert_eq!(result.ending, ProgramEnding::Exited(0));
     }
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
@@ -257,7 +257,7 @@ async fn a_missing_python_is_said_when_it_is_needed() {
     );
     assert_eq!(
         sandbox.run_program(argv(&["true"])).await.unwrap().ending,
-        Ending::Exited(0)
+        ProgramEnding::Exited(0)
     );
 }
 
@@ -265,7 +265,7 @@ async fn a_missing_python_is_said_when_it_is_needed() {
 async fn programs_may_use_proc_and_the_standard_devices() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\nprint(open('/dev/stdin').read(), open('/proc/self/comm').read() != '', os.listdir('/proc').count('1'))";
-    let script = Script {
+    let script = ScriptJob {
         code: code.into(),
         stdin: b"given".to_vec(),
         args: vec![],
@@ -283,7 +283,7 @@ async fn programs_may_use_proc_and_the_standard_devices() {
 #[tokio::test]
 async fn limits_beyond_all_measure_are_no_accident() {
     let sandbox = sandbox_or_skip!();
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::MAX,
         cpu: None,
         memory_mb: u64::MAX,
@@ -295,7 +295,7 @@ async fn limits_beyond_all_measure_are_no_accident() {
         file_mb: u64::MAX,
         return_bytes: u64::MAX,
     };
-    let program = Program {
+    let program = ProgramJob {
         limits: limits.clone(),
         ..argv(&["echo", "fine"])
     };
@@ -323,7 +323,7 @@ async fn limits_beyond_all_measure_are_no_accident() {
 // ---------------------------------------------------------------- calls of functions
 
 fn calls(code: &str, entry_point: &str, args: &[Value]) -> FunctionJob {
-    let call = |args: &Value| Call {
+    let call = |args: &Value| FunctionCall {
         args: args.as_array().unwrap().clone(),
         kwargs: Vec::new(),
     };
@@ -1051,12 +1051,12 @@ async fn out_of_time_is_the_programs_end_and_not_the_harness() {
     let report = verdict(&sandbox, job).await;
     assert_eq!(
         report.verdict,
-        TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut))
+        TestVerdict::Failed(RunFailure::Ended(ProgramEnding::TimedOut))
     );
     let mut program = argv(&["sh", "-c", "sleep 1000 & sleep 1000"]);
     program.limits.wall = Duration::from_secs(1);
     let result = sandbox.run_program(program).await.unwrap();
-    assert_eq!(result.ending, Ending::TimedOut);
+    assert_eq!(result.ending, ProgramEnding::TimedOut);
 }
 
 // ---------------------------------------------------------------- kill -9

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::support::{Project, eventually};
 use eval_sandbox::{
-    Call, FunctionJob, Limits, Program, Sandbox, SandboxConfig, Script, TestJob, TestMode, Tier,
+    FunctionCall, FunctionJob, ProgramJob, ProgramLimits, Sandbox, SandboxConfig, ScriptJob,
+    TestJob, TestMode, Tier,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -31,9 +32,9 @@ async fn live_for_ever(tier: Tier) {
         Err(reason) => return println!("SKIPPED: tier {tier}: {reason}"),
     };
     println!("ALIVE");
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(600),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     // One in three ends soon, so that processes also come and go at the moment of the kill.
     let slow = "import os, time\nif os.fork() == 0: os.setsid()\nopen('left-behind', 'w').write('x')\ntime.sleep(1000)\n";
@@ -46,7 +47,7 @@ async fn live_for_ever(tier: Tier) {
         limits: limits.clone(),
         ..TestJob::default()
     };
-    let call = |n: u32| Call {
+    let call = |n: u32| FunctionCall {
         args: vec![json!(n)],
         kwargs: Vec::new(),
     };
@@ -59,10 +60,10 @@ async fn live_for_ever(tier: Tier) {
     };
     let quick = async {
         loop {
-            let script = Script {
+            let script = ScriptJob {
                 code: "print(1)".into(),
                 limits: limits.clone(),
-                ..Script::default()
+                ..ScriptJob::default()
             };
             let _ = sandbox.run_script(script).await;
         }
@@ -73,15 +74,15 @@ async fn live_for_ever(tier: Tier) {
         .map(|w| (*w).to_owned())
         .collect();
     let _ = tokio::join!(
-        sandbox.run_script(Script {
+        sandbox.run_script(ScriptJob {
             code: slow.into(),
             limits: limits.clone(),
-            ..Script::default()
+            ..ScriptJob::default()
         }),
-        sandbox.run_program(Program {
+        sandbox.run_program(ProgramJob {
             argv,
             limits: limits.clone(),
-            ..Program::default()
+            ..ProgramJob::default()
         }),
         sandbox.call_functions(function, |_, value| value),
         sandbox.run_tests(job(Some(TestMode::Split), in_fn)),

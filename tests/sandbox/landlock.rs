@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use eval_sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{
+    ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, Sandbox, SandboxConfig, ScriptJob,
+    Tier,
+};
 
 /// Set when this test runs once more as another user, from copies.
 const HELPER: &str = "SANDBOX_TEST_HELPER";
@@ -47,20 +50,20 @@ macro_rules! sandbox_or_skip {
     };
 }
 
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
 async fn shell(sandbox: &Sandbox, script: &str) -> (ProgramResult, String) {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
     let result = sandbox
-        .run_program(Program {
+        .run_program(ProgramJob {
             argv,
             limits: wide(),
-            ..Program::default()
+            ..ProgramJob::default()
         })
         .await
         .unwrap();
@@ -70,16 +73,16 @@ async fn shell(sandbox: &Sandbox, script: &str) -> (ProgramResult, String) {
 }
 
 async fn python(sandbox: &Sandbox, code: &str) -> String {
-    let script = Script {
+    let script = ScriptJob {
         code: code.to_owned(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let result = sandbox.run_script(script).await.unwrap();
     let said = String::from_utf8_lossy(&result.streams.stdout).into_owned();
     assert_eq!(
         result.ending,
-        Ending::Exited(0),
+        ProgramEnding::Exited(0),
         "{said}{}",
         String::from_utf8_lossy(&result.streams.stderr)
     );
@@ -107,7 +110,7 @@ async fn programs_run_as_they_would_elsewhere() {
     .await;
     assert_eq!(
         (result.ending, said.as_str()),
-        (Ending::Exited(3), "f\ng\n0ne\ny\n")
+        (ProgramEnding::Exited(3), "f\ng\n0ne\ny\n")
     );
     assert_eq!(python(&sandbox, "import os, tempfile\nassert os.getcwd() == os.environ['HOME']\nprint(tempfile.mkdtemp().startswith(os.getcwd() + '/'))").await, "True\n");
     let lines = "import subprocess, threading\nt = threading.Thread(target=print, args=('thread',)); t.start(); t.join()\n\
@@ -263,7 +266,7 @@ async fn a_job_sees_nothing_of_the_one_before_and_leaves_nothing() {
     let sandbox = sandbox_or_skip!();
     let mark = format!("{:05}", std::process::id());
     let (result, home) = shell(&sandbox, &LITTER.replace("MARK", &mark)).await;
-    assert_eq!(result.ending, Ending::Exited(0), "{home}");
+    assert_eq!(result.ending, ProgramEnding::Exited(0), "{home}");
     let home = PathBuf::from(home.trim());
     // The answer to this one comes after all that is gone.
     let (_, listed) = shell(&sandbox, "ls -A; pwd").await;
@@ -274,19 +277,19 @@ async fn a_job_sees_nothing_of_the_one_before_and_leaves_nothing() {
     // The same when the job is killed.
     let endless = format!("{}; sleep 1000", LITTER.replace("MARK", &mark));
     let argv = ["sh", "-c", &endless].map(str::to_owned).to_vec();
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(2),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let result = sandbox
-        .run_program(Program {
+        .run_program(ProgramJob {
             argv,
             limits,
-            ..Program::default()
+            ..ProgramJob::default()
         })
         .await
         .unwrap();
-    assert_eq!(result.ending, Ending::TimedOut);
+    assert_eq!(result.ending, ProgramEnding::TimedOut);
     let home = PathBuf::from(String::from_utf8_lossy(&result.streams.stdout).trim());
     let (_, listed) = shell(&sandbox, "ls -A").await;
     assert_eq!(listed, "");
@@ -305,13 +308,13 @@ async fn a_program_that_forks_for_ever_is_ended_whole() {
     let bomb = format!(
         "import os, sys\nsys.argv[0] = 'x'\nos.execv('/bin/sh', ['sh', '-c', 'f() {{ f 8{mark} & f 8{mark} & }}; f; sleep 1'])"
     );
-    let script = Script {
+    let script = ScriptJob {
         code: bomb,
-        limits: Limits {
+        limits: ProgramLimits {
             wall: Duration::from_secs(2),
             ..wide()
         },
-        ..Script::default()
+        ..ScriptJob::default()
     };
     sandbox.run_script(script).await.unwrap();
     let (_, said) = shell(&sandbox, "echo well").await;
@@ -365,13 +368,13 @@ async fn a_job_that_starts_too_many_processes_is_ended() {
     let forks = "import os, time\nfor _ in range(60):\n    if os.fork() == 0: time.sleep(1000)\ntime.sleep(1000)";
     let threads = "import threading, time\nthreading.stack_size(1 << 16)\nfor _ in range(60): threading.Thread(target=time.sleep, args=(1000,)).start()";
     for code in [forks, threads] {
-        let script = Script {
+        let script = ScriptJob {
             code: code.to_owned(),
             limits: wide(),
-            ..Script::default()
+            ..ScriptJob::default()
         };
         let bomb = sandbox.run_script(script).await.unwrap();
-        let ended = Ending::Violation("more processes than a job may have".to_owned());
+        let ended = ProgramEnding::Violation("more processes than a job may have".to_owned());
         assert_eq!(
             bomb.ending,
             ended,
@@ -388,7 +391,7 @@ async fn a_folder_that_grows_too_large_ends_its_job() {
     let sandbox = sandbox_or_skip!();
     let fill = "i=0; while :; do head -c 10000000 /dev/zero > f$i; i=$((i+1)); done";
     let (result, _) = shell(&sandbox, fill).await;
-    assert_eq!(result.ending, Ending::OutputLimit);
+    assert_eq!(result.ending, ProgramEnding::OutputLimit);
     let (_, listed) = shell(&sandbox, "ls -A").await;
     assert_eq!(listed, "");
 }

@@ -7,30 +7,30 @@ use std::time::Duration;
 
 use eval_base::redact::Redactor;
 use eval_harness::internals::*;
-use eval_sandbox::languages::{Language, find};
+use eval_sandbox::languages::{BuiltinLanguage, find};
 use serde_json::{Value, json};
 
-fn graders_in(dir: &Path) -> Graders {
-    Graders::new(GradersConfig {
+fn graders_in(dir: &Path) -> RunGraders {
+    RunGraders::new(GradersConfig {
         models: None,
         redactor: Redactor::default(),
         // The verdicts must be the same on machines without any isolation.
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
-        grade_timeout: Settings::GRADE_TIMEOUT,
+        grade_timeout: PlanSettings::GRADE_TIMEOUT,
         demand: SandboxDemand::default(),
         dir: dir.to_owned(),
         readable: vec![],
     })
 }
 
-fn graders() -> Graders {
+fn graders() -> RunGraders {
     graders_in(Path::new(env!("CARGO_MANIFEST_DIR")))
 }
 
 /// Whether a language is here; says so when it is not.
-fn has(language: Language) -> bool {
+fn has(language: BuiltinLanguage) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     match find(language, &path, Path::new(env!("CARGO_MANIFEST_DIR"))) {
         Ok(_) => true,
@@ -60,12 +60,12 @@ fn case(code: CodeGrader) -> Case {
     Case {
         id: "c".into(),
         name: None,
-        input: Input::Prompt {
+        input: CaseInput::Prompt {
             text: String::new(),
             context: None,
         },
         context_told: false,
-        grading: Grading {
+        grading: CaseGrading {
             graders: vec![Grader::of(GraderKind::Code(code))],
             combine: Combine::All,
             demands: Default::default(),
@@ -87,7 +87,7 @@ fn case(code: CodeGrader) -> Case {
     }
 }
 
-fn execution(executor: Executor, tests: Tests) -> CodeExecution {
+fn execution(executor: Executor, tests: CodeTests) -> CodeExecution {
     CodeExecution {
         in_process: false,
         reference: None,
@@ -101,21 +101,21 @@ fn execution(executor: Executor, tests: Tests) -> CodeExecution {
     }
 }
 
-fn stdio(cases: &[(&str, &str)]) -> Tests {
+fn stdio(cases: &[(&str, &str)]) -> CodeTests {
     let case = |(stdin, stdout): &(&str, &str)| StdioCase {
         stdin: (*stdin).into(),
         stdout: (*stdout).into(),
         ..StdioCase::default()
     };
-    Tests::Stdio {
+    CodeTests::Stdio {
         cases: cases.iter().map(case).collect(),
         compare: StdoutComparison::Text,
         tolerance: None,
     }
 }
 
-fn function(executor: Executor, name: &str, calls: Vec<(Value, Expectation)>) -> CodeGrader {
-    let call = |(args, expected): (Value, Expectation)| FunctionCase {
+fn function(executor: Executor, name: &str, calls: Vec<(Value, CallExpectation)>) -> CodeGrader {
+    let call = |(args, expected): (Value, CallExpectation)| FunctionCase {
         args: args.as_array().cloned().unwrap_or_default(),
         kwargs: BTreeMap::new(),
         expected,
@@ -134,18 +134,18 @@ fn function(executor: Executor, name: &str, calls: Vec<(Value, Expectation)>) ->
     })
 }
 
-fn value(value: Value) -> Expectation {
-    Expectation::Value(value)
+fn value(value: Value) -> CallExpectation {
+    CallExpectation::Value(value)
 }
 
-async fn grade(graders: &Graders, code: &CodeGrader, output: &str) -> Graded {
+async fn grade(graders: &RunGraders, code: &CodeGrader, output: &str) -> GradedOutput {
     let output = Output::text(output);
     graders
-        .grade(&case(code.clone()), &output, Asked::default())
+        .grade(&case(code.clone()), &output, SampleAttempt::default())
         .await
 }
 
-fn short(graded: &Graded) -> String {
+fn short(graded: &GradedOutput) -> String {
     let v = &graded.verdict;
     format!(
         "{} {} {}",
@@ -157,13 +157,13 @@ fn short(graded: &Graded) -> String {
     .to_owned()
 }
 
-async fn told(graders: &Graders, code: &CodeGrader, output: &str) -> String {
+async fn told(graders: &RunGraders, code: &CodeGrader, output: &str) -> String {
     short(&grade(graders, code, output).await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_javascript_cross_as_what_they_are() {
-    if !has(Language::Javascript) {
+    if !has(BuiltinLanguage::Javascript) {
         return;
     }
     // (what `f()` returns, what is expected, whether that passes)
@@ -298,7 +298,7 @@ async fn values_of_javascript_cross_as_what_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_of_javascript_are_found_in_every_form() {
-    if !has(Language::Javascript) {
+    if !has(BuiltinLanguage::Javascript) {
         return;
     }
     let graders = graders();
@@ -371,7 +371,7 @@ async fn functions_of_javascript_are_found_in_every_form() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_and_hostile_javascript_gets_its_label() {
-    if !has(Language::Javascript) {
+    if !has(BuiltinLanguage::Javascript) {
         return;
     }
     let graders = graders();
@@ -399,7 +399,7 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     lines.push(
         told(
             &graders,
-            &grader(Expectation::Raises("Error".into())),
+            &grader(CallExpectation::Raises("Error".into())),
             "function g() {}",
         )
         .await,
@@ -407,7 +407,7 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     lines.push(
         told(
             &graders,
-            &grader(Expectation::Raises("RangeError".into())),
+            &grader(CallExpectation::Raises("RangeError".into())),
             "function f() { throw new RangeError('x') }",
         )
         .await,
@@ -415,7 +415,7 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     lines.push(
         told(
             &graders,
-            &grader(Expectation::Raises("Mine".into())),
+            &grader(CallExpectation::Raises("Mine".into())),
             "class Mine extends Error {}; function f() { throw new Mine() }",
         )
         .await,
@@ -456,7 +456,7 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_hold_for_node() {
-    if !has(Language::Javascript) {
+    if !has(BuiltinLanguage::Javascript) {
         return;
     }
     let graders = graders();
@@ -493,7 +493,7 @@ async fn limits_hold_for_node() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tests_in_javascript_share_the_process_and_say_so() {
-    if !has(Language::Javascript) {
+    if !has(BuiltinLanguage::Javascript) {
         return;
     }
     let graders = graders();
@@ -501,7 +501,7 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
         setup: "const three = 3;".into(),
         ..execution(
             Executor::Javascript,
-            Tests::Asserts {
+            CodeTests::Asserts {
                 asserts: vec![
                     "assert.strictEqual(add(1, 2), three)".into(),
                     "assert(add(2, 2) === 4, 'four')".into(),
@@ -532,7 +532,7 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
     let check = |test: &str, entry: Option<&str>| {
         CodeGrader::CodeExecution(CodeExecution {
             entry_point: entry.map(str::to_owned),
-            ..execution(Executor::Javascript, Tests::Check { code: test.into() })
+            ..execution(Executor::Javascript, CodeTests::Check { code: test.into() })
         })
     };
     let with_check = check(
@@ -581,7 +581,7 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_in_javascript_and_bash_read_and_print() {
     let graders = graders();
-    if has(Language::Javascript) {
+    if has(BuiltinLanguage::Javascript) {
         let grader = CodeGrader::CodeExecution(execution(
             Executor::Javascript,
             stdio(&[("1 2\n", "3\n"), ("4 5\n", "9")]),
@@ -608,9 +608,9 @@ async fn programs_in_javascript_and_bash_read_and_print() {
     failed exception given "1 2": the program ended with exit code 4
     "###);
     }
-    if has(Language::Bash) {
+    if has(BuiltinLanguage::Bash) {
         let mut grader = execution(Executor::Bash, stdio(&[("b\na\n", "a\nb")]));
-        if let Tests::Stdio { cases, .. } = &mut grader.tests {
+        if let CodeTests::Stdio { cases, .. } = &mut grader.tests {
             cases.push(StdioCase {
                 stdout: "x y".into(),
                 args: vec!["x y".into()],
@@ -639,13 +639,13 @@ async fn programs_in_javascript_and_bash_read_and_print() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tests_in_bash_run_after_the_script() {
-    if !has(Language::Bash) {
+    if !has(BuiltinLanguage::Bash) {
         return;
     }
     let graders = graders();
     let asserts = CodeGrader::CodeExecution(execution(
         Executor::Bash,
-        Tests::Asserts {
+        CodeTests::Asserts {
             asserts: vec![
                 "[ \"$(add 1 2)\" = 3 ]".into(),
                 "add 2 2 >/dev/null; [ \"$(add 2 2)\" = 4 ]".into(),
@@ -654,7 +654,7 @@ async fn tests_in_bash_run_after_the_script() {
     ));
     let script = CodeGrader::CodeExecution(execution(
         Executor::Bash,
-        Tests::Check {
+        CodeTests::Check {
             code: "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 5 5 >out\ngrep -q 10 out\n".into(),
         },
     ));
@@ -691,11 +691,11 @@ async fn tests_in_bash_run_after_the_script() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
-    if !has(Language::Bash) {
+    if !has(BuiltinLanguage::Bash) {
         return;
     }
     let graders = graders();
-    let of = |tests: Tests, entry: Option<&str>| {
+    let of = |tests: CodeTests, entry: Option<&str>| {
         CodeGrader::CodeExecution(CodeExecution {
             entry_point: entry.map(str::to_owned),
             ..execution(Executor::Bash, tests)
@@ -706,12 +706,12 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
             "[ \"$(add 1 2)\" = 3 ]".into(),
             "add 2 2 | grep -q '^4$'".into(),
         ];
-        of(Tests::Asserts { asserts }, entry)
+        of(CodeTests::Asserts { asserts }, entry)
     };
     let script = |entry| {
         let code =
             "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 2 2 >out\ngrep -q '^4$' out\necho done\n".into();
-        of(Tests::Check { code }, entry)
+        of(CodeTests::Check { code }, entry)
     };
     // Right for the first question only.
     let half = "add() { if [ $1 = 1 ]; then echo 3; else echo no; fi; }";
@@ -747,7 +747,7 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
         lines.push(told(&graders, &asserts(None), &format!("{half}; {trick}")).await);
     }
     let own = of(
-        Tests::Asserts {
+        CodeTests::Asserts {
             asserts: vec!["grep; [ $? = 7 ]".into()],
         },
         Some("grep"),
@@ -765,13 +765,16 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
-    if !has(Language::Javascript) {
+    if !has(BuiltinLanguage::Javascript) {
         return;
     }
     let graders = graders();
     let asserts = |lines: &[&str]| {
         let asserts = lines.iter().map(|line| (*line).to_owned()).collect();
-        CodeGrader::CodeExecution(execution(Executor::Javascript, Tests::Asserts { asserts }))
+        CodeGrader::CodeExecution(execution(
+            Executor::Javascript,
+            CodeTests::Asserts { asserts },
+        ))
     };
     let suites = [
         asserts(&[
@@ -840,7 +843,7 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
     let nested = function(
         Executor::Javascript,
         "a.b.c",
-        vec![(json!([]), Expectation::Raises("TypeError".into()))],
+        vec![(json!([]), CallExpectation::Raises("TypeError".into()))],
     );
     lines.push(told(&graders, &nested, "const a = {}").await);
     insta::assert_snapshot!(lines.join("\n"), @r"
@@ -863,7 +866,7 @@ fn typescript() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = [root.to_owned(), root.join("target/typescript")]
         .into_iter()
-        .find(|dir| find(Language::Typescript, &path, dir).is_ok());
+        .find(|dir| find(BuiltinLanguage::Typescript, &path, dir).is_ok());
     if found.is_none() {
         eprintln!(
             "skipped: typescript is missing here (`npm install --prefix target/typescript typescript`)"
@@ -886,7 +889,7 @@ async fn typescript_is_graded_like_javascript() {
         setup: "const three: number = 3;".into(),
         ..execution(
             Executor::Typescript,
-            Tests::Asserts {
+            CodeTests::Asserts {
                 asserts: vec!["assert.strictEqual(add(1, 2), three);".into()],
             },
         )
@@ -895,7 +898,7 @@ async fn typescript_is_graded_like_javascript() {
         entry_point: Some("add".into()),
         ..execution(
             Executor::Typescript,
-            Tests::Check {
+            CodeTests::Check {
                 code: "function check(candidate: (a: number, b: number) => number): void {\n  assert.equal(candidate(1, 2), 3);\n}".into(),
             },
         )
@@ -921,7 +924,7 @@ async fn typescript_is_graded_like_javascript() {
     );
     let broken_tests = CodeGrader::CodeExecution(execution(
         Executor::Typescript,
-        Tests::Asserts {
+        CodeTests::Asserts {
             asserts: vec!["assert(add(1, 2) === 3".into()],
         },
     ));
@@ -971,7 +974,7 @@ async fn sql_is_graded_by_its_rows() {
                 wall: Duration::from_secs(2),
                 ..limits()
             },
-            ..execution(Executor::Sql, Tests::Rows(test))
+            ..execution(Executor::Sql, CodeTests::Rows(test))
         })
     };
     let plain = RowsTest {

@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{PROGRAM, Project};
-use eval_sandbox::{Ending, Limits, Program, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{
+    ProgramEnding, ProgramJob, ProgramLimits, Sandbox, SandboxConfig, ScriptJob, Tier,
+};
 
 /// Time enough for the busiest machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -23,18 +25,18 @@ async fn sandbox() -> Option<Sandbox> {
         .ok()
 }
 
-fn script(code: &str, limits: Limits) -> Script {
-    Script {
+fn script(code: &str, limits: ProgramLimits) -> ScriptJob {
+    ScriptJob {
         code: code.into(),
         limits,
-        ..Script::default()
+        ..ScriptJob::default()
     }
 }
 
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: LONG,
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
@@ -123,12 +125,12 @@ async fn a_tree_that_holds_too_much_together_is_out_of_memory() {
     // Each child stays below the limit of one process.
     let code = "import os\nfor i in range(12):\n  if os.fork() == 0:\n    d = bytearray(b'x') * (90 << 20)\n    \
                 while True: pass\nos.wait()";
-    let limits = Limits {
+    let limits = ProgramLimits {
         memory_mb: 128,
         ..wide()
     };
     let result = sandbox.run_script(script(code, limits)).await.unwrap();
-    assert_eq!(result.ending, Ending::MemoryLimit);
+    assert_eq!(result.ending, ProgramEnding::MemoryLimit);
     let next = sandbox
         .run_script(script("print('fine')", wide()))
         .await
@@ -143,7 +145,7 @@ async fn who_ends_itself_by_sigkill_is_not_out_of_memory() {
     };
     let code = "import os\nif os.fork() == 0: os._exit(0)\nos.wait()\nos.kill(os.getpid(), 9)";
     let result = sandbox.run_script(script(code, wide())).await.unwrap();
-    assert_eq!(result.ending, Ending::Signaled(9));
+    assert_eq!(result.ending, ProgramEnding::Signaled(9));
 }
 
 /// A harness in the middle of a run, as a process of its own.
@@ -292,9 +294,9 @@ async fn a_starved_program_is_tried_once_more() {
         return;
     };
     let busy = Busy::machine();
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_millis(400),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let result = sandbox
         .run_script(script("while True: pass", limits))
@@ -303,23 +305,23 @@ async fn a_starved_program_is_tried_once_more() {
     let spin = ["sh", "-c", "while :; do :; done"]
         .map(str::to_owned)
         .to_vec();
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_millis(200),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
-    let once = Program {
+    let once = ProgramJob {
         argv: spin,
         once: true,
         limits,
-        ..Program::default()
+        ..ProgramJob::default()
     };
     let of_author = sandbox.run_program(once).await.unwrap();
     drop(busy);
-    assert_eq!(result.ending, Ending::TimedOut);
+    assert_eq!(result.ending, ProgramEnding::TimedOut);
     assert!(result.adjudicated, "{result:?}");
     assert_eq!(
         (of_author.ending, of_author.adjudicated),
-        (Ending::TimedOut, false)
+        (ProgramEnding::TimedOut, false)
     );
 }
 
@@ -328,7 +330,7 @@ async fn who_used_up_its_processor_time_is_out_of_time_and_has_no_second_try() {
     let Some(sandbox) = sandbox().await else {
         return;
     };
-    let limits = Limits {
+    let limits = ProgramLimits {
         cpu: Some(Duration::from_millis(300)),
         ..wide()
     };
@@ -343,7 +345,7 @@ async fn who_used_up_its_processor_time_is_out_of_time_and_has_no_second_try() {
             .unwrap();
         assert_eq!(
             (result.ending, result.adjudicated),
-            (Ending::TimedOut, false),
+            (ProgramEnding::TimedOut, false),
             "{code}"
         );
         assert!(
@@ -364,27 +366,27 @@ async fn limits_may_be_fractions_and_centuries() {
     let Some(sandbox) = sandbox().await else {
         return;
     };
-    let sleep = |limits| Program {
+    let sleep = |limits| ProgramJob {
         argv: vec!["sleep".into(), "1000".into()],
         limits,
-        ..Program::default()
+        ..ProgramJob::default()
     };
     let tenth = Duration::from_millis(100);
     let result = sandbox
-        .run_program(sleep(Limits {
+        .run_program(sleep(ProgramLimits {
             wall: tenth,
-            ..Limits::default()
+            ..ProgramLimits::default()
         }))
         .await
         .unwrap();
-    assert_eq!(result.ending, Ending::TimedOut);
+    assert_eq!(result.ending, ProgramEnding::TimedOut);
     assert!(result.wall >= tenth);
-    let endless = Limits {
+    let endless = ProgramLimits {
         wall: Duration::MAX,
         cpu: Some(Duration::MAX),
         memory_mb: u64::MAX,
         processes: u64::MAX,
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let result = sandbox
         .run_script(script("print('fine')", endless))
@@ -392,7 +394,7 @@ async fn limits_may_be_fractions_and_centuries() {
         .unwrap();
     assert_eq!(
         (result.ending, result.streams.stdout.as_slice()),
-        (Ending::Exited(0), &b"fine\n"[..])
+        (ProgramEnding::Exited(0), &b"fine\n"[..])
     );
 }
 

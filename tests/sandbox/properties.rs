@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_sandbox::{Ending, Limits, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{ProgramEnding, ProgramLimits, Sandbox, SandboxConfig, ScriptJob, Tier};
 
 /// Set for the run of this very test as another user.
 const HELPER: &str = "SANDBOX_TEST_HELPER";
@@ -32,25 +32,25 @@ async fn open(tier: Tier) -> Option<Sandbox> {
 }
 
 /// Time enough for the busiest machine.
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
 /// What a program prints; it must end well.
 async fn says(sandbox: &Sandbox, code: &str) -> String {
-    let script = Script {
+    let script = ScriptJob {
         code: code.to_owned(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let result = sandbox.run_script(script).await.unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     assert_eq!(
         result.ending,
-        Ending::Exited(0),
+        ProgramEnding::Exited(0),
         "{code}\n{}",
         text(&result.streams.stderr)
     );
@@ -202,7 +202,7 @@ async fn what_a_job_starts_ends_with_it(tier: Tier) {
         return;
     };
     let mark = format!("left-behind-{}-{tier}", std::process::id());
-    let program = eval_sandbox::Program {
+    let program = eval_sandbox::ProgramJob {
         argv: vec![
             "bash".into(),
             "-c".into(),
@@ -217,7 +217,7 @@ async fn what_a_job_starts_ends_with_it(tier: Tier) {
     let result = sandbox.run_program(program).await.unwrap();
     assert_eq!(
         result.ending,
-        Ending::Exited(0),
+        ProgramEnding::Exited(0),
         "{}",
         String::from_utf8_lossy(&result.streams.stderr)
     );
@@ -272,15 +272,18 @@ for target in ({other}, {me}, os.getppid(), -1, -{other}):
             pass
 print('on')"
     );
-    let script = Script {
+    let script = ScriptJob {
         code,
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let result = sandbox.run_script(script).await.unwrap();
     // It may have ended itself by `kill(-1)`, which is its right.
     assert!(
-        matches!(result.ending, Ending::Exited(0) | Ending::Signaled(_)),
+        matches!(
+            result.ending,
+            ProgramEnding::Exited(0) | ProgramEnding::Signaled(_)
+        ),
         "{:?}",
         result.ending
     );
@@ -335,16 +338,16 @@ for n in range(40):
 import time
 time.sleep(5)
 print('wrote it all', wrote)";
-    let script = Script {
+    let script = ScriptJob {
         code: code.to_owned(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let result = sandbox.run_script(script).await.unwrap();
     // Where the disk is only looked at, a quick writer is ended a moment after it went too far.
     assert_ne!(
         result.ending,
-        Ending::Exited(0),
+        ProgramEnding::Exited(0),
         "{}",
         String::from_utf8_lossy(&result.streams.stdout)
     );
@@ -390,19 +393,19 @@ async fn memory_is_bounded(tier: Tier) {
     let Some(sandbox) = open(tier).await else {
         return;
     };
-    let limits = Limits {
+    let limits = ProgramLimits {
         memory_mb: 64,
         ..wide()
     };
     let one = "x = bytearray(1 << 20)\nkeep = []\nwhile True:\n    keep.append(bytes(x))\n";
-    let script = Script {
+    let script = ScriptJob {
         code: one.to_owned(),
         limits: limits.clone(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     assert_eq!(
         sandbox.run_script(script).await.unwrap().ending,
-        Ending::MemoryLimit
+        ProgramEnding::MemoryLimit
     );
 }
 
@@ -424,20 +427,20 @@ p = l.mmap(None, 60 << 30, 1, 0x4022, -1, 0)
 l.madvise(ctypes.c_void_p(p), ctypes.c_size_t(60 << 30), 15)
 for i in range(30 << 10): ctypes.c_char.from_address(p + (i << 21)).value
 time.sleep(600)";
-    let limits = Limits {
+    let limits = ProgramLimits {
         memory_mb: 64,
         ..wide()
     };
     let result = sandbox
-        .run_script(Script {
+        .run_script(ScriptJob {
             code: code.to_owned(),
             limits,
-            ..Script::default()
+            ..ScriptJob::default()
         })
         .await
         .unwrap();
     let stderr = String::from_utf8_lossy(&result.streams.stderr);
-    assert_eq!(result.ending, Ending::MemoryLimit, "{stderr}");
+    assert_eq!(result.ending, ProgramEnding::MemoryLimit, "{stderr}");
 }
 
 /// Runs a program and looks at the host until it has ended.
@@ -539,19 +542,19 @@ async fn time_is_bounded(tier: Tier) {
     let Some(sandbox) = open(tier).await else {
         return;
     };
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_millis(300),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     for code in ["while True: pass", "import time\ntime.sleep(600)"] {
-        let script = Script {
+        let script = ScriptJob {
             code: code.to_owned(),
             limits: limits.clone(),
-            ..Script::default()
+            ..ScriptJob::default()
         };
         assert_eq!(
             sandbox.run_script(script).await.unwrap().ending,
-            Ending::TimedOut,
+            ProgramEnding::TimedOut,
             "{code}"
         );
     }
@@ -562,13 +565,13 @@ async fn output_is_bounded(tier: Tier) {
         return;
     };
     let code = "import os\nwhile True: os.write(1, b'x' * 65536)";
-    let script = Script {
+    let script = ScriptJob {
         code: code.to_owned(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let result = sandbox.run_script(script).await.unwrap();
-    assert_eq!(result.ending, Ending::OutputLimit);
+    assert_eq!(result.ending, ProgramEnding::OutputLimit);
     assert!(
         result.streams.stdout.len() <= 1 << 20,
         "{}",

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use eval_sandbox::{
-    Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict,
+    ProgramLimits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict,
 };
 
 /// `None`, reported by name, where no tier works.
@@ -35,9 +35,9 @@ async fn run(sandbox: &Sandbox, code: &str, tests: &str) -> TestReport {
     let job = TestJob {
         code: code.into(),
         tests: vec![tests.into()],
-        limits: Limits {
+        limits: ProgramLimits {
             wall: Duration::from_secs(30),
-            ..Limits::default()
+            ..ProgramLimits::default()
         },
         ..TestJob::default()
     };

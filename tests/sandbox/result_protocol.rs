@@ -11,8 +11,8 @@ use eval_harness::internals::Comparator;
 use eval_match::{Datum, compare};
 use eval_sandbox::protocol_fuzz::{answer, channel};
 use eval_sandbox::{
-    Call, CallOutcome, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
-    TestVerdict,
+    CallOutcome, FunctionCall, FunctionJob, ProgramLimits, RunFailure, Sandbox, SandboxConfig,
+    TestJob, TestMode, TestVerdict,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -171,7 +171,7 @@ proptest! {
 
     #[test]
     fn an_answer_is_believed_only_under_its_own_index_and_as_what_it_says(line in lines()) {
-        let call = Call { args: vec![json!([1])], kwargs: Vec::new() };
+        let call = FunctionCall { args: vec![json!([1])], kwargs: Vec::new() };
         let outcome = answer(&line, 0, &call);
         let plain = serde_json::from_slice::<Value>(&line).ok();
         let own = plain.as_ref().filter(|v| v.is_object() && v["i"].as_u64() == Some(0));
@@ -254,9 +254,9 @@ fn a_child_that_writes_anything_is_never_believed() {
         Ok(sandbox) => sandbox,
         Err(reason) => return println!("SKIPPED: {reason}"),
     };
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(20),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let mut runner = TestRunner::new(ProptestConfig {
         cases: 24,
@@ -311,8 +311,8 @@ fn a_child_that_writes_anything_is_never_believed() {
 }
 
 /// Whether every call was answered, and the report.
-async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> (bool, String) {
-    let call = |a: i32, b: i32| Call {
+async fn functions(sandbox: &Sandbox, code: String, limits: &ProgramLimits) -> (bool, String) {
+    let call = |a: i32, b: i32| FunctionCall {
         args: vec![json!(a), json!(b)],
         kwargs: Vec::new(),
     };
@@ -345,7 +345,12 @@ async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> (bool, S
 }
 
 /// Whether the tests passed, and the verdict.
-async fn tests(sandbox: &Sandbox, code: String, limits: &Limits, split: bool) -> (bool, String) {
+async fn tests(
+    sandbox: &Sandbox,
+    code: String,
+    limits: &ProgramLimits,
+    split: bool,
+) -> (bool, String) {
     let check = "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate(10, -3) == 7\n    assert candidate(0, 0) == 0\n";
     let asserts = "assert solve(1, 2) == 3\nassert solve(10, -3) == 7\nassert solve(0, 0) == 0\n";
     let job = TestJob {

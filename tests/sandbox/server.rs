@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, ProgramResult, Sandbox, SandboxConfig,
-    SandboxError, Script, Tier,
+    CallOutcome, FunctionCall, FunctionJob, ProgramEnding, ProgramLimits, ProgramResult, Sandbox,
+    SandboxConfig, SandboxError, ScriptJob, Tier,
 };
 use serde_json::{Value, json};
 
@@ -40,18 +40,18 @@ macro_rules! open_or_skip {
     };
 }
 
-fn wide() -> Limits {
-    Limits {
+fn wide() -> ProgramLimits {
+    ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
 async fn script(sandbox: &Sandbox, code: &str) -> ProgramResult {
-    let script = Script {
+    let script = ScriptJob {
         code: code.to_owned(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     sandbox.run_script(script).await.unwrap()
 }
@@ -75,7 +75,7 @@ fn function(code: &str, args: Vec<Value>) -> FunctionJob {
         entry_point: "f".to_owned(),
         calls: args
             .into_iter()
-            .map(|a| Call {
+            .map(|a| FunctionCall {
                 args: vec![a],
                 kwargs: Vec::new(),
             })
@@ -156,7 +156,7 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
             script(&sandbox, &format!("import sys; sys.exit({i})"))
                 .await
                 .ending,
-            Ending::Exited(i)
+            ProgramEnding::Exited(i)
         );
     }
     let report = sandbox.servers();
@@ -231,7 +231,10 @@ os._exit(0)
         fresh.contains("['main.py']") && fresh.lines().count() == 10,
         "{fresh}"
     );
-    assert_eq!(script(&sandbox, SPOIL).await.ending, Ending::Exited(0));
+    assert_eq!(
+        script(&sandbox, SPOIL).await.ending,
+        ProgramEnding::Exited(0)
+    );
     assert_eq!(said(&sandbox, LOOK).await, fresh);
     assert_eq!(sandbox.servers().started, 1);
 }
@@ -261,10 +264,10 @@ async fn a_server_that_dies_during_a_job_gives_no_verdict() {
     let pid = server();
     let other = sandbox.clone();
     let job = tokio::spawn(async move {
-        let script = Script {
+        let script = ScriptJob {
             code: "import time\ntime.sleep(1000)".into(),
             limits: wide(),
-            ..Script::default()
+            ..ScriptJob::default()
         };
         other.run_script(script).await
     });
@@ -282,10 +285,10 @@ async fn a_server_that_dies_during_a_job_gives_no_verdict() {
 async fn a_dropped_job_leaves_the_server_as_it_was() {
     let sandbox = open_or_skip!(config());
     assert_eq!(said(&sandbox, "print(1)").await, "1\n");
-    let sleeper = Script {
+    let sleeper = ScriptJob {
         code: "while True: pass".into(),
         limits: wide(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let dropped =
         tokio::time::timeout(Duration::from_millis(200), sandbox.run_script(sleeper)).await;
@@ -335,31 +338,35 @@ if __name__ == '__main__':
     );
     assert_eq!(
         (result.ending, text(&result.streams.stderr)),
-        (Ending::Exited(0), String::new())
+        (ProgramEnding::Exited(0), String::new())
     );
     let endings = [
-        ("import sys\nsys.exit('why')", Ending::Exited(1), "why\n"),
-        ("raise SystemExit(300)", Ending::Exited(44), ""),
-        ("raise SystemExit", Ending::Exited(0), ""),
+        (
+            "import sys\nsys.exit('why')",
+            ProgramEnding::Exited(1),
+            "why\n",
+        ),
+        ("raise SystemExit(300)", ProgramEnding::Exited(44), ""),
+        ("raise SystemExit", ProgramEnding::Exited(0), ""),
         (
             "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
-            Ending::Signaled(15),
+            ProgramEnding::Signaled(15),
             "",
         ),
         (
             "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
-            Ending::Signaled(9),
+            ProgramEnding::Signaled(9),
             "",
         ),
         (
             "import signal\nsignal.alarm(1)\nwhile True: pass",
-            Ending::Signaled(14),
+            ProgramEnding::Signaled(14),
             "",
         ),
-        ("import os\nos.abort()", Ending::Signaled(6), ""),
+        ("import os\nos.abort()", ProgramEnding::Signaled(6), ""),
         (
             "import sys\nsys.excepthook = lambda *a: print('mine')\n1/0",
-            Ending::Exited(1),
+            ProgramEnding::Exited(1),
             "",
         ),
     ];
@@ -463,7 +470,7 @@ async fn every_python_from_3_6_on_works_and_old_ones_start_for_each_job() {
             "import sys\nprint(sys.version_info[:2])\nsys.exit(3)",
         )
         .await;
-        assert_eq!(result.ending, Ending::Exited(3), "{version}");
+        assert_eq!(result.ending, ProgramEnding::Exited(3), "{version}");
         assert_eq!(
             text(&result.streams.stdout),
             format!("({})\n", version.replace('.', ", "))
@@ -535,11 +542,11 @@ async fn packages_of_a_virtual_environment_are_there() {
             "import of_the_venv\nprint(of_the_venv.VALUE)".to_owned(),
             vec!["x".to_owned()],
         );
-        let cold = Script {
+        let cold = ScriptJob {
             code,
             args,
             limits: wide(),
-            ..Script::default()
+            ..ScriptJob::default()
         };
         let cold = sandbox.run_script(cold).await.unwrap();
         assert_eq!(

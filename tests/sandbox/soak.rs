@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::processes::field;
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, Program, Sandbox, SandboxConfig, Script,
-    TestJob, TestMode, TestVerdict,
+    CallOutcome, FunctionCall, FunctionJob, ProgramEnding, ProgramJob, ProgramLimits, Sandbox,
+    SandboxConfig, ScriptJob, TestJob, TestMode, TestVerdict,
 };
 use serde_json::json;
 
@@ -59,9 +59,9 @@ fn held(jobs: usize, start: Instant, cpu: Duration) -> Held {
 /// Job number `n`, of the kind that its number says; one in eight fails in a way of its own.
 /// Returns its CPU time.
 async fn job(sandbox: &Sandbox, n: usize) -> Duration {
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(60),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let good = n % 8 != 7;
     let body = if good {
@@ -82,31 +82,34 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
     match n % 5 {
         0 => {
             let code = format!("print({n})\nassert {}", if good { "True" } else { "False" });
-            let script = Script {
+            let script = ScriptJob {
                 code,
                 limits: limits.clone(),
-                ..Script::default()
+                ..ScriptJob::default()
             };
             let result = sandbox.run_script(script).await.unwrap();
-            assert_eq!(result.ending, Ending::Exited(i32::from(!good)));
+            assert_eq!(result.ending, ProgramEnding::Exited(i32::from(!good)));
             assert_eq!(result.streams.stdout, format!("{n}\n").into_bytes());
             result.cpu
         }
         1 => {
             let argv = ["sh", "-c", if good { "echo x > left" } else { "exit 3" }];
             let argv = argv.iter().map(|w| (*w).to_owned()).collect();
-            let program = Program {
+            let program = ProgramJob {
                 argv,
                 limits: limits.clone(),
-                ..Program::default()
+                ..ProgramJob::default()
             };
             let result = sandbox.run_program(program).await.unwrap();
-            assert_eq!(result.ending, Ending::Exited(if good { 0 } else { 3 }));
+            assert_eq!(
+                result.ending,
+                ProgramEnding::Exited(if good { 0 } else { 3 })
+            );
             result.cpu
         }
         2 => {
             let calls = vec![
-                Call {
+                FunctionCall {
                     args: vec![json!(n), json!(1)],
                     kwargs: Vec::new()
                 };

@@ -3,8 +3,9 @@
 use eval_harness::internals::Comparator;
 use eval_match::{Datum, compare};
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, Program, ProgramResult, Raised, RunFailure,
-    Sandbox, SandboxError, Script, TestJob, TestMode, TestVerdict, signal_name,
+    CallOutcome, FunctionCall, FunctionJob, ProgramEnding, ProgramJob, ProgramLimits,
+    ProgramResult, RaisedException, RunFailure, Sandbox, SandboxError, ScriptJob, TestJob,
+    TestMode, TestVerdict, signal_name,
 };
 use serde_json::{Value, json};
 
@@ -17,14 +18,14 @@ pub async fn label(
     language: Language,
     mode: &str,
     source: String,
-    limits: &Limits,
+    limits: &ProgramLimits,
 ) -> Result<String, SandboxError> {
     match (mode, language) {
         ("script", Language::Python) => {
-            let script = Script {
+            let script = ScriptJob {
                 code: source,
                 limits: limits.clone(),
-                ..Script::default()
+                ..ScriptJob::default()
             };
             Ok(label_of_program(&sandbox.run_script(script).await?))
         }
@@ -34,11 +35,11 @@ pub async fn label(
             } else {
                 ("node", "main.js")
             };
-            let program = Program {
+            let program = ProgramJob {
                 argv: vec![interpreter.into(), file.into()],
                 files: vec![(file.into(), source.into_bytes())],
                 limits: limits.clone(),
-                ..Program::default()
+                ..ProgramJob::default()
             };
             Ok(label_of_program(&sandbox.run_program(program).await?))
         }
@@ -64,18 +65,18 @@ const CHECK: &str = "def check(candidate):\n    assert candidate(1, 2) == 3\n   
 const ASSERTS: &str =
     "assert solve(1, 2) == 3\nassert solve(10, -3) == 7\nassert solve(0, 0) == 0\n";
 
-fn label_of_ending(ending: &Ending) -> String {
+fn label_of_ending(ending: &ProgramEnding) -> String {
     match ending {
-        Ending::Exited(_) => "exited".into(),
-        Ending::Signaled(signal) => format!("crashed({})", signal_name(*signal)),
-        Ending::TimedOut => "timeout".into(),
-        Ending::MemoryLimit => "memory_limit".into(),
-        Ending::OutputLimit => "output_limit".into(),
-        Ending::Violation(_) => "sandbox_violation".into(),
+        ProgramEnding::Exited(_) => "exited".into(),
+        ProgramEnding::Signaled(signal) => format!("crashed({})", signal_name(*signal)),
+        ProgramEnding::TimedOut => "timeout".into(),
+        ProgramEnding::MemoryLimit => "memory_limit".into(),
+        ProgramEnding::OutputLimit => "output_limit".into(),
+        ProgramEnding::Violation(_) => "sandbox_violation".into(),
     }
 }
 
-fn label_of_exception(raised: &Raised) -> String {
+fn label_of_exception(raised: &RaisedException) -> String {
     if raised.is("AssertionError") {
         "wrong_answer".into()
     } else {
@@ -102,13 +103,15 @@ fn label_of_program(result: &ProgramResult) -> String {
         .lines()
         .rfind(|line| line.starts_with("AssertionError"));
     match (&result.ending, asserted) {
-        (Ending::Exited(0), _) => "passed".into(),
-        (Ending::Exited(_), Some(line)) => {
+        (ProgramEnding::Exited(0), _) => "passed".into(),
+        (ProgramEnding::Exited(_), Some(line)) => {
             println!("{line}");
             "wrong_answer".into()
         }
-        (Ending::Exited(_), None) if last.starts_with("SyntaxError") => "syntax_error".into(),
-        (Ending::Exited(_), None) => "exception".into(),
+        (ProgramEnding::Exited(_), None) if last.starts_with("SyntaxError") => {
+            "syntax_error".into()
+        }
+        (ProgramEnding::Exited(_), None) => "exception".into(),
         (other, _) => label_of_ending(other),
     }
 }
@@ -116,11 +119,11 @@ fn label_of_program(result: &ProgramResult) -> String {
 async fn functions(
     sandbox: &Sandbox,
     code: String,
-    limits: &Limits,
+    limits: &ProgramLimits,
 ) -> Result<String, SandboxError> {
     let arguments = [[1, 2], [10, -3], [0, 0]];
     let expected = [json!(3), json!(7), json!(0)];
-    let call = |args: &[i32; 2]| Call {
+    let call = |args: &[i32; 2]| FunctionCall {
         args: args.iter().map(|a| json!(a)).collect(),
         kwargs: Vec::new(),
     };
@@ -158,7 +161,7 @@ pub fn same(value: &Value, want: &Value) -> bool {
 async fn tests(
     sandbox: &Sandbox,
     code: String,
-    limits: &Limits,
+    limits: &ProgramLimits,
     mode: Option<TestMode>,
     tests: &str,
 ) -> Result<String, SandboxError> {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use eval_sandbox::{Limits, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{ProgramLimits, Sandbox, SandboxConfig, ScriptJob, Tier};
 
 use after::Outside;
 use programs::{Attack, FOLDER, Language, attacks};
@@ -256,9 +256,9 @@ async fn attack_once(
 /// An honest program passes, finds an empty folder, and where there are tests a wrong one fails.
 /// `Err` says what was otherwise.
 async fn honest(sandbox: &Sandbox, mode: &str) -> Result<(), String> {
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     if mode == "script" {
         let said = canary(sandbox, limits).await;
@@ -287,13 +287,13 @@ async fn honest(sandbox: &Sandbox, mode: &str) -> Result<(), String> {
     Ok(())
 }
 
-async fn canary(sandbox: &Sandbox, limits: Limits) -> String {
+async fn canary(sandbox: &Sandbox, limits: ProgramLimits) -> String {
     let code = "import os\nassert os.listdir('.') == [\"main.py\"], os.listdir('.')\nassert sum(range(10)) == 45\nprint('well')";
     match sandbox
-        .run_script(Script {
+        .run_script(ScriptJob {
             code: code.into(),
             limits,
-            ..Script::default()
+            ..ScriptJob::default()
         })
         .await
     {

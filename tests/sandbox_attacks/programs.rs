@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_sandbox::{Limits, Tier};
+use eval_sandbox::{ProgramLimits, Tier};
 
 /// Where the programs lie, for a run that can't reach the project.
 pub const FOLDER: &str = "SANDBOX_TEST_ATTACKS";
@@ -28,7 +28,7 @@ pub struct Attack {
     pub about: String,
     expected: String,
     expected_in: Vec<(Tier, String)>,
-    pub limits: Limits,
+    pub limits: ProgramLimits,
     /// MiB that the harness may grow by meanwhile.
     pub growth: u64,
     pub source: String,
@@ -92,9 +92,9 @@ fn read_attack(path: &Path) -> Attack {
             .filter_map(|t| Some((*t, head(&format!("expect-{t}"))?)))
             .collect(),
         growth: head("memory").map_or(128, |m| m.parse().unwrap()),
-        limits: Limits {
+        limits: ProgramLimits {
             wall: Duration::from_secs(wall),
-            ..Limits::default()
+            ..ProgramLimits::default()
         },
         source,
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use eval_harness::internals::{
-    Answer, LoadRequest, OutputValue, Overrides, Plan, Purpose, Sources, Targets, load, render,
+    LoadOverrides, LoadRequest, OutputValue, Plan, PlanPurpose, RunTargets, SourceFiles,
+    TargetAnswer, load, render,
 };
 use serde_json::{Value, json};
 
@@ -23,33 +24,33 @@ fn suite(target: &str, input: &str) -> String {
 fn try_plan(dir: &Path, vars: &[(&str, &str)]) -> Result<Plan, String> {
     let loaded = load(&LoadRequest {
         suite: "suite.yaml".into(),
-        purpose: Purpose::Run,
-        overrides: Overrides {
+        purpose: PlanPurpose::Run,
+        overrides: LoadOverrides {
             vars: vars
                 .iter()
                 .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                 .collect(),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
         env: BTreeMap::new(),
         cwd: dir.to_owned(),
         cpus: 1,
     });
-    let told = |sources: &Sources| {
+    let told = |sources: &SourceFiles| {
         render::human(&loaded.problems, sources, render::HumanOptions::default())
     };
     loaded.plan.ok_or_else(|| told(&loaded.sources))
 }
 
 /// What asking for the first case comes to.
-fn ask_in(project: &Project) -> Answer {
+fn ask_in(project: &Project) -> TargetAnswer {
     let plan = try_plan(project.path(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let case = plan.evals[0]
         .cases
         .get(0)
         .expect("a case")
         .expect("a whole case");
-    let targets = Targets::open(&plan).expect("targets");
+    let targets = RunTargets::open(&plan).expect("targets");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -57,18 +58,18 @@ fn ask_in(project: &Project) -> Answer {
     runtime.block_on(targets.ask("e", &case, 0, 0))
 }
 
-fn ask(target: &str, input: &str) -> Answer {
+fn ask(target: &str, input: &str) -> TargetAnswer {
     ask_in(&Project::with(&[("suite.yaml", &suite(target, input))]))
 }
 
-fn get(server: &Server, more: &str) -> Answer {
+fn get(server: &Server, more: &str) -> TargetAnswer {
     ask(
         &format!("{{type: http, base_url: \"{}\"{more}}}", server.url()),
         "{type: api_call, endpoint: /x}",
     )
 }
 
-fn output(answer: Answer) -> Value {
+fn output(answer: TargetAnswer) -> Value {
     match answer.result.expect("an output").value {
         OutputValue::Json(value) => value,
         other => panic!("no data: {other:?}"),
@@ -76,7 +77,7 @@ fn output(answer: Answer) -> Value {
 }
 
 /// `cause (retryable or final): reason`, or the output, with the server's port left out.
-fn said(answer: &Answer, server: &Server) -> String {
+fn said(answer: &TargetAnswer, server: &Server) -> String {
     let said = match &answer.result {
         Ok(output) => {
             let value = serde_json::to_string(&output.value).unwrap();

@@ -23,7 +23,7 @@ pub enum BlockError {
 
 /// What may happen to the file while it is open here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum FileExpectation {
     /// Nothing: another length or time of change is an error.
     Unchanged,
     /// It may grow at its end.
@@ -32,33 +32,33 @@ pub enum Expect {
 
 /// A file (or bytes that came through a pipe) whose pieces are read by offset, from any thread.
 #[derive(Debug)]
-pub struct Blocks {
+pub struct FileBlocks {
     /// `None` when the last block holds all that there is.
-    source: Option<Source>,
-    last: Mutex<Piece>,
+    source: Option<BlockSource>,
+    last: Mutex<FilePiece>,
 }
 
 #[derive(Debug)]
-struct Source {
+struct BlockSource {
     path: PathBuf,
     /// `None` opens the file for each block, so that a thousand of them need no thousand
     /// descriptors.
     held: Option<File>,
     /// As the file was when it was opened.
     metadata: Metadata,
-    expect: Expect,
+    expect: FileExpectation,
 }
 
-impl Source {
+impl BlockSource {
     fn check(&self, now: &Metadata) -> Result<(), BlockError> {
         let before = &self.metadata;
         let is_same = (before.dev(), before.ino()) == (now.dev(), now.ino());
         let is_as_expected = match self.expect {
-            Expect::Unchanged => {
+            FileExpectation::Unchanged => {
                 before.len() == now.len()
                     && (before.mtime(), before.mtime_nsec()) == (now.mtime(), now.mtime_nsec())
             }
-            Expect::Growth => before.len() <= now.len(),
+            FileExpectation::Growth => before.len() <= now.len(),
         };
         match is_same && is_as_expected {
             true => Ok(()),
@@ -66,7 +66,7 @@ impl Source {
         }
     }
 
-    fn read(&self, offset: u64, length: usize) -> Result<Piece, BlockError> {
+    fn read(&self, offset: u64, length: usize) -> Result<FilePiece, BlockError> {
         let opened;
         let file = match &self.held {
             Some(file) => file,
@@ -84,22 +84,22 @@ impl Source {
         }
         // Asked after reading, so that what was read is from before any change.
         self.check(&file.metadata()?)?;
-        Ok(Piece::of(offset, bytes))
+        Ok(FilePiece::of(offset, bytes))
     }
 }
 
 /// A part of a file; the bytes are shared with other parts.
 #[derive(Debug, Clone)]
-pub struct Piece {
+pub struct FilePiece {
     offset: u64,
     bytes: Arc<Vec<u8>>,
     start: usize,
     length: usize,
 }
 
-impl Piece {
-    fn of(offset: u64, bytes: Vec<u8>) -> Piece {
-        Piece {
+impl FilePiece {
+    fn of(offset: u64, bytes: Vec<u8>) -> FilePiece {
+        FilePiece {
             offset,
             start: 0,
             length: bytes.len(),
@@ -108,9 +108,9 @@ impl Piece {
     }
 
     /// A part of this piece; `None` when it isn't all in it.
-    fn part(&self, offset: u64, length: usize) -> Option<Piece> {
+    fn part(&self, offset: u64, length: usize) -> Option<FilePiece> {
         let at = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
-        (at.checked_add(length)? <= self.length).then(|| Piece {
+        (at.checked_add(length)? <= self.length).then(|| FilePiece {
             offset,
             bytes: Arc::clone(&self.bytes),
             start: self.start + at,
@@ -125,25 +125,30 @@ impl Piece {
     }
 }
 
-impl Blocks {
+impl FileBlocks {
     /// `file` as it is now. Without `hold` it is opened again by its path for each block.
-    pub fn of_file(file: File, path: &Path, expect: Expect, hold: bool) -> io::Result<Blocks> {
+    pub fn of_file(
+        file: File,
+        path: &Path,
+        expect: FileExpectation,
+        hold: bool,
+    ) -> io::Result<FileBlocks> {
         let metadata = file.metadata()?;
-        Ok(Blocks {
-            source: Some(Source {
+        Ok(FileBlocks {
+            source: Some(BlockSource {
                 path: path.to_owned(),
                 held: hold.then_some(file),
                 metadata,
                 expect,
             }),
-            last: Mutex::new(Piece::of(0, Vec::new())),
+            last: Mutex::new(FilePiece::of(0, Vec::new())),
         })
     }
 
-    pub fn of_memory(bytes: Vec<u8>) -> Blocks {
-        Blocks {
+    pub fn of_memory(bytes: Vec<u8>) -> FileBlocks {
+        FileBlocks {
             source: None,
-            last: Mutex::new(Piece::of(0, bytes)),
+            last: Mutex::new(FilePiece::of(0, bytes)),
         }
     }
 
@@ -159,7 +164,7 @@ impl Blocks {
     }
 
     /// The bytes from `offset` on.
-    pub fn read(&self, offset: u64, length: usize) -> Result<Piece, BlockError> {
+    pub fn read(&self, offset: u64, length: usize) -> Result<FilePiece, BlockError> {
         // Held while a block is read: the other threads most likely want the same one.
         let mut last = lock(&self.last);
         if let Some(piece) = last.part(offset, length) {
@@ -193,11 +198,16 @@ mod tests {
         (0..length).map(|n| (n % 251) as u8).collect()
     }
 
-    fn blocks(dir: &Path, content: &[u8], hold: bool) -> (PathBuf, Blocks) {
+    fn blocks(dir: &Path, content: &[u8], hold: bool) -> (PathBuf, FileBlocks) {
         let path = dir.join("f");
         std::fs::write(&path, content).unwrap();
-        let blocks =
-            Blocks::of_file(File::open(&path).unwrap(), &path, Expect::Unchanged, hold).unwrap();
+        let blocks = FileBlocks::of_file(
+            File::open(&path).unwrap(),
+            &path,
+            FileExpectation::Unchanged,
+            hold,
+        )
+        .unwrap();
         (path, blocks)
     }
 
@@ -271,8 +281,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         std::fs::write(&path, b"12345").unwrap();
-        let blocks =
-            Blocks::of_file(File::open(&path).unwrap(), &path, Expect::Growth, true).unwrap();
+        let blocks = FileBlocks::of_file(
+            File::open(&path).unwrap(),
+            &path,
+            FileExpectation::Growth,
+            true,
+        )
+        .unwrap();
         File::options()
             .append(true)
             .open(&path)

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use call::{call, call_with};
-pub use diff::{Differs, differing, is_shallow, merge_base, untracked};
+pub use diff::{ChangedFile, differing, is_shallow, merge_base, untracked};
 
 /// The most that the files of one folder at a revision may hold together, in bytes.
 const MAX_FILES: u64 = 1 << 30;
@@ -182,7 +182,7 @@ fn what_may_bring(dir: &Path, rev: &str) -> String {
 
 /// A file of a folder at a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Committed {
+pub enum CommittedFile {
     File(Vec<u8>),
     /// A symbolic link: what it leads to is not looked up.
     Link,
@@ -192,16 +192,20 @@ pub enum Committed {
 /// when the folder was not there. One `git ls-tree` and one `git cat-file`, however many files.
 ///
 /// `dir` is absolute and need not exist any more.
-pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, Committed>, GitError> {
+pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, CommittedFile>, GitError> {
     let (there, inside) = place(dir)?;
     let inside = (!inside.is_empty()).then(|| format!("{inside}/"));
     let rows = listed(&there, commit, inside.as_deref())?;
     let name = |row: &TreeRow| row.path.rsplit('/').next().unwrap_or_default().to_owned();
     let (links, rest): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.mode == "120000");
     let blobs: Vec<&TreeRow> = rest.into_iter().filter(|row| row.kind == "blob").collect();
-    let contents = contents(&there, &blobs)?.into_iter().map(Committed::File);
+    let contents = contents(&there, &blobs)?
+        .into_iter()
+        .map(CommittedFile::File);
     let files = blobs.into_iter().map(name).zip(contents);
-    let links = links.into_iter().map(|row| (name(row), Committed::Link));
+    let links = links
+        .into_iter()
+        .map(|row| (name(row), CommittedFile::Link));
     Ok(links.chain(files).collect())
 }
 

@@ -102,7 +102,7 @@ pub fn files_below(
     } else {
         pattern.split('/').count()
     };
-    let mut walk = Walk {
+    let mut walk = GlobWalk {
         base,
         glob,
         found: BTreeSet::new(),
@@ -112,14 +112,14 @@ pub fn files_below(
     (walk.left > 0).then_some(walk.found)
 }
 
-struct Walk<'w> {
+struct GlobWalk<'w> {
     base: &'w Path,
     glob: &'w GlobMatcher,
     found: BTreeSet<PathBuf>,
     left: usize,
 }
 
-impl Walk<'_> {
+impl GlobWalk<'_> {
     fn enter(&mut self, dir: &Path, deep: usize) {
         let Ok(entries) = dir.read_dir() else { return };
         for entry in entries.flatten() {

@@ -66,16 +66,16 @@ impl TextArena {
 /// Distinct texts, numbered from 0 in the order in which they came. Two texts are told apart by
 /// their bytes, never by a hash alone.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub struct InternedTexts {
     texts: TextArena,
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
 
-impl Names {
+impl InternedTexts {
     /// The number of a text, new or known; `None` when there is no room for a new one.
     pub fn add(&mut self, name: &str) -> Option<u32> {
-        let Names {
+        let InternedTexts {
             texts,
             numbers,
             hasher,
@@ -93,7 +93,7 @@ impl Names {
 
     /// Makes room for `count` more.
     pub fn reserve(&mut self, count: usize) {
-        let Names {
+        let InternedTexts {
             texts,
             numbers,
             hasher,
@@ -111,7 +111,7 @@ impl Names {
             .copied()
     }
 
-    /// As [`Names::number`], without a search when the text is the one with this number.
+    /// As [`InternedTexts::number`], without a search when the text is the one with this number.
     pub fn number_near(&self, name: &str, guess: u32) -> Option<u32> {
         if self.get(guess) == Some(name) {
             Some(guess)
@@ -146,7 +146,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn texts_are_numbered_as_a_map_would(texts in proptest::collection::vec("[ab]{0,3}|é", 0..60), asked in "[abc]{0,3}") {
-            let (mut names, mut naive) = (Names::default(), HashMap::new());
+            let (mut names, mut naive) = (InternedTexts::default(), HashMap::new());
             for text in &texts {
                 let next = naive.len() as u32;
                 let number = *naive.entry(text.clone()).or_insert(next);

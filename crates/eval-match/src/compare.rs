@@ -6,10 +6,10 @@ use num_bigint::BigInt;
 
 use crate::options::{Comparator, RegexFlags, Tolerance};
 
-use super::Comparison;
-use super::decimal::Number;
+use super::MatchResult;
+use super::decimal::DecimalNumber;
 use super::equality::{canonical, equals, range_len};
-use super::pattern::Pattern;
+use super::pattern::CompiledPattern;
 use super::value::Datum;
 
 /// What `approx` allows when the author says nothing: Python's `math.isclose`.
@@ -36,18 +36,18 @@ pub fn compare(
     actual: &Datum,
     expected: &Datum,
     tolerance: Option<&Tolerance>,
-) -> Result<Comparison, String> {
+) -> Result<MatchResult, String> {
     Ok(match comparator {
-        Comparator::Equals if equals(actual, expected) => Comparison::matched(),
-        Comparator::Equals => Comparison::differs(difference(actual, expected, &|_, _| false)),
+        Comparator::Equals if equals(actual, expected) => MatchResult::matched(),
+        Comparator::Equals => MatchResult::differs(difference(actual, expected, &|_, _| false)),
         Comparator::NotEquals => not_equals(actual, expected),
         Comparator::Approx => {
             let tolerance = tolerance.unwrap_or(&DEFAULT_TOLERANCE);
             let near = |a: &Datum, e: &Datum| numbers_within(a, e, tolerance);
             if approx(actual, expected, &near) {
-                Comparison::matched()
+                MatchResult::matched()
             } else {
-                Comparison::differs(difference(actual, expected, &near))
+                MatchResult::differs(difference(actual, expected, &near))
             }
         }
         Comparator::Contains => contains(actual, expected),
@@ -56,15 +56,15 @@ pub fn compare(
     })
 }
 
-fn not_equals(actual: &Datum, expected: &Datum) -> Comparison {
+fn not_equals(actual: &Datum, expected: &Datum) -> MatchResult {
     if let Some(type_name) = opaque_within(actual) {
-        Comparison::differs(format!(
+        MatchResult::differs(format!(
             "returned a {type_name} object, of which it can't be known what it equals"
         ))
     } else if equals(actual, expected) {
-        Comparison::differs(format!("returned {actual}, which it must not equal"))
+        MatchResult::differs(format!("returned {actual}, which it must not equal"))
     } else {
-        Comparison::matched()
+        MatchResult::matched()
     }
 }
 
@@ -81,12 +81,14 @@ fn opaque_within(datum: &Datum) -> Option<&str> {
     }
 }
 
-type Near<'a> = &'a dyn Fn(&Datum, &Datum) -> bool;
+type NearTest<'a> = &'a dyn Fn(&Datum, &Datum) -> bool;
 
 fn numbers_within(actual: &Datum, expected: &Datum, tolerance: &Tolerance) -> bool {
     match (actual, expected) {
         (Datum::Complex(a, b), Datum::Complex(c, d)) => {
-            let near = |x: f64, y: f64| Number::from_f64(x).within(&Number::from_f64(y), tolerance);
+            let near = |x: f64, y: f64| {
+                DecimalNumber::from_f64(x).within(&DecimalNumber::from_f64(y), tolerance)
+            };
             near(*a, *c) && near(*b, *d)
         }
         _ => match (number(actual), number(expected)) {
@@ -96,15 +98,15 @@ fn numbers_within(actual: &Datum, expected: &Datum, tolerance: &Tolerance) -> bo
     }
 }
 
-pub(super) fn number(datum: &Datum) -> Option<Number> {
+pub(super) fn number(datum: &Datum) -> Option<DecimalNumber> {
     match datum {
-        Datum::Int(i) => Some(Number::from_int(i)),
-        Datum::Float(f) => Some(Number::from_f64(*f)),
+        Datum::Int(i) => Some(DecimalNumber::from_int(i)),
+        Datum::Float(f) => Some(DecimalNumber::from_f64(*f)),
         _ => None,
     }
 }
 
-fn approx(actual: &Datum, expected: &Datum, near: Near) -> bool {
+fn approx(actual: &Datum, expected: &Datum, near: NearTest) -> bool {
     match (actual, expected) {
         (Datum::List(a) | Datum::Tuple(a), Datum::List(e) | Datum::Tuple(e)) => {
             a.len() == e.len() && a.iter().zip(e).all(|(a, e)| approx(a, e, near))
@@ -135,7 +137,7 @@ fn by_key(entries: &[(Datum, Datum)]) -> HashMap<Vec<u8>, &Datum> {
         .collect()
 }
 
-fn contains(actual: &Datum, expected: &Datum) -> Comparison {
+fn contains(actual: &Datum, expected: &Datum) -> MatchResult {
     let found = match (actual, expected) {
         (Datum::Text(text), Datum::Text(part)) => text.contains(part.as_str()),
         (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items), _) => canonical(expected)
@@ -169,56 +171,57 @@ fn contains(actual: &Datum, expected: &Datum) -> Comparison {
                 actual.type_name(),
                 expected.type_name()
             );
-            return Comparison::differs(reason);
+            return MatchResult::differs(reason);
         }
     };
     if found {
-        Comparison::matched()
+        MatchResult::matched()
     } else {
-        Comparison::differs(format!("{actual} doesn't contain {expected}"))
+        MatchResult::differs(format!("{actual} doesn't contain {expected}"))
     }
 }
 
-fn regex(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
+fn regex(actual: &Datum, expected: &Datum) -> Result<MatchResult, String> {
     compare_pattern(&expected_pattern(expected)?, actual, expected)
 }
 
 /// The pattern that an expected value is for [`Comparator::Regex`], compiled before the answer is
 /// there.
-pub fn expected_pattern(expected: &Datum) -> Result<Pattern, String> {
+pub fn expected_pattern(expected: &Datum) -> Result<CompiledPattern, String> {
     let Datum::Text(pattern) = expected else {
         return Err(format!("a regex must be a text, not {expected}"));
     };
-    Pattern::compile_bounded(pattern, RegexFlags::default()).map_err(|error| error.to_string())
+    CompiledPattern::compile_bounded(pattern, RegexFlags::default())
+        .map_err(|error| error.to_string())
 }
 
 /// [`compare`] by [`Comparator::Regex`] with the pattern that [`expected_pattern`] gave.
 pub fn compare_pattern(
-    pattern: &Pattern,
+    pattern: &CompiledPattern,
     actual: &Datum,
     expected: &Datum,
-) -> Result<Comparison, String> {
+) -> Result<MatchResult, String> {
     let Datum::Text(text) = actual else {
-        return Ok(Comparison::differs(format!(
+        return Ok(MatchResult::differs(format!(
             "expected a str that matches, got {actual}"
         )));
     };
     Ok(
         match pattern.search(text).map_err(|error| error.to_string())? {
-            Some(_) => Comparison::matched(),
-            None => Comparison::differs(format!("{actual} doesn't match {expected}")),
+            Some(_) => MatchResult::matched(),
+            None => MatchResult::differs(format!("{actual} doesn't match {expected}")),
         },
     )
 }
 
-fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
+fn unordered(actual: &Datum, expected: &Datum) -> Result<MatchResult, String> {
     let (Datum::List(wanted) | Datum::Tuple(wanted) | Datum::Set(wanted)) = expected else {
         return Err(format!(
             "comparator unordered expects a list, not {expected}"
         ));
     };
     let (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items)) = actual else {
-        return Ok(Comparison::differs(format!(
+        return Ok(MatchResult::differs(format!(
             "expected a list, got {actual}"
         )));
     };
@@ -226,7 +229,7 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     for item in items {
         match canonical(item) {
             Some(key) => *left.entry(key).or_default() += 1,
-            None => return Ok(Comparison::differs(format!("{item} can't be compared"))),
+            None => return Ok(MatchResult::differs(format!("{item} can't be compared"))),
         }
     }
     for item in wanted {
@@ -236,7 +239,7 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
         match count {
             Some(count) => *count -= 1,
             None => {
-                return Ok(Comparison::differs(format!(
+                return Ok(MatchResult::differs(format!(
                     "{item} is missing from {actual}"
                 )));
             }
@@ -246,13 +249,13 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
         .iter()
         .find(|i| canonical(i).is_some_and(|key| left.get(&key) > Some(&0)));
     Ok(match surplus {
-        Some(item) => Comparison::differs(format!("{item} is one too many in {actual}")),
-        None => Comparison::matched(),
+        Some(item) => MatchResult::differs(format!("{item} is one too many in {actual}")),
+        None => MatchResult::matched(),
     })
 }
 
 /// The first place where two values differ, in words. The values are known to differ.
-fn difference(actual: &Datum, expected: &Datum, near: Near) -> String {
+fn difference(actual: &Datum, expected: &Datum, near: NearTest) -> String {
     let mut path = String::new();
     let (a, e) = deepest_difference(actual, expected, near, &mut path);
     let what = match (a, e) {
@@ -289,9 +292,14 @@ fn told_apart(actual: &Datum, expected: &Datum) -> String {
     }
 }
 
-type Sides<'a> = (Option<&'a Datum>, Option<&'a Datum>);
+type DatumPair<'a> = (Option<&'a Datum>, Option<&'a Datum>);
 
-fn deepest_difference<'a>(a: &'a Datum, e: &'a Datum, near: Near, path: &mut String) -> Sides<'a> {
+fn deepest_difference<'a>(
+    a: &'a Datum,
+    e: &'a Datum,
+    near: NearTest,
+    path: &mut String,
+) -> DatumPair<'a> {
     match (a, e) {
         (Datum::List(x) | Datum::Tuple(x), Datum::List(y) | Datum::Tuple(y)) => {
             for index in 0..x.len().max(y.len()) {

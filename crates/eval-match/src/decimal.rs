@@ -17,26 +17,26 @@ const MAX_EXPONENT: i64 = 20_000;
 
 /// A number as written, or one of the three that have no digits.
 #[derive(Debug, Clone)]
-pub enum Number {
-    Finite(Decimal),
+pub enum DecimalNumber {
+    Finite(DecimalDigits),
     Infinite { negative: bool },
     Nan,
 }
 
 /// `digits` times ten to the power of `exponent`.
 #[derive(Debug, Clone)]
-pub struct Decimal {
+pub struct DecimalDigits {
     digits: BigInt,
     exponent: i64,
     /// The text has a point or an exponent, so its writer probably had a float in mind.
     float: bool,
 }
 
-impl Number {
+impl DecimalNumber {
     /// Reads `[+-]digits[.digits][e[+-]digits]` with at least one digit before the exponent, or
     /// Python's spellings of NaN and the infinities in any case. `None` when the text isn't a
     /// number, or is absurdly long.
-    pub fn parse(text: &str) -> Option<Number> {
+    pub fn parse(text: &str) -> Option<DecimalNumber> {
         let (negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
             b'+' => (false, &text[1..]),
@@ -47,32 +47,32 @@ impl Number {
             .to_ascii_lowercase()
             .as_str()
         {
-            "nan" => return Some(Number::Nan),
-            "inf" | "infinity" => return Some(Number::Infinite { negative }),
+            "nan" => return Some(DecimalNumber::Nan),
+            "inf" | "infinity" => return Some(DecimalNumber::Infinite { negative }),
             _ => {}
         }
-        Decimal::parse(negative, unsigned).map(Number::Finite)
+        DecimalDigits::parse(negative, unsigned).map(DecimalNumber::Finite)
     }
 
-    pub fn from_json(number: &serde_json::Number) -> Option<Number> {
-        Number::parse(number.as_str())
+    pub fn from_json(number: &serde_json::Number) -> Option<DecimalNumber> {
+        DecimalNumber::parse(number.as_str())
     }
 
     /// The shortest decimal that reads back as this float: what it was most likely written as.
-    pub fn from_f64(value: f64) -> Number {
+    pub fn from_f64(value: f64) -> DecimalNumber {
         if value.is_nan() {
-            Number::Nan
+            DecimalNumber::Nan
         } else if value.is_infinite() {
-            Number::Infinite {
+            DecimalNumber::Infinite {
                 negative: value < 0.0,
             }
         } else {
-            Number::parse(&format!("{value:e}")).unwrap_or(Number::Nan)
+            DecimalNumber::parse(&format!("{value:e}")).unwrap_or(DecimalNumber::Nan)
         }
     }
 
-    pub fn from_int(value: &BigInt) -> Number {
-        Number::Finite(Decimal {
+    pub fn from_int(value: &BigInt) -> DecimalNumber {
+        DecimalNumber::Finite(DecimalDigits {
             digits: value.clone(),
             exponent: 0,
             float: false,
@@ -81,13 +81,13 @@ impl Number {
 
     /// Whether writing it out takes at most this many digits more than it was written with.
     pub(super) fn is_near_its_text(&self, digits: i64) -> bool {
-        !matches!(self, Number::Finite(decimal) if decimal.exponent.abs() > digits)
+        !matches!(self, DecimalNumber::Finite(decimal) if decimal.exponent.abs() > digits)
     }
 
     /// The integer that it is, if it is one.
     pub fn to_int(&self) -> Option<BigInt> {
         match self {
-            Number::Finite(decimal) if decimal.is_whole() => {
+            DecimalNumber::Finite(decimal) if decimal.is_whole() => {
                 Some(match u32::try_from(decimal.exponent) {
                     Ok(power) => &decimal.digits * ten_to(power),
                     Err(_) => &decimal.digits / ten_to((-decimal.exponent) as u32),
@@ -101,11 +101,13 @@ impl Number {
     ///
     /// Two spellings of one double are equal too if one of them is its shortest (0.1 and
     /// 0.10000000000000001), except between whole numbers, where every digit counts.
-    pub fn same(&self, other: &Number) -> bool {
+    pub fn same(&self, other: &DecimalNumber) -> bool {
         match (self, other) {
-            (Number::Nan, Number::Nan) => true,
-            (Number::Infinite { negative: a }, Number::Infinite { negative: b }) => a == b,
-            (Number::Finite(a), Number::Finite(b)) => {
+            (DecimalNumber::Nan, DecimalNumber::Nan) => true,
+            (DecimalNumber::Infinite { negative: a }, DecimalNumber::Infinite { negative: b }) => {
+                a == b
+            }
+            (DecimalNumber::Finite(a), DecimalNumber::Finite(b)) => {
                 a.compare(b) == Ordering::Equal || a.same_double(b) || b.same_double(a)
             }
             _ => false,
@@ -113,14 +115,14 @@ impl Number {
     }
 
     /// NaN compares with nothing.
-    pub fn compare(&self, other: &Number) -> Option<Ordering> {
-        let rank = |n: &Number| match n {
-            Number::Nan => None,
-            Number::Infinite { negative } => Some(if *negative { -1 } else { 1 }),
-            Number::Finite(_) => Some(0),
+    pub fn compare(&self, other: &DecimalNumber) -> Option<Ordering> {
+        let rank = |n: &DecimalNumber| match n {
+            DecimalNumber::Nan => None,
+            DecimalNumber::Infinite { negative } => Some(if *negative { -1 } else { 1 }),
+            DecimalNumber::Finite(_) => Some(0),
         };
         match (self, other) {
-            (Number::Finite(a), Number::Finite(b)) => Some(a.compare(b)),
+            (DecimalNumber::Finite(a), DecimalNumber::Finite(b)) => Some(a.compare(b)),
             _ => Some(rank(self)?.cmp(&rank(other)?)),
         }
     }
@@ -129,24 +131,25 @@ impl Number {
     /// `relative` (of the expected magnitude) allow the wider of the two, and every delta bound
     /// that is set must hold too; all bounds are inclusive. A tolerance that sets nothing allows
     /// nothing; NaN and infinities are near nothing.
-    pub fn within(&self, expected: &Number, tolerance: &Tolerance) -> bool {
+    pub fn within(&self, expected: &DecimalNumber, tolerance: &Tolerance) -> bool {
         if self.same(expected) {
             return true;
         }
-        let (Number::Finite(actual), Number::Finite(wanted)) = (self, expected) else {
+        let (DecimalNumber::Finite(actual), DecimalNumber::Finite(wanted)) = (self, expected)
+        else {
             return false;
         };
         let delta = actual.minus(wanted);
         let mut bounded = false;
         if tolerance.absolute.is_some() || tolerance.relative.is_some() {
             bounded = true;
-            let near = |limit: Option<Decimal>| {
+            let near = |limit: Option<DecimalDigits>| {
                 limit.is_some_and(|l| delta.abs().compare(&l) != Ordering::Greater)
             };
-            let absolute = tolerance.absolute.and_then(Decimal::from_f64);
+            let absolute = tolerance.absolute.and_then(DecimalDigits::from_f64);
             let relative = tolerance
                 .relative
-                .and_then(Decimal::from_f64)
+                .and_then(DecimalDigits::from_f64)
                 .map(|r| r.times(&wanted.abs()));
             if !near(absolute) && !near(relative) {
                 return false;
@@ -158,9 +161,9 @@ impl Number {
         ] {
             let Some(bound) = bound else { continue };
             bounded = true;
-            match Number::from_f64(bound) {
-                Number::Finite(bound) if delta.compare(&bound) != wrong => {}
-                Number::Infinite { negative } if negative == (wrong == Ordering::Less) => {}
+            match DecimalNumber::from_f64(bound) {
+                DecimalNumber::Finite(bound) if delta.compare(&bound) != wrong => {}
+                DecimalNumber::Infinite { negative } if negative == (wrong == Ordering::Less) => {}
                 _ => return false,
             }
         }
@@ -172,11 +175,11 @@ impl Number {
 /// spelled alike.
 pub(super) fn same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
     a.as_str() == b.as_str()
-        || matches!((Number::from_json(a), Number::from_json(b)), (Some(a), Some(b)) if a.same(&b))
+        || matches!((DecimalNumber::from_json(a), DecimalNumber::from_json(b)), (Some(a), Some(b)) if a.same(&b))
 }
 
-impl Decimal {
-    fn parse(negative: bool, unsigned: &str) -> Option<Decimal> {
+impl DecimalDigits {
+    fn parse(negative: bool, unsigned: &str) -> Option<DecimalDigits> {
         if unsigned.len() > MAX_DIGITS {
             return None;
         }
@@ -204,31 +207,31 @@ impl Decimal {
             return None;
         }
         let digits: BigInt = format!("{whole}{fraction}").parse().ok()?;
-        Some(Decimal {
+        Some(DecimalDigits {
             digits: if negative { -digits } else { digits },
             exponent: power - fraction.len() as i64,
             float: mantissa.contains('.') || exponent.is_some(),
         })
     }
 
-    fn from_f64(value: f64) -> Option<Decimal> {
-        match Number::from_f64(value) {
-            Number::Finite(decimal) => Some(decimal),
+    fn from_f64(value: f64) -> Option<DecimalDigits> {
+        match DecimalNumber::from_f64(value) {
+            DecimalNumber::Finite(decimal) => Some(decimal),
             _ => None,
         }
     }
 
     /// Both numbers' digits at the lower of the two exponents.
-    fn aligned(&self, other: &Decimal) -> (BigInt, BigInt, i64) {
+    fn aligned(&self, other: &DecimalDigits) -> (BigInt, BigInt, i64) {
         let exponent = self.exponent.min(other.exponent);
-        let scaled = |d: &Decimal| match d.digits.sign() {
+        let scaled = |d: &DecimalDigits| match d.digits.sign() {
             Sign::NoSign => BigInt::ZERO,
             _ => &d.digits * ten_to((d.exponent - exponent) as u32),
         };
         (scaled(self), scaled(other), exponent)
     }
 
-    fn compare(&self, other: &Decimal) -> Ordering {
+    fn compare(&self, other: &DecimalDigits) -> Ordering {
         // Zeros are not written out where the signs or the magnitudes tell.
         let signs = self.digits.sign().cmp(&other.digits.sign());
         if signs != Ordering::Equal || self.digits.sign() == Sign::NoSign {
@@ -260,30 +263,30 @@ impl Decimal {
         )
     }
 
-    fn minus(&self, other: &Decimal) -> Decimal {
+    fn minus(&self, other: &DecimalDigits) -> DecimalDigits {
         let (a, b, exponent) = self.aligned(other);
-        Decimal {
+        DecimalDigits {
             digits: a - b,
             exponent,
             float: false,
         }
     }
 
-    fn times(&self, other: &Decimal) -> Decimal {
-        Decimal {
+    fn times(&self, other: &DecimalDigits) -> DecimalDigits {
+        DecimalDigits {
             digits: &self.digits * &other.digits,
             exponent: self.exponent + other.exponent,
             float: false,
         }
     }
 
-    fn abs(&self) -> Decimal {
+    fn abs(&self) -> DecimalDigits {
         let digits = if self.digits.sign() == Sign::Minus {
             -&self.digits
         } else {
             self.digits.clone()
         };
-        Decimal { digits, ..*self }
+        DecimalDigits { digits, ..*self }
     }
 
     fn is_whole(&self) -> bool {
@@ -296,13 +299,13 @@ impl Decimal {
     }
 
     /// True when `self` is the shortest spelling of the double that `other` also denotes.
-    fn same_double(&self, other: &Decimal) -> bool {
+    fn same_double(&self, other: &DecimalDigits) -> bool {
         if !(self.float && other.float) || self.is_whole() || other.is_whole() {
             return false;
         }
-        let double = |d: &Decimal| format!("{}e{}", d.digits, d.exponent).parse::<f64>().ok();
+        let double = |d: &DecimalDigits| format!("{}e{}", d.digits, d.exponent).parse::<f64>().ok();
         match (double(self), double(other)) {
-            (Some(a), Some(b)) if a.is_finite() && a == b => Decimal::from_f64(a)
+            (Some(a), Some(b)) if a.is_finite() && a == b => DecimalDigits::from_f64(a)
                 .is_some_and(|shortest| shortest.compare(self) == Ordering::Equal),
             _ => false,
         }
@@ -314,14 +317,16 @@ fn ten_to(power: u32) -> BigInt {
 }
 
 /// As digits, shortened in the middle of nowhere only by the caller.
-impl std::fmt::Display for Number {
+impl std::fmt::Display for DecimalNumber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Number::Nan => f.write_str("nan"),
-            Number::Infinite { negative } => f.write_str(if *negative { "-inf" } else { "inf" }),
-            Number::Finite(d) if d.exponent == 0 => write!(f, "{}", d.digits),
-            Number::Finite(d) if d.exponent > 0 => write!(f, "{}e{}", d.digits, d.exponent),
-            Number::Finite(d) => {
+            DecimalNumber::Nan => f.write_str("nan"),
+            DecimalNumber::Infinite { negative } => {
+                f.write_str(if *negative { "-inf" } else { "inf" })
+            }
+            DecimalNumber::Finite(d) if d.exponent == 0 => write!(f, "{}", d.digits),
+            DecimalNumber::Finite(d) if d.exponent > 0 => write!(f, "{}e{}", d.digits, d.exponent),
+            DecimalNumber::Finite(d) => {
                 let places = (-d.exponent) as usize;
                 let digits = format!("{:0>width$}", d.digits.magnitude(), width = places + 1);
                 let (whole, fraction) = digits.split_at(digits.len() - places);
@@ -342,8 +347,8 @@ mod tests {
 
     use super::*;
 
-    fn n(text: &str) -> Number {
-        Number::parse(text).unwrap_or_else(|| panic!("{text}"))
+    fn n(text: &str) -> DecimalNumber {
+        DecimalNumber::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
@@ -390,7 +395,7 @@ mod tests {
             "٣",
             "1e99999999",
         ] {
-            assert!(Number::parse(text).is_none(), "{text}");
+            assert!(DecimalNumber::parse(text).is_none(), "{text}");
         }
         // The lowest i64 has no magnitude of its own.
         for power in [
@@ -399,9 +404,12 @@ mod tests {
             "-20001",
             "99999999999999999999",
         ] {
-            assert!(Number::parse(&format!("1e{power}")).is_none(), "{power}");
+            assert!(
+                DecimalNumber::parse(&format!("1e{power}")).is_none(),
+                "{power}"
+            );
         }
-        assert!(Number::parse(&"9".repeat(MAX_DIGITS + 1)).is_none());
+        assert!(DecimalNumber::parse(&"9".repeat(MAX_DIGITS + 1)).is_none());
     }
 
     #[test]
@@ -468,7 +476,7 @@ mod tests {
         /// Against what is written out in full.
         #[test]
         fn magnitudes_tell_the_same(a in "-?[0-9]{1,30}e-?[0-9]{1,2}", b in "-?[0-9]{1,30}e-?[0-9]{1,2}") {
-            let (Number::Finite(left), Number::Finite(right)) = (n(&a), n(&b)) else { panic!("{a} {b}") };
+            let (DecimalNumber::Finite(left), DecimalNumber::Finite(right)) = (n(&a), n(&b)) else { panic!("{a} {b}") };
             let (x, y, _) = left.aligned(&right);
             prop_assert_eq!(left.compare(&right), x.cmp(&y));
             prop_assert_eq!(left.compare(&left), Ordering::Equal);
@@ -477,7 +485,7 @@ mod tests {
         #[test]
         fn floats_survive(value: f64) {
             prop_assume!(value.is_finite());
-            prop_assert_eq!(Number::from_f64(value).to_string().parse::<f64>().unwrap().to_bits() << 1, value.to_bits() << 1);
+            prop_assert_eq!(DecimalNumber::from_f64(value).to_string().parse::<f64>().unwrap().to_bits() << 1, value.to_bits() << 1);
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::decimal::same_number;
 use super::diff::{DiffOp, DiffTag, diff};
-use super::paths::{Place, Shown};
+use super::paths::{PlaceStep, ShownPath};
 
 /// Characters of a value that a difference shows.
 const SHOWN: usize = 200;
@@ -82,7 +82,7 @@ pub fn differences(expected: &Value, actual: &Value) -> Vec<Difference> {
 
 /// [`differences`], and how many there are with those that are not listed.
 pub fn counted_differences(expected: &Value, actual: &Value) -> (Vec<Difference>, usize) {
-    let mut walk = Plain {
+    let mut walk = DifferenceWalk {
         place: Vec::new(),
         found: Vec::new(),
         all: 0,
@@ -91,17 +91,17 @@ pub fn counted_differences(expected: &Value, actual: &Value) -> (Vec<Difference>
     (walk.found, walk.all)
 }
 
-struct Plain {
-    place: Vec<Place>,
+struct DifferenceWalk {
+    place: Vec<PlaceStep>,
     found: Vec<Difference>,
     all: usize,
 }
 
-impl Plain {
+impl DifferenceWalk {
     fn add(&mut self, kind: DifferenceKind, told: impl FnOnce() -> (String, String)) {
         self.all += 1;
         if self.found.len() < MAX_LISTED {
-            let path = Shown(&self.place).to_string();
+            let path = ShownPath(&self.place).to_string();
             let (expected, actual) = told();
             self.found.push(Difference {
                 path,
@@ -112,7 +112,7 @@ impl Plain {
         }
     }
 
-    fn at(&mut self, place: Place, expected: Option<&Value>, actual: Option<&Value>) {
+    fn at(&mut self, place: PlaceStep, expected: Option<&Value>, actual: Option<&Value>) {
         self.place.push(place);
         match (expected, actual) {
             (Some(expected), Some(actual)) => self.value(expected, actual),
@@ -149,13 +149,13 @@ impl Plain {
 
     fn object(&mut self, wanted: &Map<String, Value>, map: &Map<String, Value>) {
         for (key, expected) in wanted {
-            self.at(Place::Key(key.clone()), Some(expected), map.get(key));
+            self.at(PlaceStep::Key(key.clone()), Some(expected), map.get(key));
         }
         for (key, actual) in map
             .iter()
             .filter(|(key, _)| !wanted.contains_key(key.as_str()))
         {
-            self.at(Place::Key(key.clone()), None, Some(actual));
+            self.at(PlaceStep::Key(key.clone()), None, Some(actual));
         }
     }
 
@@ -166,7 +166,7 @@ impl Plain {
                 old.and_then(|at| wanted.get(at)),
                 new.and_then(|at| items.get(at)),
             );
-            self.at(Place::Index(index), old, new);
+            self.at(PlaceStep::Index(index), old, new);
         }
     }
 }
@@ -252,7 +252,7 @@ pub(super) fn apart(expected: &Value, actual: &Value) -> (String, String) {
 
 /// The JSON of a value from one of its characters on.
 fn excerpt(value: &Value, from: usize) -> String {
-    let mut out = Window {
+    let mut out = TextWindow {
         skip: from,
         left: SHOWN,
         text: String::new(),
@@ -269,14 +269,14 @@ fn excerpt(value: &Value, from: usize) -> String {
 }
 
 /// Takes a number of characters and then refuses. The writer of JSON never parts a character.
-struct Window {
+struct TextWindow {
     skip: usize,
     left: usize,
     text: String,
     cut: bool,
 }
 
-impl std::io::Write for Window {
+impl std::io::Write for TextWindow {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         for c in String::from_utf8_lossy(bytes).chars() {
             if self.skip > 0 {

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Cells of tables that may still be computed. A second of work for sequences whose lengths
-/// multiply to [`Budget::FULL`].
+/// multiply to [`DistanceBudget::FULL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget(u64);
+pub struct DistanceBudget(u64);
 
 /// Texts that are too long to be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,13 +37,13 @@ pub(super) fn bounded(text: &str, longest: usize) -> Result<&str, TooLong> {
     }
 }
 
-impl Budget {
+impl DistanceBudget {
     /// Some 140,000 characters against as many others.
-    pub const FULL: Budget = Budget(20_000_000_000);
+    pub const FULL: DistanceBudget = DistanceBudget(20_000_000_000);
 
     #[cfg(test)]
-    pub fn of(cells: u64) -> Budget {
-        Budget(cells)
+    pub fn of(cells: u64) -> DistanceBudget {
+        DistanceBudget(cells)
     }
 
     fn take(&mut self, a: usize, b: usize) -> Result<(), TooLong> {
@@ -57,7 +57,7 @@ impl Budget {
 pub fn levenshtein<T: Eq + Hash + Copy>(
     a: &[T],
     b: &[T],
-    budget: &mut Budget,
+    budget: &mut DistanceBudget,
 ) -> Result<usize, TooLong> {
     let (a, b, _) = without_common_ends(a, b);
     budget.take(a.len(), b.len())?;
@@ -96,7 +96,7 @@ pub fn levenshtein<T: Eq + Hash + Copy>(
 pub fn common_subsequence<T: Eq + Hash + Copy>(
     a: &[T],
     b: &[T],
-    budget: &mut Budget,
+    budget: &mut DistanceBudget,
 ) -> Result<usize, TooLong> {
     let (a, b, shared) = without_common_ends(a, b);
     budget.take(a.len(), b.len())?;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn both(a: &[u8], b: &[u8]) -> (usize, usize) {
-        let mut budget = Budget::FULL;
+        let mut budget = DistanceBudget::FULL;
         (
             levenshtein(a, b, &mut budget).unwrap(),
             common_subsequence(a, b, &mut budget).unwrap(),
@@ -221,16 +221,16 @@ mod tests {
 
     #[test]
     fn what_would_take_too_long_is_refused_after_the_common_ends() {
-        let mut budget = Budget::of(6);
+        let mut budget = DistanceBudget::of(6);
         assert_eq!(levenshtein(b"xxabcyy", b"xxdeyy", &mut budget), Ok(3));
-        assert_eq!(budget, Budget::of(0));
+        assert_eq!(budget, DistanceBudget::of(0));
         assert_eq!(
             levenshtein(b"xay", b"xby", &mut budget),
             Err(TooLong::Pair(1, 1))
         );
         assert_eq!(levenshtein(b"same", b"same", &mut budget), Ok(0));
         assert_eq!(
-            common_subsequence(b"ab", b"cde", &mut Budget::of(5)),
+            common_subsequence(b"ab", b"cde", &mut DistanceBudget::of(5)),
             Err(TooLong::Pair(2, 3))
         );
     }
@@ -251,7 +251,7 @@ mod tests {
         #[test]
         fn equals_another_implementation(a in "\\PC{0,80}", b in "\\PC{0,80}") {
             let chars = |text: &str| text.chars().collect::<Vec<_>>();
-            let ours = levenshtein(&chars(&a), &chars(&b), &mut Budget::FULL.clone());
+            let ours = levenshtein(&chars(&a), &chars(&b), &mut DistanceBudget::FULL.clone());
             prop_assert_eq!(ours, Ok(strsim::levenshtein(&a, &b)));
         }
     }

@@ -49,38 +49,39 @@ mod value_tests;
 pub use bleu::bleu;
 pub use compare::{compare, compare_pattern, expected_pattern};
 pub use differences::{Difference, DifferenceKind, counted_differences, differences};
-pub use distance::{Budget, TooLong};
+pub use distance::{DistanceBudget, TooLong};
 pub use equality::equals;
 pub use matcher::{
     MATCHERS, each_once, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal,
     literal_text, makes_template, validate_matcher, without_literals,
 };
 pub use options::{
-    Comparator, EditUnit, Likeness, RegexFlags, SimilarityMetric, Structural, Tokenizer, Tolerance,
+    Comparator, EditUnit, RegexFlags, SimilarityBound, SimilarityMetric, StructuralOptions,
+    Tokenizer, Tolerance,
 };
-pub use pattern::{Pattern, PatternError};
+pub use pattern::{CompiledPattern, PatternError};
 pub use tagged::TaggedError;
 pub use tokens::tokenizer_for;
 pub use value::{Datum, MAX_DEPTH};
 
 /// The answer of a comparer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub struct MatchResult {
     pub matched: bool,
     /// One short sentence why not; empty when matched.
     pub reason: String,
 }
 
-impl Comparison {
+impl MatchResult {
     pub fn matched() -> Self {
-        Comparison {
+        MatchResult {
             matched: true,
             reason: String::new(),
         }
     }
 
     pub fn differs(reason: impl Into<String>) -> Self {
-        Comparison {
+        MatchResult {
             matched: false,
             reason: reason.into(),
         }

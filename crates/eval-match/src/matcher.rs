@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::options::RegexFlags;
 
 use super::decimal::same_number;
-use super::pattern::Pattern;
+use super::pattern::CompiledPattern;
 use eval_base::nearest::did_you_mean;
 
 use super::shortened;
@@ -42,7 +42,7 @@ pub(super) enum Matcher {
     Bool,
     Url,
     /// A text that the pattern matches from its start to its end, to which it is tied.
-    Regex(Box<Pattern>),
+    Regex(Box<CompiledPattern>),
     /// This text and no other. It stands for one value only, so that an array that holds it is no
     /// template.
     Literal(String),
@@ -220,8 +220,8 @@ fn regex(argument: &str) -> Result<Matcher, String> {
     };
     // Compiled alone first: a stray parenthesis must not pair with those around it.
     let flags = RegexFlags::default();
-    Pattern::compile(&pattern, flags)
-        .and_then(|_| Pattern::compile(&format!(r"\A(?:{pattern})\Z"), flags))
+    CompiledPattern::compile(&pattern, flags)
+        .and_then(|_| CompiledPattern::compile(&format!(r"\A(?:{pattern})\Z"), flags))
         .map(|pattern| Matcher::Regex(Box::new(pattern)))
         .map_err(|error| format!("matcher any_regex: {error}"))
 }

@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use crate::options::Tolerance;
 
-use super::decimal::Number;
-use super::{Comparison, shortened};
+use super::decimal::DecimalNumber;
+use super::{MatchResult, shortened};
 
 /// Characters of a number in a reason.
 const SHOWN: usize = 60;
 
 /// What a number must meet.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Rule<'a> {
+pub struct NumberRule<'a> {
     /// One of these must be met within the tolerance; when empty, only the bounds count. Numbers,
     /// or texts as above.
     pub any_of: &'a [Value],
@@ -35,16 +35,19 @@ pub struct Rule<'a> {
 /// themselves in `any_of`.
 ///
 /// An error is the author's: an expected value that is no number, or a rule that demands nothing.
-pub fn compare_text(output: &str, rule: &Rule) -> Result<Comparison, String> {
+pub fn compare_text(output: &str, rule: &NumberRule) -> Result<MatchResult, String> {
     compare(read(output), rule)
 }
 
 /// As [`compare_text`], for an output that is JSON: a number, or a text that holds one.
-pub fn compare_json(output: &Value, rule: &Rule) -> Result<Comparison, String> {
+pub fn compare_json(output: &Value, rule: &NumberRule) -> Result<MatchResult, String> {
     compare(read_value(output), rule)
 }
 
-fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, String> {
+fn compare(
+    actual: Result<DecimalNumber, String>,
+    rule: &NumberRule,
+) -> Result<MatchResult, String> {
     if rule.any_of.is_empty() && rule.min.is_none() && rule.max.is_none() {
         return Err("a numeric comparison needs an expected value, `min` or `max`".to_owned());
     }
@@ -56,7 +59,7 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
     }
     let actual = match actual {
         Ok(actual) => actual,
-        Err(why) => return Ok(Comparison::differs(why)),
+        Err(why) => return Ok(MatchResult::differs(why)),
     };
     // Up to 20,000 digits are read.
     let shown = shortened(&actual.to_string(), SHOWN);
@@ -76,11 +79,11 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
             wanted.join(" or "),
             tolerance_text(rule)
         );
-        return Ok(Comparison::differs(reason));
+        return Ok(MatchResult::differs(reason));
     }
     let bounded = rule.min.is_some() || rule.max.is_some();
-    if bounded && expected.is_empty() && !matches!(actual, Number::Finite(_)) {
-        return Ok(Comparison::differs(format!(
+    if bounded && expected.is_empty() && !matches!(actual, DecimalNumber::Finite(_)) {
+        return Ok(MatchResult::differs(format!(
             "expected a finite number, got {shown}"
         )));
     }
@@ -91,18 +94,18 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
         let Some(bound) = bound else { continue };
         // NaN compares with nothing and so is within no bound.
         if actual
-            .compare(&Number::from_f64(bound))
+            .compare(&DecimalNumber::from_f64(bound))
             .is_none_or(|order| order == wrong)
         {
-            return Ok(Comparison::differs(format!(
+            return Ok(MatchResult::differs(format!(
                 "expected {word} {bound}, got {shown}"
             )));
         }
     }
-    Ok(Comparison::matched())
+    Ok(MatchResult::matched())
 }
 
-fn tolerance_text(rule: &Rule) -> String {
+fn tolerance_text(rule: &NumberRule) -> String {
     match (rule.absolute, rule.relative) {
         (None, None) => String::new(),
         (Some(a), None) => format!(" (± {a})"),
@@ -111,9 +114,9 @@ fn tolerance_text(rule: &Rule) -> String {
     }
 }
 
-fn read_value(value: &Value) -> Result<Number, String> {
+fn read_value(value: &Value) -> Result<DecimalNumber, String> {
     match value {
-        Value::Number(number) => Number::from_json(number)
+        Value::Number(number) => DecimalNumber::from_json(number)
             .ok_or_else(|| format!("{} is too long", shortened(&number.to_string(), 40))),
         Value::String(text) => read(text),
         other => Err(format!(
@@ -124,7 +127,7 @@ fn read_value(value: &Value) -> Result<Number, String> {
 }
 
 /// The number that a text is, by the rules at the head of this file.
-pub fn read(text: &str) -> Result<Number, String> {
+pub fn read(text: &str) -> Result<DecimalNumber, String> {
     let trimmed = text.trim();
     let plain = trimmed.replace('\u{2212}', "-");
     if let Some(number) = plain_number(&plain).or_else(|| plain_number(&without_units(&plain)?)) {
@@ -147,8 +150,8 @@ pub fn read(text: &str) -> Result<Number, String> {
 }
 
 /// A number, with or without thousands separators.
-fn plain_number(text: &str) -> Option<Number> {
-    Number::parse(text).or_else(|| Number::parse(&without_separators(text)?))
+fn plain_number(text: &str) -> Option<DecimalNumber> {
+    DecimalNumber::parse(text).or_else(|| DecimalNumber::parse(&without_separators(text)?))
 }
 
 /// The text without its currency or percent sign, if it has exactly one of them.
@@ -208,10 +211,10 @@ mod tests {
         read(text).map_or_else(|why| why, |number| number.to_string())
     }
 
-    fn one(expected: &Value) -> Rule<'_> {
-        Rule {
+    fn one(expected: &Value) -> NumberRule<'_> {
+        NumberRule {
             any_of: std::slice::from_ref(expected),
-            ..Rule::default()
+            ..NumberRule::default()
         }
     }
 
@@ -280,26 +283,26 @@ mod tests {
     #[test]
     fn tolerances_and_bounds() {
         let expected = [json!(0.3), json!(10)];
-        let rule = Rule {
+        let rule = NumberRule {
             any_of: &expected,
             absolute: Some(0.1),
-            ..Rule::default()
+            ..NumberRule::default()
         };
         assert!(compare_text("0.4", &rule).unwrap().matched);
         assert!(compare_text("9.9", &rule).unwrap().matched);
         assert_snapshot!(compare_text("9.8", &rule).unwrap().reason, @"expected 0.3 or 10 (± 0.1), got 9.8");
-        let bounds = Rule {
+        let bounds = NumberRule {
             min: Some(0.0),
             max: Some(1.0),
-            ..Rule::default()
+            ..NumberRule::default()
         };
         assert!(compare_text("0", &bounds).unwrap().matched);
         assert!(compare_text("1.0", &bounds).unwrap().matched);
         assert_snapshot!(compare_text("1.01", &bounds).unwrap().reason, @"expected at most 1, got 1.01");
         assert_snapshot!(compare_text("nan", &bounds).unwrap().reason, @"expected a finite number, got nan");
-        let above = Rule {
+        let above = NumberRule {
             min: Some(0.0),
-            ..Rule::default()
+            ..NumberRule::default()
         };
         assert!(!compare_text("inf", &above).unwrap().matched);
         assert!(compare_json(&json!(3), &above).unwrap().matched);
@@ -308,7 +311,7 @@ mod tests {
 
     #[test]
     fn an_authors_mistake_is_no_failure() {
-        assert_snapshot!(compare_text("1", &Rule::default()).unwrap_err(), @"a numeric comparison needs an expected value, `min` or `max`");
+        assert_snapshot!(compare_text("1", &NumberRule::default()).unwrap_err(), @"a numeric comparison needs an expected value, `min` or `max`");
         assert_snapshot!(compare_text("1", &one(&json!("many"))).unwrap_err(), @r#"the expected value is no number: no number in "many""#);
     }
 }

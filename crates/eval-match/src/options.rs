@@ -133,7 +133,7 @@ pub struct Tolerance {
 
 /// How alike a text must be to the known-good one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Likeness {
+pub struct SimilarityBound {
     /// Not `edit_rate`, of which less is better.
     pub measure: SimilarityMetric,
     /// The least that passes, in (0, 1].
@@ -142,7 +142,7 @@ pub struct Likeness {
 
 /// Comparison of a JSON output with a known-good one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Structural {
+pub struct StructuralOptions {
     /// Texts of the form `{{any_uuid}}` are matchers.
     pub expected: Value,
     pub allow_additional_fields: bool,
@@ -157,13 +157,13 @@ pub struct Structural {
     pub tolerance: BTreeMap<String, Tolerance>,
     /// Texts need not be equal but alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub likeness: Option<Likeness>,
+    pub likeness: Option<SimilarityBound>,
 }
 
-impl Structural {
+impl StructuralOptions {
     /// Everything counts, and matchers are matchers.
-    pub fn as_it_stands(expected: Value) -> Structural {
-        Structural {
+    pub fn as_it_stands(expected: Value) -> StructuralOptions {
+        StructuralOptions {
             expected,
             allow_additional_fields: false,
             allow_field_reordering: false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One step of a path that an author wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// A key, or an array's index in digits.
     Named(String),
     /// `*`: every key or index.
@@ -16,7 +16,7 @@ pub enum Step {
 
 /// A path that an author wrote; the empty path is the whole value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PathPattern(pub Vec<Step>);
+pub struct PathPattern(pub Vec<PathStep>);
 
 impl PathPattern {
     /// Reads any text: what has no special meaning is part of a key.
@@ -68,10 +68,10 @@ impl PathPattern {
             let mut next = Vec::new();
             for value in found {
                 match (step, value) {
-                    (Step::Named(name), _) => next.extend(named_child(value, name)),
-                    (Step::Any, Value::Object(map)) => next.extend(map.values()),
-                    (Step::Any, Value::Array(items)) => next.extend(items),
-                    (Step::Any, _) => {}
+                    (PathStep::Named(name), _) => next.extend(named_child(value, name)),
+                    (PathStep::Any, Value::Object(map)) => next.extend(map.values()),
+                    (PathStep::Any, Value::Array(items)) => next.extend(items),
+                    (PathStep::Any, _) => {}
                 }
             }
             found = next;
@@ -81,22 +81,22 @@ impl PathPattern {
 
     /// The same path below `prefix`.
     pub fn under(&self, prefix: &str) -> PathPattern {
-        let mut steps = vec![Step::Named(prefix.to_owned())];
+        let mut steps = vec![PathStep::Named(prefix.to_owned())];
         steps.extend(self.0.iter().cloned());
         PathPattern(steps)
     }
 
     /// Whether it names exactly this place.
-    pub fn names(&self, place: &[Place]) -> bool {
+    pub fn names(&self, place: &[PlaceStep]) -> bool {
         self.0.len() == place.len() && self.leads_to(place)
     }
 
     /// Whether it names this place or one that holds it.
-    pub fn covers(&self, place: &[Place]) -> bool {
+    pub fn covers(&self, place: &[PlaceStep]) -> bool {
         self.0.len() <= place.len() && self.leads_to(place)
     }
 
-    fn leads_to(&self, place: &[Place]) -> bool {
+    fn leads_to(&self, place: &[PlaceStep]) -> bool {
         self.0
             .iter()
             .zip(place)
@@ -112,17 +112,17 @@ impl PathPattern {
     fn some_exists(&self, value: &Value, from: usize) -> bool {
         match self.0.get(from) {
             None => true,
-            Some(Step::Named(name)) => {
+            Some(PathStep::Named(name)) => {
                 named_child(value, name).is_some_and(|child| self.some_exists(child, from + 1))
             }
-            Some(Step::Any) => children(value)
+            Some(PathStep::Any) => children(value)
                 .is_some_and(|all| all.iter().any(|(_, c)| self.some_exists(c, from + 1))),
         }
     }
 
     /// The places that it names in a value's containers but where nothing is. Under `*` every child
     /// must lead on; with `empty_is_fine` a container without children misses nothing.
-    pub fn missing_in(&self, value: &Value, empty_is_fine: bool) -> Vec<Vec<Place>> {
+    pub fn missing_in(&self, value: &Value, empty_is_fine: bool) -> Vec<Vec<PlaceStep>> {
         let mut missing = Vec::new();
         self.collect_missing(value, empty_is_fine, &mut Vec::new(), &mut missing);
         missing
@@ -132,34 +132,34 @@ impl PathPattern {
         &self,
         value: &Value,
         empty_is_fine: bool,
-        place: &mut Vec<Place>,
-        missing: &mut Vec<Vec<Place>>,
+        place: &mut Vec<PlaceStep>,
+        missing: &mut Vec<Vec<PlaceStep>>,
     ) {
         let step = match self.0.get(place.len()) {
             None => return,
             Some(step) => step,
         };
-        let mut absent = |place: &[Place], step: &Step| {
+        let mut absent = |place: &[PlaceStep], step: &PathStep| {
             let mut place = place.to_vec();
             place.push(match step {
-                Step::Named(name) => Place::Key(name.clone()),
-                Step::Any => Place::Key("*".to_owned()),
+                PathStep::Named(name) => PlaceStep::Key(name.clone()),
+                PathStep::Any => PlaceStep::Key("*".to_owned()),
             });
             missing.push(place);
         };
         match step {
-            Step::Named(name) => match named_child(value, name) {
+            PathStep::Named(name) => match named_child(value, name) {
                 Some(child) => {
                     place.push(match value {
-                        Value::Array(_) => Place::Index(name.parse().unwrap_or_default()),
-                        _ => Place::Key(name.clone()),
+                        Value::Array(_) => PlaceStep::Index(name.parse().unwrap_or_default()),
+                        _ => PlaceStep::Key(name.clone()),
                     });
                     self.collect_missing(child, empty_is_fine, place, missing);
                     place.pop();
                 }
                 None => absent(place, step),
             },
-            Step::Any => match children(value) {
+            PathStep::Any => match children(value) {
                 Some(all) if all.is_empty() && empty_is_fine => {}
                 Some(all) if !all.is_empty() => {
                     for (at, child) in all {
@@ -179,9 +179,9 @@ impl fmt::Display for PathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.0.iter().enumerate() {
             match step {
-                Step::Any if i == 0 => f.write_str("*")?,
-                Step::Any => f.write_str(".*")?,
-                Step::Named(name) => {
+                PathStep::Any if i == 0 => f.write_str("*")?,
+                PathStep::Any => f.write_str(".*")?,
+                PathStep::Named(name) => {
                     let odd = name.is_empty()
                         || name == "*"
                         || name.contains(['.', '[', ']', '"', '$', '\'']);
@@ -198,31 +198,31 @@ impl fmt::Display for PathPattern {
     }
 }
 
-impl Step {
-    fn fits(&self, place: &Place) -> bool {
+impl PathStep {
+    fn fits(&self, place: &PlaceStep) -> bool {
         match (self, place) {
-            (Step::Any, _) => true,
-            (Step::Named(name), Place::Key(key)) => name == key,
-            (Step::Named(name), Place::Index(index)) => name.parse() == Ok(*index),
+            (PathStep::Any, _) => true,
+            (PathStep::Named(name), PlaceStep::Key(key)) => name == key,
+            (PathStep::Named(name), PlaceStep::Index(index)) => name.parse() == Ok(*index),
         }
     }
 }
 
-fn step(text: &str) -> Step {
+fn step(text: &str) -> PathStep {
     if text == "*" {
-        Step::Any
+        PathStep::Any
     } else {
-        Step::Named(text.to_owned())
+        PathStep::Named(text.to_owned())
     }
 }
 
 /// `[0]`, `[*]`, `["key"]` or `['key']` at the start, and what follows.
-fn bracketed(text: &str) -> Option<(Step, &str)> {
+fn bracketed(text: &str) -> Option<(PathStep, &str)> {
     let inner = text.strip_prefix('[')?;
     for quote in ['"', '\''] {
         if let Some(quoted) = inner.strip_prefix(quote) {
             let (key, after) = quoted.split_once(&format!("{quote}]"))?;
-            return Some((Step::Named(key.to_owned()), after));
+            return Some((PathStep::Named(key.to_owned()), after));
         }
     }
     let (index, after) = inner.split_once(']')?;
@@ -238,18 +238,18 @@ fn named_child<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     }
 }
 
-fn children(value: &Value) -> Option<Vec<(Place, &Value)>> {
+fn children(value: &Value) -> Option<Vec<(PlaceStep, &Value)>> {
     match value {
         Value::Object(map) => Some(
             map.iter()
-                .map(|(key, child)| (Place::Key(key.clone()), child))
+                .map(|(key, child)| (PlaceStep::Key(key.clone()), child))
                 .collect(),
         ),
         Value::Array(items) => Some(
             items
                 .iter()
                 .enumerate()
-                .map(|(i, c)| (Place::Index(i), c))
+                .map(|(i, c)| (PlaceStep::Index(i), c))
                 .collect(),
         ),
         _ => None,
@@ -258,27 +258,27 @@ fn children(value: &Value) -> Option<Vec<(Place, &Value)>> {
 
 /// One step to a place in an actual value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum PlaceStep {
     Key(String),
     Index(usize),
 }
 
 /// A place as people read it: `body.users[0].email`; `(root)` for the whole value.
-pub struct Shown<'a>(pub &'a [Place]);
+pub struct ShownPath<'a>(pub &'a [PlaceStep]);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for ShownPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("(root)");
         }
         for (i, place) in self.0.iter().enumerate() {
             match place {
-                Place::Index(index) => write!(f, "[{index}]")?,
-                Place::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"']) => {
+                PlaceStep::Index(index) => write!(f, "[{index}]")?,
+                PlaceStep::Key(key) if key.is_empty() || key.contains(['.', '[', ']', '"']) => {
                     write!(f, "[{key:?}]")?
                 }
-                Place::Key(key) if i == 0 => f.write_str(key)?,
-                Place::Key(key) => write!(f, ".{key}")?,
+                PlaceStep::Key(key) if i == 0 => f.write_str(key)?,
+                PlaceStep::Key(key) => write!(f, ".{key}")?,
             }
         }
         Ok(())
@@ -296,8 +296,8 @@ mod tests {
         let shown: Vec<String> = steps
             .iter()
             .map(|step| match step {
-                Step::Named(name) => name.clone(),
-                Step::Any => "<any>".to_owned(),
+                PathStep::Named(name) => name.clone(),
+                PathStep::Any => "<any>".to_owned(),
             })
             .collect();
         shown.join(" / ")
@@ -332,7 +332,7 @@ mod tests {
             let places = PathPattern::parse(path).missing_in(&value, empty_is_fine);
             places
                 .iter()
-                .map(|place| Shown(place).to_string())
+                .map(|place| ShownPath(place).to_string())
                 .collect::<Vec<_>>()
                 .join(", ")
         };

@@ -7,13 +7,13 @@
 //! The limit counts steps back, not characters: each step may scan the rest of the text, so a
 //! search takes time by the product of both. Who searches text from outside does it where the
 //! search can be ended (a grader process), or compiles the pattern with
-//! [`Pattern::compile_bounded`].
+//! [`CompiledPattern::compile_bounded`].
 
 use std::ops::Range;
 
 use crate::options::RegexFlags;
 
-use super::translate::{Translated, translate};
+use super::translate::{TranslatedPattern, translate};
 
 /// Steps of backtracking before a search is given up. Each may scan the rest of the text.
 const BACKTRACK_LIMIT: usize = 2_000_000;
@@ -24,7 +24,7 @@ const BOUNDED_BACKTRACK_LIMIT: usize = 50_000;
 /// Bytes of text that a bounded pattern searches by backtracking.
 const BOUNDED_TEXT: usize = 16 << 10;
 
-/// Bytes of compiled patterns that [`Pattern::linear_size`] distinguishes.
+/// Bytes of compiled patterns that [`CompiledPattern::linear_size`] distinguishes.
 const SIZES: [usize; 2] = [16 << 10, 256 << 10];
 
 /// The same of bounded patterns, whose texts are bounded by them.
@@ -58,8 +58,8 @@ impl PatternError {
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub struct Pattern {
-    engine: Engine,
+pub struct CompiledPattern {
+    engine: RegexEngine,
     /// Texts of more bytes are not searched.
     longest: Option<usize>,
     /// Names by group number; group 0 is the whole match.
@@ -67,7 +67,7 @@ pub struct Pattern {
 }
 
 #[derive(Debug, Clone)]
-enum Engine {
+enum RegexEngine {
     /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of
     /// [`SIZES`].
     Linear {
@@ -79,14 +79,14 @@ enum Engine {
 
 /// One match. Ranges are byte offsets into the text that was searched.
 #[derive(Debug, Clone)]
-pub struct Match<'p, 't> {
+pub struct PatternMatch<'p, 't> {
     pub whole: Range<usize>,
     text: &'t str,
     groups: Vec<Option<Range<usize>>>,
     names: &'p [Option<String>],
 }
 
-impl<'t> Match<'_, 't> {
+impl<'t> PatternMatch<'_, 't> {
     /// The text of the whole match.
     pub fn text(&self) -> &'t str {
         self.text.get(self.whole.clone()).unwrap_or_default()
@@ -112,24 +112,27 @@ fn index_of(names: &[Option<String>], name_or_number: &str) -> Option<usize> {
         })
 }
 
-impl Pattern {
+impl CompiledPattern {
     /// For texts that the author wrote, or where the search can be ended from outside.
-    pub fn compile(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
-        Pattern::compile_with(pattern, flags, false)
+    pub fn compile(pattern: &str, flags: RegexFlags) -> Result<CompiledPattern, PatternError> {
+        CompiledPattern::compile_with(pattern, flags, false)
     }
 
     /// For texts of candidates, where nothing ends the search: what needs backtracking searches at
     /// most 16 KiB, and gives up sooner; any other searches 2^30 bytes at most, divided by the
     /// bytes that the compiled pattern takes.
-    pub fn compile_bounded(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
-        Pattern::compile_with(pattern, flags, true)
+    pub fn compile_bounded(
+        pattern: &str,
+        flags: RegexFlags,
+    ) -> Result<CompiledPattern, PatternError> {
+        CompiledPattern::compile_with(pattern, flags, true)
     }
 
     fn compile_with(
         pattern: &str,
         flags: RegexFlags,
         bounded: bool,
-    ) -> Result<Pattern, PatternError> {
+    ) -> Result<CompiledPattern, PatternError> {
         let sizes: &[usize] = if bounded { &BOUNDED_SIZES } else { &SIZES };
         let steps = if bounded {
             BOUNDED_BACKTRACK_LIMIT
@@ -145,10 +148,10 @@ impl Pattern {
         } else {
             match linear(&translated.pattern, flags, sizes) {
                 Ok((regex, size)) => {
-                    return Ok(Pattern {
+                    return Ok(CompiledPattern {
                         longest: bounded.then(|| BOUNDED_WORK / size.unwrap_or(LARGEST)),
                         names: names(&mut regex.capture_names()),
-                        engine: Engine::Linear { regex, size },
+                        engine: RegexEngine::Linear { regex, size },
                     });
                 }
                 // What only the other engine takes is none of Python's syntax unless it is one of
@@ -162,10 +165,10 @@ impl Pattern {
         match backtracking(&translated.pattern, flags, steps) {
             Ok(regex) => {
                 no_name_twice(pattern)?;
-                Ok(Pattern {
+                Ok(CompiledPattern {
                     longest: bounded.then_some(BOUNDED_TEXT),
                     names: names(&mut regex.capture_names()),
-                    engine: Engine::Backtracking(Box::new(regex)),
+                    engine: RegexEngine::Backtracking(Box::new(regex)),
                 })
             }
             Err(error) => Err(explain(pattern, &translated, linear, &error)),
@@ -176,8 +179,8 @@ impl Pattern {
     /// them and the text's bytes. `None` for patterns that are larger, or that need backtracking.
     pub fn linear_size(&self) -> Option<usize> {
         match &self.engine {
-            Engine::Linear { size, .. } => *size,
-            Engine::Backtracking(_) => None,
+            RegexEngine::Linear { size, .. } => *size,
+            RegexEngine::Backtracking(_) => None,
         }
     }
 
@@ -197,7 +200,7 @@ impl Pattern {
     }
 
     /// The first match anywhere in `text`, one final newline of which is left out first.
-    pub fn search<'t>(&self, text: &'t str) -> Result<Option<Match<'_, 't>>, PatternError> {
+    pub fn search<'t>(&self, text: &'t str) -> Result<Option<PatternMatch<'_, 't>>, PatternError> {
         self.first(without_final_newline(text))
     }
 
@@ -206,15 +209,15 @@ impl Pattern {
     pub fn find_all<'p>(
         &'p self,
         text: &'p str,
-    ) -> impl Iterator<Item = Result<Match<'p, 'p>, PatternError>> + use<'p> {
+    ) -> impl Iterator<Item = Result<PatternMatch<'p, 'p>, PatternError>> + use<'p> {
         let text = without_final_newline(text);
         let found: Box<dyn Iterator<Item = _>> = match (self.refuse(text), &self.engine) {
             (Err(refused), _) => Box::new(std::iter::once(Err(refused))),
-            (Ok(()), Engine::Linear { regex, .. }) => {
+            (Ok(()), RegexEngine::Linear { regex, .. }) => {
                 let found = regex.captures_iter(text);
                 Box::new(found.map(move |found| Ok(self.linear_match(text, found))))
             }
-            (Ok(()), Engine::Backtracking(regex)) => {
+            (Ok(()), RegexEngine::Backtracking(regex)) => {
                 let found = regex.captures_iter(text);
                 Box::new(found.map(move |found| match found {
                     Ok(found) => Ok(self.backtracking_match(text, found)),
@@ -230,8 +233,10 @@ impl Pattern {
     pub fn is_in(&self, text: &str) -> Result<bool, PatternError> {
         self.refuse(text)?;
         match &self.engine {
-            Engine::Linear { regex, .. } => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(|error| given_up(&error)),
+            RegexEngine::Linear { regex, .. } => Ok(regex.is_match(text)),
+            RegexEngine::Backtracking(regex) => {
+                regex.is_match(text).map_err(|error| given_up(&error))
+            }
         }
     }
 
@@ -242,14 +247,14 @@ impl Pattern {
             .is_some_and(|found| found.whole == (0..text.len())))
     }
 
-    fn first<'t>(&self, text: &'t str) -> Result<Option<Match<'_, 't>>, PatternError> {
+    fn first<'t>(&self, text: &'t str) -> Result<Option<PatternMatch<'_, 't>>, PatternError> {
         self.refuse(text)?;
         match &self.engine {
-            Engine::Linear { regex, .. } => {
+            RegexEngine::Linear { regex, .. } => {
                 let found = regex.captures(text);
                 Ok(found.map(|found| self.linear_match(text, found)))
             }
-            Engine::Backtracking(regex) => match regex.captures(text) {
+            RegexEngine::Backtracking(regex) => match regex.captures(text) {
                 Ok(found) => Ok(found.map(|found| self.backtracking_match(text, found))),
                 Err(error) => Err(given_up(&error)),
             },
@@ -262,8 +267,8 @@ impl Pattern {
             return Ok(());
         };
         let what = match &self.engine {
-            Engine::Linear { .. } => "a pattern of this size searches",
-            Engine::Backtracking(_) => "the pattern needs backtracking, which searches",
+            RegexEngine::Linear { .. } => "a pattern of this size searches",
+            RegexEngine::Backtracking(_) => "the pattern needs backtracking, which searches",
         };
         Err(PatternError::plain(format!(
             "{what} texts of up to {longest} bytes here; this one has {}",
@@ -271,7 +276,7 @@ impl Pattern {
         )))
     }
 
-    fn linear_match<'t>(&self, text: &'t str, found: regex::Captures<'t>) -> Match<'_, 't> {
+    fn linear_match<'t>(&self, text: &'t str, found: regex::Captures<'t>) -> PatternMatch<'_, 't> {
         self.matched(text, |group| Some(found.get(group)?.range()))
     }
 
@@ -279,7 +284,7 @@ impl Pattern {
         &self,
         text: &'t str,
         found: fancy_regex::Captures<'t, str>,
-    ) -> Match<'_, 't> {
+    ) -> PatternMatch<'_, 't> {
         self.matched(text, |group| Some(found.get(group)?.range()))
     }
 
@@ -287,8 +292,8 @@ impl Pattern {
         &self,
         text: &'t str,
         group: impl Fn(usize) -> Option<Range<usize>>,
-    ) -> Match<'_, 't> {
-        Match {
+    ) -> PatternMatch<'_, 't> {
+        PatternMatch {
             whole: group(0).unwrap_or(0..0),
             text,
             groups: (0..self.names.len()).map(group).collect(),
@@ -354,7 +359,7 @@ fn given_up(error: &fancy_regex::Error) -> PatternError {
 
 /// An error of `regex` as one short message, with the place in the author's spelling where one is
 /// known.
-fn plain_error(source: &str, translated: &Translated, error: &regex::Error) -> PatternError {
+fn plain_error(source: &str, translated: &TranslatedPattern, error: &regex::Error) -> PatternError {
     match error {
         // The span hides behind a drawing.
         regex::Error::Syntax(drawing) => PatternError {
@@ -373,7 +378,7 @@ fn plain_error(source: &str, translated: &Translated, error: &regex::Error) -> P
 
 fn explain(
     source: &str,
-    translated: &Translated,
+    translated: &TranslatedPattern,
     linear: Option<regex::Error>,
     error: &fancy_regex::Error,
 ) -> PatternError {

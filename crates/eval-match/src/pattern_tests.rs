@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 
-use super::pattern::Pattern;
+use super::pattern::CompiledPattern;
 use crate::options::RegexFlags;
 
-fn compiled(pattern: &str) -> Pattern {
-    Pattern::compile(pattern, RegexFlags::default())
+fn compiled(pattern: &str) -> CompiledPattern {
+    CompiledPattern::compile(pattern, RegexFlags::default())
         .unwrap_or_else(|error| panic!("{pattern}: {error}"))
 }
 
@@ -73,7 +73,7 @@ fn searches_as_python_does() {
 #[test]
 fn flags_mean_what_pythons_do() {
     let flagged = |pattern: &str, flags: RegexFlags, text: &str| {
-        Pattern::compile(pattern, flags)
+        CompiledPattern::compile(pattern, flags)
             .unwrap()
             .search(text)
             .unwrap()
@@ -207,7 +207,7 @@ fn giving_up_is_an_error_and_not_a_mismatch() {
 #[test]
 fn errors_point_into_the_pattern() {
     let why = |pattern: &str| {
-        let error = Pattern::compile(pattern, RegexFlags::default()).unwrap_err();
+        let error = CompiledPattern::compile(pattern, RegexFlags::default()).unwrap_err();
         format!("{error} at {:?}", error.offset)
     };
     assert_snapshot!(why("ab(c"), @"unclosed group at Some(2)");
@@ -224,7 +224,8 @@ fn errors_point_into_the_pattern() {
 
 #[test]
 fn bounded_patterns_refuse_long_texts() {
-    let bounded = |pattern: &str| Pattern::compile_bounded(pattern, RegexFlags::default()).unwrap();
+    let bounded =
+        |pattern: &str| CompiledPattern::compile_bounded(pattern, RegexFlags::default()).unwrap();
     let long = "x".repeat(200_000);
     for pattern in [
         r"(?=x)x.*y",

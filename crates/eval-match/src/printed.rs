@@ -2,14 +2,14 @@
 
 use crate::options::Tolerance;
 
-use super::decimal::Number;
-use super::{Comparison, shortened};
+use super::decimal::DecimalNumber;
+use super::{MatchResult, shortened};
 
 /// Characters of a line or token in a reason.
 const SHOWN: usize = 80;
 
 /// Line by line, white space at the ends of lines and empty lines at the end left out.
-pub fn lines(actual: &str, expected: &str) -> Comparison {
+pub fn lines(actual: &str, expected: &str) -> MatchResult {
     let of = |text: &str| -> Vec<String> {
         let mut lines: Vec<String> = text
             .lines()
@@ -25,7 +25,7 @@ pub fn lines(actual: &str, expected: &str) -> Comparison {
 
 /// What white space separates. Two tokens that are numbers are equal by value, and within the
 /// tolerance if there is one; any others must be the same text.
-pub fn tokens(actual: &str, expected: &str, tolerance: Option<&Tolerance>) -> Comparison {
+pub fn tokens(actual: &str, expected: &str, tolerance: Option<&Tolerance>) -> MatchResult {
     let of = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     pairwise("token", &of(actual), &of(expected), |a, e| {
         a == e
@@ -37,11 +37,11 @@ pub fn tokens(actual: &str, expected: &str, tolerance: Option<&Tolerance>) -> Co
 }
 
 /// A name such as `Nan` or `inf` is a word here.
-fn number(token: &str) -> Option<Number> {
+fn number(token: &str) -> Option<DecimalNumber> {
     let digits = token.trim_start_matches(['+', '-', '.']);
     digits
         .starts_with(|c: char| c.is_ascii_digit())
-        .then(|| Number::parse(token))
+        .then(|| DecimalNumber::parse(token))
         .flatten()
 }
 
@@ -50,23 +50,23 @@ fn pairwise(
     actual: &[String],
     expected: &[String],
     same: impl Fn(&str, &str) -> bool,
-) -> Comparison {
+) -> MatchResult {
     for (i, (a, e)) in actual.iter().zip(expected).enumerate() {
         if !same(a, e) {
             let (a, e) = (shortened(a, SHOWN), shortened(e, SHOWN));
-            return Comparison::differs(format!("{what} {}: expected {e:?}, got {a:?}", i + 1));
+            return MatchResult::differs(format!("{what} {}: expected {e:?}, got {a:?}", i + 1));
         }
     }
     let at = actual.len().min(expected.len());
     match (actual.get(at), expected.get(at)) {
-        (None, None) => Comparison::matched(),
-        (Some(more), _) => Comparison::differs(format!(
+        (None, None) => MatchResult::matched(),
+        (Some(more), _) => MatchResult::differs(format!(
             "expected {} {what}s, got {}: the first one too many is {:?}",
             expected.len(),
             actual.len(),
             shortened(more, SHOWN)
         )),
-        (None, Some(next)) => Comparison::differs(format!(
+        (None, Some(next)) => MatchResult::differs(format!(
             "expected {} {what}s, got {}: the first that is missing is {:?}",
             expected.len(),
             actual.len(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::options::Tolerance;
 
-use super::Comparison;
+use super::MatchResult;
 use super::compare::number;
 use super::equality::canonical;
 use super::value::Datum;
@@ -20,16 +20,16 @@ pub fn rows(
     expected: &[Vec<Datum>],
     ordered: bool,
     tolerance: Option<&Tolerance>,
-) -> Comparison {
+) -> MatchResult {
     if ordered {
         return in_order(actual, expected, tolerance);
     }
     let Some((missing, surplus)) = unmatched(actual, expected, tolerance) else {
-        return Comparison::matched();
+        return MatchResult::matched();
     };
     let say =
         |rows: &[Vec<Datum>], i: Option<usize>| i.and_then(|i| rows.get(i)).map(|row| shown(row));
-    Comparison::differs(match (say(expected, missing), say(actual, surplus)) {
+    MatchResult::differs(match (say(expected, missing), say(actual, surplus)) {
         (Some(missing), Some(surplus)) => {
             format!("the row {missing} is missing, {surplus} is there instead")
         }
@@ -43,10 +43,10 @@ fn in_order(
     actual: &[Vec<Datum>],
     expected: &[Vec<Datum>],
     tolerance: Option<&Tolerance>,
-) -> Comparison {
+) -> MatchResult {
     for (i, (a, e)) in actual.iter().zip(expected).enumerate() {
         if !same_row(a, e, tolerance) {
-            return Comparison::differs(format!(
+            return MatchResult::differs(format!(
                 "row {}: expected {}, got {}",
                 i + 1,
                 shown(e),
@@ -55,9 +55,9 @@ fn in_order(
         }
     }
     if actual.len() == expected.len() {
-        return Comparison::matched();
+        return MatchResult::matched();
     }
-    Comparison::differs(format!(
+    MatchResult::differs(format!(
         "expected {} rows, got {}",
         expected.len(),
         actual.len()

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::bleu::bleu;
-use super::distance::{self, Budget, TooLong, common_subsequence, levenshtein};
+use super::distance::{self, DistanceBudget, TooLong, common_subsequence, levenshtein};
 use super::text::{TextOptions, split_at_blanks, trim};
 use super::tokens::{f1_words, rouge_words, tokenizer_for};
 use crate::options::{EditUnit, SimilarityMetric, Tokenizer};
@@ -17,7 +17,7 @@ pub const LONGEST: usize = 16 << 20;
 
 /// 1 - d / max(|a|, |b|), d the Levenshtein distance and both lengths in Unicode scalar values; 1
 /// for two empty texts.
-pub fn ratio(a: &str, b: &str, budget: &mut Budget) -> Result<f64, TooLong> {
+pub fn ratio(a: &str, b: &str, budget: &mut DistanceBudget) -> Result<f64, TooLong> {
     let (a, b) = (scalars(a)?, scalars(b)?);
     let longest = a.len().max(b.len());
     let distance = levenshtein(&a, &b, budget)?;
@@ -35,7 +35,7 @@ pub fn edit_rate(
     suggestion: &str,
     became: &str,
     unit: EditUnit,
-    budget: &mut Budget,
+    budget: &mut DistanceBudget,
 ) -> Result<f64, TooLong> {
     let rate = |distance: usize, length: usize| distance as f64 / length.max(1) as f64;
     let mut by = |cut: fn(&str) -> Vec<&str>| {
@@ -86,7 +86,7 @@ pub fn rouge_l(
     a: &str,
     b: &str,
     tokenizer: Tokenizer,
-    budget: &mut Budget,
+    budget: &mut DistanceBudget,
 ) -> Result<f64, TooLong> {
     let (a, b) = (bounded(a)?, bounded(b)?);
     if trim(a) == trim(b) {
@@ -108,7 +108,7 @@ pub fn likeness(
     measure: SimilarityMetric,
     output: &str,
     reference: &str,
-    budget: &mut Budget,
+    budget: &mut DistanceBudget,
 ) -> Result<f64, TooLong> {
     let by_words = matches!(
         measure,
@@ -180,8 +180,8 @@ mod tests {
     use super::super::tokens::bleu_words;
     use super::*;
 
-    fn full() -> Budget {
-        Budget::FULL
+    fn full() -> DistanceBudget {
+        DistanceBudget::FULL
     }
 
     #[test]

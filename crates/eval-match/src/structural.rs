@@ -29,14 +29,14 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::options::{Likeness, Structural};
+use crate::options::{SimilarityBound, StructuralOptions};
 
-use super::decimal::{Number, same_number};
+use super::decimal::{DecimalNumber, same_number};
 use super::differences::{Difference, DifferenceKind, apart, json, type_name};
 use super::matcher::{self, Matcher, makes_template};
-use super::paths::{Place, Shown};
-use patterns::{At, Cursor};
-use rules::Rules;
+use super::paths::{PlaceStep, ShownPath};
+use patterns::{CursorStep, WalkCursor};
+use rules::StructuralRules;
 
 /// Differences that are listed; the rest is counted in a warning.
 const MAX_DIFFERENCES: usize = 100;
@@ -67,14 +67,14 @@ pub struct StructuralResult {
 }
 
 /// Compares an output with a baseline.
-pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
-    let mut rules = Rules::new(structural, actual);
+pub fn compare(structural: &StructuralOptions, actual: &Value) -> StructuralResult {
+    let mut rules = StructuralRules::new(structural, actual);
     let mut warnings = std::mem::take(&mut rules.warnings);
-    let cursor = Cursor::new(&rules.patterns);
-    let mut walk = Walk {
+    let cursor = WalkCursor::new(&rules.patterns);
+    let mut walk = StructuralWalk {
         rules: &rules,
         cursor,
-        found: Found::default(),
+        found: WalkFindings::default(),
     };
     for (place, expected) in rules.absent(actual) {
         walk.found.add(
@@ -108,7 +108,7 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
 /// What a walk is for. But for the record only whether anything differs is asked: nothing is listed
 /// and the first difference ends the walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Mode {
+enum WalkMode {
     #[default]
     Record,
     /// One look at an array in its own order.
@@ -119,8 +119,8 @@ enum Mode {
 
 /// What a walk has found so far.
 #[derive(Debug, Default)]
-struct Found {
-    mode: Mode,
+struct WalkFindings {
+    mode: WalkMode,
     differences: Vec<Difference>,
     differing: usize,
     /// Of those, how many may be none: what would tell was too large to be looked at.
@@ -128,9 +128,9 @@ struct Found {
     agreeing: usize,
 }
 
-impl Found {
-    fn add(&mut self, place: &[Place], kind: DifferenceKind, expected: String, actual: String) {
-        let path = Shown(place).to_string();
+impl WalkFindings {
+    fn add(&mut self, place: &[PlaceStep], kind: DifferenceKind, expected: String, actual: String) {
+        let path = ShownPath(place).to_string();
         if self.lists_missing(&path, kind) {
             return;
         }
@@ -147,7 +147,7 @@ impl Found {
 
     /// Whether one more difference would only be counted.
     fn only_counts(&self) -> bool {
-        self.mode != Mode::Record || self.differences.len() >= MAX_DIFFERENCES
+        self.mode != WalkMode::Record || self.differences.len() >= MAX_DIFFERENCES
     }
 
     /// A field that is both required and in the baseline is missing once.
@@ -159,7 +159,7 @@ impl Found {
                 .any(|d| d.kind == kind && d.path == path)
     }
 
-    fn join(&mut self, other: Found) {
+    fn join(&mut self, other: WalkFindings) {
         self.differing += other.differing;
         self.uncertain += other.uncertain;
         self.agreeing += other.agreeing;
@@ -200,19 +200,19 @@ impl Found {
     }
 }
 
-struct Walk<'a, 'v> {
-    rules: &'a Rules<'a>,
-    cursor: Cursor<'v>,
-    found: Found,
+struct StructuralWalk<'a, 'v> {
+    rules: &'a StructuralRules<'a>,
+    cursor: WalkCursor<'v>,
+    found: WalkFindings,
 }
 
-impl<'v> Walk<'_, 'v> {
+impl<'v> StructuralWalk<'_, 'v> {
     fn value(&mut self, expected: &'v Value, actual: &'v Value) {
         let mode = self.found.mode;
-        if mode != Mode::Record && self.found.differing > 0 {
+        if mode != WalkMode::Record && self.found.differing > 0 {
             return;
         }
-        if mode == Mode::Trial && !self.rules.may_try(1) {
+        if mode == WalkMode::Trial && !self.rules.may_try(1) {
             self.found.differing += 1;
             return;
         }
@@ -228,7 +228,7 @@ impl<'v> Walk<'_, 'v> {
             (Value::String(text), _) => self.text(text, actual),
             (Value::Object(wanted), Value::Object(map)) => self.object(wanted, map),
             (Value::Array(_), Value::Array(_))
-                if mode != Mode::Record && self.rules.any_order() =>
+                if mode != WalkMode::Record && self.rules.any_order() =>
             {
                 self.array_once(expected, actual);
             }
@@ -290,16 +290,16 @@ impl<'v> Walk<'_, 'v> {
     /// Takes what a trial of this many bytes costs beside being one; says that it differs when
     /// nothing is left.
     fn may_read(&mut self, bytes: usize) -> bool {
-        let may = self.found.mode != Mode::Trial || self.rules.may_try(bytes / BYTES_A_TRIAL);
+        let may = self.found.mode != WalkMode::Trial || self.rules.may_try(bytes / BYTES_A_TRIAL);
         self.found.differing += usize::from(!may);
         may
     }
 
-    fn alike(&mut self, likeness: Likeness, wanted: &str, text: &str, actual: &Value) {
+    fn alike(&mut self, likeness: SimilarityBound, wanted: &str, text: &str, actual: &Value) {
         if !self.may_read(wanted.len() + text.len()) {
             return;
         }
-        let record = self.found.mode == Mode::Record;
+        let record = self.found.mode == WalkMode::Record;
         let Some(number) = self.rules.measure(likeness, text, wanted, record) else {
             self.found.differing += 1;
             self.found.uncertain += 1;
@@ -333,7 +333,10 @@ impl<'v> Walk<'_, 'v> {
         }
         match self.rules.tolerance(&self.cursor) {
             Some((tolerance, shown)) => {
-                match (Number::from_json(wanted), Number::from_json(number)) {
+                match (
+                    DecimalNumber::from_json(wanted),
+                    DecimalNumber::from_json(number),
+                ) {
                     (Some(e), Some(a)) if a.within(&e, tolerance) => self.found.agreeing += 1,
                     _ => self.differs(DifferenceKind::Tolerance, actual, || {
                         format!("{wanted} ({shown})")
@@ -362,14 +365,14 @@ impl<'v> Walk<'_, 'v> {
             .iter()
             .filter(|(key, _)| !wanted.contains_key(key.as_str()))
         {
-            if self.found.mode != Mode::Record && self.found.differing > 0 {
+            if self.found.mode != WalkMode::Record && self.found.differing > 0 {
                 return;
             }
             // What a server says about a response beside it is nobody's promise.
             if response && key == HEADERS {
                 continue;
             }
-            self.push(At::Key(key));
+            self.push(CursorStep::Key(key));
             self.additional(actual);
             self.pop();
         }
@@ -386,14 +389,14 @@ impl<'v> Walk<'_, 'v> {
             }
             Value::Object(map) => {
                 for (key, inner) in map {
-                    self.push(At::Key(key));
+                    self.push(CursorStep::Key(key));
                     self.additional(inner);
                     self.pop();
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.push(At::Index(index));
+                    self.push(CursorStep::Index(index));
                     self.additional(item);
                     self.pop();
                 }
@@ -419,10 +422,10 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn field(&mut self, key: &'v str, expected: &'v Value, actual: Option<&'v Value>) {
-        if self.found.mode != Mode::Record && self.found.differing > 0 {
+        if self.found.mode != WalkMode::Record && self.found.differing > 0 {
             return;
         }
-        self.push(At::Key(key));
+        self.push(CursorStep::Key(key));
         match actual {
             Some(actual) => self.value(expected, actual),
             None if self.is_ignored() => {}
@@ -444,18 +447,18 @@ impl<'v> Walk<'_, 'v> {
 
     fn template(&mut self, template: &'v Value, items: &'v [Value]) {
         if items.is_empty() {
-            self.push(At::Index(0));
+            self.push(CursorStep::Index(0));
             self.add(DifferenceKind::Missing, || (json(template), String::new()));
             self.pop();
         }
         for (index, item) in items.iter().enumerate() {
-            self.push(At::Index(index));
+            self.push(CursorStep::Index(index));
             self.value(template, item);
             self.pop();
         }
     }
 
-    fn push(&mut self, step: At<'v>) {
+    fn push(&mut self, step: CursorStep<'v>) {
         self.cursor.push(step, &self.rules.patterns);
     }
 
@@ -468,7 +471,7 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn is_headers(&self) -> bool {
-        self.rules.is_http() && matches!(self.cursor.steps(), [At::Key(HEADERS)])
+        self.rules.is_http() && matches!(self.cursor.steps(), [CursorStep::Key(HEADERS)])
     }
 
     fn differs(&mut self, kind: DifferenceKind, actual: &Value, expected: impl FnOnce() -> String) {
@@ -479,7 +482,7 @@ impl<'v> Walk<'_, 'v> {
     fn add(&mut self, kind: DifferenceKind, sides: impl FnOnce() -> (String, String)) {
         // What is missing may be listed already, and is then not counted again.
         if self.found.only_counts()
-            && (self.found.mode != Mode::Record || kind != DifferenceKind::Missing)
+            && (self.found.mode != WalkMode::Record || kind != DifferenceKind::Missing)
         {
             self.found.differing += 1;
             return;

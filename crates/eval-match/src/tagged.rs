@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use eval_base::text::{hex, unhex};
 
-use super::decimal::Number;
+use super::decimal::DecimalNumber;
 use super::shortened;
 use super::value::{Datum, MAX_DEPTH, RANGE_BITS, float_repr, number_of, special_float};
 
@@ -251,12 +251,13 @@ const EXACT_POWERS: i64 = 1_100;
 /// The integer or the float that a decimal text is without rounding.
 fn exact_number(text: &str) -> Option<Datum> {
     // A short text such as 1E+19999 is a long number, and an answer may hold very many of them.
-    let decimal = Number::parse(text).filter(|number| number.is_near_its_text(EXACT_POWERS))?;
+    let decimal =
+        DecimalNumber::parse(text).filter(|number| number.is_near_its_text(EXACT_POWERS))?;
     if let Some(int) = decimal.to_int() {
         return Some(Datum::Int(int));
     }
     let float = text.parse::<f64>().ok()?;
-    (Number::from_f64(float).compare(&decimal) == Some(Ordering::Equal))
+    (DecimalNumber::from_f64(float).compare(&decimal) == Some(Ordering::Equal))
         .then_some(Datum::Float(float))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Comparison, shortened};
+use super::{MatchResult, shortened};
 
 /// Characters of a line that a reason shows around a difference.
 const SHOWN: usize = 40;
@@ -62,23 +62,23 @@ pub(super) fn split_at_blanks(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether two texts are equal once levelled; the reason names the first difference by line and
 /// column (from 1, in characters) and makes visible what can't be seen.
-pub fn exact(actual: &str, expected: &str, options: TextOptions) -> Comparison {
+pub fn exact(actual: &str, expected: &str, options: TextOptions) -> MatchResult {
     let (actual, expected) = (options.apply(actual), options.apply(expected));
     if actual == expected {
-        Comparison::matched()
+        MatchResult::matched()
     } else {
-        Comparison::differs(first_difference(&actual, &expected))
+        MatchResult::differs(first_difference(&actual, &expected))
     }
 }
 
 /// What of `must_include` a text lacks and what of `must_not_include` it has, in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct PartMismatches {
     pub missing: Vec<String>,
     pub forbidden: Vec<String>,
 }
 
-impl Parts {
+impl PartMismatches {
     pub fn matched(&self) -> bool {
         self.missing.is_empty() && self.forbidden.is_empty()
     }
@@ -117,7 +117,7 @@ pub fn contains(
     must_include: &[String],
     must_not_include: &[String],
     case_sensitive: bool,
-) -> Parts {
+) -> PartMismatches {
     let fold = |t: &str| {
         if case_sensitive {
             t.to_owned()
@@ -127,7 +127,7 @@ pub fn contains(
     };
     let text = fold(text);
     let has = |part: &&String| text.contains(&fold(part));
-    Parts {
+    PartMismatches {
         missing: must_include
             .iter()
             .filter(|part| !has(part))

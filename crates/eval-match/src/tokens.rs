@@ -69,18 +69,18 @@ pub fn tokenizer_for<'t>(
 pub(super) fn f1_words(text: &str, tokenizer: Tokenizer) -> String {
     match tokenizer {
         Tokenizer::Mixed => placed(text, |c| match c {
-            c if is_unspaced(c) => Place::Alone,
-            c if c.is_ascii_punctuation() => Place::Dropped,
-            c if is_in(c, GeneralCategoryGroup::Punctuation) => Place::Blank,
-            _ => Place::Kept,
+            c if is_unspaced(c) => CharacterRole::Alone,
+            c if c.is_ascii_punctuation() => CharacterRole::Dropped,
+            c if is_in(c, GeneralCategoryGroup::Punctuation) => CharacterRole::Blank,
+            _ => CharacterRole::Kept,
         }),
         Tokenizer::Characters => placed(text, |c| {
             let is_dropped =
                 c.is_ascii_punctuation() || is_in(c, GeneralCategoryGroup::Punctuation);
             if is_dropped {
-                Place::Dropped
+                CharacterRole::Dropped
             } else {
-                Place::Alone
+                CharacterRole::Alone
             }
         }),
         Tokenizer::Icu => segments(text, true),
@@ -95,19 +95,23 @@ pub(super) fn rouge_words(text: &str, tokenizer: Tokenizer) -> String {
     match tokenizer {
         Tokenizer::Characters => placed(text, |c| {
             let is_kept = c.is_alphanumeric() || is_in(c, GeneralCategoryGroup::Mark);
-            if is_kept { Place::Alone } else { Place::Blank }
+            if is_kept {
+                CharacterRole::Alone
+            } else {
+                CharacterRole::Blank
+            }
         }),
         Tokenizer::Icu => segments(text, true),
         Tokenizer::Mixed => placed(text, |c| match c {
-            c if is_unspaced(c) => Place::Alone,
-            c if c.is_alphanumeric() => Place::Kept,
-            _ => Place::Blank,
+            c if is_unspaced(c) => CharacterRole::Alone,
+            c if c.is_alphanumeric() => CharacterRole::Kept,
+            _ => CharacterRole::Blank,
         }),
         Tokenizer::Words | Tokenizer::ThirteenA | Tokenizer::Zh => placed(text, |c| {
             if c.is_alphanumeric() {
-                Place::Kept
+                CharacterRole::Kept
             } else {
-                Place::Blank
+                CharacterRole::Blank
             }
         }),
     }
@@ -120,7 +124,7 @@ pub(super) fn bleu_words(text: &str, tokenizer: Tokenizer) -> String {
         Tokenizer::Words | Tokenizer::ThirteenA => thirteen_a(text),
         Tokenizer::Zh => zh(text, is_chinese),
         Tokenizer::Mixed => zh(text, |c| is_chinese(c) || is_unspaced(c)),
-        Tokenizer::Characters => placed(text, |_| Place::Alone),
+        Tokenizer::Characters => placed(text, |_| CharacterRole::Alone),
         Tokenizer::Icu => segments(text, false),
     }
 }
@@ -147,7 +151,7 @@ fn is_in(c: char, group: GeneralCategoryGroup) -> bool {
 }
 
 /// What becomes of a character.
-enum Place {
+enum CharacterRole {
     Kept,
     /// A word of its own.
     Alone,
@@ -156,18 +160,18 @@ enum Place {
     Dropped,
 }
 
-fn placed(text: &str, place: impl Fn(char) -> Place) -> String {
+fn placed(text: &str, place: impl Fn(char) -> CharacterRole) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match place(c) {
-            Place::Kept => out.push(c),
-            Place::Alone => {
+            CharacterRole::Kept => out.push(c),
+            CharacterRole::Alone => {
                 out.push(' ');
                 out.push(c);
                 out.push(' ');
             }
-            Place::Blank => out.push(' '),
-            Place::Dropped => {}
+            CharacterRole::Blank => out.push(' '),
+            CharacterRole::Dropped => {}
         }
     }
     out
@@ -219,9 +223,9 @@ fn thirteen_a(text: &str) -> String {
 fn zh(text: &str, is_alone: impl Fn(char) -> bool) -> String {
     let place = |c| {
         if is_alone(c) {
-            Place::Alone
+            CharacterRole::Alone
         } else {
-            Place::Kept
+            CharacterRole::Kept
         }
     };
     with_signs_apart(placed(trim(text), place))

@@ -6,7 +6,7 @@
 
 /// A pattern in the crates' syntax.
 #[derive(Debug, Default)]
-pub struct Translated {
+pub struct TranslatedPattern {
     pub pattern: String,
     /// Byte offsets: (in the result, in the source), ascending.
     origins: Vec<(usize, usize)>,
@@ -14,7 +14,7 @@ pub struct Translated {
     pub possessive: bool,
 }
 
-impl Translated {
+impl TranslatedPattern {
     /// Where in the source a byte of the result came from.
     pub fn origin(&self, offset: usize) -> usize {
         let after = self
@@ -37,9 +37,9 @@ impl Translated {
 }
 
 /// Translates; `verbose` is the flag's state at the start.
-pub fn translate(source: &str, verbose: bool) -> Translated {
+pub fn translate(source: &str, verbose: bool) -> TranslatedPattern {
     let verbose = verbose || starts_verbose(source);
-    let mut out = Translated::default();
+    let mut out = TranslatedPattern::default();
     let mut rest = source;
     // Whether the last piece was a quantifier: a `+` after it makes it possessive.
     let mut quantified = false;
@@ -113,7 +113,7 @@ fn counted(rest: &str) -> Option<(usize, String)> {
 }
 
 /// An escape at the start; returns how many bytes of it were read.
-fn escape(rest: &str, at: usize, in_class: bool, out: &mut Translated) -> usize {
+fn escape(rest: &str, at: usize, in_class: bool, out: &mut TranslatedPattern) -> usize {
     let Some(c) = rest[1..].chars().next() else {
         out.emit(at, "\\");
         return 1;
@@ -140,7 +140,7 @@ fn escape(rest: &str, at: usize, in_class: bool, out: &mut Translated) -> usize 
 
 /// A character class at the start; returns how many bytes of it were read. Python knows no nested
 /// classes and no set operations, and whitespace in a class counts even in verbose patterns.
-fn class(rest: &str, start: usize, out: &mut Translated) -> usize {
+fn class(rest: &str, start: usize, out: &mut TranslatedPattern) -> usize {
     let mut used = 1;
     out.emit(start, "[");
     if rest[used..].starts_with('^') {

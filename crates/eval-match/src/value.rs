@@ -208,7 +208,7 @@ fn integer_of(digits: &str) -> Option<BigInt> {
 /// As Python's `repr`, near enough for people; at most about 200 characters.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = Bounded {
+        let mut out = BoundedWriter {
             text: String::new(),
             left: SHOWN_CHARS,
         };
@@ -225,12 +225,12 @@ impl fmt::Display for Datum {
 
 /// Takes as many characters as there is room for, then fails, which ends the writing of even an
 /// enormous value.
-struct Bounded {
+struct BoundedWriter {
     text: String,
     left: usize,
 }
 
-impl fmt::Write for Bounded {
+impl fmt::Write for BoundedWriter {
     fn write_str(&mut self, s: &str) -> fmt::Result {
         for c in s.chars() {
             self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
@@ -240,7 +240,7 @@ impl fmt::Write for Bounded {
     }
 }
 
-fn write_repr(datum: &Datum, out: &mut Bounded) -> fmt::Result {
+fn write_repr(datum: &Datum, out: &mut BoundedWriter) -> fmt::Result {
     match datum {
         Datum::None => out.write_str("None"),
         Datum::Bool(b) => out.write_str(if *b { "True" } else { "False" }),
@@ -286,14 +286,14 @@ fn write_repr(datum: &Datum, out: &mut Bounded) -> fmt::Result {
 }
 
 /// An integer in decimals, or its width where decimals would take too long.
-fn write_int(int: &BigInt, out: &mut Bounded) -> fmt::Result {
+fn write_int(int: &BigInt, out: &mut BoundedWriter) -> fmt::Result {
     match int.bits() {
         bits if bits > SHOWN_BITS => write!(out, "<int of {bits} bits>"),
         _ => write!(out, "{int}"),
     }
 }
 
-fn write_items(items: &[Datum], open: &str, close: &str, out: &mut Bounded) -> fmt::Result {
+fn write_items(items: &[Datum], open: &str, close: &str, out: &mut BoundedWriter) -> fmt::Result {
     out.write_str(open)?;
     for (i, item) in items.iter().enumerate() {
         out.write_str(if i == 0 { "" } else { ", " })?;
@@ -302,7 +302,7 @@ fn write_items(items: &[Datum], open: &str, close: &str, out: &mut Bounded) -> f
     out.write_str(close)
 }
 
-fn write_quoted(text: &str, out: &mut Bounded) -> fmt::Result {
+fn write_quoted(text: &str, out: &mut BoundedWriter) -> fmt::Result {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {

@@ -532,7 +532,7 @@ fn wide_ranges_are_refused_where_they_are_read() {
             Datum::from_tagged(&range).unwrap_err(),
             TaggedError::WideRange
         );
-        assert!(crate::python::Object::from_tagged(&range).is_none());
+        assert!(crate::python::PythonObject::from_tagged(&range).is_none());
     }
     assert_snapshot!(TaggedError::WideRange, @"the parts of a range are wider than 20000 bits");
     assert!(Datum::from_tagged(&json!({"$range": [0, hex(5_000), 3]})).is_ok());
@@ -569,8 +569,8 @@ fn decimals_are_not_written_out_beyond_their_text() {
 
 #[test]
 fn tiny_numbers_among_many_are_known_by_their_magnitude() {
-    use crate::decimal::Number;
-    let n = |text: &str| Number::parse(text).unwrap();
+    use crate::decimal::DecimalNumber;
+    let n = |text: &str| DecimalNumber::parse(text).unwrap();
     for _ in 0..200_000 {
         assert!(!n("1e-19999").same(&n("2e-19999")));
     }

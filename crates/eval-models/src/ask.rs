@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::budget::{Purse, Spent};
-use super::kept::{KeptAnswers, KeptError, Look};
-use super::providers::{self, Tried};
-use super::traffic::{Jitter, Once, Traffic, TrafficNow, fetch};
-use super::{Answer, Call, Key};
-use crate::net::Clients;
+use super::budget::{BudgetLedger, ModelSpending};
+use super::kept::{AnswerLookup, KeptAnswers, KeptError};
+use super::providers::{self, TryOutcome};
+use super::traffic::{Jitter, Traffic, TrafficNow, TrySender, fetch};
+use super::{ModelAnswer, ModelRequest, QuestionKey};
+use crate::net::HttpClients;
 use crate::{Endpoint, ModelCall, ModelSettings};
 use eval_base::clock::Clock;
 use eval_base::redact::Redactor;
@@ -18,33 +18,33 @@ use eval_base::redact::Redactor;
 pub struct ModelsConfig {
     pub settings: ModelSettings,
     /// What earlier sessions of the run spent.
-    pub spent: Spent,
+    pub spent: ModelSpending,
     pub clock: Arc<dyn Clock>,
     /// Its secrets don't get into recordings.
     pub redactor: Redactor,
 }
 
 /// The models of a run, with their connections, limits, cache, recordings and budget.
-pub struct Models {
-    network: Network,
+pub struct RunModels {
+    network: NetworkCaller,
     traffic: Traffic,
-    purse: Purse,
+    purse: BudgetLedger,
     kept: KeptAnswers,
 }
 
 /// Tries over the network.
-struct Network {
-    clients: Clients,
+struct NetworkCaller {
+    clients: HttpClients,
     clock: Arc<dyn Clock>,
 }
 
-impl Once for Network {
-    async fn once(&self, endpoint: &Endpoint, call: &Call) -> Tried {
+impl TrySender for NetworkCaller {
+    async fn once(&self, endpoint: &Endpoint, call: &ModelRequest) -> TryOutcome {
         providers::once(&self.clients, endpoint, call, self.clock.as_ref()).await
     }
 }
 
-impl std::fmt::Debug for Models {
+impl std::fmt::Debug for RunModels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Models")
             .field("now", &self.now())
@@ -52,20 +52,20 @@ impl std::fmt::Debug for Models {
     }
 }
 
-impl Models {
-    pub fn new(config: ModelsConfig) -> Models {
+impl RunModels {
+    pub fn new(config: ModelsConfig) -> RunModels {
         let ModelsConfig {
             settings,
             spent,
             clock,
             redactor,
         } = config;
-        Models {
+        RunModels {
             traffic: Traffic::new(Jitter::unlike_others()),
-            purse: Purse::new(settings.budget, spent),
+            purse: BudgetLedger::new(settings.budget, spent),
             kept: KeptAnswers::new(settings, redactor, Arc::clone(&clock)),
-            network: Network {
-                clients: Clients::default(),
+            network: NetworkCaller {
+                clients: HttpClients::default(),
                 clock,
             },
         }
@@ -95,19 +95,24 @@ impl Models {
     /// Asks, as often as it takes and is allowed, unless the answer is known. It is kept before it
     /// is given back, so that a run that is killed finds it again. Dropping the future ends the
     /// call.
-    pub async fn ask(&self, endpoint: &Endpoint, call: &Call) -> Answer {
+    pub async fn ask(&self, endpoint: &Endpoint, call: &ModelRequest) -> ModelAnswer {
         self.answer(endpoint, call, true).await
     }
 
-    /// As [`Models::ask`], for an answer whose time is judged: that of a cache has none, and would
+    /// As [`RunModels::ask`], for an answer whose time is judged: that of a cache has none, and would
     /// always be fast enough. So the model is called, unless the run's settings forbid all calls.
-    pub async fn ask_timed(&self, endpoint: &Endpoint, call: &Call) -> Answer {
+    pub async fn ask_timed(&self, endpoint: &Endpoint, call: &ModelRequest) -> ModelAnswer {
         self.answer(endpoint, call, false).await
     }
 
-    async fn answer(&self, endpoint: &Endpoint, call: &Call, from_cache: bool) -> Answer {
+    async fn answer(
+        &self,
+        endpoint: &Endpoint,
+        call: &ModelRequest,
+        from_cache: bool,
+    ) -> ModelAnswer {
         let asked = match self.kept.look(endpoint, call, from_cache).await {
-            Ok(Look::Found(found, source, key)) => {
+            Ok(AnswerLookup::Found(found, source, key)) => {
                 self.traffic.count(|now| now.kept += 1);
                 let made = ModelCall {
                     source,
@@ -115,22 +120,22 @@ impl Models {
                     answered_at: Some(found.answered_at).filter(|at| !at.is_empty()),
                     ..ModelCall::of(endpoint)
                 };
-                return Answer {
+                return ModelAnswer {
                     key,
-                    ..Answer::new(endpoint, Ok(found.completion), made, None)
+                    ..ModelAnswer::new(endpoint, Ok(found.completion), made, None)
                 };
             }
             Err(fault) => {
-                return Answer::new(endpoint, Err(fault), ModelCall::of(endpoint), None);
+                return ModelAnswer::new(endpoint, Err(fault), ModelCall::of(endpoint), None);
             }
-            Ok(Look::Ask(asked)) => asked,
+            Ok(AnswerLookup::Ask(asked)) => asked,
         };
         let answer = fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
         let Ok(completion) = &answer.result else {
             return answer;
         };
         self.kept.keep(&asked, endpoint, completion).await;
-        Answer {
+        ModelAnswer {
             key: Some(asked.key).filter(|_| self.kept.is_kept()),
             ..answer
         }
@@ -138,7 +143,7 @@ impl Models {
 
     /// Removes answers from the cache that whoever asked can't use, so that the model is asked
     /// again instead of giving them for ever.
-    pub async fn forget(&self, keys: &[Key]) {
+    pub async fn forget(&self, keys: &[QuestionKey]) {
         for key in keys {
             self.kept.remove(key).await;
         }
@@ -146,12 +151,12 @@ impl Models {
 
     /// Counts what was spent before: in earlier sessions of the run, or on targets that share its
     /// budget.
-    pub fn spent_before(&self, before: Spent) {
+    pub fn spent_before(&self, before: ModelSpending) {
         self.purse.spent_before(before);
     }
 
     /// What was spent so far, what was spent before included.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ModelSpending {
         self.purse.spent()
     }
 

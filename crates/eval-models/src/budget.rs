@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::providers::ANTHROPIC_MAX_TOKENS;
-use super::{Call, Tokens};
-use crate::{Api, Budget, Endpoint, Price, Sampling, Usage};
+use super::{ModelRequest, TokenCounts};
+use crate::{Endpoint, ProviderApi, RunBudget, SamplingOptions, TokenPrice, Usage};
 use eval_base::sync::lock;
 
 /// Tokens that an answer is taken to have while none has come and nothing limits it. Few answers
@@ -23,7 +23,7 @@ const DUST: f64 = 1e-9;
 /// where `rest` is the question without what the provider's cache of prompts held or took. Both
 /// cost what `input` costs unless the price says more. Never negative; parts that are more than the
 /// whole are charged as they are told.
-pub fn cost_of(price: &Price, tokens: Tokens) -> f64 {
+pub fn cost_of(price: &TokenPrice, tokens: TokenCounts) -> f64 {
     let rest = tokens
         .input
         .saturating_sub(tokens.cached_input)
@@ -40,7 +40,7 @@ pub fn cost_of(price: &Price, tokens: Tokens) -> f64 {
 }
 
 /// Tokens and, where the price is known, dollars of an answer.
-pub fn usage_of(endpoint: &Endpoint, tokens: Tokens) -> Usage {
+pub fn usage_of(endpoint: &Endpoint, tokens: TokenCounts) -> Usage {
     Usage {
         input_tokens: tokens.input,
         output_tokens: tokens.output,
@@ -57,21 +57,21 @@ pub fn about_tokens(bytes: usize) -> u64 {
 /// What was spent on calls: tries without a usable answer count, answers from a cache or a
 /// recording don't.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct ModelSpending {
     pub tokens: u64,
     pub usd: f64,
 }
 
-impl Spent {
-    pub fn add(&mut self, other: Spent) {
+impl ModelSpending {
+    pub fn add(&mut self, other: ModelSpending) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.usd += other.usd;
     }
 }
 
-impl From<Usage> for Spent {
-    fn from(usage: Usage) -> Spent {
-        Spent {
+impl From<Usage> for ModelSpending {
+    fn from(usage: Usage) -> ModelSpending {
+        ModelSpending {
             tokens: usage.tokens(),
             usd: usage.cost_usd.unwrap_or(0.0),
         }
@@ -80,7 +80,7 @@ impl From<Usage> for Spent {
 
 /// The most that answers of a model took so far.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct LargestAnswer {
     /// Output tokens.
     longest: u64,
     /// Input tokens for each that was expected, at least 1.
@@ -96,9 +96,9 @@ struct Seen {
 /// them: of the question by its length, of the answer as the longest of the model so far, also for
 /// tries that began before that one came, and before the first one as many tokens as it may have.
 #[derive(Debug, Default)]
-pub(super) struct Purse {
-    budget: Budget,
-    state: Mutex<State>,
+pub(super) struct BudgetLedger {
+    budget: RunBudget,
+    state: Mutex<LedgerState>,
     /// Told when a try ends.
     settled: Notify,
 }
@@ -107,7 +107,7 @@ pub(super) struct Purse {
 #[derive(Debug)]
 struct UnderWay {
     model: String,
-    price: Option<Price>,
+    price: Option<TokenPrice>,
     /// About how many tokens the question has.
     question: u64,
     /// The most tokens that the answer may have.
@@ -115,25 +115,25 @@ struct UnderWay {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    spent: Spent,
+struct LedgerState {
+    spent: ModelSpending,
     /// The tries under way, by number.
     under_way: HashMap<u64, UnderWay>,
     next: u64,
     /// True when something was refused: nothing more is asked then.
     closed: bool,
     /// What was seen of each model.
-    seen: HashMap<String, Seen>,
+    seen: HashMap<String, LargestAnswer>,
 }
 
-impl Purse {
-    pub fn new(budget: Budget, spent: Spent) -> Purse {
-        let mut state = State {
+impl BudgetLedger {
+    pub fn new(budget: RunBudget, spent: ModelSpending) -> BudgetLedger {
+        let mut state = LedgerState {
             spent,
-            ..State::default()
+            ..LedgerState::default()
         };
         state.closed = passed(budget, spent);
-        Purse {
+        BudgetLedger {
             budget,
             state: Mutex::new(state),
             settled: Notify::new(),
@@ -147,7 +147,7 @@ impl Purse {
 
     /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped
     /// counts nothing.
-    pub async fn admit(&self, endpoint: &Endpoint, call: &Call) -> Option<Hold<'_>> {
+    pub async fn admit(&self, endpoint: &Endpoint, call: &ModelRequest) -> Option<BudgetHold<'_>> {
         let question = about_question(call);
         loop {
             // Asked for before the look, so that no news between the two is lost.
@@ -173,7 +173,7 @@ impl Purse {
                     let number = state.next;
                     state.next += 1;
                     state.under_way.insert(number, wanted);
-                    return Some(Hold {
+                    return Some(BudgetHold {
                         purse: self,
                         number,
                         question,
@@ -190,7 +190,7 @@ impl Purse {
     }
 
     /// True when nothing is left of a budget that a try would need some of.
-    fn is_used_up(&self, spent: Spent, expected: Spent) -> bool {
+    fn is_used_up(&self, spent: ModelSpending, expected: ModelSpending) -> bool {
         self.budget
             .usd
             .is_some_and(|most| is_reached(spent.usd, most) && expected.usd > 0.0)
@@ -201,32 +201,32 @@ impl Purse {
     }
 
     /// Counts what earlier sessions of the run spent.
-    pub fn spent_before(&self, before: Spent) {
+    pub fn spent_before(&self, before: ModelSpending) {
         let mut state = self.state();
         state.spent.add(before);
         state.closed |= passed(self.budget, state.spent);
     }
 
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ModelSpending {
         self.state().spent
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LedgerState> {
         lock(&self.state)
     }
 }
 
-impl State {
+impl LedgerState {
     /// What all tries under way are expected to take.
-    fn held(&self) -> Spent {
-        let mut held = Spent::default();
+    fn held(&self) -> ModelSpending {
+        let mut held = ModelSpending::default();
         self.under_way
             .values()
             .for_each(|one| held.add(self.about(one)));
         held
     }
 
-    fn fits(&self, budget: Budget, expected: Spent) -> bool {
+    fn fits(&self, budget: RunBudget, expected: ModelSpending) -> bool {
         let held = self.held();
         let tokens = self
             .spent
@@ -239,7 +239,7 @@ impl State {
     }
 
     /// What a try is expected to take.
-    fn about(&self, one: &UnderWay) -> Spent {
+    fn about(&self, one: &UnderWay) -> ModelSpending {
         let most = one.most.unwrap_or(u64::MAX);
         let (input, output) = match self.seen.get(&one.model) {
             Some(seen) => (
@@ -251,21 +251,21 @@ impl State {
         let cost = |price| {
             cost_of(
                 price,
-                Tokens {
+                TokenCounts {
                     input,
                     output,
-                    ..Tokens::default()
+                    ..TokenCounts::default()
                 },
             )
         };
-        Spent {
+        ModelSpending {
             tokens: input.saturating_add(output),
             usd: one.price.as_ref().map_or(0.0, cost),
         }
     }
 
-    fn see(&mut self, model: String, question: u64, took: Tokens) {
-        let seen = self.seen.entry(model).or_insert(Seen {
+    fn see(&mut self, model: String, question: u64, took: TokenCounts) {
+        let seen = self.seen.entry(model).or_insert(LargestAnswer {
             longest: 0,
             denser: 1.0,
         });
@@ -278,7 +278,7 @@ impl State {
 
 /// True when a budget has nothing left. One of 0 that nothing was taken of still lets through what
 /// is free.
-fn passed(budget: Budget, spent: Spent) -> bool {
+fn passed(budget: RunBudget, spent: ModelSpending) -> bool {
     budget
         .usd
         .is_some_and(|most| is_reached(spent.usd, most) && spent.usd > 0.0)
@@ -291,10 +291,10 @@ fn is_reached(spent: f64, most: f64) -> bool {
 }
 
 /// The most tokens that an answer may have, when something limits it.
-pub fn longest_answer(endpoint: &Endpoint, sampling: &Sampling) -> Option<u64> {
+pub fn longest_answer(endpoint: &Endpoint, sampling: &SamplingOptions) -> Option<u64> {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let option = |name: &&str| sampling.options.get(*name)?.to_value().as_u64();
-    let usual = (endpoint.api == Api::Anthropic).then_some(ANTHROPIC_MAX_TOKENS);
+    let usual = (endpoint.api == ProviderApi::Anthropic).then_some(ANTHROPIC_MAX_TOKENS);
     names
         .iter()
         .find_map(option)
@@ -303,7 +303,7 @@ pub fn longest_answer(endpoint: &Endpoint, sampling: &Sampling) -> Option<u64> {
 }
 
 /// About how many tokens a question has.
-fn about_question(call: &Call) -> u64 {
+fn about_question(call: &ModelRequest) -> u64 {
     let texts = call.messages.iter().map(|message| match &message.content {
         serde_json::Value::String(text) => text.len(),
         parts => text_bytes(parts),
@@ -324,16 +324,16 @@ fn text_bytes(value: &serde_json::Value) -> usize {
 /// Room in the budget for one try.
 #[derive(Debug)]
 #[must_use = "a hold that is dropped counts nothing"]
-pub(super) struct Hold<'a> {
-    purse: &'a Purse,
+pub(super) struct BudgetHold<'a> {
+    purse: &'a BudgetLedger,
     number: u64,
     /// About how many tokens the question has.
     question: u64,
 }
 
-impl Hold<'_> {
+impl BudgetHold<'_> {
     /// Counts what the try took, as the server says.
-    pub fn spend(self, endpoint: &Endpoint, tokens: Tokens) {
+    pub fn spend(self, endpoint: &Endpoint, tokens: TokenCounts) {
         let mut state = self.purse.state();
         state.spent.add(usage_of(endpoint, tokens).into());
         state.see(endpoint.name(), self.question, tokens);
@@ -342,21 +342,26 @@ impl Hold<'_> {
 
     /// Counts an answer that does not say what it took, by the length of its text. Returns what it
     /// is taken to be; `None` without a budget, where nobody needs to know.
-    pub fn spend_unsaid(self, endpoint: &Endpoint, call: &Call, answer: &str) -> Option<Usage> {
-        if self.purse.budget == Budget::default() {
+    pub fn spend_unsaid(
+        self,
+        endpoint: &Endpoint,
+        call: &ModelRequest,
+        answer: &str,
+    ) -> Option<Usage> {
+        if self.purse.budget == RunBudget::default() {
             return None;
         }
-        let tokens = Tokens {
+        let tokens = TokenCounts {
             input: about_question(call),
             output: about_tokens(answer.len()),
-            ..Tokens::default()
+            ..TokenCounts::default()
         };
         self.spend(endpoint, tokens);
         Some(usage_of(endpoint, tokens))
     }
 }
 
-impl Drop for Hold<'_> {
+impl Drop for BudgetHold<'_> {
     fn drop(&mut self) {
         self.purse.state().under_way.remove(&self.number);
         self.purse.settled.notify_waiters();

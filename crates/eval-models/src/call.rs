@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::budget::usage_of;
-use crate::{Endpoint, Fault, Key, Sampling};
+use crate::{Endpoint, ModelFault, QuestionKey, SamplingOptions};
 use eval_base::text::is_visible;
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ModelRequest {
     pub system: Option<String>,
-    pub messages: Vec<Message>,
-    pub sampling: Sampling,
+    pub messages: Vec<ChatMessage>,
+    pub sampling: SamplingOptions,
     /// Which of several independent answers this is: calls that differ in it alone never share one.
     pub index: CallIndex,
     /// For one try, where the endpoint does not say.
@@ -25,7 +25,7 @@ pub struct Call {
 
 /// What of a question an API has places for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Places {
+pub struct PromptSupport {
     /// For what the system says, apart from the prompt.
     pub system: bool,
     /// For a conversation of several turns.
@@ -50,16 +50,16 @@ fn is_zero(n: &u32) -> bool {
 
 /// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ChatMessage {
     /// `user`, `assistant`, `system`, `tool`: what the API knows.
     pub role: String,
     /// A text, or parts as the API has them.
     pub content: Value,
 }
 
-impl Message {
-    pub fn user(text: impl Into<String>) -> Message {
-        Message {
+impl ChatMessage {
+    pub fn user(text: impl Into<String>) -> ChatMessage {
+        ChatMessage {
             role: "user".to_owned(),
             content: Value::String(text.into()),
         }
@@ -73,10 +73,10 @@ pub struct Completion {
     /// Calls of tools as the API gave them, when the model asks for some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Value>,
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// `None` when the answer does not tell: unknown, not 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// The model that answered, as it calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -86,7 +86,7 @@ pub struct Completion {
 }
 
 impl Completion {
-    pub(crate) fn new(text: impl Into<String>, finish: Finish) -> Completion {
+    pub(crate) fn new(text: impl Into<String>, finish: FinishReason) -> Completion {
         Completion {
             text: text.into(),
             tool_calls: None,
@@ -108,7 +108,7 @@ impl Completion {
 
 /// Tokens of one answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// All of the question, those included that a provider's own cache of prompts held or took.
     pub input: u64,
     pub output: u64,
@@ -120,28 +120,28 @@ pub struct Tokens {
 
 /// What came of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    pub result: Result<Completion, Fault>,
+pub struct ModelAnswer {
+    pub result: Result<Completion, ModelFault>,
     /// Of the answer: its tokens and, where the price is known, its cost, wherever it came from.
     pub usage: Option<Usage>,
     /// How it was got.
     pub call: ModelCall,
     /// Wall time of the last try; `None` when nothing was sent.
     pub latency: Option<Duration>,
-    /// Under which the cache has it, for [`Models::forget`]; `None` when it is not kept, or is all
+    /// Under which the cache has it, for [`RunModels::forget`]; `None` when it is not kept, or is all
     /// that there may be.
-    pub key: Option<Key>,
+    pub key: Option<QuestionKey>,
 }
 
-impl Answer {
+impl ModelAnswer {
     pub(crate) fn new(
         endpoint: &Endpoint,
-        result: Result<Completion, Fault>,
+        result: Result<Completion, ModelFault>,
         call: ModelCall,
         latency: Option<Duration>,
-    ) -> Answer {
+    ) -> ModelAnswer {
         let tokens = result.as_ref().ok().and_then(|answer| answer.tokens);
-        Answer {
+        ModelAnswer {
             usage: tokens.map(|tokens| usage_of(endpoint, tokens)),
             result,
             call,
@@ -156,7 +156,7 @@ impl Answer {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishReason {
     /// It had said everything, or came to a stop text.
     Stop,
     /// It came to its limit of tokens: the answer is cut.

@@ -12,22 +12,22 @@ use eval_base::redact::{serialize_headers, serialize_url};
 /// The language that an API speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Api {
+pub enum ProviderApi {
     /// Chat completions, as OpenAI and every compatible server have them.
     Openai,
     /// Messages, as Anthropic has them.
     Anthropic,
-    /// Any JSON API, described by a [`Dialect`].
+    /// Any JSON API, described by a [`HttpDialect`].
     Http,
 }
 
-impl Api {
+impl ProviderApi {
     /// The word in suites and reports.
     pub fn name(self) -> &'static str {
         match self {
-            Api::Openai => "openai",
-            Api::Anthropic => "anthropic",
-            Api::Http => "http",
+            ProviderApi::Openai => "openai",
+            ProviderApi::Anthropic => "anthropic",
+            ProviderApi::Http => "http",
         }
     }
 }
@@ -36,7 +36,7 @@ impl Api {
 /// machine, and nothing of how fast or how patiently it is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
-    pub api: Api,
+    pub api: ProviderApi,
     /// The provider's name in the suite: `openai`, `anthropic`, or one under `providers:`.
     pub provider: String,
     /// As the API knows it, without the provider.
@@ -47,16 +47,16 @@ pub struct Endpoint {
     /// Sent with every request; the key is not among them.
     #[serde(default, serialize_with = "serialize_headers")]
     pub headers: BTreeMap<String, String>,
-    /// How an [`Api::Http`] is spoken to; `None` for the others.
+    /// How an [`ProviderApi::Http`] is spoken to; `None` for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialect: Option<Box<Dialect>>,
+    pub dialect: Option<Box<HttpDialect>>,
     /// `None` sends no key.
     #[serde(skip)]
     pub key: Option<ApiKey>,
     #[serde(skip)]
-    pub limits: Limits,
+    pub limits: LaneLimits,
     #[serde(skip)]
-    pub patience: Patience,
+    pub patience: CallLimits,
     /// Certificates of further authorities, in PEM. Absolute.
     #[serde(skip)]
     pub ca_file: Option<PathBuf>,
@@ -65,7 +65,7 @@ pub struct Endpoint {
     pub insecure: bool,
     /// `None` when nobody said what it costs: then it is unknown, and not 0.
     #[serde(skip)]
-    pub price: Option<Price>,
+    pub price: Option<TokenPrice>,
     /// Answers come from recordings in this folder and from nowhere else. Absolute.
     #[serde(skip)]
     pub replay: Option<PathBuf>,
@@ -100,7 +100,7 @@ impl std::fmt::Debug for ApiKey {
 /// `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`, `{{ max_tokens }}` and so
 /// on; one that is nothing else becomes the value itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dialect {
+pub struct HttpDialect {
     pub method: String,
     /// Put below `base_url`.
     pub path: String,
@@ -122,7 +122,7 @@ pub struct Dialect {
 
 /// How fast a model may be asked. Endpoints with the same `lane` share one allowance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct LaneLimits {
     pub lane: String,
     /// Calls in flight at once, at least 1: the most that a lane grows to.
     pub max_concurrency: usize,
@@ -131,16 +131,16 @@ pub struct Limits {
     pub tokens_per_minute: Option<u64>,
 }
 
-impl Limits {
+impl LaneLimits {
     /// Calls in flight at once when nobody says.
     pub const CONCURRENCY: usize = 32;
 }
 
-impl Default for Limits {
+impl Default for LaneLimits {
     fn default() -> Self {
-        Limits {
+        LaneLimits {
             lane: String::new(),
-            max_concurrency: Limits::CONCURRENCY,
+            max_concurrency: LaneLimits::CONCURRENCY,
             requests_per_minute: None,
             tokens_per_minute: None,
         }
@@ -149,7 +149,7 @@ impl Default for Limits {
 
 /// How long an answer is waited for, and how often a call is made again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patience {
+pub struct CallLimits {
     pub connect: Duration,
     /// Until the head of the answer; `None`: as long as the whole call.
     pub first_byte: Option<Duration>,
@@ -161,9 +161,9 @@ pub struct Patience {
     pub max_answer_bytes: u64,
 }
 
-impl Default for Patience {
+impl Default for CallLimits {
     fn default() -> Self {
-        Patience {
+        CallLimits {
             connect: Duration::from_secs(10),
             first_byte: None,
             total: None,
@@ -176,7 +176,7 @@ impl Default for Patience {
 /// Dollars for a million tokens. `cached_input` and `cache_write` are those of a provider's own
 /// cache of prompts; where they are not said such tokens cost what `input` costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Price {
+pub struct TokenPrice {
     pub input: f64,
     pub output: f64,
     pub cached_input: Option<f64>,
@@ -185,7 +185,7 @@ pub struct Price {
 
 /// What a model is told besides the messages. What is `None` is not sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sampling {
+pub struct SamplingOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// One try that gave no usable answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fault {
+pub struct ModelFault {
     pub kind: FaultKind,
     /// One sentence for people, without secrets and without what lies behind the host.
     pub reason: String,
@@ -12,12 +12,12 @@ pub struct Fault {
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
     /// Tokens that the unusable answer says it took.
-    pub tokens: Option<super::Tokens>,
+    pub tokens: Option<super::TokenCounts>,
 }
 
-impl Fault {
-    pub fn new(kind: FaultKind, reason: impl Into<String>) -> Fault {
-        Fault {
+impl ModelFault {
+    pub fn new(kind: FaultKind, reason: impl Into<String>) -> ModelFault {
+        ModelFault {
             kind,
             reason: reason.into(),
             status: None,

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
-use super::cache::{Cache, CacheError, Kept};
-use super::key::{Key, Question};
-use super::recordings::{Recorder, Recordings, RecordingsError};
-use super::{Call, Completion, Fault, FaultKind};
-use crate::{AnswerSource, CacheMode, Endpoint, Finish, ModelSettings};
+use super::cache::{AnswerCache, CacheError, StoredAnswer};
+use super::key::{KeyedQuestion, QuestionKey};
+use super::recordings::{ExchangeRecorder, RecordingIndex, RecordingsError};
+use super::{Completion, FaultKind, ModelFault, ModelRequest};
+use crate::{AnswerSource, CacheMode, Endpoint, FinishReason, ModelSettings};
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_base::sync::lock;
@@ -38,20 +38,20 @@ pub enum KeptError {
 
 /// What is known before anybody is asked.
 #[derive(Debug)]
-pub enum Look {
+pub enum AnswerLookup {
     /// Nobody need be asked. The key is that of the cache, when it is from there and another answer
     /// may take its place.
-    Found(Kept, AnswerSource, Option<Key>),
+    Found(StoredAnswer, AnswerSource, Option<QuestionKey>),
     /// The answer, once there is one, goes to [`KeptAnswers::keep`] with this.
-    Ask(Asked),
+    Ask(UnansweredQuestion),
 }
 
 /// A question that has no answer yet.
 #[derive(Debug)]
-pub struct Asked {
-    pub key: Key,
+pub struct UnansweredQuestion {
+    pub key: QuestionKey,
     /// `None` when nothing is recorded.
-    question: Option<Box<Question>>,
+    question: Option<Box<KeyedQuestion>>,
 }
 
 /// The cache and the recordings of one run, each opened when a model needs it.
@@ -62,9 +62,9 @@ pub struct KeptAnswers {
     /// When the run began (its first session). With `refresh`, answers that were given before this
     /// don't count.
     since: OnceLock<Timestamp>,
-    cache: OnceLock<Option<Cache>>,
-    recorder: OnceLock<Option<Recorder>>,
-    replays: Mutex<HashMap<PathBuf, Arc<Recordings>>>,
+    cache: OnceLock<Option<AnswerCache>>,
+    recorder: OnceLock<Option<ExchangeRecorder>>,
+    replays: Mutex<HashMap<PathBuf, Arc<RecordingIndex>>>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -127,13 +127,13 @@ impl KeptAnswers {
     pub async fn look(
         &self,
         endpoint: &Endpoint,
-        call: &Call,
+        call: &ModelRequest,
         in_cache: bool,
-    ) -> Result<Look, Fault> {
+    ) -> Result<AnswerLookup, ModelFault> {
         let in_cache = in_cache || self.settings.cache == CacheMode::Only;
         // The run begins now at the latest.
         self.since();
-        let question = Question::of(endpoint, call);
+        let question = KeyedQuestion::of(endpoint, call);
         let key = question.key();
         if let Some(dir) = self.replay(endpoint) {
             let found = self
@@ -141,7 +141,7 @@ impl KeptAnswers {
                 .map_err(|error| error.to_string())
                 .and_then(|recordings| recordings.find(&key, &question, &self.redactor));
             return match found {
-                Ok(kept) => Ok(Look::Found(kept, AnswerSource::Recording, None)),
+                Ok(kept) => Ok(AnswerLookup::Found(kept, AnswerSource::Recording, None)),
                 // With --record alone it would be looked for here again.
                 Err(why) if self.settings.replay.is_none() => Err(not_recorded(format!(
                     "{why}; take `replay` out of the target (or judge) first, which calls no model"
@@ -149,7 +149,7 @@ impl KeptAnswers {
                 Err(why) => Err(not_recorded(why)),
             };
         }
-        let unusable = |error: KeptError| Fault::new(FaultKind::Settings, error.to_string());
+        let unusable = |error: KeptError| ModelFault::new(FaultKind::Settings, error.to_string());
         let cache = self.cache().map_err(unusable)?;
         let recorder = self.recorder().map_err(unusable)?;
         let cache = cache.filter(|_| in_cache);
@@ -161,7 +161,7 @@ impl KeptAnswers {
                 recorder.keep(endpoint, &question, &key, &kept);
             }
             let key = Some(key).filter(|_| self.is_kept());
-            return Ok(Look::Found(kept, AnswerSource::Cache, key));
+            return Ok(AnswerLookup::Found(kept, AnswerSource::Cache, key));
         }
         if self.settings.cache == CacheMode::Only {
             return Err(not_recorded(format!(
@@ -169,15 +169,20 @@ impl KeptAnswers {
                 endpoint.name()
             )));
         }
-        Ok(Look::Ask(Asked {
+        Ok(AnswerLookup::Ask(UnansweredQuestion {
             key,
             question: recorder.map(|_| Box::new(question)),
         }))
     }
 
     /// Keeps an answer that a model gave just now; returns when a killed run would find it again.
-    pub async fn keep(&self, asked: &Asked, endpoint: &Endpoint, completion: &Completion) {
-        let kept = Kept {
+    pub async fn keep(
+        &self,
+        asked: &UnansweredQuestion,
+        endpoint: &Endpoint,
+        completion: &Completion,
+    ) {
+        let kept = StoredAnswer {
             completion: completion.clone(),
             answered_at: rfc3339(self.clock.now()),
         };
@@ -202,7 +207,7 @@ impl KeptAnswers {
 
     /// Removes an answer from the cache that whoever asked can't use; returns when the next one who
     /// asks does not find it.
-    pub async fn remove(&self, key: &Key) {
+    pub async fn remove(&self, key: &QuestionKey) {
         if let Ok(Some(cache)) = self.cache() {
             cache.remove(key).await;
         }
@@ -217,7 +222,7 @@ impl KeptAnswers {
         !self.redactor.is_empty() && self.redactor.redact(&text).is_some()
     }
 
-    fn counts(&self, kept: &Kept) -> bool {
+    fn counts(&self, kept: &StoredAnswer) -> bool {
         self.settings.cache != CacheMode::Refresh || kept.answered_at >= rfc3339(self.since())
     }
 
@@ -233,7 +238,7 @@ impl KeptAnswers {
     }
 
     /// The cache, if this run has one; an error only where it can't do without.
-    fn cache(&self) -> Result<Option<&Cache>, KeptError> {
+    fn cache(&self) -> Result<Option<&AnswerCache>, KeptError> {
         if let Some(cache) = self.cache.get() {
             return Ok(cache.as_ref());
         }
@@ -248,9 +253,9 @@ impl KeptAnswers {
                 None
             }
             (Some(file), CacheMode::Only) => {
-                Some(Cache::open_present(file, self.clock.now()).map_err(KeptError::Cache)?)
+                Some(AnswerCache::open_present(file, self.clock.now()).map_err(KeptError::Cache)?)
             }
-            (Some(file), _) => match Cache::open(file, self.clock.now()) {
+            (Some(file), _) => match AnswerCache::open(file, self.clock.now()) {
                 Ok(cache) => Some(cache),
                 Err(error) => {
                     self.warn(format!("{error}; this run has no cache"));
@@ -261,29 +266,28 @@ impl KeptAnswers {
         Ok(self.cache.get_or_init(|| opened).as_ref())
     }
 
-    fn recorder(&self) -> Result<Option<&Recorder>, KeptError> {
+    fn recorder(&self) -> Result<Option<&ExchangeRecorder>, KeptError> {
         if let Some(recorder) = self.recorder.get() {
             return Ok(recorder.as_ref());
         }
-        let opened =
-            match &self.settings.record {
-                None => None,
-                Some(dir) => Some(Recorder::open(dir, self.redactor.clone()).map_err(
-                    |source| KeptError::Recorder {
-                        dir: dir.clone(),
-                        source,
-                    },
-                )?),
-            };
+        let opened = match &self.settings.record {
+            None => None,
+            Some(dir) => Some(ExchangeRecorder::open(dir, self.redactor.clone()).map_err(
+                |source| KeptError::Recorder {
+                    dir: dir.clone(),
+                    source,
+                },
+            )?),
+        };
         Ok(self.recorder.get_or_init(|| opened).as_ref())
     }
 
-    fn recordings(&self, dir: &Path) -> Result<Arc<Recordings>, KeptError> {
+    fn recordings(&self, dir: &Path) -> Result<Arc<RecordingIndex>, KeptError> {
         let mut replays = lock(&self.replays);
         if let Some(known) = replays.get(dir) {
             return Ok(Arc::clone(known));
         }
-        let (opened, warnings) = Recordings::open(dir)?;
+        let (opened, warnings) = RecordingIndex::open(dir)?;
         let opened = Arc::new(opened);
         lock(&self.warnings).extend(warnings);
         replays.insert(dir.to_owned(), Arc::clone(&opened));
@@ -291,15 +295,15 @@ impl KeptAnswers {
     }
 }
 
-fn not_recorded(why: String) -> Fault {
-    Fault::new(FaultKind::NotRecorded, why)
+fn not_recorded(why: String) -> ModelFault {
+    ModelFault::new(FaultKind::NotRecorded, why)
 }
 
 /// Whether an answer is worth keeping: one that says something. A refusal without a word is asked
 /// for again.
 fn is_usable(completion: &Completion) -> bool {
     let says = !completion.is_silent() || completion.tool_calls.is_some();
-    says || completion.finish == Finish::Length
+    says || completion.finish == FinishReason::Length
 }
 
 #[cfg(test)]

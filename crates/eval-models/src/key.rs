@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Call, Message};
-use crate::{Api, Dialect, Endpoint, Sampling};
+use super::{ChatMessage, ModelRequest};
+use crate::{Endpoint, HttpDialect, ProviderApi, SamplingOptions};
 use eval_base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 use eval_base::text::{hex, unhex};
 
@@ -18,32 +18,32 @@ const VERSION: u32 = 1;
 
 /// The SHA-256 of a question.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key([u8; 32]);
+pub struct QuestionKey([u8; 32]);
 
-impl Key {
+impl QuestionKey {
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// From 64 hex digits in lower case.
-    pub fn parse(text: &str) -> Option<Key> {
+    pub fn parse(text: &str) -> Option<QuestionKey> {
         let bytes = unhex(text).filter(|bytes| hex(bytes) == text)?;
-        bytes.try_into().ok().map(Key)
+        bytes.try_into().ok().map(QuestionKey)
     }
 
     #[cfg(test)]
-    pub(super) fn of_byte(byte: u8) -> Key {
-        Key([byte; 32])
+    pub(super) fn of_byte(byte: u8) -> QuestionKey {
+        QuestionKey([byte; 32])
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for QuestionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for QuestionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -54,8 +54,8 @@ impl fmt::Debug for Key {
 /// schema and of parts are as written: 1 and 1.0 are two questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
-    pub api: Api,
+pub struct KeyedQuestion {
+    pub api: ProviderApi,
     /// Without user, password, secret parameters and a final slash.
     pub base_url: String,
     pub model: String,
@@ -63,12 +63,12 @@ pub struct Question {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<HttpDialect>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     #[serde(default, skip_serializing_if = "is_default")]
-    pub sampling: Sampling,
+    pub sampling: SamplingOptions,
     /// Which of several independent answers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sample: u32,
@@ -84,21 +84,21 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-impl Question {
-    pub fn of(endpoint: &Endpoint, call: &Call) -> Question {
+impl KeyedQuestion {
+    pub fn of(endpoint: &Endpoint, call: &ModelRequest) -> KeyedQuestion {
         let headers = endpoint
             .headers
             .iter()
             .filter(|(name, _)| !is_sensitive_header(name));
         let base_url = without_secret_parameters(&without_userinfo(&endpoint.base_url));
-        Question {
+        KeyedQuestion {
             api: endpoint.api,
             base_url: base_url.trim_end_matches('/').to_owned(),
             model: endpoint.model.clone(),
             headers: headers
                 .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
                 .collect(),
-            dialect: endpoint.dialect.as_deref().map(|dialect| Dialect {
+            dialect: endpoint.dialect.as_deref().map(|dialect| HttpDialect {
                 path: without_secret_parameters(&dialect.path),
                 ..dialect.clone()
             }),
@@ -113,11 +113,11 @@ impl Question {
 
     /// Over the JSON with the keys of every map in order, so that the order in which somebody wrote
     /// them does not matter.
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> QuestionKey {
         // Maps of values are sorted. A question is plain JSON, of which writing does not fail.
         let value = serde_json::to_value(self).unwrap_or_default();
         let text = format!("eval-harness question {VERSION}\n{value}");
-        Key(Sha256::digest(text).into())
+        QuestionKey(Sha256::digest(text).into())
     }
 
     /// The beginning of what is asked, in one line, for people.

@@ -36,18 +36,20 @@ mod testing;
 mod thoughts;
 mod traffic;
 
-pub use ask::{Models, ModelsConfig};
-pub use budget::{Spent, about_tokens, cost_of, longest_answer};
+pub use ask::{ModelsConfig, RunModels};
+pub use budget::{ModelSpending, about_tokens, cost_of, longest_answer};
 pub use call::{
-    Answer, AnswerSource, Call, CallIndex, Completion, Finish, Message, ModelCall, Places, Tokens,
-    Usage,
+    AnswerSource, CallIndex, ChatMessage, Completion, FinishReason, ModelAnswer, ModelCall,
+    ModelRequest, PromptSupport, TokenCounts, Usage,
 };
-pub use endpoint::{Api, ApiKey, Dialect, Endpoint, Limits, Patience, Price, Sampling};
-pub use fault::{Fault, FaultKind};
+pub use endpoint::{
+    ApiKey, CallLimits, Endpoint, HttpDialect, LaneLimits, ProviderApi, SamplingOptions, TokenPrice,
+};
+pub use fault::{FaultKind, ModelFault};
 pub use kept::KeptError;
-pub use key::Key;
+pub use key::QuestionKey;
 pub use providers::places_of;
 pub use recordings::RecordingsError;
-pub use settings::{Budget, CACHE_FILE_NAME, CacheMode, ModelSettings};
+pub use settings::{CACHE_FILE_NAME, CacheMode, ModelSettings, RunBudget};
 pub use thoughts::SplitAnswer;
 pub use traffic::TrafficNow;

@@ -18,13 +18,13 @@ pub struct ModelSettings {
     pub record: Option<PathBuf>,
     /// All answers come from recordings in this folder, whatever a target says. Absolute.
     pub replay: Option<PathBuf>,
-    pub budget: Budget,
+    pub budget: RunBudget,
 }
 
 /// What a run may spend on models; beyond it nothing more is asked. What a cache or a recording
 /// answers costs nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Budget {
+pub struct RunBudget {
     pub usd: Option<f64>,
     /// Input and output together.
     pub tokens: Option<u64>,

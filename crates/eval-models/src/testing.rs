@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Call, CallIndex, Completion, Message, Tokens};
-use crate::{Api, Endpoint, Finish, Limits, Patience, Sampling};
+use super::{CallIndex, ChatMessage, Completion, ModelRequest, TokenCounts};
+use crate::{CallLimits, Endpoint, FinishReason, LaneLimits, ProviderApi, SamplingOptions};
 
 pub(super) fn endpoint(model: &str) -> Endpoint {
     Endpoint {
-        api: Api::Openai,
+        api: ProviderApi::Openai,
         provider: "openai".to_owned(),
         model: model.to_owned(),
         base_url: "http://127.0.0.1:9/v1".to_owned(),
         headers: BTreeMap::new(),
         dialect: None,
         key: None,
-        limits: Limits {
+        limits: LaneLimits {
             lane: "openai".to_owned(),
-            ..Limits::default()
+            ..LaneLimits::default()
         },
-        patience: Patience::default(),
+        patience: CallLimits::default(),
         ca_file: None,
         insecure: false,
         price: None,
@@ -27,19 +27,19 @@ pub(super) fn endpoint(model: &str) -> Endpoint {
     }
 }
 
-pub(super) fn call(prompt: &str) -> Call {
-    Call {
+pub(super) fn call(prompt: &str) -> ModelRequest {
+    ModelRequest {
         system: None,
-        messages: vec![Message::user(prompt)],
-        sampling: Sampling::default(),
+        messages: vec![ChatMessage::user(prompt)],
+        sampling: SamplingOptions::default(),
         index: CallIndex::default(),
         timeout: Duration::from_secs(60),
     }
 }
 
-pub(super) fn completion(text: &str, tokens: Option<Tokens>) -> Completion {
+pub(super) fn completion(text: &str, tokens: Option<TokenCounts>) -> Completion {
     Completion {
         tokens,
-        ..Completion::new(text, Finish::Stop)
+        ..Completion::new(text, FinishReason::Stop)
     }
 }

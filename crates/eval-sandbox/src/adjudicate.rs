@@ -3,7 +3,7 @@
 //!
 //! A program that ran out of time is slow, or it was not let run. The scheduler knows: it counts
 //! for each thread how long it ran and how long it was ready to run and had to wait. Those counts
-//! are read before a late job is killed ([`Shortage`]).
+//! are read before a late job is killed ([`CpuShortage`]).
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::error::SandboxError;
-use super::memory::Scheduled;
+use super::memory::ScheduledTime;
 use super::types::{
-    Built, CallOutcome, Ending, FunctionReport, ProgramResult, QueryFailure, QueryReport,
-    RunFailure, TestReport, TestVerdict,
+    BuildResult, CallOutcome, FunctionReport, ProgramEnding, ProgramResult, QueryFailure,
+    QueryReport, RunFailure, TestReport, TestVerdict,
 };
 
 /// Jobs per worker that may stand in the pool's own queue, so that no worker waits for the gate.
@@ -22,7 +22,7 @@ const QUEUED: usize = 4;
 
 /// What a late job had of the processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shortage {
+pub(super) struct CpuShortage {
     /// How long its processes have existed.
     pub age: Duration,
     /// The time that ran out: that of the whole program, or that of one call.
@@ -30,14 +30,14 @@ pub(super) struct Shortage {
     /// Processor time of the whole tree, also of what ended.
     pub cpu: Duration,
     /// Of the threads that lived at the end; `None`: the kernel does not tell.
-    pub living: Option<Scheduled>,
+    pub living: Option<ScheduledTime>,
     /// How long our own thread, which talks to the job, waited for a processor.
     pub ours: Duration,
     /// What a hypervisor took away, for one processor on average.
     pub stolen: Duration,
 }
 
-impl Shortage {
+impl CpuShortage {
     /// Whether the job might have been in time on a machine of its own. `others`: jobs of ours ran
     /// meanwhile.
     pub fn starved(&self, others: bool) -> bool {
@@ -61,23 +61,23 @@ impl Shortage {
 }
 
 /// What a job that is over came to.
-pub(super) trait Outcome {
+pub(super) trait JobOutcome {
     fn out_of_time(&self) -> bool;
     fn mark_adjudicated(&mut self);
 }
 
-impl Outcome for ProgramResult {
+impl JobOutcome for ProgramResult {
     fn out_of_time(&self) -> bool {
-        self.ending == Ending::TimedOut
+        self.ending == ProgramEnding::TimedOut
     }
     fn mark_adjudicated(&mut self) {
         self.adjudicated = true;
     }
 }
 
-const TIMED_OUT: RunFailure = RunFailure::Ended(Ending::TimedOut);
+const TIMED_OUT: RunFailure = RunFailure::Ended(ProgramEnding::TimedOut);
 
-impl<T> Outcome for FunctionReport<T> {
+impl<T> JobOutcome for FunctionReport<T> {
     fn out_of_time(&self) -> bool {
         let late = |outcome: &CallOutcome<T>| match outcome {
             CallOutcome::Failed(failure) => *failure == TIMED_OUT,
@@ -92,7 +92,7 @@ impl<T> Outcome for FunctionReport<T> {
     }
 }
 
-impl Outcome for TestReport {
+impl JobOutcome for TestReport {
     fn out_of_time(&self) -> bool {
         self.verdict == TestVerdict::Failed(TIMED_OUT)
     }
@@ -101,7 +101,7 @@ impl Outcome for TestReport {
     }
 }
 
-impl Outcome for Built {
+impl JobOutcome for BuildResult {
     fn out_of_time(&self) -> bool {
         self.result.out_of_time()
     }
@@ -110,9 +110,9 @@ impl Outcome for Built {
     }
 }
 
-impl Outcome for QueryReport {
+impl JobOutcome for QueryReport {
     fn out_of_time(&self) -> bool {
-        self.outcome.as_ref().err() == Some(&QueryFailure::Ended(Ending::TimedOut))
+        self.outcome.as_ref().err() == Some(&QueryFailure::Ended(ProgramEnding::TimedOut))
     }
     fn mark_adjudicated(&mut self) {
         self.adjudicated = true;
@@ -121,19 +121,19 @@ impl Outcome for QueryReport {
 
 /// Lets many jobs through at once, or one alone, in the order in which they ask.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct AdmissionGate {
     places: Semaphore,
     all: u32,
 }
 
-impl Gate {
-    pub fn new(workers: usize) -> Gate {
+impl AdmissionGate {
+    pub fn new(workers: usize) -> AdmissionGate {
         let all = workers
             .max(1)
             .saturating_mul(QUEUED)
             .min(Semaphore::MAX_PERMITS >> 1);
         let all = u32::try_from(all).unwrap_or(u32::MAX >> 1);
-        Gate {
+        AdmissionGate {
             places: Semaphore::new(all as usize),
             all,
         }
@@ -153,13 +153,13 @@ impl Gate {
 /// Runs a job and, when it ran out of time for lack of a processor, once more with the gate closed
 /// to all others; then the second result counts. `run` gives what the job came to and the shortages
 /// of its time-outs. Dropping the future opens the gate again.
-pub(super) async fn adjudicated<T: Outcome, Running>(
-    gate: &Gate,
+pub(super) async fn adjudicated<T: JobOutcome, Running>(
+    gate: &AdmissionGate,
     run: impl Fn() -> Running,
-    starved: impl Fn(&Shortage, bool) -> bool,
+    starved: impl Fn(&CpuShortage, bool) -> bool,
 ) -> Result<T, SandboxError>
 where
-    Running: Future<Output = Result<(T, Vec<Shortage>), SandboxError>>,
+    Running: Future<Output = Result<(T, Vec<CpuShortage>), SandboxError>>,
 {
     let place = gate.enter().await?;
     let (first, shortages) = run().await?;
@@ -188,13 +188,13 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// A program with a limit of one second: milliseconds on the processor and waiting for one.
-    fn shortage(cpu: u64, delay: u64) -> Shortage {
+    fn shortage(cpu: u64, delay: u64) -> CpuShortage {
         let ms = Duration::from_millis;
-        let living = Some(Scheduled {
+        let living = Some(ScheduledTime {
             cpu: ms(cpu),
             delay: ms(delay),
         });
-        Shortage {
+        CpuShortage {
             age: SECOND,
             window: SECOND,
             cpu: ms(cpu),
@@ -223,7 +223,7 @@ mod tests {
             "half-asleep, but kept waiting when it woke"
         );
         assert!(
-            Shortage {
+            CpuShortage {
                 ours: SECOND / 2,
                 ..shortage(100, 0)
             }
@@ -231,7 +231,7 @@ mod tests {
             "we asked late"
         );
         assert!(
-            Shortage {
+            CpuShortage {
                 stolen: SECOND / 2,
                 ..shortage(400, 0)
             }
@@ -242,13 +242,13 @@ mod tests {
 
     #[test]
     fn what_is_not_known_counts_only_when_others_ran() {
-        let untold = Shortage {
+        let untold = CpuShortage {
             living: None,
             ..shortage(300, 0)
         };
         assert!(untold.starved(true) && !untold.starved(false));
         // Most of its time was used by children that have ended.
-        let ended = Shortage {
+        let ended = CpuShortage {
             cpu: SECOND / 2,
             ..shortage(10, 0)
         };
@@ -259,11 +259,11 @@ mod tests {
     fn a_late_call_is_measured_by_its_own_time() {
         // Nine seconds of work, then a call of one second that got half of it.
         let ms = Duration::from_millis;
-        let living = Some(Scheduled {
+        let living = Some(ScheduledTime {
             cpu: ms(9_500),
             delay: ms(480),
         });
-        let late = Shortage {
+        let late = CpuShortage {
             age: ms(10_000),
             window: SECOND,
             cpu: ms(9_500),
@@ -271,12 +271,12 @@ mod tests {
             ..shortage(0, 0)
         };
         assert!(late.starved(false));
-        let slow = Scheduled {
+        let slow = ScheduledTime {
             cpu: ms(9_990),
             delay: ms(5),
         };
         assert!(
-            !Shortage {
+            !CpuShortage {
                 cpu: ms(9_990),
                 living: Some(slow),
                 ..late
@@ -291,7 +291,7 @@ mod tests {
         adjudicated: bool,
     }
 
-    impl Outcome for Told {
+    impl JobOutcome for Told {
         fn out_of_time(&self) -> bool {
             self.late
         }
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    fn told(late: bool) -> (Told, Vec<Shortage>) {
+    fn told(late: bool) -> (Told, Vec<CpuShortage>) {
         (
             Told {
                 late,
@@ -313,7 +313,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_starved_time_out_is_tried_again_and_the_second_result_counts() {
         for (late, starved, tries) in [(false, true, 1), (true, false, 1), (true, true, 2)] {
-            let gate = Gate::new(2);
+            let gate = AdmissionGate::new(2);
             let tried = Cell::new(0);
             let run = || async {
                 tried.set(tried.get() + 1);
@@ -333,7 +333,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_second_time_out_stands() {
-        let gate = Gate::new(1);
+        let gate = AdmissionGate::new(1);
         let result = adjudicated(&gate, || async { Ok(told(true)) }, |_, _| true)
             .await
             .unwrap();
@@ -349,7 +349,7 @@ mod tests {
     /// Ten jobs that all time out at once, each of which must be alone at its second try.
     #[tokio::test]
     async fn second_tries_are_alone_and_do_not_block_each_other() {
-        let gate = Gate::new(2);
+        let gate = AdmissionGate::new(2);
         let under_way = Cell::new(0);
         let most = RefCell::new(Vec::new());
         let job = async |late: bool| {
@@ -383,7 +383,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_gives_up_waiting_to_be_alone_leaves_the_gate_open() {
-        let gate = Gate::new(1);
+        let gate = AdmissionGate::new(1);
         let held = gate.places.acquire().await.unwrap();
         let waiting = adjudicated(&gate, || async { Ok(told(true)) }, |_, _| true);
         // It comes to its second try and waits there, because one place is taken.
@@ -408,9 +408,9 @@ mod tests {
 
     #[tokio::test]
     async fn others_are_seen_and_oneself_is_not() {
-        let gate = Gate::new(1);
+        let gate = AdmissionGate::new(1);
         let seen = RefCell::new(Vec::new());
-        let note = |_: &Shortage, others| {
+        let note = |_: &CpuShortage, others| {
             seen.borrow_mut().push(others);
             false
         };

@@ -17,7 +17,7 @@ const DEEPEST: usize = 8;
 
 /// A file of a finished job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Artifact {
+pub(super) struct JobArtifact {
     /// Below the working folder.
     pub path: String,
     pub content: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
     to.set_len(0)?;
     to.seek(SeekFrom::Start(0))?;
     let device = fs::symlink_metadata(folder)?.dev();
-    let mut walk = Walk {
+    let mut walk = ArtifactWalk {
         device,
         files_left: MOST_FILES,
         bytes_left: MOST_BYTES,
@@ -42,7 +42,7 @@ pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
 }
 
 /// What is collected, and how much more may be.
-struct Walk<'t> {
+struct ArtifactWalk<'t> {
     /// The file system whose folders are a job's own.
     device: u64,
     files_left: usize,
@@ -50,7 +50,7 @@ struct Walk<'t> {
     to: &'t mut fs::File,
 }
 
-impl Walk<'_> {
+impl ArtifactWalk<'_> {
     fn folder(&mut self, folder: &Path, prefix: &str, depth: usize) -> io::Result<()> {
         let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -99,7 +99,7 @@ impl Walk<'_> {
 }
 
 /// Reads what [`collect`] wrote; `None` when it is cut off.
-pub(super) fn read(from: OwnedFd) -> Option<Vec<Artifact>> {
+pub(super) fn read(from: OwnedFd) -> Option<Vec<JobArtifact>> {
     let mut file = fs::File::from(from);
     file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn read(from: OwnedFd) -> Option<Vec<Artifact>> {
     parse(&bytes)
 }
 
-fn parse(mut bytes: &[u8]) -> Option<Vec<Artifact>> {
+fn parse(mut bytes: &[u8]) -> Option<Vec<JobArtifact>> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
         let mut number = || {
@@ -119,7 +119,7 @@ fn parse(mut bytes: &[u8]) -> Option<Vec<Artifact>> {
         let (path, rest) = bytes.split_at_checked(path)?;
         let (content, rest) = rest.split_at_checked(length)?;
         bytes = rest;
-        found.push(Artifact {
+        found.push(JobArtifact {
             path: String::from_utf8(path.to_vec()).ok()?,
             content: content.to_vec(),
             executable: executable != 0,
@@ -147,7 +147,7 @@ mod tests {
             .write_all(b"what a program wrote before")
             .unwrap();
         collect(dir.path(), &file).unwrap();
-        let artifact = |path: &str, content: &[u8], executable| Artifact {
+        let artifact = |path: &str, content: &[u8], executable| JobArtifact {
             path: path.into(),
             content: content.into(),
             executable,

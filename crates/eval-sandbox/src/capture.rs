@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use super::channel::{read_some, set_nonblocking};
 
 /// What is kept of a stream.
-pub(super) struct Capture {
+pub(super) struct StreamCapture {
     fd: Option<OwnedFd>,
     pub kept: Vec<u8>,
     keep: usize,
@@ -15,11 +15,11 @@ pub(super) struct Capture {
     total: u64,
 }
 
-impl Capture {
+impl StreamCapture {
     /// Keeps the first `keep` bytes, or the last ones with `tail`; it is over after `end`.
     pub fn new(fd: OwnedFd, keep: u64, end: u64, tail: bool) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Capture {
+        Ok(StreamCapture {
             fd: Some(fd),
             kept: Vec::new(),
             keep: keep as usize,
@@ -79,7 +79,7 @@ impl Capture {
 const READ: usize = 1 << 14;
 
 /// Lines from a channel that is not trusted.
-pub(super) struct Lines {
+pub(super) struct ChannelLines {
     fd: Option<OwnedFd>,
     buffer: Vec<u8>,
     /// Where in it the next line begins.
@@ -96,7 +96,7 @@ pub(super) struct Lines {
 const LONGEST_LINE: usize = 8 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ChannelLine {
     /// Without its newline.
     Whole(Vec<u8>),
     /// Nothing complete yet.
@@ -106,15 +106,15 @@ pub(super) enum Line {
     TooLong,
 }
 
-impl Lines {
+impl ChannelLines {
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
-        Lines::up_to(fd, LONGEST_LINE)
+        ChannelLines::up_to(fd, LONGEST_LINE)
     }
 
     /// With lines of up to `longest` bytes.
     pub fn up_to(fd: OwnedFd, longest: usize) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Lines {
+        Ok(ChannelLines {
             fd: Some(fd),
             buffer: Vec::new(),
             begin: 0,
@@ -139,7 +139,7 @@ impl Lines {
     }
 
     /// The next line, reading only when none is complete.
-    pub fn next(&mut self) -> Line {
+    pub fn next(&mut self) -> ChannelLine {
         loop {
             let unseen = self.buffer.get(self.searched..).unwrap_or_default();
             if let Some(at) = unseen.iter().position(|b| *b == b'\n') {
@@ -151,7 +151,7 @@ impl Lines {
                     .to_vec();
                 self.begin = end + 1;
                 self.searched = self.begin;
-                return Line::Whole(line);
+                return ChannelLine::Whole(line);
             }
             // What was returned goes before more is read.
             self.buffer.drain(..self.begin);
@@ -161,13 +161,13 @@ impl Lines {
                 self.buffer = Vec::new();
             }
             if self.buffer.len() > self.longest {
-                return Line::TooLong;
+                return ChannelLine::TooLong;
             }
             let Some(fd) = &self.fd else {
-                return Line::End(!self.buffer.is_empty());
+                return ChannelLine::End(!self.buffer.is_empty());
             };
             match read_some(fd.as_fd(), &mut self.chunk) {
-                Ok(None) => return Line::Waiting,
+                Ok(None) => return ChannelLine::Waiting,
                 Ok(Some(0)) | Err(_) => self.fd = None,
                 Ok(Some(n)) => self.buffer.extend(self.chunk.get(..n).unwrap_or_default()),
             }
@@ -191,23 +191,23 @@ mod tests {
     fn lines_come_whole_and_a_cut_off_one_is_told() {
         let (read, write) = pipe().unwrap();
         let mut write = std::fs::File::from(write);
-        let mut lines = Lines::new(read).unwrap();
-        assert_eq!(lines.next(), Line::Waiting);
+        let mut lines = ChannelLines::new(read).unwrap();
+        assert_eq!(lines.next(), ChannelLine::Waiting);
         write.write_all(b"a\n\nhalf").unwrap();
-        assert_eq!(lines.next(), Line::Whole(b"a".to_vec()));
-        assert_eq!(lines.next(), Line::Whole(Vec::new()));
-        assert_eq!(lines.next(), Line::Waiting);
+        assert_eq!(lines.next(), ChannelLine::Whole(b"a".to_vec()));
+        assert_eq!(lines.next(), ChannelLine::Whole(Vec::new()));
+        assert_eq!(lines.next(), ChannelLine::Waiting);
         write.write_all(b" done\nx").unwrap();
-        assert_eq!(lines.next(), Line::Whole(b"half done".to_vec()));
+        assert_eq!(lines.next(), ChannelLine::Whole(b"half done".to_vec()));
         drop(write);
-        assert_eq!(lines.next(), Line::End(true));
+        assert_eq!(lines.next(), ChannelLine::End(true));
     }
 
     #[test]
     fn a_capture_keeps_the_beginning_and_counts_the_rest() {
         let (read, write) = pipe().unwrap();
         let mut write = std::fs::File::from(write);
-        let mut capture = Capture::new(read, 5, 1 << 20, false).unwrap();
+        let mut capture = StreamCapture::new(read, 5, 1 << 20, false).unwrap();
         assert!(!capture.pump());
         write.write_all(b"hello world").unwrap();
         drop(write);
@@ -223,7 +223,7 @@ mod tests {
     fn a_capture_may_keep_the_end_and_is_over_where_it_should_be() {
         let (read, write) = pipe().unwrap();
         let mut write = std::fs::File::from(write);
-        let mut capture = Capture::new(read, 5, 11, true).unwrap();
+        let mut capture = StreamCapture::new(read, 5, 11, true).unwrap();
         write.write_all(b"hello ").unwrap();
         assert!(capture.pump() && !capture.truncated() || capture.kept == b"ello ");
         write.write_all(b"world").unwrap();

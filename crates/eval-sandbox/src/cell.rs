@@ -15,7 +15,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags, set_no_new_privs};
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
-use super::filter::{self, Confines, FilterPart};
+use super::filter::{self, FilterPart, FilterScope};
 use super::job::{become_server, mind, report};
 use super::own_limits::end_helper;
 use super::protocol::{CellConfig, START_SERVER};
@@ -84,7 +84,7 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
         // A change of credentials clears the wish to end with the parent.
         sys::die_with_parent();
         let notes = if proc_works { "" } else { "jobs have no /proc" };
-        listen_and_serve(socket, config, Confines::Namespaces, notes.to_owned())
+        listen_and_serve(socket, config, FilterScope::Namespaces, notes.to_owned())
     };
     let code = match first() {
         Ok(()) => 0,
@@ -121,7 +121,7 @@ fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<
 fn listen_and_serve(
     socket: &OwnedFd,
     config: &mut CellConfig,
-    confines: Confines,
+    confines: FilterScope,
     mut notes: String,
 ) -> io::Result<()> {
     let listener = if config.observed {

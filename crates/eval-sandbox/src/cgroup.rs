@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use layout::{Controller, Layout, Place, Version};
+use layout::{CgroupController, CgroupLayout, CgroupPlace, CgroupVersion};
 
 use super::settings::NoCgroup;
-use super::types::Limits;
+use super::types::ProgramLimits;
 use janitor::Janitor;
 
 /// How long the cells of a dead harness may still tidy up before they are ended.
@@ -47,23 +47,23 @@ const SWAP_MARGIN: u64 = 1 << 20;
 /// The folders of one sandbox. Dropping the last reference removes them.
 #[derive(Debug)]
 pub(super) struct CellGroups {
-    bases: Vec<Base>,
+    bases: Vec<CgroupBase>,
     serial: AtomicU64,
     janitor: Option<Janitor>,
 }
 
 /// Our folder in one hierarchy.
 #[derive(Debug)]
-struct Base {
-    place: Place,
-    folder: Folder,
+struct CgroupBase {
+    place: CgroupPlace,
+    folder: CgroupFolder,
     /// Version 2: where the harness had to move to, so that its own group may have groups.
-    leaf: Option<Folder>,
+    leaf: Option<CgroupFolder>,
 }
 
 /// A folder that we made, and the lock that says that we live.
 #[derive(Debug)]
-struct Folder {
+struct CgroupFolder {
     path: PathBuf,
     _lock: File,
 }
@@ -79,7 +79,7 @@ impl CellGroups {
         CellGroups::below(&layout::find(&own, &mountinfo, &offered), Some(helper))
     }
 
-    fn below(layout: &Layout, helper: Option<&Path>) -> Result<Arc<CellGroups>, NoCgroup> {
+    fn below(layout: &CgroupLayout, helper: Option<&Path>) -> Result<Arc<CellGroups>, NoCgroup> {
         let mut reasons: Vec<String> = layout
             .missing
             .iter()
@@ -92,7 +92,7 @@ impl CellGroups {
         };
         for place in &layout.places {
             sweep(&place.folder);
-            match Base::make(place) {
+            match CgroupBase::make(place) {
                 Ok(base) => groups.bases.push(base),
                 Err(why) => reasons.push(why),
             }
@@ -101,12 +101,12 @@ impl CellGroups {
         let memory = groups
             .bases
             .iter()
-            .any(|base| base.place.has(Controller::Memory));
+            .any(|base| base.place.has(CgroupController::Memory));
         // One group is tried, so that what does not work is known before the first job.
         let tried = if memory {
             groups
                 .group()
-                .and_then(|mut group| group.hold(&Limits::default()))
+                .and_then(|mut group| group.hold(&ProgramLimits::default()))
                 .map_err(|e| e.to_string())
         } else {
             Err(reasons.join("; "))
@@ -141,12 +141,12 @@ impl CellGroups {
         for base in &self.bases {
             let folder = base.folder.path.join(&name);
             fs::create_dir(&folder)?;
-            group.parts.push(Part {
+            group.parts.push(CellGroupPart {
                 place: base.place.clone(),
                 folder: folder.clone(),
             });
-            if base.place.has(Controller::Memory) {
-                group.memory = Some(Meter::open(base.place.version, &folder)?);
+            if base.place.has(CgroupController::Memory) {
+                group.memory = Some(MemoryMeter::open(base.place.version, &folder)?);
             }
         }
         Ok(group)
@@ -156,7 +156,7 @@ impl CellGroups {
 /// As `v1 memory, pids`.
 impl std::fmt::Display for CellGroups {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut told: Vec<(Version, Vec<&str>)> = Vec::new();
+        let mut told: Vec<(CgroupVersion, Vec<&str>)> = Vec::new();
         for place in self.bases.iter().map(|base| &base.place) {
             let names = place.controllers.iter().map(|c| c.name());
             match told
@@ -188,21 +188,21 @@ impl Drop for CellGroups {
     }
 }
 
-impl Base {
-    fn make(place: &Place) -> Result<Base, String> {
+impl CgroupBase {
+    fn make(place: &CgroupPlace) -> Result<CgroupBase, String> {
         let leaf = match place.version {
-            Version::V1 => None,
-            Version::V2 => delegate(place)?,
+            CgroupVersion::V1 => None,
+            CgroupVersion::V2 => delegate(place)?,
         };
         let made = new_folder(&place.folder).and_then(|folder| {
-            if place.version == Version::V2 {
+            if place.version == CgroupVersion::V2 {
                 fs::write(folder.path.join("cgroup.subtree_control"), wanted(place))
                     .inspect_err(|_| removal::remove(&folder.path, Duration::ZERO))?;
             }
             Ok(folder)
         });
         match made {
-            Ok(folder) => Ok(Base {
+            Ok(folder) => Ok(CgroupBase {
                 place: place.clone(),
                 folder,
                 leaf,
@@ -219,7 +219,7 @@ impl Base {
 
 /// A folder of ours with its lock. Between the two a harness that sweeps may have taken it for a
 /// dead one's.
-fn new_folder(below: &Path) -> io::Result<Folder> {
+fn new_folder(below: &Path) -> io::Result<CgroupFolder> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     loop {
         let name = format!(
@@ -242,7 +242,7 @@ fn new_folder(below: &Path) -> io::Result<Folder> {
         if let (Ok(ours), Ok(there)) = (file.metadata(), fs::metadata(&path))
             && same(&ours, &there)
         {
-            return Ok(Folder { path, _lock: file });
+            return Ok(CgroupFolder { path, _lock: file });
         }
     }
 }
@@ -268,7 +268,7 @@ fn sweep(folder: &Path) {
 }
 
 /// As `+memory +pids`.
-fn wanted(place: &Place) -> String {
+fn wanted(place: &CgroupPlace) -> String {
     place
         .controllers
         .iter()
@@ -280,7 +280,7 @@ fn wanted(place: &Place) -> String {
 /// Version 2: lets groups below ours have the controllers. A group with such groups may have no
 /// processes of its own, so the harness moves into a group below when it is alone in its own; its
 /// new place is returned.
-fn delegate(place: &Place) -> Result<Option<Folder>, String> {
+fn delegate(place: &CgroupPlace) -> Result<Option<CgroupFolder>, String> {
     let control = place.folder.join("cgroup.subtree_control");
     let now = fs::read_to_string(&control).unwrap_or_default();
     if place
@@ -344,34 +344,34 @@ fn no_cgroup(reason: String) -> NoCgroup {
 /// The group of one cell. Dropping it ends what is still in it and removes it.
 #[derive(Debug)]
 pub(super) struct CellGroup {
-    parts: Vec<Part>,
-    memory: Option<Meter>,
+    parts: Vec<CellGroupPart>,
+    memory: Option<MemoryMeter>,
     /// The memory in MiB and the processes that were set last.
     held: Option<(u64, u64)>,
 }
 
 #[derive(Debug)]
-struct Part {
-    place: Place,
+struct CellGroupPart {
+    place: CgroupPlace,
     folder: PathBuf,
 }
 
 /// How often the bound was met, and how often the kernel killed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Kills {
+pub(super) struct MemoryKills {
     limit: u64,
     kills: u64,
 }
 
-impl Kills {
+impl MemoryKills {
     /// Whether the kernel killed a process since `before` because the group was full. A machine
     /// that is itself out of memory kills too, but then the group's bound was not met.
-    pub fn of_limit_since(self, before: Kills) -> bool {
+    pub fn of_limit_since(self, before: MemoryKills) -> bool {
         self.kills > before.kills && self.limit > before.limit
     }
 
     /// A process of the group was killed because the machine is out of memory.
-    pub fn of_machine_since(self, before: Kills) -> bool {
+    pub fn of_machine_since(self, before: MemoryKills) -> bool {
         self.kills > before.kills && self.limit == before.limit
     }
 }
@@ -385,7 +385,7 @@ impl CellGroup {
     }
 
     /// Sets the bounds for a job; costs nothing when they are those of the job before.
-    pub fn hold(&mut self, limits: &Limits) -> io::Result<()> {
+    pub fn hold(&mut self, limits: &ProgramLimits) -> io::Result<()> {
         let wanted = (limits.memory_mb, limits.processes);
         if self.held == Some(wanted) {
             return Ok(());
@@ -400,10 +400,10 @@ impl CellGroup {
             .saturating_add(HEADROOM_PROCESSES)
             .min(1 << 22);
         for part in &self.parts {
-            if part.place.has(Controller::Memory) {
+            if part.place.has(CgroupController::Memory) {
                 set_memory(part, bytes)?;
             }
-            if part.place.has(Controller::Pids) {
+            if part.place.has(CgroupController::Pids) {
                 fs::write(part.folder.join("pids.max"), processes.to_string())?;
             }
         }
@@ -412,20 +412,20 @@ impl CellGroup {
     }
 
     /// The counts until now; zero where they can't be read.
-    pub fn kills(&self) -> Kills {
+    pub fn kills(&self) -> MemoryKills {
         self.memory
             .as_ref()
-            .and_then(Meter::kills)
+            .and_then(MemoryMeter::kills)
             .unwrap_or_default()
     }
 
     /// KiB that the group holds: at least what its processes hold.
     pub fn held_kib(&self) -> Option<u64> {
-        self.memory.as_ref().and_then(Meter::held_kib)
+        self.memory.as_ref().and_then(MemoryMeter::held_kib)
     }
 }
 
-fn set_memory(part: &Part, bytes: u64) -> io::Result<()> {
+fn set_memory(part: &CellGroupPart, bytes: u64) -> io::Result<()> {
     let set = |name: &str, value: u64| fs::write(part.folder.join(name), value.to_string());
     let optional = |set: io::Result<()>| match set {
         // Without swap accounting the file is not there.
@@ -433,12 +433,12 @@ fn set_memory(part: &Part, bytes: u64) -> io::Result<()> {
         other => other,
     };
     match part.place.version {
-        Version::V2 => {
+        CgroupVersion::V2 => {
             set("memory.max", bytes)?;
             // Not memory.oom.group: it would take the cell along with the job.
             optional(set("memory.swap.max", 0))
         }
-        Version::V1 => {
+        CgroupVersion::V1 => {
             let with_swap = bytes.saturating_add(SWAP_MARGIN);
             // Memory with swap may never be less than memory alone, so which goes first depends on
             // the direction.
@@ -461,25 +461,25 @@ impl Drop for CellGroup {
 
 /// The open files of a group's memory controller: reading them again costs a microsecond or two.
 #[derive(Debug)]
-struct Meter {
-    version: Version,
+struct MemoryMeter {
+    version: CgroupVersion,
     held: File,
     kills: File,
     /// Version 1 tells how often the limit was met in a file of its own.
     limit: Option<File>,
 }
 
-impl Meter {
-    fn open(version: Version, folder: &Path) -> io::Result<Meter> {
+impl MemoryMeter {
+    fn open(version: CgroupVersion, folder: &Path) -> io::Result<MemoryMeter> {
         let open = |name: &str| File::open(folder.join(name));
         Ok(match version {
-            Version::V1 => Meter {
+            CgroupVersion::V1 => MemoryMeter {
                 version,
                 held: open("memory.usage_in_bytes")?,
                 kills: open("memory.oom_control")?,
                 limit: Some(open("memory.failcnt")?),
             },
-            Version::V2 => Meter {
+            CgroupVersion::V2 => MemoryMeter {
                 version,
                 held: open("memory.current")?,
                 kills: open("memory.events")?,
@@ -488,14 +488,14 @@ impl Meter {
         })
     }
 
-    fn kills(&self) -> Option<Kills> {
+    fn kills(&self) -> Option<MemoryKills> {
         let text = read(&self.kills)?;
         let kills = entry(&text, "oom_kill")?;
         let limit = match (&self.limit, self.version) {
             (Some(file), _) => read(file)?.trim().parse().ok()?,
             (None, _) => entry(&text, "oom")?,
         };
-        Some(Kills { limit, kills })
+        Some(MemoryKills { limit, kills })
     }
 
     fn held_kib(&self) -> Option<u64> {

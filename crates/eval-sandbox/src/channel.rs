@@ -16,7 +16,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType,
 };
 
-use super::adjudicate::Shortage;
+use super::adjudicate::CpuShortage;
 use super::cgroup::CellGroup;
 use super::host::DiskWatch;
 use super::listener::CallListener;
@@ -29,17 +29,17 @@ const CONTROL_SPACE: usize = rustix::cmsg_space!(ScmRights(MAX_FDS));
 /// What a cell and the fork server in it have in common. The worker's thread is the only one that
 /// ever asks for it.
 #[derive(Debug)]
-pub(super) struct Shared<T>(Arc<Mutex<T>>);
+pub(super) struct SharedValue<T>(Arc<Mutex<T>>);
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SharedValue<T> {
     fn clone(&self) -> Self {
-        Shared(Arc::clone(&self.0))
+        SharedValue(Arc::clone(&self.0))
     }
 }
 
-impl<T> Shared<T> {
+impl<T> SharedValue<T> {
     pub fn new(value: T) -> Self {
-        Shared(Arc::new(Mutex::new(value)))
+        SharedValue(Arc::new(Mutex::new(value)))
     }
 
     pub fn get(&self) -> MutexGuard<'_, T> {
@@ -48,7 +48,7 @@ impl<T> Shared<T> {
 }
 
 /// A connection to a cell or a fork server.
-pub(super) struct Link {
+pub(super) struct CellLink {
     pub socket: OwnedFd,
     /// Set when the state of the other side is not known any more; it must not get another job.
     pub broken: bool,
@@ -59,20 +59,20 @@ pub(super) struct Link {
     /// The processes of its jobs are counted, where the kernel's limit counts those of others too.
     pub counts_processes: bool,
     /// What bounds the memory of everything in the cell.
-    pub cgroup: Option<Shared<CellGroup>>,
+    pub cgroup: Option<SharedValue<CellGroup>>,
     /// Where the cell's refused system calls are answered; `None`: they are refused without notice.
-    pub listener: Option<Shared<CallListener>>,
+    pub listener: Option<SharedValue<CallListener>>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
-    pub late: Vec<Shortage>,
+    pub late: Vec<CpuShortage>,
     /// How long a program that has nothing more to do may take to end.
     pub grace: Duration,
     /// Grace periods that expired. Emptied by the pool.
     pub expired_graces: u64,
 }
 
-impl Link {
+impl CellLink {
     pub fn new(socket: OwnedFd) -> Self {
-        Link {
+        CellLink {
             socket,
             broken: false,
             process: None,

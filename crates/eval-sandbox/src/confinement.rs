@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, set_no_new_privs};
 
-use super::filter::Confines;
-use super::landlock::{self, NEEDED_ABI, Right, Ruleset, SIGNALS_ABI};
+use super::filter::FilterScope;
+use super::landlock::{self, NEEDED_ABI, PathRight, Ruleset, SIGNALS_ABI};
 use super::own_limits::end_helper;
 use super::protocol::CellConfig;
 use super::syscalls as sys;
@@ -37,7 +37,7 @@ const ABOUT_ITSELF: [&str; 8] = [
 
 /// Who jobs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum User {
+enum SandboxUser {
     /// The caller.
     #[default]
     Caller,
@@ -50,7 +50,7 @@ enum User {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Confinement {
     abi: u32,
-    user: User,
+    user: SandboxUser,
     /// Only with a capability can the job's user read what it is shown.
     reads_all: bool,
     /// Signals of this cell reach its descendants only.
@@ -77,10 +77,10 @@ impl Confinement {
         Ok((confinement.clone(), confinement.notes()))
     }
 
-    pub fn confines(&self) -> Confines {
+    pub fn confines(&self) -> FilterScope {
         let signals_kept_in = self.abi >= SIGNALS_ABI;
-        Confines::Host {
-            owns_files: self.user != User::Own,
+        FilterScope::Host {
+            owns_files: self.user != SandboxUser::Own,
             signals_kept_in,
         }
     }
@@ -94,13 +94,13 @@ impl Confinement {
             notes.push("a job that forks all the time may outlive its end for a moment".to_owned());
         }
         match self.user {
-            User::Own => {}
-            User::Nobody => notes.push("all jobs are `nobody`".to_owned()),
-            User::Caller if geteuid().is_root() => notes.push(
+            SandboxUser::Own => {}
+            SandboxUser::Nobody => notes.push("all jobs are `nobody`".to_owned()),
+            SandboxUser::Caller if geteuid().is_root() => notes.push(
                 "jobs run as root without its capabilities, since no other user can be had: processes are not limited"
                     .to_owned(),
             ),
-            User::Caller => notes.push("the limit of processes counts all of the user's".to_owned()),
+            SandboxUser::Caller => notes.push("the limit of processes counts all of the user's".to_owned()),
         }
         if self.reads_all {
             notes.push(
@@ -112,11 +112,11 @@ impl Confinement {
 
     fn id_of(&self, serial: u64) -> Option<u32> {
         match self.user {
-            User::Caller => None,
-            User::Nobody => Some(NOBODY),
+            SandboxUser::Caller => None,
+            SandboxUser::Nobody => Some(NOBODY),
             // The processes of a job have consecutive serials; the cell is their parent's parent at
             // most.
-            User::Own => Some(FIRST_ID + cell_pid() * 2 + (serial % 2) as u32),
+            SandboxUser::Own => Some(FIRST_ID + cell_pid() * 2 + (serial % 2) as u32),
         }
     }
 
@@ -136,7 +136,7 @@ impl Confinement {
 
     /// Called by the minder when the job's files stand in the folder.
     pub fn files_are_written(&self) -> io::Result<()> {
-        if self.user == User::Caller {
+        if self.user == SandboxUser::Caller {
             Ok(())
         } else {
             sys::write_files_as(0)
@@ -149,15 +149,22 @@ impl Confinement {
         let rules = Ruleset::new(self.abi)?;
         for path in &config.binds {
             let device = path.starts_with("/dev/");
-            rules.allow(path, if device { Right::Use } else { Right::Read })?;
+            rules.allow(
+                path,
+                if device {
+                    PathRight::Use
+                } else {
+                    PathRight::Read
+                },
+            )?;
         }
         for path in READABLE_FILES {
-            rules.allow(path, Right::Read)?;
+            rules.allow(path, PathRight::Read)?;
         }
         for name in ABOUT_ITSELF {
-            rules.allow(&format!("/proc/self/{name}"), Right::Read)?;
+            rules.allow(&format!("/proc/self/{name}"), PathRight::Read)?;
         }
-        rules.allow(folder, Right::Own)?;
+        rules.allow(folder, PathRight::Own)?;
         rules.restrict()?;
         if let Some(id) = self.id_of(serial) {
             sys::become_user(id, self.reads_all)?;
@@ -176,11 +183,11 @@ impl Confinement {
     /// programs have comes on top.
     pub fn processes(&self, wanted: u64) -> u64 {
         match self.user {
-            User::Own => wanted,
-            User::Caller => wanted
+            SandboxUser::Own => wanted,
+            SandboxUser::Caller => wanted
                 .saturating_add(tasks_of_user(geteuid().as_raw()))
                 .saturating_add(OTHERS_GROWTH),
-            User::Nobody => wanted
+            SandboxUser::Nobody => wanted
                 .saturating_add(tasks_of_user(NOBODY))
                 .saturating_add(OTHERS_GROWTH),
         }
@@ -224,9 +231,9 @@ fn cell_pid() -> u32 {
 
 /// For root: whom jobs can be, and whether that user needs a capability to read what jobs are
 /// shown. Tried by a child, which a change of users does no harm to.
-fn choose_user(config: &CellConfig) -> io::Result<(User, bool)> {
+fn choose_user(config: &CellConfig) -> io::Result<(SandboxUser, bool)> {
     cell_pid();
-    for user in [User::Own, User::Nobody] {
+    for user in [SandboxUser::Own, SandboxUser::Nobody] {
         let trial = Confinement {
             user,
             ..Confinement::default()
@@ -248,7 +255,7 @@ fn choose_user(config: &CellConfig) -> io::Result<(User, bool)> {
             _ => {}
         }
     }
-    Ok((User::Caller, false))
+    Ok((SandboxUser::Caller, false))
 }
 
 /// Whether the caller can read what jobs are shown and come to their folders.
@@ -320,7 +327,7 @@ mod tests {
     #[test]
     fn processes_of_a_job_are_users_of_their_own() {
         let own = Confinement {
-            user: User::Own,
+            user: SandboxUser::Own,
             ..Confinement::default()
         };
         let (one, two) = (own.id_of(7).unwrap(), own.id_of(8).unwrap());
@@ -332,7 +339,7 @@ mod tests {
         assert!(caller.processes(32) > 32 + OTHERS_GROWTH);
         assert_eq!(
             caller.confines(),
-            Confines::Host {
+            FilterScope::Host {
                 owns_files: true,
                 signals_kept_in: false
             }

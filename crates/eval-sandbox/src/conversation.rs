@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
-use super::capture::Lines;
+use super::capture::ChannelLines;
 use super::channel::Outbox;
-use super::ending::Ended;
+use super::ending::EndedProcess;
 use super::error::SandboxError;
 use super::messages::{
     MOST_WEIGHT, forged, load_failure, number, object, object_within, silent_end, text,
 };
 use super::programs::only;
-use super::running::{Heard, Running, bounded};
+use super::running::{ChannelEvent, RunningJob, bounded};
 use super::types::*;
 use eval_base::json::weight;
 
@@ -36,7 +36,7 @@ pub(super) struct AnswerBudget {
 }
 
 impl AnswerBudget {
-    pub fn of(limits: &Limits) -> AnswerBudget {
+    pub fn of(limits: &ProgramLimits) -> AnswerBudget {
         let whole = (2 * longest_answer(limits)).max(256 << 20);
         AnswerBudget {
             bytes: whole,
@@ -48,7 +48,7 @@ impl AnswerBudget {
 
 /// Bytes of the line of an answer: what was returned, and what changed in place, with what stands
 /// around it.
-pub(super) fn longest_answer(limits: &Limits) -> usize {
+pub(super) fn longest_answer(limits: &ProgramLimits) -> usize {
     const AROUND: u64 = 1 << 20;
     usize::try_from(limits.return_bytes.saturating_add(AROUND))
         .unwrap_or(usize::MAX / 4)
@@ -57,7 +57,7 @@ pub(super) fn longest_answer(limits: &Limits) -> usize {
 
 /// Bytes of memory that the values of an answer may take in the harness: a list of short numbers
 /// takes a multiple of its text.
-pub(super) fn most_weight(limits: &Limits) -> usize {
+pub(super) fn most_weight(limits: &ProgramLimits) -> usize {
     usize::try_from(limits.return_bytes.saturating_mul(4))
         .unwrap_or(usize::MAX)
         .max(MOST_WEIGHT)
@@ -69,13 +69,13 @@ pub(super) enum ConversationEnd {
     /// What the candidate sent is a failure.
     Failed(RunFailure),
     /// Something other than a line arrived.
-    Silent(Heard),
+    Silent(ChannelEvent),
     Lost(SandboxError),
 }
 
 pub(super) struct Conversation<'c> {
-    running: Running<'c>,
-    lines: Lines,
+    running: RunningJob<'c>,
+    lines: ChannelLines,
     outbox: Outbox,
     /// When the process has used up its time.
     pub deadline: Instant,
@@ -89,12 +89,12 @@ pub(super) struct Conversation<'c> {
 impl<'c> Conversation<'c> {
     /// `ours`: the harness's end of the candidate's channel.
     pub fn new(
-        running: Running<'c>,
+        running: RunningJob<'c>,
         ours: OwnedFd,
-        limits: &Limits,
+        limits: &ProgramLimits,
         budget: &'c mut AnswerBudget,
     ) -> Result<Self, SandboxError> {
-        let lines = Lines::up_to(ours, longest_answer(limits))?;
+        let lines = ChannelLines::up_to(ours, longest_answer(limits))?;
         let most_weight = most_weight(limits);
         let deadline = running.started + bounded(limits.wall);
         let heard = Instant::now();
@@ -170,21 +170,22 @@ impl<'c> Conversation<'c> {
         Ok((answer, line.len() + weight(&line)))
     }
 
-    /// Signals that no question follows and waits, at most for [`Running::grace`], until the
+    /// Signals that no question follows and waits, at most for [`RunningJob::grace`], until the
     /// candidate ends, so that what it printed is kept. Returns how it ended, and a failure when it
     /// sent an answer without a question or exceeded a limit.
-    pub fn part(mut self) -> Result<(Ended, Option<RunFailure>), SandboxError> {
+    pub fn part(mut self) -> Result<(EndedProcess, Option<RunFailure>), SandboxError> {
         self.leave_out_judging();
         self.outbox.then_close = true;
         match self.line(Instant::now() + self.running.grace()) {
-            Ok(_) | Err(ConversationEnd::Silent(Heard::TooLong | Heard::End(true))) => {
+            Ok(_)
+            | Err(ConversationEnd::Silent(ChannelEvent::TooLong | ChannelEvent::End(true))) => {
                 Ok((self.end()?, Some(forged("an answer without a question"))))
             }
-            Err(ConversationEnd::Silent(Heard::Stopped)) => {
-                let (failure, ended) = self.silence(Heard::Stopped)?;
+            Err(ConversationEnd::Silent(ChannelEvent::Stopped)) => {
+                let (failure, ended) = self.silence(ChannelEvent::Stopped)?;
                 Ok((ended, Some(failure)))
             }
-            Err(ConversationEnd::Silent(Heard::Late)) => {
+            Err(ConversationEnd::Silent(ChannelEvent::Late)) => {
                 self.running.count_expired_grace();
                 Ok((self.end()?, None))
             }
@@ -198,27 +199,27 @@ impl<'c> Conversation<'c> {
             .running
             .converse(&mut self.lines, &mut self.outbox, until)
         {
-            Ok(Heard::Line(line)) => Ok(line),
+            Ok(ChannelEvent::Line(line)) => Ok(line),
             Ok(other) => Err(ConversationEnd::Silent(other)),
             Err(error) => Err(ConversationEnd::Lost(error)),
         }
     }
 
-    /// Waits until the candidate ends, at most for [`Running::grace`], so that its last output is
+    /// Waits until the candidate ends, at most for [`RunningJob::grace`], so that its last output is
     /// kept.
-    fn let_end(mut self) -> Result<Ended, SandboxError> {
+    fn let_end(mut self) -> Result<EndedProcess, SandboxError> {
         self.lines.close();
         self.running.let_end()?;
         self.end()
     }
 
     /// Ends the candidate now.
-    pub fn end(self) -> Result<Ended, SandboxError> {
+    pub fn end(self) -> Result<EndedProcess, SandboxError> {
         only(self.running.end()?)
     }
 
     /// How a candidate failed that did not answer, and how its process ended.
-    pub fn stop(self, stop: ConversationEnd) -> Result<(RunFailure, Ended), SandboxError> {
+    pub fn stop(self, stop: ConversationEnd) -> Result<(RunFailure, EndedProcess), SandboxError> {
         match stop {
             ConversationEnd::Silent(heard) => self.silence(heard),
             ConversationEnd::Lost(error) => Err(error),
@@ -229,18 +230,18 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    fn silence(self, heard: Heard) -> Result<(RunFailure, Ended), SandboxError> {
+    fn silence(self, heard: ChannelEvent) -> Result<(RunFailure, EndedProcess), SandboxError> {
         Ok(match heard {
-            Heard::TooLong => (forged("an answer without end"), self.end()?),
-            Heard::Late => (
-                RunFailure::Ended(Ending::TimedOut),
+            ChannelEvent::TooLong => (forged("an answer without end"), self.end()?),
+            ChannelEvent::Late => (
+                RunFailure::Ended(ProgramEnding::TimedOut),
                 only(self.running.end_late()?)?,
             ),
-            Heard::Stopped => {
+            ChannelEvent::Stopped => {
                 let ended = only(self.running.finish()?)?;
                 (silent_end(&ended)?, ended)
             }
-            Heard::End(_) | Heard::Line(_) => {
+            ChannelEvent::End(_) | ChannelEvent::Line(_) => {
                 let ended = self.let_end()?;
                 (silent_end(&ended)?, ended)
             }

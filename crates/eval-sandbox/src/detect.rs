@@ -6,13 +6,13 @@ use std::time::Duration;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::filter;
-use super::host::{Cell, CellSettings, request};
+use super::host::{CellSettings, SandboxCell, request};
 use super::landlock;
-use super::launch::{Launch, process_limits};
-use super::running::{Running, begin};
+use super::launch::{ProcessLaunch, process_limits};
+use super::running::{RunningJob, begin};
 use super::same_core::SameCore;
 use super::settings::{Isolation, SandboxConfig, SandboxReport};
-use super::types::{Ending, Limits, Tier};
+use super::types::{ProgramEnding, ProgramLimits, Tier};
 
 /// The first tier that works, and what is to be said about it.
 pub(super) fn detect(
@@ -52,17 +52,17 @@ fn try_tier(
         return Err("only x86_64 and aarch64 are supported".to_owned());
     }
     let settings = CellSettings::new(config, tier, interpreter_binds);
-    let mut cell = Cell::open(&settings).map_err(|e| e.to_string())?;
+    let mut cell = SandboxCell::open(&settings).map_err(|e| e.to_string())?;
     let notes = cell.notes.clone();
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: Duration::from_secs(30),
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
-    let trial = Launch::new(Vec::new(), &[], process_limits(&limits));
+    let trial = ProcessLaunch::new(Vec::new(), &[], process_limits(&limits));
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
     let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
         .and_then(|started| {
-            Running::new(
+            RunningJob::new(
                 &mut cell.link,
                 keep.as_fd(),
                 started,
@@ -74,7 +74,7 @@ fn try_tier(
         .map_err(|e| e.to_string())?;
     drop(cancel);
     match ended.into_iter().next().map(|e| e.ending) {
-        Some(Ok(Ending::Exited(0))) => Ok((settings, notes)),
+        Some(Ok(ProgramEnding::Exited(0))) => Ok((settings, notes)),
         Some(Ok(other)) => Err(format!("a trial job {other}")),
         Some(Err(reason)) => Err(reason),
         None => Err("a trial job did not end".to_owned()),

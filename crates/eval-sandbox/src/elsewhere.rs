@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::SandboxError;
-use super::languages::Found;
+use super::languages::LanguageRuntime;
 use super::settings::*;
 use super::types::*;
 
@@ -48,11 +48,11 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn run_program(&self, _: Program) -> Result<ProgramResult, SandboxError> {
+    pub async fn run_program(&self, _: ProgramJob) -> Result<ProgramResult, SandboxError> {
         match self.never {}
     }
 
-    pub async fn run_script(&self, _: Script) -> Result<ProgramResult, SandboxError> {
+    pub async fn run_script(&self, _: ScriptJob) -> Result<ProgramResult, SandboxError> {
         match self.never {}
     }
 
@@ -64,11 +64,11 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn build(&self, _: Program) -> Result<Built, SandboxError> {
+    pub async fn build(&self, _: ProgramJob) -> Result<BuildResult, SandboxError> {
         match self.never {}
     }
 
-    pub async fn observe(&self, _: Program) -> Result<Observation, SandboxError> {
+    pub async fn observe(&self, _: ProgramJob) -> Result<SyscallObservation, SandboxError> {
         match self.never {}
     }
 
@@ -76,13 +76,17 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn run_node(&self, _: Arc<Found>, _: Script) -> Result<ProgramResult, SandboxError> {
+    pub async fn run_node(
+        &self,
+        _: Arc<LanguageRuntime>,
+        _: ScriptJob,
+    ) -> Result<ProgramResult, SandboxError> {
         match self.never {}
     }
 
     pub async fn call_node<T, R>(
         &self,
-        _: Arc<Found>,
+        _: Arc<LanguageRuntime>,
         _: FunctionJob,
         _: R,
     ) -> Result<FunctionReport<T>, SandboxError> {
@@ -91,7 +95,7 @@ impl Sandbox {
 
     pub async fn transpile(
         &self,
-        _: Arc<Found>,
+        _: Arc<LanguageRuntime>,
         _: Vec<String>,
     ) -> Result<Result<Vec<String>, RunFailure>, SandboxError> {
         match self.never {}
@@ -99,7 +103,7 @@ impl Sandbox {
 
     pub async fn run_tests_in(
         &self,
-        _: Arc<Found>,
+        _: Arc<LanguageRuntime>,
         _: TestJob,
     ) -> Result<TestReport, SandboxError> {
         match self.never {}

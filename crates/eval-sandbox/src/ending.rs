@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use super::capture::{Capture, Line, Lines};
+use super::capture::{ChannelLine, ChannelLines, StreamCapture};
 use super::launch::cpu_seconds;
-use super::types::{Ending, Limits, Streams};
+use super::types::{ProgramEnding, ProgramLimits, ProgramStreams};
 
 /// Why we ended a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     TimedOut,
     /// It used up its processor time.
     Cpu,
@@ -23,18 +23,18 @@ pub(super) enum Stop {
 
 /// What is said of an ended process. `status` is the minder's where there is one.
 #[derive(Clone, Copy)]
-pub(super) struct Reaped {
+pub(super) struct ProcessExit {
     pub status: i32,
     pub cpu: Duration,
 }
 
 /// A process of a running job.
-pub(super) struct Process {
-    pub stdout: Capture,
-    pub stderr: Capture,
+pub(super) struct RunningProcess {
+    pub stdout: StreamCapture,
+    pub stderr: StreamCapture,
     /// From its minder, if it has one.
-    pub status: Option<Lines>,
-    pub reaped: Option<Reaped>,
+    pub status: Option<ChannelLines>,
+    pub reaped: Option<ProcessExit>,
     /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not
     /// waited for.
     pub seen: Duration,
@@ -42,23 +42,27 @@ pub(super) struct Process {
 
 /// A process of a finished job.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedProcess {
     /// `Err`: it could not be started, in words.
-    pub ending: Result<Ending, String>,
+    pub ending: Result<ProgramEnding, String>,
     /// The true wait status was told, so nobody but itself ended it.
     pub by_itself: bool,
-    pub streams: Streams,
+    pub streams: ProgramStreams,
     pub cpu: Duration,
 }
 
 /// What is known of a process once everything that belongs to it ended.
-pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended {
+pub(super) fn conclude(
+    mut process: RunningProcess,
+    stop: Option<StopReason>,
+    limits: &ProgramLimits,
+) -> EndedProcess {
     process.stdout.drain();
     process.stderr.drain();
     let over = process.stdout.is_over() || process.stderr.is_over();
     // A failure to start is told twice: by the child why, then by the minder that it ended.
-    let told = match process.status.as_mut().map(Lines::next) {
-        Some(Line::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
+    let told = match process.status.as_mut().map(ChannelLines::next) {
+        Some(ChannelLine::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
         _ => None,
     };
     let cpu = process
@@ -79,24 +83,24 @@ pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits
     let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
     let ending = match (failure, status, stop) {
         (Some(reason), _, _) => Err(reason.to_owned()),
-        (_, _, Some(Stop::Output)) if over => Ok(Ending::OutputLimit),
+        (_, _, Some(StopReason::Output)) if over => Ok(ProgramEnding::OutputLimit),
         (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
-        (_, None, Some(Stop::TimedOut | Stop::Cpu)) => Ok(Ending::TimedOut),
-        (_, None, Some(Stop::Memory)) => Ok(Ending::MemoryLimit),
-        (_, None, Some(Stop::Output)) => Ok(Ending::OutputLimit),
-        (_, None, Some(Stop::Processes)) => Ok(Ending::Violation(
+        (_, None, Some(StopReason::TimedOut | StopReason::Cpu)) => Ok(ProgramEnding::TimedOut),
+        (_, None, Some(StopReason::Memory)) => Ok(ProgramEnding::MemoryLimit),
+        (_, None, Some(StopReason::Output)) => Ok(ProgramEnding::OutputLimit),
+        (_, None, Some(StopReason::Processes)) => Ok(ProgramEnding::Violation(
             "more processes than a job may have".to_owned(),
         )),
-        (_, None, Some(Stop::NotNeeded) | None) => Ok(Ending::Signaled(libc::SIGKILL)),
+        (_, None, Some(StopReason::NotNeeded) | None) => Ok(ProgramEnding::Signaled(libc::SIGKILL)),
     };
-    let streams = Streams {
+    let streams = ProgramStreams {
         stdout_truncated: process.stdout.truncated(),
         stderr_truncated: process.stderr.truncated(),
         stdout: process.stdout.kept,
         stderr: process.stderr.kept,
         refused_call: None,
     };
-    Ended {
+    EndedProcess {
         ending,
         by_itself: status.is_some(),
         streams,
@@ -108,15 +112,15 @@ fn was_killed(status: i32) -> bool {
     libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
 }
 
-fn from_status(status: i32, cpu: Duration, limits: &Limits) -> Ending {
+fn from_status(status: i32, cpu: Duration, limits: &ProgramLimits) -> ProgramEnding {
     if !libc::WIFSIGNALED(status) {
-        return Ending::Exited(libc::WEXITSTATUS(status));
+        return ProgramEnding::Exited(libc::WEXITSTATUS(status));
     }
     match libc::WTERMSIG(status) {
-        libc::SIGSYS => Ending::Violation("a system call that is forbidden here".to_owned()),
-        libc::SIGXCPU => Ending::TimedOut,
+        libc::SIGSYS => ProgramEnding::Violation("a system call that is forbidden here".to_owned()),
+        libc::SIGXCPU => ProgramEnding::TimedOut,
         // The hard limit of CPU time.
-        libc::SIGKILL if cpu >= Duration::from_secs(cpu_seconds(limits)) => Ending::TimedOut,
-        signal => Ending::Signaled(signal),
+        libc::SIGKILL if cpu >= Duration::from_secs(cpu_seconds(limits)) => ProgramEnding::TimedOut,
+        signal => ProgramEnding::Signaled(signal),
     }
 }

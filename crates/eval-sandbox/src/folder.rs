@@ -42,20 +42,20 @@ fn give_access(folder: &OwnedFd) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o700))
 }
 
-struct Entry {
+struct FolderEntry {
     name: CString,
     is_folder: bool,
     bytes: u64,
 }
 
-fn entries(folder: &OwnedFd) -> io::Result<Vec<Entry>> {
+fn entries(folder: &OwnedFd) -> io::Result<Vec<FolderEntry>> {
     let mut entries = Vec::new();
     for name in names(folder)? {
         // It may be gone meanwhile.
         let Ok(status) = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
-        entries.push(Entry {
+        entries.push(FolderEntry {
             name,
             is_folder: FileType::from_raw_mode(status.st_mode) == FileType::Directory,
             bytes: u64::try_from(status.st_blocks)

@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use super::channel::stream_pair;
 use super::conversation::{AnswerBudget, Conversation, most_weight};
-use super::ending::Ended;
+use super::ending::EndedProcess;
 use super::error::SandboxError;
 use super::messages::{CallAnswer, disguised, forged, raised};
-use super::pool::Worker;
-use super::python::{Python, PythonJob, Runner};
-use super::running::{Running, bounded};
+use super::pool::SandboxWorker;
+use super::python::{PythonJob, PythonRuntime, RunnerKind};
+use super::running::{RunningJob, bounded};
 use super::types::*;
 
 /// How many processes one job may use up with calls that end them.
@@ -21,12 +21,12 @@ const MOST_PROCESSES: u32 = 8;
 /// All processes of a job together get this many times the wall time of one.
 const MOST_WALLS: u32 = 3;
 /// The calls that one process has answered, and why it stopped.
-struct Round<T> {
+struct CallRound<T> {
     answered: Vec<CallReport<T>>,
     stopped: Option<RunFailure>,
     /// It stopped before its first call.
     at_load: bool,
-    ended: Ended,
+    ended: EndedProcess,
 }
 
 /// Reads what the call with this index returned, as tagged JSON. It runs when the answer arrives,
@@ -35,21 +35,24 @@ pub(super) type ReadAnswer<'r, T> = dyn Fn(usize, Value) -> T + 'r;
 
 /// Starts a process that has loaded the candidate's program, and gives our end of the channel on
 /// which it takes calls.
-pub(super) type StartProcess<'s> = dyn for<'c> Fn(&'c mut Worker, BorrowedFd<'c>) -> Result<(Running<'c>, OwnedFd), SandboxError>
+pub(super) type StartProcess<'s> = dyn for<'c> Fn(
+        &'c mut SandboxWorker,
+        BorrowedFd<'c>,
+    ) -> Result<(RunningJob<'c>, OwnedFd), SandboxError>
     + 's;
 
 /// Calls functions of a Python program.
 pub(super) fn call_python<T>(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    python: &Python,
+    python: &PythonRuntime,
     job: &FunctionJob,
     read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
     let start: &StartProcess<'_> = &|worker, cancel| {
         worker.start(python, cancel, &job.limits, || {
             let (ours, theirs) = stream_pair()?;
-            let request = Candidate {
+            let request = CandidateSetup {
                 code: &job.code,
                 imports: [],
                 site: python.site(),
@@ -57,7 +60,11 @@ pub(super) fn call_python<T>(
                 most_weight: most_weight(&job.limits),
             };
             Ok((
-                vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?],
+                vec![PythonJob::new(
+                    RunnerKind::Candidate,
+                    &request,
+                    vec![theirs],
+                )?],
                 ours,
             ))
         })
@@ -66,7 +73,7 @@ pub(super) fn call_python<T>(
 }
 
 pub(super) fn call_functions<T>(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
     start: &StartProcess<'_>,
     job: &FunctionJob,
@@ -78,7 +85,7 @@ pub(super) fn call_functions<T>(
     let mut report = FunctionReport {
         load_failure: None,
         calls: Vec::new(),
-        streams: Streams::default(),
+        streams: ProgramStreams::default(),
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 0,
@@ -145,13 +152,13 @@ fn failed<T>(failure: &RunFailure, wall: Duration) -> CallReport<T> {
 
 /// One process, from the call `first` on until it is stuck or ends.
 fn run_round<T>(
-    (worker, cancel): (&mut Worker, BorrowedFd<'_>),
+    (worker, cancel): (&mut SandboxWorker, BorrowedFd<'_>),
     start: &StartProcess<'_>,
     job: &FunctionJob,
     read: &ReadAnswer<'_, T>,
     first: usize,
     budget: &mut AnswerBudget,
-) -> Result<Round<T>, SandboxError> {
+) -> Result<CallRound<T>, SandboxError> {
     let (running, ours) = start(worker, cancel)?;
     let mut talk = Conversation::new(running, ours, &job.limits, budget)?;
     let mut answered = Vec::new();
@@ -159,7 +166,7 @@ fn run_round<T>(
     send_question(&mut talk, job, first)?;
     if let Err(stop) = talk.greeting() {
         let (failure, ended) = talk.stop(stop)?;
-        return Ok(Round {
+        return Ok(CallRound {
             answered,
             stopped: Some(failure),
             at_load: true,
@@ -190,7 +197,7 @@ fn run_round<T>(
             && !answered.is_empty()
             && job.per_call.is_some_and(|t| waited < t);
         if unlucky {
-            return Ok(Round {
+            return Ok(CallRound {
                 answered,
                 stopped: None,
                 at_load: false,
@@ -198,7 +205,7 @@ fn run_round<T>(
             });
         }
         answered.push(failed(&failure, waited));
-        return Ok(Round {
+        return Ok(CallRound {
             answered,
             stopped: Some(failure),
             at_load: false,
@@ -207,7 +214,7 @@ fn run_round<T>(
     }
     let (ended, failure) = talk.part()?;
     let stopped = failure.filter(|failure| matches!(failure, RunFailure::Forged { .. }));
-    Ok(Round {
+    Ok(CallRound {
         answered,
         stopped,
         at_load: false,
@@ -215,7 +222,7 @@ fn run_round<T>(
     })
 }
 
-const TIMED_OUT: RunFailure = RunFailure::Ended(Ending::TimedOut);
+const TIMED_OUT: RunFailure = RunFailure::Ended(ProgramEnding::TimedOut);
 
 fn send_question(
     talk: &mut Conversation<'_>,
@@ -225,7 +232,7 @@ fn send_question(
     let Some(call) = job.calls.get(i) else {
         return Ok(());
     };
-    let question = Question {
+    let question = CandidateCall {
         i,
         f: &job.entry_point,
         a: &call.args,
@@ -239,7 +246,7 @@ fn send_question(
 
 /// What a candidate's process is about.
 #[derive(Serialize)]
-struct Candidate<'a> {
+struct CandidateSetup<'a> {
     code: &'a str,
     imports: [&'a str; 0],
     site: &'a [String],
@@ -250,7 +257,7 @@ struct Candidate<'a> {
 
 /// A call as the candidate's process reads it.
 #[derive(Serialize)]
-struct Question<'a> {
+struct CandidateCall<'a> {
     i: usize,
     f: &'a str,
     a: &'a [Value],
@@ -265,7 +272,7 @@ fn as_map<S: Serializer>(pairs: &[(String, Value)], serializer: S) -> Result<S::
 /// What an answer says; `read` takes the value.
 pub(super) fn outcome<T>(
     answer: Map<String, Value>,
-    call: &Call,
+    call: &FunctionCall,
     read: impl FnOnce(Value) -> T,
 ) -> CallOutcome<T> {
     match CallAnswer::read(answer, |k| call.args.get(k).cloned()) {

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::cgroup::CellGroups;
-use super::channel::{Link, Shared, hang_up, message_pair, pipe, sealed_file, send};
+use super::channel::{CellLink, SharedValue, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
 use super::filter::FilterPart;
-use super::launch::Launch;
+use super::launch::ProcessLaunch;
 use super::listener::CallListener;
 use super::namespaces::below_tmp;
 use super::protocol::{CellConfig, FIXED_FDS, START_SERVER, encode_spec};
@@ -86,7 +86,7 @@ impl CellSettings {
 }
 
 /// Our ends of a started process' pipes.
-pub(super) struct Ends {
+pub(super) struct PipeEnds {
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
     /// Where its minder tells how it ended; a fork server tells that itself.
@@ -120,9 +120,9 @@ impl DiskWatch {
 }
 
 /// A running cell. Dropping it ends the cell and everything in it.
-pub(super) struct Cell {
+pub(super) struct SandboxCell {
     child: Child,
-    pub link: Link,
+    pub link: CellLink,
     /// What is missing in it, in words; usually empty.
     pub notes: String,
     /// What its fork server has to show again below a job's `/tmp`: where it stands, and where it
@@ -132,10 +132,10 @@ pub(super) struct Cell {
     scratch: Option<PathBuf>,
 }
 
-impl Cell {
+impl SandboxCell {
     /// Starts the helper and waits until its namespaces stand. Call it from a thread that lives as
     /// long as the cell shall: the kernel ends the cell with the thread.
-    pub fn open(settings: &CellSettings) -> io::Result<Cell> {
+    pub fn open(settings: &CellSettings) -> io::Result<SandboxCell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
         let cgroup = settings
@@ -143,7 +143,7 @@ impl Cell {
             .as_ref()
             .map(|groups| groups.group())
             .transpose()?
-            .map(Shared::new);
+            .map(SharedValue::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -158,19 +158,19 @@ impl Cell {
         let disk = scratch.clone().map(DiskWatch::new);
         let counts_processes = settings.tier == Tier::Landlock;
         let grace = settings.grace;
-        let link = Link {
+        let link = CellLink {
             disk,
             counts_processes,
             cgroup,
             grace,
-            ..Link::new(ours)
+            ..CellLink::new(ours)
         };
         // It waits for its settings: it has started nothing yet.
         if let Some(group) = &link.cgroup {
             group.get().add(child.id())?;
         }
         let below_tmp = below_tmp(&settings.binds);
-        let mut cell = Cell {
+        let mut cell = SandboxCell {
             child,
             link,
             notes: String::new(),
@@ -206,8 +206,8 @@ impl Cell {
             (Some(notes), _) => {
                 self.notes = notes.to_owned();
                 let listener = fds.into_iter().next();
-                self.link.listener =
-                    listener.map(|fd| Shared::new(CallListener::new(fd, self.scratch.clone())));
+                self.link.listener = listener
+                    .map(|fd| SharedValue::new(CallListener::new(fd, self.scratch.clone())));
                 Ok(())
             }
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
@@ -223,7 +223,7 @@ impl Cell {
     }
 
     /// Starts a process that becomes a fork server: its pidfd and our ends.
-    pub fn start_server(&self, launch: Launch) -> io::Result<(OwnedFd, Ends)> {
+    pub fn start_server(&self, launch: ProcessLaunch) -> io::Result<(OwnedFd, PipeEnds)> {
         let mut theirs = Vec::new();
         let ours = descriptors(launch, &mut theirs)?;
         let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
@@ -238,7 +238,7 @@ impl Cell {
 }
 
 /// Asks a cell for the processes of one job.
-pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends>> {
+pub(super) fn request(cell: &CellLink, launches: Vec<ProcessLaunch>) -> io::Result<Vec<PipeEnds>> {
     let mut counts = Vec::new();
     let mut theirs: Vec<OwnedFd> = Vec::new();
     let mut ours = Vec::new();
@@ -252,7 +252,7 @@ pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends
 }
 
 /// Makes the descriptors of a process, in the order of [`FIXED_FDS`]; returns our ends.
-fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
+fn descriptors(launch: ProcessLaunch, theirs: &mut Vec<OwnedFd>) -> io::Result<PipeEnds> {
     let (out_read, out_write) = pipe()?;
     let (err_read, err_write) = pipe()?;
     let (status_read, status_write) = pipe()?;
@@ -260,7 +260,7 @@ fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
     let spec = sealed_file(&encode_spec(&launch.spec, &launch.contents)?)?;
     theirs.extend([spec, stdin, out_write, err_write, status_write]);
     theirs.extend(launch.extra);
-    Ok(Ends {
+    Ok(PipeEnds {
         stdout: out_read,
         stderr: err_read,
         status: Some(status_read),
@@ -276,7 +276,7 @@ pub(super) fn input(bytes: &[u8]) -> io::Result<OwnedFd> {
     }
 }
 
-impl Drop for Cell {
+impl Drop for SandboxCell {
     fn drop(&mut self) {
         if let Some(scratch) = &self.scratch {
             // The keeper tidies up and ends.

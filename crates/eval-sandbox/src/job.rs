@@ -12,7 +12,7 @@ use rustix::thread::CapabilitySet;
 
 use super::cell::read_all;
 use super::confinement::check_that_it_holds;
-use super::filter::{self, Confines};
+use super::filter::{self, FilterScope};
 use super::own_limits::end_helper;
 use super::protocol::{BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
 use super::{Tier, keeper, syscalls as sys};
@@ -176,7 +176,7 @@ fn become_program(
         }
         Tier::Userns | Tier::Rootns => {
             sys::drop_all_capabilities()?;
-            Some(Confines::Namespaces)
+            Some(FilterScope::Namespaces)
         }
     };
     match (confines, observer) {
@@ -284,7 +284,7 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
     let program = program.ok_or_else(|| io::Error::other("no program"))?;
     // The Rust runtime ignores SIGPIPE, and whoever is executed would inherit that.
     sys::set_signals(&[libc::SIGPIPE], libc::SIG_DFL);
-    Err(sys::Exec::new(program, argv, env).run())
+    Err(sys::ExecArguments::new(program, argv, env).run())
 }
 
 /// Writes a line to the status pipe; nobody is left to tell when that fails.

@@ -32,7 +32,7 @@ const SCOPE_SIGNAL: u64 = 1 << 1;
 
 /// What may be done below, or with, a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Right {
+pub(super) enum PathRight {
     /// Read, list and execute.
     Read,
     /// Read and write a device or a file that exists.
@@ -41,12 +41,12 @@ pub(super) enum Right {
     Own,
 }
 
-impl Right {
+impl PathRight {
     fn bits(self, handled: u64, is_dir: bool) -> u64 {
         let wanted = match self {
-            Right::Read => EXECUTE | READ_FILE | READ_DIR,
-            Right::Use => READ_FILE | WRITE_FILE | TRUNCATE,
-            Right::Own => handled & !(MAKE_CHAR | MAKE_BLOCK),
+            PathRight::Read => EXECUTE | READ_FILE | READ_DIR,
+            PathRight::Use => READ_FILE | WRITE_FILE | TRUNCATE,
+            PathRight::Own => handled & !(MAKE_CHAR | MAKE_BLOCK),
         };
         // The kernel refuses the rights of folders for anything else.
         let of_files = EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE;
@@ -109,7 +109,7 @@ impl Ruleset {
 
     /// Grants a right to what lies below `path`, or to the file itself. What does not exist is
     /// passed over.
-    pub fn allow(&self, path: &str, right: Right) -> io::Result<()> {
+    pub fn allow(&self, path: &str, right: PathRight) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let parent = match options.read(true).custom_flags(libc::O_PATH).open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -158,12 +158,21 @@ mod tests {
             [0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff, 0xffff, 0xffff]
         );
         let all = all_files(5);
-        assert_eq!(Right::Read.bits(all, true), EXECUTE | READ_FILE | READ_DIR);
-        assert_eq!(Right::Read.bits(all, false), EXECUTE | READ_FILE);
-        assert_eq!(Right::Use.bits(all_files(1), false), READ_FILE | WRITE_FILE);
-        assert_eq!(Right::Own.bits(all, true), all & !(MAKE_CHAR | MAKE_BLOCK));
         assert_eq!(
-            Right::Own.bits(all, false),
+            PathRight::Read.bits(all, true),
+            EXECUTE | READ_FILE | READ_DIR
+        );
+        assert_eq!(PathRight::Read.bits(all, false), EXECUTE | READ_FILE);
+        assert_eq!(
+            PathRight::Use.bits(all_files(1), false),
+            READ_FILE | WRITE_FILE
+        );
+        assert_eq!(
+            PathRight::Own.bits(all, true),
+            all & !(MAKE_CHAR | MAKE_BLOCK)
+        );
+        assert_eq!(
+            PathRight::Own.bits(all, false),
             EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE
         );
     }

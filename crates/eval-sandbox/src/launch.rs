@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use super::error::SandboxError;
 use super::protocol::{ProcessLimits, ProcessSpec};
 use super::running::bounded;
-use super::types::Limits;
+use super::types::ProgramLimits;
 
 /// All that a program sees unless more is asked for. `/tmp` stands for the private folder.
 const ENVIRONMENT: [(&str, &str); 9] = [
@@ -22,7 +22,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ("OPENBLAS_NUM_THREADS", "1"),
 ];
 
-pub(super) fn process_limits(limits: &Limits) -> ProcessLimits {
+pub(super) fn process_limits(limits: &ProgramLimits) -> ProcessLimits {
     ProcessLimits {
         cpu_seconds: cpu_seconds(limits),
         data_bytes: limits.memory_mb.saturating_mul(1 << 20),
@@ -50,7 +50,7 @@ fn address_bytes(memory_mb: u64) -> u64 {
 
 /// The processor time of one process, in the whole seconds that the kernel counts. Unless asked for
 /// otherwise wall time is what counts, and this ends what several threads burn meanwhile.
-pub(super) fn cpu_seconds(limits: &Limits) -> u64 {
+pub(super) fn cpu_seconds(limits: &ProgramLimits) -> u64 {
     match limits.cpu {
         Some(cpu) => {
             let cpu = bounded(cpu);
@@ -61,7 +61,7 @@ pub(super) fn cpu_seconds(limits: &Limits) -> u64 {
 }
 
 /// A process to start in a cell.
-pub(super) struct Launch {
+pub(super) struct ProcessLaunch {
     pub spec: ProcessSpec,
     /// Contents of `spec.files`.
     pub contents: Vec<Vec<u8>>,
@@ -70,9 +70,13 @@ pub(super) struct Launch {
     pub extra: Vec<OwnedFd>,
 }
 
-impl Launch {
+impl ProcessLaunch {
     /// Of a program without files and input, with `env` added to the usual environment.
-    pub fn new(argv: Vec<String>, env: &[(String, String)], limits: ProcessLimits) -> Launch {
+    pub fn new(
+        argv: Vec<String>,
+        env: &[(String, String)],
+        limits: ProcessLimits,
+    ) -> ProcessLaunch {
         let added = |name: &str| env.iter().any(|(n, _)| n == name);
         let usual = ENVIRONMENT.iter().filter(|(name, _)| !added(name));
         let usual = usual.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -87,7 +91,7 @@ impl Launch {
             collect: false,
             observed: false,
         };
-        Launch {
+        ProcessLaunch {
             spec,
             contents: Vec::new(),
             stdin: Vec::new(),
@@ -145,9 +149,9 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_replaces_the_default_environment() {
-        let limits = process_limits(&Limits::default());
+        let limits = process_limits(&ProgramLimits::default());
         let added = [("TZ".into(), "Asia/Tokyo".into())];
-        let spec = Launch::new(Vec::new(), &added, limits).spec;
+        let spec = ProcessLaunch::new(Vec::new(), &added, limits).spec;
         let zones: Vec<_> = spec
             .env
             .iter()

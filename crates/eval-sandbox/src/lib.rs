@@ -11,7 +11,7 @@
 //! - [`Sandbox::run_tests`]: tests written in Python. A *judge* process runs the tests and never
 //!   loads the candidate's code; it reaches the candidate, in a second process, by plain data only.
 //!
-//! Inside, a job is a list of `Launch`es (processes to start, `host.rs`) handed to `Running` (one
+//! Inside, a job is a list of `ProcessLaunch`es (processes to start, `host.rs`) handed to `RunningJob` (one
 //! loop that keeps every limit, `running.rs`); what talks to the processes (`functions.rs`,
 //! `testing.rs`) sees channels only. A Python process (`PythonJob`) is a fork of a warm interpreter
 //! in the cell (`python/server.rs`), or is started like any other program where there can be none;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::filter::{self, Answer, Verdict, Verdicts};
+use super::filter::{self, FilterEmulator, SyscallResponse, SyscallVerdict};
 use super::memory::process_of;
 use super::syscalls as sys;
 use super::types::ObservedCall;
@@ -64,18 +64,18 @@ pub(super) struct CallListener {
     /// Changes of modes that came before it was known which processes the job has.
     early: Vec<CallNotice>,
     /// Notified of every call of one job, not only of what is refused.
-    observer: Option<Observer>,
+    observer: Option<CallObserver>,
 }
 
 /// Counts the calls of a job.
-struct Observer {
-    verdicts: Verdicts,
+struct CallObserver {
+    verdicts: FilterEmulator,
     /// The program has started: what comes before is the sandbox's.
     started: bool,
     calls: BTreeMap<String, ObservedCall>,
 }
 
-impl Observer {
+impl CallObserver {
     fn count(&mut self, name: String, reply: NoticeReply, killed: bool) {
         if !self.started {
             self.started = name == "execve";
@@ -110,8 +110,8 @@ impl CallListener {
     }
 
     /// One that is notified of every call of one job.
-    pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: Verdicts) -> Self {
-        let observer = Some(Observer {
+    pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: FilterEmulator) -> Self {
+        let observer = Some(CallObserver {
             verdicts,
             started: false,
             calls: BTreeMap::new(),
@@ -178,21 +178,22 @@ impl CallListener {
             .map(|observer| observer.verdicts.of(notice.number, &notice.args));
         let known = filter::answer(notice.number);
         let name = known.map_or("?", |(name, _)| name);
-        let answer = known.map_or(Answer::Refuse(libc::ENOSYS), |(_, answer)| answer);
+        let answer = known.map_or(SyscallResponse::Refuse(libc::ENOSYS), |(_, answer)| answer);
         // Without an observer only what the listener decides arrives.
-        let reply = match (verdict.unwrap_or(Verdict::Notify), answer) {
-            (Verdict::Allow, _) => NoticeReply::Continue,
-            (Verdict::Errno(errno), _) | (Verdict::Notify, Answer::Refuse(errno)) => {
-                NoticeReply::Errno(errno)
-            }
-            (Verdict::Kill, _) => NoticeReply::Errno(libc::EPERM),
-            (Verdict::Notify, Answer::Lock) => self.lock(&notice, name),
+        let reply = match (verdict.unwrap_or(SyscallVerdict::Notify), answer) {
+            (SyscallVerdict::Allow, _) => NoticeReply::Continue,
+            (SyscallVerdict::Errno(errno), _)
+            | (SyscallVerdict::Notify, SyscallResponse::Refuse(errno)) => NoticeReply::Errno(errno),
+            (SyscallVerdict::Kill, _) => NoticeReply::Errno(libc::EPERM),
+            (SyscallVerdict::Notify, SyscallResponse::Lock) => self.lock(&notice, name),
             // The cell and its minders look after the folders. An observed process is never one of
             // them.
-            (Verdict::Notify, Answer::Mode) if verdict.is_none() && is_ours(notice.pid) => {
+            (SyscallVerdict::Notify, SyscallResponse::Mode)
+                if verdict.is_none() && is_ours(notice.pid) =>
+            {
                 NoticeReply::Continue
             }
-            (Verdict::Notify, Answer::Mode) => match roots {
+            (SyscallVerdict::Notify, SyscallResponse::Mode) => match roots {
                 Some(roots) => {
                     NoticeReply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0))
                 }
@@ -204,7 +205,7 @@ impl CallListener {
                 || format!("#{}", notice.number),
                 |(name, _)| name.to_owned(),
             );
-            observer.count(name, reply, verdict == Some(Verdict::Kill));
+            observer.count(name, reply, verdict == Some(SyscallVerdict::Kill));
         } else if !matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)) {
             self.first.get_or_insert(name);
         }

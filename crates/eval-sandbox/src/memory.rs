@@ -11,7 +11,7 @@ use std::time::Duration;
 const MOST_PROCESSES: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum MemoryMeasure {
     /// Resident and swapped pages of no file, and page tables: cheap, but pages shared by
     /// copy-on-write count once per process.
     Resident,
@@ -68,11 +68,11 @@ fn tasks(processes: &[u32]) -> impl Iterator<Item = fs::DirEntry> {
 /// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is
 /// shared counts, since a shared mapping of `/dev/zero` is memory that no limit of the kernel's
 /// knows.
-pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {
+pub(super) fn held_kib(processes: &[u32], measure: MemoryMeasure) -> u64 {
     let kib = |pid: &u32| match measure {
-        Measure::Resident => resident_kib(*pid),
+        MemoryMeasure::Resident => resident_kib(*pid),
         // A program may forbid to be looked into (PR_SET_DUMPABLE); it does not get away with it.
-        Measure::Proportional => proportional_kib(*pid).or_else(|| resident_kib(*pid)),
+        MemoryMeasure::Proportional => proportional_kib(*pid).or_else(|| resident_kib(*pid)),
     };
     processes
         .iter()
@@ -88,15 +88,15 @@ pub(super) fn cpu(processes: &[u32]) -> Duration {
 
 /// What running threads had of the processors (proc_pid_schedstat(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Scheduled {
+pub(super) struct ScheduledTime {
     pub cpu: Duration,
     /// Ready to run, but without a processor.
     pub delay: Duration,
 }
 
 /// The sum over all threads that live now; `None` when the kernel does not tell.
-pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
-    let mut sum: Option<Scheduled> = None;
+pub(super) fn scheduled(processes: &[u32]) -> Option<ScheduledTime> {
+    let mut sum: Option<ScheduledTime> = None;
     for task in tasks(processes) {
         let text = fs::read_to_string(task.path().join("schedstat"));
         if let Some(one) = text.ok().and_then(|text| schedstat(&text)) {
@@ -122,11 +122,11 @@ pub(super) fn own_delay() -> Duration {
     schedstat(text).unwrap_or_default().delay
 }
 
-fn schedstat(text: &str) -> Option<Scheduled> {
+fn schedstat(text: &str) -> Option<ScheduledTime> {
     let mut numbers = text
         .split_whitespace()
         .map(|n| n.parse().map(Duration::from_nanos));
-    Some(Scheduled {
+    Some(ScheduledTime {
         cpu: numbers.next()?.ok()?,
         delay: numbers.next()?.ok()?,
     })
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(sum_kib(status, &["Pss_Anon:", "Pss_Shmem:"]), None);
         assert_eq!(stolen_in("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1"), Some(88));
         assert_eq!(stolen_in(""), None);
-        let told = Scheduled {
+        let told = ScheduledTime {
             cpu: Duration::from_nanos(5),
             delay: Duration::from_nanos(7),
         };
@@ -288,8 +288,8 @@ mod tests {
         };
         let tree = processes(&[pidfd]);
         assert!(tree.len() >= 4, "{tree:?}");
-        assert!(held_kib(&tree, Measure::Resident) > 4 * 60 * MIB);
-        let exact = held_kib(&tree, Measure::Proportional);
+        assert!(held_kib(&tree, MemoryMeasure::Resident) > 4 * 60 * MIB);
+        let exact = held_kib(&tree, MemoryMeasure::Proportional);
         assert!((64 * MIB..120 * MIB).contains(&exact), "{exact}");
     }
 
@@ -300,7 +300,7 @@ mod tests {
         let Some((_child, pidfd)) = python(code) else {
             return;
         };
-        assert!(held_kib(&processes(&[pidfd]), Measure::Proportional) > 64 * MIB);
+        assert!(held_kib(&processes(&[pidfd]), MemoryMeasure::Proportional) > 64 * MIB);
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
             return;
         };
         let tree = processes(&[pidfd]);
-        for measure in [Measure::Resident, Measure::Proportional] {
+        for measure in [MemoryMeasure::Resident, MemoryMeasure::Proportional] {
             assert!(
                 held_kib(&tree, measure) > 32 * MIB,
                 "{measure:?}: {}",
@@ -362,7 +362,10 @@ mod tests {
         let tree = processes(&[pidfd]);
         assert!(tree.is_empty());
         assert_eq!(
-            (held_kib(&tree, Measure::Proportional), scheduled(&tree)),
+            (
+                held_kib(&tree, MemoryMeasure::Proportional),
+                scheduled(&tree)
+            ),
             (0, None)
         );
     }

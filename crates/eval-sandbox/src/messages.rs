@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::ending::Ended;
+use super::ending::EndedProcess;
 use super::error::SandboxError;
-use super::types::{Ending, Raised, RunFailure};
+use super::types::{ProgramEnding, RaisedException, RunFailure};
 use eval_base::json::is_heavier;
 use eval_base::text::shortened;
 
@@ -109,7 +109,7 @@ impl CallAnswer {
 }
 
 /// An exception as the runners tell it.
-pub(super) fn raised(error: Option<&Value>) -> Raised {
+pub(super) fn raised(error: Option<&Value>) -> RaisedException {
     let empty = Map::new();
     let map = error.and_then(Value::as_object).unwrap_or(&empty);
     let mro = map
@@ -118,7 +118,7 @@ pub(super) fn raised(error: Option<&Value>) -> Raised {
         .map(Vec::as_slice)
         .unwrap_or_default();
     let cut = |text: &str, most: usize| shortened(text, most).into_owned();
-    Raised {
+    RaisedException {
         type_name: cut(&text(map, "type"), MOST_NAME),
         mro: mro
             .iter()
@@ -131,7 +131,7 @@ pub(super) fn raised(error: Option<&Value>) -> Raised {
     }
 }
 
-impl Raised {
+impl RaisedException {
     /// Whether the exception is of this type or one derived from it.
     pub fn is(&self, name: &str) -> bool {
         self.type_name == name || self.mro.iter().any(|n| n == name)
@@ -139,7 +139,7 @@ impl Raised {
 }
 
 /// Exceptions that are something else: the end of the program, or a limit.
-pub(super) fn disguised(raised: &Raised, error: Option<&Value>) -> Option<RunFailure> {
+pub(super) fn disguised(raised: &RaisedException, error: Option<&Value>) -> Option<RunFailure> {
     if raised.is("SystemExit") {
         let code = error.and_then(|e| e.get("code")).and_then(Value::as_i64);
         return Some(RunFailure::Exited {
@@ -148,7 +148,7 @@ pub(super) fn disguised(raised: &Raised, error: Option<&Value>) -> Option<RunFai
     }
     raised
         .is("MemoryError")
-        .then_some(RunFailure::Ended(Ending::MemoryLimit))
+        .then_some(RunFailure::Ended(ProgramEnding::MemoryLimit))
 }
 
 /// Why a program could not be loaded. `phase`: `compile` or `run`.
@@ -172,11 +172,11 @@ pub(super) fn load_failure(phase: &str, error: Option<&Value>, line: Option<u64>
 
 /// How a process that stopped answering ended. An error when it never started: only a cell can say
 /// so, and it says nothing about the candidate.
-pub(super) fn silent_end(ended: &Ended) -> Result<RunFailure, SandboxError> {
+pub(super) fn silent_end(ended: &EndedProcess) -> Result<RunFailure, SandboxError> {
     Ok(match &ended.ending {
-        Ok(Ending::Exited(code)) => RunFailure::Exited { code: Some(*code) },
+        Ok(ProgramEnding::Exited(code)) => RunFailure::Exited { code: Some(*code) },
         // We ended it after it had closed its channel.
-        Ok(Ending::Signaled(_)) if !ended.by_itself => RunFailure::Exited { code: None },
+        Ok(ProgramEnding::Signaled(_)) if !ended.by_itself => RunFailure::Exited { code: None },
         Ok(ending) => RunFailure::Ended(ending.clone()),
         Err(reason) => {
             let program = "the interpreter".to_owned();
@@ -210,22 +210,22 @@ mod tests {
         let memory = json!({"type": "MemoryError", "mro": ["MemoryError"], "message": ""});
         assert_eq!(
             load_failure("compile", Some(&memory), None),
-            RunFailure::Ended(Ending::MemoryLimit)
+            RunFailure::Ended(ProgramEnding::MemoryLimit)
         );
     }
 
     #[test]
     fn an_interpreter_that_did_not_start_is_no_failure_of_the_candidate() {
-        let ended = |ending| Ended {
+        let ended = |ending| EndedProcess {
             ending,
             by_itself: false,
-            streams: super::super::types::Streams::default(),
+            streams: super::super::types::ProgramStreams::default(),
             cpu: std::time::Duration::ZERO,
         };
         let error = silent_end(&ended(Err("Cannot allocate memory".to_owned()))).unwrap_err();
         insta::assert_snapshot!(error, @"the interpreter could not be started in the sandbox: Cannot allocate memory");
         assert_eq!(
-            silent_end(&ended(Ok(Ending::Exited(0)))),
+            silent_end(&ended(Ok(ProgramEnding::Exited(0)))),
             Ok(RunFailure::Exited { code: Some(0) })
         );
     }
@@ -254,7 +254,7 @@ mod tests {
             json!([1]),
             json!({"type": 1, "mro": "x", "message": {}}),
         ] {
-            assert_eq!(raised(Some(&value)), Raised::default());
+            assert_eq!(raised(Some(&value)), RaisedException::default());
         }
         assert_eq!(object(b"[1]"), None);
         assert_eq!(object("[".repeat(10_000).as_bytes()), None);

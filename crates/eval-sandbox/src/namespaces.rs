@@ -35,7 +35,7 @@ const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
     .union(UnshareFlags::NEWCGROUP);
 
 /// A host path that goes into the new root.
-enum Source {
+enum MountSource {
     Tree { tree: OwnedFd, is_dir: bool },
     Link(std::path::PathBuf),
 }
@@ -92,14 +92,14 @@ pub(super) fn below_tmp(binds: &[String]) -> Vec<(String, String)> {
 
 /// Descriptors of the source trees, taken while the caller still has its own rights: an interpreter
 /// below a private home can be reached now and not later.
-fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
+fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, MountSource)>> {
     let mut sources = Vec::new();
     for path in binds {
         let Ok(meta) = fs::symlink_metadata(path) else {
             continue;
         };
         if meta.file_type().is_symlink() {
-            sources.push((path.clone(), Source::Link(fs::read_link(path)?)));
+            sources.push((path.clone(), MountSource::Link(fs::read_link(path)?)));
             continue;
         }
         // Shared mappings of /dev/zero are memory that nothing bounds; /dev/full reads the same and
@@ -118,7 +118,7 @@ fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
         sys::set_mount_attributes(tree.as_fd(), c"", attributes, true)?;
         sources.push((
             path.clone(),
-            Source::Tree {
+            MountSource::Tree {
                 tree,
                 is_dir: meta.is_dir(),
             },
@@ -127,7 +127,7 @@ fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
     Ok(sources)
 }
 
-fn place(path: &str, source: Source) -> io::Result<()> {
+fn place(path: &str, source: MountSource) -> io::Result<()> {
     let target = format!("{STAGE}{path}");
     if let Some(parent) = Path::new(&target).parent() {
         sys::step(
@@ -137,11 +137,11 @@ fn place(path: &str, source: Source) -> io::Result<()> {
     }
     match source {
         // A link may already stand inside a tree that was placed before.
-        Source::Link(to) => match std::os::unix::fs::symlink(to, &target) {
+        MountSource::Link(to) => match std::os::unix::fs::symlink(to, &target) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => sys::step(&target, Err(e)),
             _ => Ok(()),
         },
-        Source::Tree { tree, is_dir } => {
+        MountSource::Tree { tree, is_dir } => {
             // Below a tree that was placed before, the place exists and can't be written.
             if !Path::new(&target).exists() {
                 let made = if is_dir {

@@ -7,30 +7,30 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use super::channel::{Link, Shared, message_pair};
+use super::channel::{CellLink, SharedValue, message_pair};
 use super::error::SandboxError;
-use super::filter::{Confines, Verdicts};
+use super::filter::{FilterEmulator, FilterScope};
 use super::listener::CallListener;
-use super::pool::Worker;
+use super::pool::SandboxWorker;
 use super::programs::{conclude, prepare};
-use super::types::{Observation, Program, Tier};
+use super::types::{ProgramJob, SyscallObservation, Tier};
 
 /// How long a process may take from its start to its program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn observe(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    program: Program,
-) -> Result<Observation, SandboxError> {
+    program: ProgramJob,
+) -> Result<SyscallObservation, SandboxError> {
     let limits = program.limits.clone();
     let (mut launch, shown) = prepare(program)?;
     let (tier, scratch) = worker.place()?;
     let confines = match tier {
-        Tier::Userns | Tier::Rootns => Confines::Namespaces,
+        Tier::Userns | Tier::Rootns => FilterScope::Namespaces,
         // Whether Landlock keeps signals in plays no part: those to the job's processes are allowed
         // either way.
-        Tier::Landlock => Confines::Host {
+        Tier::Landlock => FilterScope::Host {
             owns_files: true,
             signals_kept_in: true,
         },
@@ -40,7 +40,7 @@ pub(super) fn observe(
             ));
         }
     };
-    let verdicts = Verdicts::new(confines).ok_or_else(|| {
+    let verdicts = FilterEmulator::new(confines).ok_or_else(|| {
         SandboxError::BadRequest("only x86_64 and aarch64 are supported".to_owned())
     })?;
     let (ours, theirs) = message_pair()?;
@@ -48,12 +48,12 @@ pub(super) fn observe(
     launch.extra.insert(0, theirs);
     let mut shared = None;
     let running = worker.run_observed(cancel, launch, &limits, || {
-        let (_, fds) = Link::new(ours).wait(&mut [0u8; 8], PATIENCE)?;
+        let (_, fds) = CellLink::new(ours).wait(&mut [0u8; 8], PATIENCE)?;
         // None came: the process ended before, and says why.
         let listener = fds
             .into_iter()
             .next()
-            .map(|fd| Shared::new(CallListener::observing(fd, scratch, verdicts)));
+            .map(|fd| SharedValue::new(CallListener::observing(fd, scratch, verdicts)));
         shared.clone_from(&listener);
         Ok(listener)
     })?;
@@ -61,5 +61,5 @@ pub(super) fn observe(
     let calls = shared
         .map(|listener| listener.get().observed())
         .unwrap_or_default();
-    Ok(Observation { result, calls })
+    Ok(SyscallObservation { result, calls })
 }

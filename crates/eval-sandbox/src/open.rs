@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::adjudicate::{Gate, Outcome, Shortage, adjudicated};
+use super::adjudicate::{AdmissionGate, CpuShortage, JobOutcome, adjudicated};
 use super::cgroup::CellGroups;
 use super::detect::detect;
 use super::error::SandboxError;
-use super::languages::{self, Found, node};
-use super::plans::Plans;
-use super::pool::{Pool, Worker};
-use super::python::Python;
+use super::languages::{self, LanguageRuntime, node};
+use super::plans::PlanCache;
+use super::pool::{SandboxWorker, WorkerPool};
+use super::python::PythonRuntime;
 use super::settings::*;
 use super::types::*;
 use super::{functions, observe, programs, sql, testing};
@@ -23,17 +23,17 @@ use super::{functions, observe, programs, sql, testing};
 /// are workers. Dropping a future kills its job.
 #[derive(Clone)]
 pub struct Sandbox {
-    inner: Arc<Inner>,
+    inner: Arc<SandboxCore>,
 }
 
-struct Inner {
-    gate: Gate,
-    pool: Pool,
+struct SandboxCore {
+    gate: AdmissionGate,
+    pool: WorkerPool,
     report: SandboxReport,
     /// Host paths that jobs can read; empty: all.
     shown: Vec<std::path::PathBuf>,
-    python: Result<Arc<Python>, String>,
-    plans: Arc<Plans>,
+    python: Result<Arc<PythonRuntime>, String>,
+    plans: Arc<PlanCache>,
 }
 
 impl Sandbox {
@@ -58,7 +58,7 @@ impl Sandbox {
     }
 
     fn open_now(config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
-        let python = Python::find(config.python.as_deref()).map(Arc::new);
+        let python = PythonRuntime::find(config.python.as_deref()).map(Arc::new);
         let binds = python.as_ref().map_or(&[][..], |p| p.binds.as_slice());
         let (mut settings, mut report) = detect(config, binds)?;
         match CellGroups::prepare(&config.helper) {
@@ -76,10 +76,10 @@ impl Sandbox {
         } else {
             settings.binds.iter().map(Into::into).collect()
         };
-        let pool = Pool::start(settings, config.workers)?;
+        let pool = WorkerPool::start(settings, config.workers)?;
         Ok(Sandbox {
-            inner: Arc::new(Inner {
-                gate: Gate::new(config.workers),
+            inner: Arc::new(SandboxCore {
+                gate: AdmissionGate::new(config.workers),
                 pool,
                 report,
                 shown,
@@ -116,7 +116,7 @@ impl Sandbox {
         report
     }
 
-    fn shared_python(&self) -> Result<Arc<Python>, SandboxError> {
+    fn shared_python(&self) -> Result<Arc<PythonRuntime>, SandboxError> {
         self.inner
             .python
             .clone()
@@ -126,21 +126,27 @@ impl Sandbox {
     /// Runs a job, and once more alone when it ran out of time for lack of a processor.
     async fn run<T, F>(&self, job: F) -> Result<T, SandboxError>
     where
-        T: Outcome + Send + 'static,
-        F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
+        T: JobOutcome + Send + 'static,
+        F: Fn(&mut SandboxWorker, BorrowedFd<'_>) -> Result<T, SandboxError>
+            + Send
+            + Sync
+            + 'static,
     {
-        self.run_when(job, Shortage::starved).await
+        self.run_when(job, CpuShortage::starved).await
     }
 
     /// The same, where `starved` says whether a late job lacked the processor.
     async fn run_when<T, F>(
         &self,
         job: F,
-        starved: fn(&Shortage, bool) -> bool,
+        starved: fn(&CpuShortage, bool) -> bool,
     ) -> Result<T, SandboxError>
     where
-        T: Outcome + Send + 'static,
-        F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
+        T: JobOutcome + Send + 'static,
+        F: Fn(&mut SandboxWorker, BorrowedFd<'_>) -> Result<T, SandboxError>
+            + Send
+            + Sync
+            + 'static,
     {
         let job = Arc::new(job);
         let once = || {
@@ -156,13 +162,13 @@ impl Sandbox {
 
     /// Runs a program as it is. A program that is missing in the sandbox is
     /// [`SandboxError::CannotStart`].
-    pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
+    pub async fn run_program(&self, program: ProgramJob) -> Result<ProgramResult, SandboxError> {
         let starved = if program.once {
-            |_: &Shortage, _| false
+            |_: &CpuShortage, _| false
         } else {
-            Shortage::starved
+            CpuShortage::starved
         };
-        let job = move |worker: &mut Worker, cancel: BorrowedFd<'_>| {
+        let job = move |worker: &mut SandboxWorker, cancel: BorrowedFd<'_>| {
             programs::run_program(worker, cancel, program.clone())
         };
         self.run_when(job, starved).await
@@ -170,7 +176,7 @@ impl Sandbox {
 
     /// Runs a Python program for the sake of what it prints. A program that runs into the memory
     /// limit of the kernel and dies of its MemoryError ends with [`Ending::MemoryLimit`].
-    pub async fn run_script(&self, script: Script) -> Result<ProgramResult, SandboxError> {
+    pub async fn run_script(&self, script: ScriptJob) -> Result<ProgramResult, SandboxError> {
         let python = self.shared_python()?;
         self.run(move |worker, cancel| {
             programs::run_script(worker, cancel, &python, script.clone())
@@ -196,14 +202,14 @@ impl Sandbox {
     }
 
     /// Runs a program and keeps the files that it leaves, such as what a compiler makes.
-    pub async fn build(&self, program: Program) -> Result<Built, SandboxError> {
+    pub async fn build(&self, program: ProgramJob) -> Result<BuildResult, SandboxError> {
         self.run(move |worker, cancel| programs::build(worker, cancel, program.clone()))
             .await
     }
 
     /// Runs a program and counts its system calls. Only for a sandbox whose
     /// [`SandboxConfig::observed`] is set.
-    pub async fn observe(&self, program: Program) -> Result<Observation, SandboxError> {
+    pub async fn observe(&self, program: ProgramJob) -> Result<SyscallObservation, SandboxError> {
         self.inner
             .pool
             .run(move |worker, cancel| observe::observe(worker, cancel, program))
@@ -219,8 +225,8 @@ impl Sandbox {
     /// Runs a JavaScript program for the sake of what it prints.
     pub async fn run_node(
         &self,
-        node: Arc<Found>,
-        script: Script,
+        node: Arc<LanguageRuntime>,
+        script: ScriptJob,
     ) -> Result<ProgramResult, SandboxError> {
         self.run(move |worker, cancel| node::run_script(worker, cancel, &node, script.clone()))
             .await
@@ -229,7 +235,7 @@ impl Sandbox {
     /// [`Sandbox::call_functions`] for JavaScript.
     pub async fn call_node<T, R>(
         &self,
-        node: Arc<Found>,
+        node: Arc<LanguageRuntime>,
         job: FunctionJob,
         read: R,
     ) -> Result<FunctionReport<T>, SandboxError>
@@ -244,7 +250,7 @@ impl Sandbox {
     /// Turns TypeScript into JavaScript, text by text; what does not parse is the inner error.
     pub async fn transpile(
         &self,
-        node: Arc<Found>,
+        node: Arc<LanguageRuntime>,
         texts: Vec<String>,
     ) -> Result<Result<Vec<String>, RunFailure>, SandboxError> {
         self.inner
@@ -257,7 +263,7 @@ impl Sandbox {
     /// is not looked at.
     pub async fn run_tests_in(
         &self,
-        language: Arc<Found>,
+        language: Arc<LanguageRuntime>,
         job: TestJob,
     ) -> Result<TestReport, SandboxError> {
         self.run(move |worker, cancel| languages::run_tests(worker, cancel, &language, &job))

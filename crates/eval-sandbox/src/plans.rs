@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::capture::Lines;
+use super::capture::ChannelLines;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::messages::{object, raised, text};
-use super::pool::Worker;
-use super::python::{Python, PythonJob, Runner};
-use super::running::{Heard, bounded};
+use super::pool::SandboxWorker;
+use super::python::{PythonJob, PythonRuntime, RunnerKind};
+use super::running::{ChannelEvent, bounded};
 use super::testing::Compiled;
 use super::types::*;
 use eval_base::json::weight;
@@ -32,14 +32,14 @@ const COMPILING_TIME: Duration = Duration::from_secs(5);
 
 /// What is known of tests.
 #[derive(Debug)]
-pub(super) enum Planned {
+pub(super) enum PlannedTests {
     /// They can't be read: not a candidate's fault.
-    Broken(Raised),
-    Plan(Plan),
+    Broken(RaisedException),
+    Plan(TestPlan),
 }
 
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct TestPlan {
     /// Names that the tests take from the candidate.
     pub names: Vec<String>,
     /// Standard modules that the tests use without importing them.
@@ -64,7 +64,7 @@ pub(super) struct Plan {
     weight: usize,
 }
 
-impl Plan {
+impl TestPlan {
     pub fn mode(&self) -> TestMode {
         match (&self.compiled, self.why.is_empty()) {
             (_, false) => TestMode::InProcess,
@@ -75,36 +75,36 @@ impl Plan {
 }
 
 /// One for each set of tests: whoever comes first makes the plan, others wait for it.
-type Slot = Arc<Mutex<Option<Arc<Planned>>>>;
-type Key = [u8; 32];
+type PlanSlot = Arc<Mutex<Option<Arc<PlannedTests>>>>;
+type PlanCacheKey = [u8; 32];
 
 #[derive(Default)]
-pub(super) struct Plans {
-    held: Mutex<Held>,
+pub(super) struct PlanCache {
+    held: Mutex<PlanCacheState>,
 }
 
 #[derive(Default)]
-struct Held {
-    slots: HashMap<Key, Entry>,
+struct PlanCacheState {
+    slots: HashMap<PlanCacheKey, PlanEntry>,
     clock: u64,
     bytes: usize,
 }
 
-struct Entry {
-    slot: Slot,
+struct PlanEntry {
+    slot: PlanSlot,
     used: u64,
     bytes: usize,
 }
 
-impl Plans {
+impl PlanCache {
     /// The plan of a job's tests; the candidate's code isn't looked at.
     pub fn of(
         &self,
-        worker: &mut Worker,
+        worker: &mut SandboxWorker,
         cancel: BorrowedFd<'_>,
-        python: &Python,
+        python: &PythonRuntime,
         job: &TestJob,
-    ) -> Result<Arc<Planned>, SandboxError> {
+    ) -> Result<Arc<PlannedTests>, SandboxError> {
         let key = key(job);
         let slot = locked(&self.held).slot(key);
         let mut planned = locked(&slot);
@@ -124,11 +124,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Held {
-    fn slot(&mut self, key: Key) -> Slot {
+impl PlanCacheState {
+    fn slot(&mut self, key: PlanCacheKey) -> PlanSlot {
         self.clock += 1;
-        let entry = self.slots.entry(key).or_insert_with(|| Entry {
-            slot: Slot::default(),
+        let entry = self.slots.entry(key).or_insert_with(|| PlanEntry {
+            slot: PlanSlot::default(),
             used: 0,
             bytes: 0,
         });
@@ -138,7 +138,7 @@ impl Held {
         slot
     }
 
-    fn weigh(&mut self, key: Key, bytes: usize) {
+    fn weigh(&mut self, key: PlanCacheKey, bytes: usize) {
         // It may have been forgotten meanwhile.
         if let Some(entry) = self.slots.get_mut(&key) {
             self.bytes = self.bytes - entry.bytes + bytes;
@@ -166,7 +166,7 @@ impl Held {
 
 /// Everything that a plan depends on, each part with its length so that no two jobs share a
 /// spelling.
-fn key(job: &TestJob) -> Key {
+fn key(job: &TestJob) -> PlanCacheKey {
     let mut digest = Sha256::new();
     let mut part = |text: Option<&str>| {
         digest.update(text.map_or(u64::MAX, |t| t.len() as u64).to_le_bytes());
@@ -179,21 +179,21 @@ fn key(job: &TestJob) -> Key {
     digest.finalize().into()
 }
 
-fn size(job: &TestJob, planned: &Planned) -> usize {
+fn size(job: &TestJob, planned: &PlannedTests) -> usize {
     let weight = match planned {
-        Planned::Plan(plan) => plan.weight,
-        Planned::Broken(_) => 0,
+        PlannedTests::Plan(plan) => plan.weight,
+        PlannedTests::Broken(_) => 0,
     };
     1024 + job.tests.iter().map(String::len).sum::<usize>() + weight
 }
 
 /// Asks a process that sees the tests only.
 fn make(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    python: &Python,
+    python: &PythonRuntime,
     job: &TestJob,
-) -> Result<Planned, SandboxError> {
+) -> Result<PlannedTests, SandboxError> {
     let request = json!({
         "setup": job.setup,
         "tests": job.tests,
@@ -201,22 +201,22 @@ fn make(
         "check": job.check,
         "site": python.site(),
     });
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: PLANNING_TIME,
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let (mut running, read) = worker.start(python, cancel, &limits, || {
         let (read, write) = pipe()?;
         Ok((
-            vec![PythonJob::new(Runner::Planner, &request, vec![write])?],
+            vec![PythonJob::new(RunnerKind::Planner, &request, vec![write])?],
             read,
         ))
     })?;
     let mut until = running.started + bounded(limits.wall);
-    let mut lines = Lines::new(read)?;
+    let mut lines = ChannelLines::new(read)?;
     let mut said = Vec::new();
     // What compiling costs too much is not compiled; where the tests can run is known by then.
-    while let Heard::Line(line) = running.hear(&mut lines, until)? {
+    while let ChannelEvent::Line(line) = running.hear(&mut lines, until)? {
         said.push(line);
         until = until.min(Instant::now() + COMPILING_TIME);
     }
@@ -250,9 +250,9 @@ fn planned(
     first: &Map<String, Value>,
     second: Option<&Map<String, Value>>,
     weight: usize,
-) -> Planned {
+) -> PlannedTests {
     if let Some(error) = first.get("error") {
-        return Planned::Broken(raised(Some(error)));
+        return PlannedTests::Broken(raised(Some(error)));
     }
     let words = |map: Option<&Map<String, Value>>, key: &str| -> Vec<String> {
         let list = map
@@ -265,7 +265,7 @@ fn planned(
             .map(str::to_owned)
             .collect()
     };
-    Planned::Plan(Plan {
+    PlannedTests::Plan(TestPlan {
         names: words(Some(first), "names"),
         modules: words(Some(first), "modules"),
         builtins: words(Some(first), "builtins"),
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_plans_used_last_are_kept() {
-        let mut held = Held::default();
+        let mut held = PlanCacheState::default();
         let key = |i: usize| {
             let mut key = [0u8; 32];
             key[..8].copy_from_slice(&(i as u64).to_le_bytes());
@@ -346,13 +346,13 @@ mod tests {
             Some(map(json!({"compiled": null}))),
             Some(map(json!({"compiled": {"steps": 1}}))),
         ] {
-            let Planned::Plan(plan) = planned(&first, second.as_ref(), 0) else {
+            let PlannedTests::Plan(plan) = planned(&first, second.as_ref(), 0) else {
                 panic!("broken")
             };
             assert_eq!(plan.mode(), TestMode::Split);
         }
         let blamed = map(json!({"why": "because", "names": [], "modules": []}));
-        let Planned::Plan(plan) = planned(&blamed, None, 0) else {
+        let PlannedTests::Plan(plan) = planned(&blamed, None, 0) else {
             panic!("broken")
         };
         assert_eq!(plan.mode(), TestMode::InProcess);

@@ -8,27 +8,27 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::adjudicate::Shortage;
-use super::channel::{Link, Shared, pipe};
+use super::adjudicate::CpuShortage;
+use super::channel::{CellLink, SharedValue, pipe};
 use super::error::SandboxError;
-use super::host::{Cell, CellSettings, request};
-use super::launch::Launch;
+use super::host::{CellSettings, SandboxCell, request};
+use super::launch::ProcessLaunch;
 use super::listener::CallListener;
-use super::python::server::Server;
-use super::python::{Python, PythonJob};
-use super::running::{Running, Started, begin};
+use super::python::server::ForkServer;
+use super::python::{PythonJob, PythonRuntime};
+use super::running::{RunningJob, StartedJob, begin};
 use super::same_core::SameCore;
 use super::settings::ServerReport;
-use super::types::{Limits, Tier};
+use super::types::{ProgramLimits, Tier};
 
-type Task = Box<dyn FnOnce(&mut Worker) + Send>;
+type WorkerTask = Box<dyn FnOnce(&mut SandboxWorker) + Send>;
 
 /// How often in a row a fork server may fail before its worker does without.
 const MOST_FAILURES: u32 = 3;
 
 /// What the fork servers of a sandbox did.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct ServerCounts {
     pub started: AtomicU64,
     pub jobs: AtomicU64,
     /// See [`ServerReport::expired_graces`].
@@ -37,7 +37,7 @@ pub(super) struct Counts {
     pub given_up: Mutex<Option<String>>,
 }
 
-impl Counts {
+impl ServerCounts {
     pub fn report(&self) -> ServerReport {
         ServerReport {
             started: self.started.load(Ordering::Relaxed),
@@ -53,18 +53,18 @@ impl Counts {
 }
 
 /// What a job gets: a cell, and in it a fork server for Python.
-pub(super) struct Worker {
+pub(super) struct SandboxWorker {
     settings: Arc<CellSettings>,
-    cell: Option<Cell>,
-    server: Option<Server>,
+    cell: Option<SandboxCell>,
+    server: Option<ForkServer>,
     /// Failures of fork servers since the last that worked.
     failures: u32,
-    counts: Arc<Counts>,
+    counts: Arc<ServerCounts>,
 }
 
-impl Worker {
-    fn new(settings: Arc<CellSettings>, counts: Arc<Counts>) -> Self {
-        Worker {
+impl SandboxWorker {
+    fn new(settings: Arc<CellSettings>, counts: Arc<ServerCounts>) -> Self {
+        SandboxWorker {
             settings,
             cell: None,
             server: None,
@@ -74,13 +74,13 @@ impl Worker {
     }
 
     /// The cell, made when there is none that works.
-    fn cell(&mut self) -> Result<&mut Cell, SandboxError> {
+    fn cell(&mut self) -> Result<&mut SandboxCell, SandboxError> {
         if self.cell.as_ref().is_some_and(|cell| cell.link.broken) {
             self.lose_cell();
         }
         match &mut self.cell {
             Some(cell) => Ok(cell),
-            none => Ok(none.insert(Cell::open(&self.settings)?)),
+            none => Ok(none.insert(SandboxCell::open(&self.settings)?)),
         }
     }
 
@@ -94,12 +94,12 @@ impl Worker {
     pub fn run<'w>(
         &'w mut self,
         cancel: BorrowedFd<'w>,
-        launches: Vec<Launch>,
-        limits: &Limits,
-    ) -> Result<Running<'w>, SandboxError> {
+        launches: Vec<ProcessLaunch>,
+        limits: &ProgramLimits,
+    ) -> Result<RunningJob<'w>, SandboxError> {
         let cell = self.cell()?;
         let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
-        Running::new(&mut cell.link, cancel, started, limits, SameCore::default())
+        RunningJob::new(&mut cell.link, cancel, started, limits, SameCore::default())
     }
 
     /// Where the folders of its cell's jobs are, and what its jobs are confined by.
@@ -113,14 +113,14 @@ impl Worker {
     pub fn run_observed<'w>(
         &'w mut self,
         cancel: BorrowedFd<'w>,
-        launch: Launch,
-        limits: &Limits,
-        listener: impl FnOnce() -> Result<Option<Shared<CallListener>>, SandboxError>,
-    ) -> Result<Running<'w>, SandboxError> {
+        launch: ProcessLaunch,
+        limits: &ProgramLimits,
+        listener: impl FnOnce() -> Result<Option<SharedValue<CallListener>>, SandboxError>,
+    ) -> Result<RunningJob<'w>, SandboxError> {
         let cell = self.cell()?;
         let started = begin(&mut cell.link, limits, |link| request(link, vec![launch]))?;
         cell.link.listener = listener()?;
-        Running::new(&mut cell.link, cancel, started, limits, SameCore::default())
+        RunningJob::new(&mut cell.link, cancel, started, limits, SameCore::default())
     }
 
     /// Starts the processes of a Python job: as forks of the server, or each with an interpreter of
@@ -128,11 +128,11 @@ impl Worker {
     /// it is asked again when a server was lost before any of them ran.
     pub fn start<'w, T>(
         &'w mut self,
-        python: &Python,
+        python: &PythonRuntime,
         cancel: BorrowedFd<'w>,
-        limits: &Limits,
+        limits: &ProgramLimits,
         make: impl Fn() -> Result<(Vec<PythonJob>, T), SandboxError>,
-    ) -> Result<(Running<'w>, T), SandboxError> {
+    ) -> Result<(RunningJob<'w>, T), SandboxError> {
         let mut begun = None;
         let mut same_core = SameCore::default();
         for _ in 0..2 {
@@ -169,7 +169,7 @@ impl Worker {
             .as_mut()
             .ok_or_else(|| SandboxError::lost("no fork server"))?;
         Ok((
-            Running::new(&mut server.link, cancel, started, limits, same_core)?,
+            RunningJob::new(&mut server.link, cancel, started, limits, same_core)?,
             rest,
         ))
     }
@@ -177,9 +177,9 @@ impl Worker {
     fn fork(
         &mut self,
         jobs: Vec<PythonJob>,
-        limits: &Limits,
+        limits: &ProgramLimits,
         same_core: &SameCore,
-    ) -> Result<Started, SandboxError> {
+    ) -> Result<StartedJob, SandboxError> {
         let server = self
             .server
             .as_mut()
@@ -192,7 +192,7 @@ impl Worker {
     }
 
     /// Makes a server when there is none that works. False: this worker does without.
-    fn has_server(&mut self, python: &Python) -> Result<bool, SandboxError> {
+    fn has_server(&mut self, python: &PythonRuntime) -> Result<bool, SandboxError> {
         if python.cold().is_some() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
             return Ok(false);
         }
@@ -215,7 +215,7 @@ impl Worker {
         while self.server.is_none() && self.failures < MOST_FAILURES {
             let cell = self.cell()?;
             cell.link.broken = true;
-            match Server::open(cell, python) {
+            match ForkServer::open(cell, python) {
                 Ok(server) => {
                     cell.link.broken = false;
                     self.server = Some(server);
@@ -241,15 +241,15 @@ impl Worker {
     }
 }
 
-impl Worker {
-    fn links(&mut self) -> impl Iterator<Item = &mut Link> {
+impl SandboxWorker {
+    fn links(&mut self) -> impl Iterator<Item = &mut CellLink> {
         let cell = self.cell.as_mut().map(|cell| &mut cell.link);
         cell.into_iter()
             .chain(self.server.as_mut().map(|server| &mut server.link))
     }
 
     /// What late processes had of the processors, since the last call.
-    pub fn take_late(&mut self) -> Vec<Shortage> {
+    pub fn take_late(&mut self) -> Vec<CpuShortage> {
         self.links()
             .flat_map(|link| std::mem::take(&mut link.late))
             .collect()
@@ -269,14 +269,14 @@ impl Worker {
     }
 }
 
-pub(super) struct Pool {
+pub(super) struct WorkerPool {
     /// `None` only while it is dropped.
-    queue: Option<Sender<Task>>,
-    pub counts: Arc<Counts>,
+    queue: Option<Sender<WorkerTask>>,
+    pub counts: Arc<ServerCounts>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Drop for Pool {
+impl Drop for WorkerPool {
     /// Waits until the workers have ended their cells, which is soon: whoever drops the pool waits
     /// for no job any more.
     fn drop(&mut self) {
@@ -287,21 +287,21 @@ impl Drop for Pool {
     }
 }
 
-impl Pool {
+impl WorkerPool {
     /// Starts the threads; cells are made when the first job of a worker comes.
-    pub fn start(settings: CellSettings, workers: usize) -> Result<Pool, SandboxError> {
-        let (queue, tasks) = channel::<Task>();
+    pub fn start(settings: CellSettings, workers: usize) -> Result<WorkerPool, SandboxError> {
+        let (queue, tasks) = channel::<WorkerTask>();
         let tasks = Arc::new(Mutex::new(tasks));
         let settings = Arc::new(settings);
-        let counts = Arc::new(Counts::default());
-        let mut pool = Pool {
+        let counts = Arc::new(ServerCounts::default());
+        let mut pool = WorkerPool {
             queue: Some(queue),
             counts: Arc::clone(&counts),
             threads: Vec::new(),
         };
         for i in 0..workers.max(1) {
             let tasks = Arc::clone(&tasks);
-            let worker = Worker::new(Arc::clone(&settings), Arc::clone(&counts));
+            let worker = SandboxWorker::new(Arc::clone(&settings), Arc::clone(&counts));
             let thread = std::thread::Builder::new()
                 .name(format!("sandbox-{i}"))
                 .spawn(move || work(worker, &tasks))?;
@@ -314,11 +314,11 @@ impl Pool {
     pub async fn run<T, F>(&self, job: F) -> Result<T, SandboxError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + 'static,
+        F: FnOnce(&mut SandboxWorker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + 'static,
     {
         let (cancelled, cancel) = pipe()?;
         let (answer, result) = tokio::sync::oneshot::channel();
-        let task = move |worker: &mut Worker| {
+        let task = move |worker: &mut SandboxWorker| {
             let cancelled: OwnedFd = cancelled;
             if !answer.is_closed() {
                 let result = job(worker, cancelled.as_fd());
@@ -339,7 +339,7 @@ impl Pool {
     }
 }
 
-fn work(mut worker: Worker, tasks: &Mutex<Receiver<Task>>) {
+fn work(mut worker: SandboxWorker, tasks: &Mutex<Receiver<WorkerTask>>) {
     loop {
         let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match task {

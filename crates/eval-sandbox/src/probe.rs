@@ -6,7 +6,7 @@ use super::settings::NoCgroup;
 
 /// Facts about this machine. Text that a kernel does not have is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineFacts {
     /// As `6.18.44`.
     pub kernel: String,
     pub root: bool,
@@ -32,12 +32,12 @@ pub struct Machine {
 }
 
 /// Looks at this machine.
-pub fn machine() -> Machine {
+pub fn machine() -> MachineFacts {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let number = |path: &str| read(path).trim().parse::<u64>().ok();
     let status = read("/proc/self/status");
     let meminfo = read("/proc/meminfo");
-    Machine {
+    MachineFacts {
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         root: field(&status, "Uid:")
             .is_some_and(|uids| uids.split_whitespace().nth(1) == Some("0")),

@@ -45,8 +45,8 @@ pub struct TreeCommand {
 }
 
 impl TreeCommand {
-    fn program(&self) -> Program<'_> {
-        Program {
+    fn program(&self) -> ProgramStart<'_> {
+        ProgramStart {
             argv: &self.argv,
             dir: &self.dir,
             env: self
@@ -61,7 +61,7 @@ impl TreeCommand {
 }
 
 /// What it takes to start a program.
-struct Program<'a> {
+struct ProgramStart<'a> {
     argv: &'a [String],
     dir: &'a Path,
     env: Vec<(&'a OsStr, &'a OsStr)>,
@@ -103,13 +103,13 @@ pub struct StartError {
 /// too.
 pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
     let started = Instant::now();
-    let mut tree = Tree::start(&command.program())?;
-    let mut stdout = Head {
+    let mut tree = ProcessTree::start(&command.program())?;
+    let mut stdout = OutputHead {
         kept: Vec::new(),
         limit: command.keep_stdout,
         truncated: false,
     };
-    let mut stderr = Tail {
+    let mut stderr = OutputTail {
         kept: Vec::new(),
         limit: command.keep_stderr,
     };
@@ -218,13 +218,13 @@ async fn drain(pipe: Option<impl AsyncRead + Unpin>, mut take: impl FnMut(&[u8])
     }
 }
 
-struct Head {
+struct OutputHead {
     kept: Vec<u8>,
     limit: usize,
     truncated: bool,
 }
 
-impl Head {
+impl OutputHead {
     fn take(&mut self, bytes: &[u8]) {
         let room = self.limit.saturating_sub(self.kept.len());
         self.truncated |= bytes.len() > room;
@@ -233,12 +233,12 @@ impl Head {
     }
 }
 
-struct Tail {
+struct OutputTail {
     kept: Vec<u8>,
     limit: usize,
 }
 
-impl Tail {
+impl OutputTail {
     fn take(&mut self, bytes: &[u8]) {
         self.kept.extend_from_slice(bytes);
         let surplus = self.kept.len().saturating_sub(self.limit);
@@ -254,7 +254,7 @@ fn executable(argv0: &str, dir: &Path) -> PathBuf {
     }
 }
 
-fn base_command(program: &Program) -> Result<Command, StartError> {
+fn base_command(program: &ProgramStart) -> Result<Command, StartError> {
     let Some(argv0) = program.argv.first() else {
         return Err(StartError {
             reason: "the command is empty".to_owned(),
@@ -281,7 +281,7 @@ fn base_command(program: &Program) -> Result<Command, StartError> {
 }
 
 /// Why a program did not start, with what to do about it.
-fn explain(program: &Program, error: &io::Error) -> StartError {
+fn explain(program: &ProgramStart, error: &io::Error) -> StartError {
     let argv0 = program.argv.first().map(String::as_str).unwrap_or_default();
     let file = executable(argv0, program.dir);
     let reason = match error.kind() {
@@ -336,33 +336,33 @@ pub fn shebang(file: &Path) -> Option<String> {
 }
 
 #[cfg(target_os = "linux")]
-use supervised::Tree;
+use supervised::ProcessTree;
 
 #[cfg(target_os = "linux")]
 mod supervised;
 mod watched;
 
-pub use watched::{Watched, WatchedCommand, WatchedEnd, watch};
+pub use watched::{WatchResult, WatchedCommand, WatchedEnd, watch};
 
 #[cfg(not(target_os = "linux"))]
 use rustix::process::{Pid, Signal, kill_process_group};
 
 #[cfg(not(target_os = "linux"))]
-struct Tree {
+struct ProcessTree {
     child: Child,
     group: Option<Pid>,
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Tree {
-    fn start(program: &Program) -> Result<Tree, StartError> {
+impl ProcessTree {
+    fn start(program: &ProgramStart) -> Result<ProcessTree, StartError> {
         let mut child = base_command(program)?;
         child.process_group(0).kill_on_drop(true);
         let child = child.spawn().map_err(|error| explain(program, &error))?;
         let group = child
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Tree { child, group })
+        Ok(ProcessTree { child, group })
     }
 
     async fn program_end(&mut self) -> io::Result<TreeEnd> {

@@ -5,21 +5,23 @@ use std::path::Path;
 
 use super::artifacts;
 use super::channel::memory_file;
-use super::ending::Ended;
+use super::ending::EndedProcess;
 use super::error::SandboxError;
-use super::launch::{Launch, check_files, process_limits};
-use super::pool::Worker;
-use super::python::{Python, PythonJob};
-use super::running::Running;
-use super::types::{Built, Ending, Limits, Program, ProgramResult, Script};
+use super::launch::{ProcessLaunch, check_files, process_limits};
+use super::pool::SandboxWorker;
+use super::python::{PythonJob, PythonRuntime};
+use super::running::RunningJob;
+use super::types::{
+    BuildResult, ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, ScriptJob,
+};
 
 /// Where a program without a slash in its name is looked for; the same folders stand in every cell.
 const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
 pub(super) fn run_program(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    program: Program,
+    program: ProgramJob,
 ) -> Result<ProgramResult, SandboxError> {
     let limits = program.limits.clone();
     let (launch, shown) = prepare(program)?;
@@ -27,7 +29,7 @@ pub(super) fn run_program(
 }
 
 /// A program as a process to start, and its name as the caller wrote it.
-pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError> {
+pub(super) fn prepare(program: ProgramJob) -> Result<(ProcessLaunch, String), SandboxError> {
     check_files(&program.files)?;
     let mut argv = program.argv;
     let name = argv
@@ -51,7 +53,7 @@ pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError
         })?),
         None => None,
     };
-    let mut launch = Launch::new(argv, &program.env, process_limits(&program.limits));
+    let mut launch = ProcessLaunch::new(argv, &program.env, process_limits(&program.limits));
     for (path, content) in program.files {
         launch.add_file(path, content);
     }
@@ -69,11 +71,11 @@ pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError
 
 /// Runs what [`prepare`] made.
 pub(super) fn run(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    launch: Launch,
+    launch: ProcessLaunch,
     program: &str,
-    limits: &Limits,
+    limits: &ProgramLimits,
 ) -> Result<ProgramResult, SandboxError> {
     let running = worker.run(cancel, vec![launch], limits)?;
     conclude(running, program)
@@ -81,22 +83,22 @@ pub(super) fn run(
 
 /// Runs a program and keeps the files that it leaves.
 pub(super) fn build(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    program: Program,
-) -> Result<Built, SandboxError> {
+    program: ProgramJob,
+) -> Result<BuildResult, SandboxError> {
     let limits = program.limits.clone();
     let (mut launch, shown) = prepare(program)?;
     let kept = memory_file()?;
     launch.spec.collect = true;
     launch.extra.push(kept.try_clone()?);
     let result = run(worker, cancel, launch, &shown, &limits)?;
-    let mut built = Built {
+    let mut built = BuildResult {
         result,
         files: Vec::new(),
         executables: Vec::new(),
     };
-    if built.result.ending == Ending::Exited(0) {
+    if built.result.ending == ProgramEnding::Exited(0) {
         let artifacts =
             artifacts::read(kept).ok_or_else(|| SandboxError::lost("files were cut off"))?;
         for artifact in artifacts {
@@ -110,10 +112,10 @@ pub(super) fn build(
 }
 
 pub(super) fn run_script(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    python: &Python,
-    script: Script,
+    python: &PythonRuntime,
+    script: ScriptJob,
 ) -> Result<ProgramResult, SandboxError> {
     let job = || PythonJob::script(&script.code, &script.stdin, &script.args);
     if !script.args.is_empty() {
@@ -126,13 +128,16 @@ pub(super) fn run_script(
 
 fn of_memory(mut result: ProgramResult) -> Result<ProgramResult, SandboxError> {
     // The kernel's limit reaches a Python program as an exception that it may even survive.
-    if result.ending == Ending::Exited(1) && ends_with_memory_error(&result.streams.stderr) {
-        result.ending = Ending::MemoryLimit;
+    if result.ending == ProgramEnding::Exited(1) && ends_with_memory_error(&result.streams.stderr) {
+        result.ending = ProgramEnding::MemoryLimit;
     }
     Ok(result)
 }
 
-pub(super) fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, SandboxError> {
+pub(super) fn conclude(
+    running: RunningJob<'_>,
+    program: &str,
+) -> Result<ProgramResult, SandboxError> {
     let started = running.started;
     let ended = only(running.finish()?)?;
     let ending = ended.ending.map_err(|reason| SandboxError::CannotStart {
@@ -149,7 +154,7 @@ pub(super) fn conclude(running: Running<'_>, program: &str) -> Result<ProgramRes
 }
 
 /// The one process of a job that has one.
-pub(super) fn only(ended: Vec<Ended>) -> Result<Ended, SandboxError> {
+pub(super) fn only(ended: Vec<EndedProcess>) -> Result<EndedProcess, SandboxError> {
     ended
         .into_iter()
         .next()

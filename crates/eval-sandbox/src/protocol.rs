@@ -33,7 +33,7 @@ pub(super) const START_SERVER: &[u8] = b"V";
 
 /// What a cell or a fork server says of a job.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum CellMessage {
     /// Processes run, here are their pidfds. A cell tells of all at once, a fork server of each.
     Started { pidfds: Vec<OwnedFd>, all: bool },
     Ended {
@@ -48,16 +48,16 @@ pub(super) enum Told {
 }
 
 /// Reads a message of a cell or a fork server.
-pub(super) fn told(message: &[u8], fds: Vec<OwnedFd>) -> Told {
+pub(super) fn told(message: &[u8], fds: Vec<OwnedFd>) -> CellMessage {
     let text = String::from_utf8_lossy(message);
     if text.starts_with('S') && !fds.is_empty() {
-        return Told::Started {
+        return CellMessage::Started {
             pidfds: fds,
             all: text.len() == 1,
         };
     }
     if let Some(failure) = text.strip_prefix('F') {
-        return Told::Failed(
+        return CellMessage::Failed(
             failure
                 .split_once(' ')
                 .map_or(failure, |(_, reason)| reason)
@@ -70,12 +70,12 @@ pub(super) fn told(message: &[u8], fds: Vec<OwnedFd>) -> Told {
         .split(' ')
         .map(str::parse::<i64>);
     match (numbers.next(), numbers.next(), numbers.next()) {
-        (Some(Ok(index)), Some(Ok(status)), Some(Ok(cpu_us))) => Told::Ended {
+        (Some(Ok(index)), Some(Ok(status)), Some(Ok(cpu_us))) => CellMessage::Ended {
             index: usize::try_from(index).unwrap_or(usize::MAX),
             status: status as i32,
             cpu: Duration::from_micros(cpu_us.try_into().unwrap_or(0)),
         },
-        _ => Told::Gone,
+        _ => CellMessage::Gone,
     }
 }
 
@@ -157,10 +157,10 @@ pub(super) fn encode_spec(spec: &ProcessSpec, contents: &[Vec<u8>]) -> serde_jso
 }
 
 /// A file of a job: its path below the working folder and its content.
-pub(super) type File<'a> = (String, &'a [u8]);
+pub(super) type JobInputFile<'a> = (String, &'a [u8]);
 
 /// The reverse of [`encode_spec`]; `None` when the bytes are no specification.
-pub(super) fn decode_spec(bytes: &[u8]) -> Option<(ProcessSpec, Vec<File<'_>>)> {
+pub(super) fn decode_spec(bytes: &[u8]) -> Option<(ProcessSpec, Vec<JobInputFile<'_>>)> {
     let newline = bytes.iter().position(|b| *b == b'\n')?;
     let length: usize = std::str::from_utf8(bytes.get(..newline)?)
         .ok()?
@@ -207,7 +207,7 @@ mod tests {
         let (back, files) = decode_spec(&bytes).unwrap();
         assert_eq!(back.argv, spec.argv);
         assert_eq!(back.limits.data_bytes, u64::MAX);
-        let want: Vec<File<'_>> = vec![
+        let want: Vec<JobInputFile<'_>> = vec![
             ("a".into(), b"\0\n\xff"),
             ("b/c".into(), b""),
             ("d".into(), b"xy"),

@@ -3,14 +3,14 @@
 
 use std::io::Write;
 
-use super::capture::{Line, Lines};
+use super::capture::{ChannelLine, ChannelLines};
 use super::channel::pipe;
 use super::messages::{number, object};
-use super::types::{Call, CallOutcome};
+use super::types::{CallOutcome, FunctionCall};
 
 /// What the harness makes of a channel: the whole lines, and how it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Channel {
+pub struct ChannelReading {
     pub lines: Vec<Vec<u8>>,
     /// The end cut a line off.
     pub cut: bool,
@@ -20,11 +20,11 @@ pub struct Channel {
 
 /// Reads `chunks`, each written and looked at before the next one comes. A chunk may hold 64 KiB,
 /// as a pipe does.
-pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
+pub fn channel(chunks: &[&[u8]]) -> std::io::Result<ChannelReading> {
     let (read, write) = pipe()?;
     let mut write = Some(std::fs::File::from(write));
-    let mut lines = Lines::new(read)?;
-    let mut channel = Channel {
+    let mut lines = ChannelLines::new(read)?;
+    let mut channel = ChannelReading {
         lines: Vec::new(),
         cut: false,
         too_long: false,
@@ -32,16 +32,16 @@ pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
     let mut chunks = chunks.iter();
     loop {
         match lines.next() {
-            Line::Whole(line) => channel.lines.push(line),
-            Line::TooLong => {
+            ChannelLine::Whole(line) => channel.lines.push(line),
+            ChannelLine::TooLong => {
                 channel.too_long = true;
                 return Ok(channel);
             }
-            Line::End(cut) => {
+            ChannelLine::End(cut) => {
                 channel.cut = cut;
                 return Ok(channel);
             }
-            Line::Waiting => match (chunks.next(), &mut write) {
+            ChannelLine::Waiting => match (chunks.next(), &mut write) {
                 (Some(chunk), Some(file)) => {
                     file.write_all(chunk.get(..1 << 16).unwrap_or(chunk))?
                 }
@@ -52,7 +52,7 @@ pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
 }
 
 /// What a line means as the answer to call `index`; `None`: tampering.
-pub fn answer(line: &[u8], index: u64, call: &Call) -> Option<CallOutcome> {
+pub fn answer(line: &[u8], index: u64, call: &FunctionCall) -> Option<CallOutcome> {
     let map = object(line).filter(|map| number(map, "i") == Some(index))?;
     Some(super::functions::outcome(map, call, |value| value))
 }

@@ -3,18 +3,18 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use super::adjudicate::Shortage;
-use super::capture::{Capture, Line, Lines};
-use super::cgroup::Kills;
-use super::channel::{Link, Outbox, poll_entry, receive};
-use super::ending::{Ended, Process, Reaped, Stop, conclude};
+use super::adjudicate::CpuShortage;
+use super::capture::{ChannelLine, ChannelLines, StreamCapture};
+use super::cgroup::MemoryKills;
+use super::channel::{CellLink, Outbox, poll_entry, receive};
+use super::ending::{EndedProcess, ProcessExit, RunningProcess, StopReason, conclude};
 use super::error::SandboxError;
-use super::host::{DiskWatch, Ends};
-use super::memory::{self, Measure};
-use super::protocol::{Told, told};
+use super::host::{DiskWatch, PipeEnds};
+use super::memory::{self, MemoryMeasure};
+use super::protocol::{CellMessage, told};
 use super::same_core::{PATIENCE, SameCore};
 use super::syscalls::{kill_by_pidfd, poll};
-use super::types::{Ending, Limits};
+use super::types::{ProgramEnding, ProgramLimits};
 
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
@@ -39,7 +39,7 @@ pub(super) fn bounded(time: Duration) -> Duration {
 
 /// What was heard on a job's channel.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ChannelEvent {
     Line(Vec<u8>),
     /// It closed, or its process ended; true when the last line was cut off.
     End(bool),
@@ -50,16 +50,16 @@ pub(super) enum Heard {
     Stopped,
 }
 
-pub(super) struct Running<'c> {
-    link: &'c mut Link,
+pub(super) struct RunningJob<'c> {
+    link: &'c mut CellLink,
     cancel: BorrowedFd<'c>,
-    processes: Vec<Process>,
+    processes: Vec<RunningProcess>,
     pidfds: Vec<OwnedFd>,
-    limits: Limits,
+    limits: ProgramLimits,
     /// When the processes ran.
     pub started: Instant,
     deadline: Instant,
-    stop: Option<(Stop, Instant)>,
+    stop: Option<(StopReason, Instant)>,
     next_look: Instant,
     finished: bool,
     /// The cell ended because its group was out of memory: its processes ended with it.
@@ -67,7 +67,7 @@ pub(super) struct Running<'c> {
     /// When the answer that we wait for was asked for.
     asked: Instant,
     /// What the cell's control group had counted before.
-    kills: Kills,
+    kills: MemoryKills,
     /// How long this thread had waited for a processor before, and what a hypervisor had taken.
     own_delay: Duration,
     stolen: Option<Duration>,
@@ -77,23 +77,23 @@ pub(super) struct Running<'c> {
 }
 
 /// A job whose processes run, and that nobody watches yet.
-pub(super) struct Started {
-    ends: Vec<Ends>,
+pub(super) struct StartedJob {
+    ends: Vec<PipeEnds>,
     pidfds: Vec<OwnedFd>,
     /// Those that ended before the last one started.
-    ended: Vec<(usize, Reaped)>,
+    ended: Vec<(usize, ProcessExit)>,
     /// What the cell's control group had counted before.
-    kills: Kills,
+    kills: MemoryKills,
 }
 
 /// Sends a job off and waits until all its processes run. An error says nothing about them: none
 /// has run anything that is not ours. Whatever went wrong leaves the other side in a state that we
 /// don't know.
 pub(super) fn begin(
-    link: &mut Link,
-    limits: &Limits,
-    request: impl FnOnce(&Link) -> std::io::Result<Vec<Ends>>,
-) -> Result<Started, SandboxError> {
+    link: &mut CellLink,
+    limits: &ProgramLimits,
+    request: impl FnOnce(&CellLink) -> std::io::Result<Vec<PipeEnds>>,
+) -> Result<StartedJob, SandboxError> {
     link.broken = true;
     let kills = match &link.cgroup {
         Some(group) => {
@@ -101,13 +101,13 @@ pub(super) fn begin(
             group.hold(limits)?;
             group.kills()
         }
-        None => Kills::default(),
+        None => MemoryKills::default(),
     };
     link.listener
         .iter()
         .for_each(|listener| listener.get().begin());
     let ends = request(link)?;
-    let mut started = Started {
+    let mut started = StartedJob {
         ends,
         pidfds: Vec::new(),
         ended: Vec::new(),
@@ -118,46 +118,51 @@ pub(super) fn begin(
     while left > 0 {
         let (length, fds) = link.wait(&mut buffer, CELL_PATIENCE)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
-            Told::Started { pidfds, all } => {
+            CellMessage::Started { pidfds, all } => {
                 started.pidfds.extend(pidfds);
                 left = if all { 0 } else { left - 1 };
             }
-            Told::Ended { index, status, cpu } => {
-                started.ended.push((index, Reaped { status, cpu }))
+            CellMessage::Ended { index, status, cpu } => {
+                started.ended.push((index, ProcessExit { status, cpu }))
             }
-            Told::Failed(reason) => return Err(SandboxError::lost(reason)),
-            Told::Gone => return Err(SandboxError::lost("the cell ended")),
+            CellMessage::Failed(reason) => return Err(SandboxError::lost(reason)),
+            CellMessage::Gone => return Err(SandboxError::lost("the cell ended")),
         }
     }
     Ok(started)
 }
 
-impl<'c> Running<'c> {
+impl<'c> RunningJob<'c> {
     /// Watches a job. `cancel` becomes readable (closed) when nobody wants the result any more.
     pub fn new(
-        link: &'c mut Link,
+        link: &'c mut CellLink,
         cancel: BorrowedFd<'c>,
-        started: Started,
-        limits: &Limits,
+        started: StartedJob,
+        limits: &ProgramLimits,
         same_core: SameCore,
-    ) -> Result<Running<'c>, SandboxError> {
+    ) -> Result<RunningJob<'c>, SandboxError> {
         let mut processes = Vec::new();
         for end in started.ends {
-            processes.push(Process {
-                stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)?,
-                stderr: Capture::new(
+            processes.push(RunningProcess {
+                stdout: StreamCapture::new(
+                    end.stdout,
+                    limits.output_bytes,
+                    limits.output_end,
+                    false,
+                )?,
+                stderr: StreamCapture::new(
                     end.stderr,
                     limits.output_bytes,
                     limits.output_end,
                     limits.stderr_tail,
                 )?,
-                status: end.status.map(Lines::new).transpose()?,
+                status: end.status.map(ChannelLines::new).transpose()?,
                 reaped: None,
                 seen: Duration::ZERO,
             });
         }
         let now = Instant::now();
-        let mut running = Running {
+        let mut running = RunningJob {
             link,
             cancel,
             processes,
@@ -186,41 +191,49 @@ impl<'c> Running<'c> {
     }
 
     /// The next line of a channel, at most until `until` and never beyond the job's own time.
-    pub fn hear(&mut self, lines: &mut Lines, until: Instant) -> Result<Heard, SandboxError> {
+    pub fn hear(
+        &mut self,
+        lines: &mut ChannelLines,
+        until: Instant,
+    ) -> Result<ChannelEvent, SandboxError> {
         self.converse(lines, &mut Outbox::default(), until)
     }
 
     /// The same, while what is in the outbox is written to the channel as it takes it.
     pub fn converse(
         &mut self,
-        lines: &mut Lines,
+        lines: &mut ChannelLines,
         outbox: &mut Outbox,
         until: Instant,
-    ) -> Result<Heard, SandboxError> {
+    ) -> Result<ChannelEvent, SandboxError> {
         self.asked = Instant::now();
         self.awake = self.asked;
         loop {
             let all_ended = self.all_ended();
             // The answer to what was just sent is not there yet: a look would be in vain.
             let vain = outbox.flush(lines.fd()) && !all_ended && !lines.holds_more();
-            match if vain { Line::Waiting } else { lines.next() } {
-                Line::Whole(line) => {
+            match if vain {
+                ChannelLine::Waiting
+            } else {
+                lines.next()
+            } {
+                ChannelLine::Whole(line) => {
                     self.same_core
                         .answered(self.asked.elapsed(), || memory::processes(&self.pidfds));
-                    return Ok(Heard::Line(line));
+                    return Ok(ChannelEvent::Line(line));
                 }
-                Line::TooLong => return Ok(Heard::TooLong),
-                Line::End(cut) => return Ok(Heard::End(cut)),
+                ChannelLine::TooLong => return Ok(ChannelEvent::TooLong),
+                ChannelLine::End(cut) => return Ok(ChannelEvent::End(cut)),
                 // Nobody is left to say more, although an unrelated process may still hold the
                 // descriptor.
-                Line::Waiting if all_ended => return Ok(Heard::End(false)),
-                Line::Waiting => {}
+                ChannelLine::Waiting if all_ended => return Ok(ChannelEvent::End(false)),
+                ChannelLine::Waiting => {}
             }
             if self.stop.is_some() {
-                return Ok(Heard::Stopped);
+                return Ok(ChannelEvent::Stopped);
             }
             if Instant::now() >= until {
-                return Ok(Heard::Late);
+                return Ok(ChannelEvent::Late);
             }
             let events = if outbox.is_empty() {
                 libc::POLLIN
@@ -243,7 +256,7 @@ impl<'c> Running<'c> {
         self.deadline += time;
     }
 
-    /// Waits until the processes ended by themselves, at most for [`Running::grace`] and never
+    /// Waits until the processes ended by themselves, at most for [`RunningJob::grace`] and never
     /// beyond the job's own time.
     pub fn let_end(&mut self) -> Result<(), SandboxError> {
         let until = Instant::now() + self.grace();
@@ -256,7 +269,7 @@ impl<'c> Running<'c> {
         Ok(())
     }
 
-    /// A program did not end within [`Running::grace`].
+    /// A program did not end within [`RunningJob::grace`].
     pub fn count_expired_grace(&mut self) {
         self.link.expired_graces += 1;
     }
@@ -266,7 +279,7 @@ impl<'c> Running<'c> {
     }
 
     /// Waits for the end, which the limits bring about.
-    pub fn finish(mut self) -> Result<Vec<Ended>, SandboxError> {
+    pub fn finish(mut self) -> Result<Vec<EndedProcess>, SandboxError> {
         while !self.all_ended() {
             if self
                 .stop
@@ -285,7 +298,7 @@ impl<'c> Running<'c> {
             .and_then(|listener| listener.get().first());
         let stop = self.stop.map(|(stop, _)| stop);
         let limits = self.limits.clone();
-        let mut ended: Vec<Ended> = self
+        let mut ended: Vec<EndedProcess> = self
             .processes
             .drain(..)
             .map(|p| conclude(p, stop, &limits))
@@ -293,9 +306,9 @@ impl<'c> Running<'c> {
         ended
             .iter_mut()
             .for_each(|e| e.streams.refused_call = refused_call);
-        let killed = |e: &Ended| {
-            e.ending == Ok(Ending::Signaled(libc::SIGKILL))
-                && (e.by_itself || matches!(stop, None | Some(Stop::NotNeeded)))
+        let killed = |e: &EndedProcess| {
+            e.ending == Ok(ProgramEnding::Signaled(libc::SIGKILL))
+                && (e.by_itself || matches!(stop, None | Some(StopReason::NotNeeded)))
         };
         if ended.iter().any(killed) {
             let kills = self.counted_kills();
@@ -306,13 +319,13 @@ impl<'c> Running<'c> {
                 ended
                     .iter_mut()
                     .filter(|e| killed(e))
-                    .for_each(|e| e.ending = Ok(Ending::MemoryLimit));
+                    .for_each(|e| e.ending = Ok(ProgramEnding::MemoryLimit));
             }
         }
         Ok(ended)
     }
 
-    fn counted_kills(&self) -> Kills {
+    fn counted_kills(&self) -> MemoryKills {
         self.link
             .cgroup
             .as_ref()
@@ -321,21 +334,21 @@ impl<'c> Running<'c> {
     }
 
     /// Ends the job now; how it ends is of no interest.
-    pub fn end(mut self) -> Result<Vec<Ended>, SandboxError> {
-        self.kill(Stop::NotNeeded);
+    pub fn end(mut self) -> Result<Vec<EndedProcess>, SandboxError> {
+        self.kill(StopReason::NotNeeded);
         self.finish()
     }
 
     /// Ends the job because it took too long.
-    pub fn end_late(mut self) -> Result<Vec<Ended>, SandboxError> {
-        self.kill(Stop::TimedOut);
+    pub fn end_late(mut self) -> Result<Vec<EndedProcess>, SandboxError> {
+        self.kill(StopReason::TimedOut);
         self.finish()
     }
 
-    fn kill(&mut self, why: Stop) {
+    fn kill(&mut self, why: StopReason) {
         if self.stop.is_none() {
             // Measuring a fork bomb would give it time.
-            if !matches!(why, Stop::NotNeeded | Stop::Processes) {
+            if !matches!(why, StopReason::NotNeeded | StopReason::Processes) {
                 // A fork server tells two for each process: its own, and the first of its
                 // namespace.
                 let each = self.pidfds.len() / self.processes.len().max(1);
@@ -347,7 +360,7 @@ impl<'c> Running<'c> {
                     process.seen = memory::cpu(&memory::processes(pidfds));
                 }
             }
-            if why == Stop::TimedOut {
+            if why == StopReason::TimedOut {
                 let shortage = self.shortage();
                 self.link.late.push(shortage);
             }
@@ -357,7 +370,7 @@ impl<'c> Running<'c> {
     }
 
     /// What the job has had of the processors until now.
-    fn shortage(&self) -> Shortage {
+    fn shortage(&self) -> CpuShortage {
         let processes = memory::processes(&self.pidfds);
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let stolen = self.stolen.map_or(Duration::ZERO, |before| {
@@ -371,7 +384,7 @@ impl<'c> Running<'c> {
         } else {
             self.asked
         };
-        Shortage {
+        CpuShortage {
             age: self.started.elapsed(),
             window: since.elapsed(),
             cpu: cpu.max(living.map_or(Duration::ZERO, |l| l.cpu)),
@@ -390,7 +403,7 @@ impl<'c> Running<'c> {
         let now = Instant::now();
         let running = self.stop.is_none();
         if running && now >= self.deadline {
-            self.kill(Stop::TimedOut);
+            self.kill(StopReason::TimedOut);
         } else if running && now >= self.next_look {
             self.look();
             self.next_look = Instant::now() + LOOK_AT_MEMORY.max(now.elapsed() * LOOKS_SHARE);
@@ -443,10 +456,10 @@ impl<'c> Running<'c> {
             }
         }
         if over {
-            self.kill(Stop::Output);
+            self.kill(StopReason::Output);
         }
         if happened(3) {
-            self.kill(Stop::NotNeeded);
+            self.kill(StopReason::NotNeeded);
         }
         if let (Some(listener), Some(calls)) = (&self.link.listener, entries.get(2))
             && calls.revents != 0
@@ -479,7 +492,7 @@ impl<'c> Running<'c> {
             .and_then(|group| group.get().held_kib());
         let is_little = held.is_some_and(|kib| kib <= most_kib);
         if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
-            self.kill(Stop::Output);
+            self.kill(StopReason::Output);
             return;
         }
         if is_little && self.limits.cpu.is_none() && !self.link.counts_processes {
@@ -487,7 +500,7 @@ impl<'c> Running<'c> {
         }
         let processes = memory::processes(&self.pidfds);
         if self.link.counts_processes && memory::threads(&processes) > self.most_threads() {
-            self.kill(Stop::Processes);
+            self.kill(StopReason::Processes);
             return;
         }
         if self
@@ -495,12 +508,12 @@ impl<'c> Running<'c> {
             .cpu
             .is_some_and(|most| memory::cpu(&processes) > most)
         {
-            self.kill(Stop::Cpu);
+            self.kill(StopReason::Cpu);
             return;
         }
         let exceeds = |measure| memory::held_kib(&processes, measure) > most_kib;
-        if !is_little && exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
-            self.kill(Stop::Memory);
+        if !is_little && exceeds(MemoryMeasure::Resident) && exceeds(MemoryMeasure::Proportional) {
+            self.kill(StopReason::Memory);
         }
     }
 
@@ -517,23 +530,23 @@ impl<'c> Running<'c> {
         let mut buffer = [0u8; 128];
         let (length, fds) = receive(self.link.socket.as_fd(), &mut buffer)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
-            Told::Ended { index, status, cpu } => {
-                self.reaped(index, Reaped { status, cpu });
+            CellMessage::Ended { index, status, cpu } => {
+                self.reaped(index, ProcessExit { status, cpu });
                 Ok(())
             }
-            Told::Failed(reason) => Err(SandboxError::lost(reason)),
-            Told::Started { .. } | Told::Gone => self.lose_cell(),
+            CellMessage::Failed(reason) => Err(SandboxError::lost(reason)),
+            CellMessage::Started { .. } | CellMessage::Gone => self.lose_cell(),
         }
     }
 
-    fn reaped(&mut self, index: usize, reaped: Reaped) {
+    fn reaped(&mut self, index: usize, reaped: ProcessExit) {
         if let Some(process) = self.processes.get_mut(index) {
             process.reaped = Some(reaped);
         }
     }
 }
 
-impl Running<'_> {
+impl RunningJob<'_> {
     /// The cell is gone. When the kernel took it to make room in its group, the job is to blame: it
     /// filled the group with so many processes that each was smaller than the cell.
     fn lose_cell(&mut self) -> Result<(), SandboxError> {
@@ -541,9 +554,9 @@ impl Running<'_> {
             return Err(SandboxError::lost("the cell ended"));
         }
         self.cell_lost = true;
-        self.kill(Stop::Memory);
+        self.kill(StopReason::Memory);
         self.processes.iter_mut().for_each(|p| {
-            p.reaped = Some(Reaped {
+            p.reaped = Some(ProcessExit {
                 status: libc::SIGKILL,
                 cpu: Duration::ZERO,
             })
@@ -552,7 +565,7 @@ impl Running<'_> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningJob<'_> {
     fn drop(&mut self) {
         if !self.finished {
             // The link stays marked as broken, so its owner drops it; until then nothing of the job

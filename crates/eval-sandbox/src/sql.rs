@@ -20,14 +20,14 @@ use serde_json::{Value, json};
 
 use super::error::SandboxError;
 
-use super::launch::{Launch, process_limits};
-use super::pool::Worker;
+use super::launch::{ProcessLaunch, process_limits};
+use super::pool::SandboxWorker;
 use super::programs::only;
 use super::protocol::BuiltIn;
-use super::types::{Ending, QueryFailure, QueryJob, QueryReport, QueryStep, Table};
+use super::types::{ProgramEnding, QueryFailure, QueryJob, QueryReport, QueryStep, QueryTable};
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Request {
+struct SqlRequest {
     setup: String,
     sql: String,
     check: Option<String>,
@@ -39,18 +39,18 @@ struct Request {
 
 /// Runs one statement after the other on a new database.
 pub(super) fn run_query(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
     job: &QueryJob,
 ) -> Result<QueryReport, SandboxError> {
-    let request = Request {
+    let request = SqlRequest {
         setup: job.setup.clone(),
         sql: job.sql.clone(),
         check: job.check.clone(),
         most_bytes: job.limits.output_bytes,
         heap: job.limits.memory_mb.saturating_mul(3 << 18),
     };
-    let mut launch = Launch::new(Vec::new(), &[], process_limits(&job.limits));
+    let mut launch = ProcessLaunch::new(Vec::new(), &[], process_limits(&job.limits));
     launch.spec.built_in = Some(BuiltIn::Sql);
     launch.stdin = serde_json::to_vec(&request)?;
     // Room for the lines beside the rows: what is too much is told by SQLite's side.
@@ -67,8 +67,8 @@ pub(super) fn run_query(
         reason,
     })?;
     let outcome = match ending {
-        Ending::Exited(0) => answer(&ended.streams.stdout),
-        Ending::Exited(code) => {
+        ProgramEnding::Exited(0) => answer(&ended.streams.stdout),
+        ProgramEnding::Exited(code) => {
             return Err(SandboxError::lost(format!("SQLite ended with {code}")));
         }
         other => Err(QueryFailure::Ended(other)),
@@ -82,8 +82,8 @@ pub(super) fn run_query(
 }
 
 /// What the other side said; nonsense can only come of a crash.
-fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
-    let mut table = Table::default();
+fn answer(stdout: &[u8]) -> Result<QueryTable, QueryFailure> {
+    let mut table = QueryTable::default();
     for line in stdout
         .split(|b| *b == b'\n')
         .filter(|line| !line.is_empty())
@@ -114,8 +114,8 @@ fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
                 _ => QueryStep::Statements,
             };
             return Err(match text("kind").as_str() {
-                "memory" => QueryFailure::Ended(Ending::MemoryLimit),
-                "output" => QueryFailure::Ended(Ending::OutputLimit),
+                "memory" => QueryFailure::Ended(ProgramEnding::MemoryLimit),
+                "output" => QueryFailure::Ended(ProgramEnding::OutputLimit),
                 "denied" => QueryFailure::Denied {
                     step,
                     message: text("message"),
@@ -128,7 +128,7 @@ fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
             });
         }
     }
-    Err(QueryFailure::Ended(Ending::Signaled(libc::SIGABRT)))
+    Err(QueryFailure::Ended(ProgramEnding::Signaled(libc::SIGABRT)))
 }
 
 /// What a job does that is SQLite: the exit code.
@@ -137,13 +137,13 @@ pub(super) fn serve() -> i32 {
     let Ok(_) = io::stdin().read_to_end(&mut request) else {
         return 3;
     };
-    let Ok(request) = serde_json::from_slice::<Request>(&request) else {
+    let Ok(request) = serde_json::from_slice::<SqlRequest>(&request) else {
         return 3;
     };
     let text = match steps(&request) {
         Ok(text) => text,
         Err(failure) => {
-            let Failure {
+            let SqlFailure {
                 step,
                 kind,
                 message,
@@ -164,14 +164,14 @@ pub(super) fn serve() -> i32 {
     }
 }
 
-struct Failure {
+struct SqlFailure {
     step: &'static str,
     kind: &'static str,
     message: String,
 }
 
-impl Failure {
-    fn of(step: &'static str, error: rusqlite::Error) -> Failure {
+impl SqlFailure {
+    fn of(step: &'static str, error: rusqlite::Error) -> SqlFailure {
         let code = error.sqlite_error_code();
         let message = match &error {
             rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
@@ -186,7 +186,7 @@ impl Failure {
             _ if unread.iter().any(|words| message.contains(words)) => "syntax",
             _ => "error",
         };
-        Failure {
+        SqlFailure {
             step,
             kind,
             message,
@@ -194,30 +194,30 @@ impl Failure {
     }
 }
 
-fn steps(request: &Request) -> Result<String, Failure> {
-    let mut connection = open(request).map_err(|e| Failure::of("setup", e))?;
+fn steps(request: &SqlRequest) -> Result<String, SqlFailure> {
+    let mut connection = open(request).map_err(|e| SqlFailure::of("setup", e))?;
     run(&connection, &request.setup, "setup", request.most_bytes)?;
-    let case_counts = case_counts(&connection).map_err(|e| Failure::of("setup", e))?;
+    let case_counts = case_counts(&connection).map_err(|e| SqlFailure::of("setup", e))?;
     connection
         .authorizer(Some(authorize))
-        .map_err(|e| Failure::of("setup", e))?;
+        .map_err(|e| SqlFailure::of("setup", e))?;
     let rows = run(&connection, &request.sql, "sql", request.most_bytes)?;
     let Some(check) = &request.check else {
         return Ok(rows);
     };
-    drop_temporaries(&connection).map_err(|e| Failure::of("check", e))?;
+    drop_temporaries(&connection).map_err(|e| SqlFailure::of("check", e))?;
     // The check is the author's: its own pragmas are allowed, and LIKE means what it meant before.
     connection
         .authorizer(Some(authorize_check))
-        .map_err(|e| Failure::of("check", e))?;
+        .map_err(|e| SqlFailure::of("check", e))?;
     let pragma = format!("PRAGMA case_sensitive_like={}", u8::from(case_counts));
     connection
         .execute_batch(&pragma)
-        .map_err(|e| Failure::of("check", e))?;
+        .map_err(|e| SqlFailure::of("check", e))?;
     run(&connection, check, "check", request.most_bytes)
 }
 
-fn open(request: &Request) -> rusqlite::Result<Connection> {
+fn open(request: &SqlRequest) -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(&format!(
         "PRAGMA temp_store=2; PRAGMA hard_heap_limit={}",
@@ -304,10 +304,10 @@ fn run(
     sql: &str,
     step: &'static str,
     most: u64,
-) -> Result<String, Failure> {
+) -> Result<String, SqlFailure> {
     let mut told = "{\"columns\":[]}\n".to_owned();
     let mut batch = Batch::new(connection, sql);
-    let failed = |e| Failure::of(step, e);
+    let failed = |e| SqlFailure::of(step, e);
     while let Some(mut statement) = batch.next().map_err(failed)? {
         let columns = statement.column_count();
         if columns == 0 {
@@ -329,7 +329,7 @@ fn run(
             }
             told.push_str("]}\n");
             if told.len() as u64 > most {
-                return Err(Failure {
+                return Err(SqlFailure {
                     step,
                     kind: "output",
                     message: String::new(),
@@ -373,7 +373,7 @@ mod tests {
     use super::*;
 
     fn told(setup: &str, sql: &str, check: Option<&str>) -> String {
-        let request = Request {
+        let request = SqlRequest {
             setup: setup.into(),
             sql: sql.into(),
             check: check.map(str::to_owned),

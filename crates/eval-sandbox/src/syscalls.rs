@@ -216,7 +216,7 @@ pub(super) fn open_pidfd(pid: u32) -> io::Result<OwnedFd> {
 }
 
 /// What is known of an ended child.
-pub(super) struct Reaped {
+pub(super) struct ReapedChild {
     pub pid: Option<Pid>,
     pub status: i32,
     /// User and system time of the child and of everything it reaped, in microseconds.
@@ -224,7 +224,7 @@ pub(super) struct Reaped {
 }
 
 /// Waits for any child.
-pub(super) fn reap() -> io::Result<Reaped> {
+pub(super) fn reap() -> io::Result<ReapedChild> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -234,7 +234,7 @@ pub(super) fn reap() -> io::Result<Reaped> {
         match check(pid.into()) {
             Ok(_) => {
                 let us = |t: libc::timeval| t.tv_sec * 1_000_000 + t.tv_usec;
-                return Ok(Reaped {
+                return Ok(ReapedChild {
                     pid: Pid::from_raw(pid),
                     status,
                     cpu_us: us(usage.ru_utime) + us(usage.ru_stime),
@@ -315,7 +315,7 @@ pub(super) fn poll(fds: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<()> 
 
 /// What `execve` needs, laid out beforehand: a child that was forked from a process with several
 /// threads must not allocate.
-pub(super) struct Exec {
+pub(super) struct ExecArguments {
     path: CString,
     argv: Vec<*const c_char>,
     envp: Vec<*const c_char>,
@@ -323,17 +323,17 @@ pub(super) struct Exec {
 }
 
 // SAFETY: the pointers point into `_strings`, which the value owns and nobody changes.
-unsafe impl Send for Exec {}
+unsafe impl Send for ExecArguments {}
 // SAFETY: as above; shared access only reads.
-unsafe impl Sync for Exec {}
+unsafe impl Sync for ExecArguments {}
 
-impl Exec {
-    pub fn new(path: CString, argv: Vec<CString>, env: Vec<CString>) -> Exec {
+impl ExecArguments {
+    pub fn new(path: CString, argv: Vec<CString>, env: Vec<CString>) -> ExecArguments {
         let pointers = |strings: &[CString]| -> Vec<*const c_char> {
             let pointers = strings.iter().map(|s| s.as_ptr());
             pointers.chain([std::ptr::null()]).collect()
         };
-        Exec {
+        ExecArguments {
             path,
             argv: pointers(&argv),
             envp: pointers(&env),

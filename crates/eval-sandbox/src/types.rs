@@ -52,7 +52,7 @@ impl std::fmt::Display for Tier {
 /// What a program may use. The defaults are those of the product: 10 s, 256 MB, 1 MiB of each
 /// stream kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProgramLimits {
     /// Wall time of a program, from its start.
     pub wall: Duration,
     /// Processor time of each process, in whole seconds rounded up, and of the whole tree (by the
@@ -79,9 +79,9 @@ pub struct Limits {
     pub file_mb: u64,
 }
 
-impl Default for Limits {
+impl Default for ProgramLimits {
     fn default() -> Self {
-        Limits {
+        ProgramLimits {
             wall: Duration::from_secs(10),
             cpu: None,
             memory_mb: 256,
@@ -98,7 +98,7 @@ impl Default for Limits {
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
+pub enum ProgramEnding {
     Exited(i32),
     /// By a signal that we did not send, for example SIGSEGV (11).
     Signaled(i32),
@@ -109,15 +109,15 @@ pub enum Ending {
     Violation(String),
 }
 
-impl std::fmt::Display for Ending {
+impl std::fmt::Display for ProgramEnding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Ending::Exited(code) => write!(f, "exited with {code}"),
-            Ending::Signaled(signal) => write!(f, "ended by {}", signal_name(*signal)),
-            Ending::TimedOut => f.write_str("out of time"),
-            Ending::MemoryLimit => f.write_str("out of memory"),
-            Ending::OutputLimit => f.write_str("too much output"),
-            Ending::Violation(what) => write!(f, "sandbox violation: {what}"),
+            ProgramEnding::Exited(code) => write!(f, "exited with {code}"),
+            ProgramEnding::Signaled(signal) => write!(f, "ended by {}", signal_name(*signal)),
+            ProgramEnding::TimedOut => f.write_str("out of time"),
+            ProgramEnding::MemoryLimit => f.write_str("out of memory"),
+            ProgramEnding::OutputLimit => f.write_str("too much output"),
+            ProgramEnding::Violation(what) => write!(f, "sandbox violation: {what}"),
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn signal_name(signal: i32) -> String {
 
 /// What was seen of a program: what it wrote, and what it was refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Streams {
+pub struct ProgramStreams {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     /// More was written than is kept.
@@ -141,7 +141,7 @@ pub struct Streams {
 
 /// A program to run as it is.
 #[derive(Debug, Clone, Default)]
-pub struct Program {
+pub struct ProgramJob {
     /// The program, looked up in PATH (`/usr/local/bin:/usr/bin:/bin`) when it holds no slash, and
     /// its arguments.
     pub argv: Vec<String>,
@@ -159,7 +159,7 @@ pub struct Program {
     pub dir: Option<PathBuf>,
     /// Never try it a second time, not even when it ran out of time for lack of a processor.
     pub once: bool,
-    pub limits: Limits,
+    pub limits: ProgramLimits,
 }
 
 /// How often a program made a system call.
@@ -176,7 +176,7 @@ pub struct ObservedCall {
 
 /// What became of a program whose system calls were counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observation {
+pub struct SyscallObservation {
     pub result: ProgramResult,
     /// The most frequent first.
     pub calls: Vec<ObservedCall>,
@@ -184,7 +184,7 @@ pub struct Observation {
 
 /// What became of a program that makes files, such as a compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Built {
+pub struct BuildResult {
     pub result: ProgramResult,
     /// What lies in its folder, when it ended with exit code 0: at most 256 files and 64 MiB.
     pub files: Vec<(String, Vec<u8>)>,
@@ -202,12 +202,12 @@ pub struct QueryJob {
     /// A query whose rows are wanted in place of those of `sql`.
     pub check: Option<String>,
     /// `output_bytes` bounds the rows.
-    pub limits: Limits,
+    pub limits: ProgramLimits,
 }
 
 /// The rows of the last statement that has columns; cells are tagged JSON.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
+pub struct QueryTable {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Value>>,
 }
@@ -232,12 +232,12 @@ pub enum QueryFailure {
         step: QueryStep,
         message: String,
     },
-    Ended(Ending),
+    Ended(ProgramEnding),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryReport {
-    pub outcome: Result<Table, QueryFailure>,
+    pub outcome: Result<QueryTable, QueryFailure>,
     pub wall: Duration,
     pub cpu: Duration,
     /// It ran out of time for lack of a processor and was tried once more, alone.
@@ -246,17 +246,17 @@ pub struct QueryReport {
 
 /// A program of Python or JavaScript for tests by stdin and stdout.
 #[derive(Debug, Clone, Default)]
-pub struct Script {
+pub struct ScriptJob {
     pub code: String,
     pub stdin: Vec<u8>,
     pub args: Vec<String>,
-    pub limits: Limits,
+    pub limits: ProgramLimits,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramResult {
-    pub ending: Ending,
-    pub streams: Streams,
+    pub ending: ProgramEnding,
+    pub streams: ProgramStreams,
     pub wall: Duration,
     /// User and system time of the whole tree.
     pub cpu: Duration,
@@ -279,7 +279,7 @@ pub struct ProgramResult {
 /// and in results `{"$opaque": type name, "truth": bool?}` for anything else, with its package
 /// before the name (`pandas.DataFrame`) (`only_truth` for types that define equality).
 #[derive(Debug, Clone, Default)]
-pub struct Call {
+pub struct FunctionCall {
     pub args: Vec<Value>,
     pub kwargs: Vec<(String, Value)>,
 }
@@ -292,17 +292,17 @@ pub struct FunctionJob {
     /// A name, or a dotted path from one (`Solution.solve` is called on an instance, unless it is
     /// static).
     pub entry_point: String,
-    pub calls: Vec<Call>,
+    pub calls: Vec<FunctionCall>,
     /// Time of each call, by our clock; `None`: only `limits.wall` counts.
     pub per_call: Option<Duration>,
     /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new
     /// process for the calls that remain. All of them together get at most three times `wall`.
-    pub limits: Limits,
+    pub limits: ProgramLimits,
 }
 
 /// An exception of the candidate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Raised {
+pub struct RaisedException {
     pub type_name: String,
     /// Names of the type and its bases, from the type up.
     pub mro: Vec<String>,
@@ -321,13 +321,13 @@ pub enum RunFailure {
         line: Option<u64>,
     },
     /// The program raised before its functions could be called.
-    LoadRaised(Raised),
+    LoadRaised(RaisedException),
     /// The program ended before its tests did; `None`: not by an ordinary exit code.
     Exited {
         code: Option<i32>,
     },
-    Ended(Ending),
-    /// What a call returned is larger than [`Limits::return_bytes`].
+    Ended(ProgramEnding),
+    /// What a call returned is larger than [`ProgramLimits::return_bytes`].
     ReturnLimit,
     /// All calls together returned more than the harness reads of one job.
     ReturnTotal {
@@ -343,7 +343,7 @@ pub enum RunFailure {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallOutcome<T = Value> {
     Value(T),
-    Raised(Raised),
+    Raised(RaisedException),
     Failed(RunFailure),
     /// The time or the number of processes for the whole job was used up.
     NotRun,
@@ -363,7 +363,7 @@ pub struct FunctionReport<T = Value> {
     /// One per call, in order.
     pub calls: Vec<CallReport<T>>,
     /// Of the first process.
-    pub streams: Streams,
+    pub streams: ProgramStreams,
     pub wall: Duration,
     pub cpu: Duration,
     /// How many processes it took.
@@ -411,7 +411,7 @@ pub struct TestJob {
     pub check: Option<String>,
     /// `None`: decided from the tests.
     pub mode: Option<TestMode>,
-    pub limits: Limits,
+    pub limits: ProgramLimits,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -426,11 +426,11 @@ pub enum TestVerdict {
         source: String,
         message: String,
     },
-    CandidateRaised(Raised),
+    CandidateRaised(RaisedException),
     /// The tests raised while they looked at what the candidate returned.
-    TestRaised(Raised),
+    TestRaised(RaisedException),
     /// The test itself is broken: not the candidate's fault.
-    TestError(Raised),
+    TestError(RaisedException),
     /// The test used a value that can't cross between processes.
     Opaque {
         type_name: String,
@@ -460,7 +460,7 @@ pub struct TestReport {
     /// Calls of the candidate that were answered (0 in process, where nobody counts).
     pub calls: u64,
     /// What the candidate wrote.
-    pub streams: Streams,
+    pub streams: ProgramStreams,
     pub wall: Duration,
     pub cpu: Duration,
     /// As in [`ProgramResult`].

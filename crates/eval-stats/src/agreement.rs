@@ -1,6 +1,6 @@
 //! Labels of two raters: how far they agree.
 
-use super::Undefined;
+use super::UndefinedReason;
 
 /// How far two raters agree beyond chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,9 +16,9 @@ pub struct Agreement {
 /// Cohen's kappa of two raters' labels, one pair an item. Source: Cohen (1960).
 ///
 /// Undefined when there are no items, or when both raters gave one label only (0/0).
-pub fn cohen_kappa<L: Ord>(pairs: &[(L, L)]) -> Result<Agreement, Undefined> {
+pub fn cohen_kappa<L: Ord>(pairs: &[(L, L)]) -> Result<Agreement, UndefinedReason> {
     if pairs.is_empty() {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     let n = pairs.len() as f64;
     let mut counts = std::collections::BTreeMap::<&L, (f64, f64)>::new();
@@ -27,7 +27,7 @@ pub fn cohen_kappa<L: Ord>(pairs: &[(L, L)]) -> Result<Agreement, Undefined> {
         counts.entry(right).or_default().1 += 1.0;
     }
     if counts.len() == 1 {
-        return Err(Undefined::OneLabel);
+        return Err(UndefinedReason::OneLabel);
     }
     let observed = pairs.iter().filter(|(left, right)| left == right).count() as f64 / n;
     let by_chance = counts
@@ -57,10 +57,10 @@ mod tests {
         assert!((agreement.observed - 0.7).abs() < 1e-12);
         assert!((agreement.by_chance - 0.5).abs() < 1e-12);
         assert!((agreement.kappa - 0.4).abs() < 1e-12);
-        assert_eq!(cohen_kappa::<bool>(&[]), Err(Undefined::NoData));
+        assert_eq!(cohen_kappa::<bool>(&[]), Err(UndefinedReason::NoData));
         assert_eq!(
             cohen_kappa(&[("a", "a"), ("a", "a")]),
-            Err(Undefined::OneLabel)
+            Err(UndefinedReason::OneLabel)
         );
     }
 }

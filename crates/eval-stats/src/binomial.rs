@@ -1,6 +1,6 @@
 //! Binomial draws in constant time, for resampling a histogram.
 
-use super::draws::Draws;
+use super::draws::IndexDraws;
 
 /// The number of successes among `n` trials of chance `p`.
 ///
@@ -8,7 +8,7 @@ use super::draws::Draws;
 /// of binomial random variates", J. Stat. Comput. Simul. 46, 1993) where about 10 or more are
 /// expected, else by inversion (Kachitvichyanukul & Schmeiser, "Binomial random variate
 /// generation", Commun. ACM 31, 1988, algorithm BINV).
-pub(super) fn binomial(draws: &mut Draws, n: u64, p: f64) -> u64 {
+pub(super) fn binomial(draws: &mut IndexDraws, n: u64, p: f64) -> u64 {
     if n == 0 || p <= 0.0 {
         0
     } else if p >= 1.0 {
@@ -22,7 +22,7 @@ pub(super) fn binomial(draws: &mut Draws, n: u64, p: f64) -> u64 {
     }
 }
 
-fn by_inversion(draws: &mut Draws, n: u64, p: f64) -> u64 {
+fn by_inversion(draws: &mut IndexDraws, n: u64, p: f64) -> u64 {
     let odds = p / (1.0 - p);
     let step = (n as f64 + 1.0) * odds;
     let mut chance = if n < 256 {
@@ -40,7 +40,7 @@ fn by_inversion(draws: &mut Draws, n: u64, p: f64) -> u64 {
     k
 }
 
-fn by_rejection(draws: &mut Draws, n: u64, p: f64) -> u64 {
+fn by_rejection(draws: &mut IndexDraws, n: u64, p: f64) -> u64 {
     let trials = n as f64;
     let deviation = (trials * p * (1.0 - p)).sqrt();
     let b = 1.15 + 2.53 * deviation;
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn draws_follow_the_definition() {
-        let mut draws = Draws::new(11);
+        let mut draws = IndexDraws::new(11);
         const DRAWN: usize = 40_000;
         for (n, p) in [
             (20, 0.1),
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_moments_hold_for_many_trials() {
-        let mut draws = Draws::new(5);
+        let mut draws = IndexDraws::new(5);
         let (n, p, drawn) = (1_000_000u64, 0.37, 20_000);
         let values: Vec<f64> = (0..drawn)
             .map(|_| binomial(&mut draws, n, p) as f64)

@@ -13,10 +13,10 @@ pub(super) fn resampled(
     resamples: usize,
     (seed, first): (u64, u64),
     chunk: usize,
-    draw: impl Fn(&mut Draws) -> f64 + Sync,
+    draw: impl Fn(&mut IndexDraws) -> f64 + Sync,
 ) -> Vec<f64> {
     let of_chunk = |number: usize| {
-        let mut draws = Draws::stream(seed, first + number as u64);
+        let mut draws = IndexDraws::stream(seed, first + number as u64);
         let these = chunk.min(resamples - number * chunk);
         (0..these).map(|_| draw(&mut draws)).collect()
     };
@@ -25,18 +25,18 @@ pub(super) fn resampled(
 }
 
 /// Unbiased indices from a fixed stream.
-pub(super) struct Draws(ChaCha8Rng);
+pub(super) struct IndexDraws(ChaCha8Rng);
 
-impl Draws {
+impl IndexDraws {
     pub fn new(seed: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        Draws(ChaCha8Rng::from_seed(key))
+        IndexDraws(ChaCha8Rng::from_seed(key))
     }
 
     /// One of 2^64 streams of the same seed, for work that is shared out.
     pub fn stream(seed: u64, stream: u64) -> Self {
-        let mut draws = Draws::new(seed);
+        let mut draws = IndexDraws::new(seed);
         draws.0.set_stream(stream);
         draws
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_digits_for_ever() {
-        let mut draws = Draws::new(42);
+        let mut draws = IndexDraws::new(42);
         let first: Vec<u32> = (0..12).map(|_| draws.below(1000)).collect();
         insta::assert_compact_debug_snapshot!(first, @"[99, 348, 88, 285, 394, 493, 589, 367, 587, 825, 78, 67]");
     }

@@ -1,6 +1,6 @@
 //! A confidence interval, and the normal distribution.
 
-use super::Undefined;
+use super::UndefinedReason;
 use super::bisection::bisected;
 
 /// A confidence interval and how it was made.
@@ -10,11 +10,11 @@ pub struct Interval {
     pub high: f64,
     /// Confidence, in (0, 1).
     pub level: f64,
-    pub method: Method,
+    pub method: IntervalMethod,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum IntervalMethod {
     EmpiricalLikelihood,
     Bootstrap,
     ClusterBootstrap,
@@ -24,15 +24,15 @@ pub enum Method {
     Tango,
 }
 
-impl Method {
+impl IntervalMethod {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Method::EmpiricalLikelihood => "empirical_likelihood",
-            Method::Bootstrap => "bootstrap",
-            Method::ClusterBootstrap => "cluster_bootstrap",
-            Method::Normal => "normal",
-            Method::Tango => "tango",
+            IntervalMethod::EmpiricalLikelihood => "empirical_likelihood",
+            IntervalMethod::Bootstrap => "bootstrap",
+            IntervalMethod::ClusterBootstrap => "cluster_bootstrap",
+            IntervalMethod::Normal => "normal",
+            IntervalMethod::Tango => "tango",
         }
     }
 }
@@ -44,25 +44,25 @@ pub(super) fn normal_of_mean(
     error: f64,
     range: (f64, f64),
     level: f64,
-) -> Result<Interval, Undefined> {
+) -> Result<Interval, UndefinedReason> {
     let half = two_sided_quantile(level)? * error;
     if !(mean.is_finite() && half.is_finite()) {
-        return Err(Undefined::NotFinite);
+        return Err(UndefinedReason::NotFinite);
     }
     let (low, high) = ((mean - half).max(range.0), (mean + half).min(range.1));
     Ok(Interval {
         low,
         high,
         level,
-        method: Method::Normal,
+        method: IntervalMethod::Normal,
     })
 }
 
-pub(super) fn two_sided_quantile(level: f64) -> Result<f64, Undefined> {
+pub(super) fn two_sided_quantile(level: f64) -> Result<f64, UndefinedReason> {
     if level > 0.0 && level < 1.0 {
         Ok(normal_quantile(0.5 + level / 2.0))
     } else {
-        Err(Undefined::Level)
+        Err(UndefinedReason::Level)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Estimators, intervals and resampling; pure functions of counts and scores.
 //!
-//! Nothing here guesses: what data can't answer is [`Undefined`] with its reason, never a number.
+//! Nothing here guesses: what data can't answer is [`UndefinedReason`] with its reason, never a number.
 //! Randomness comes from a seed that the caller hands in, through a generator whose stream is
 //! fixed, so the same data and seed give the same digits.
 //!
@@ -34,19 +34,19 @@ mod thresholds;
 mod values;
 
 pub use agreement::{Agreement, cohen_kappa};
-pub use interval::{Interval, Method, normal_quantile};
+pub use interval::{Interval, IntervalMethod, normal_quantile};
 pub use paired::{
-    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired,
-    tested_units,
+    CaseDeal, DealKinds, MetricPairs, PairedResult, PairedTest, ResamplingOptions, TestMethod,
+    holm, mcnemar_mid_p, paired, tested_units,
 };
-pub use pass_rates::{Curve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+pub use pass_rates::{PassCurve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};
-pub use values::{KEPT_VALUES, Values};
+pub use values::{KEPT_VALUES, ValueSeries};
 
 /// Why a figure has no value. The text completes "undefined: ...".
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Undefined {
+pub enum UndefinedReason {
     #[error("k is 0")]
     ZeroK,
     #[error("needs {k} samples a case, has {n}")]

@@ -13,11 +13,11 @@
 //! (or passes) that no sample has shown yet, and keeps a width where all values are equal.
 //! docs/statistics.md has the coverage.
 
-use super::Undefined;
+use super::UndefinedReason;
 use super::bisection::bisected;
 use super::distributions::t_quantile;
-use super::interval::{Interval, Method, two_sided_quantile};
-use super::pass_rates::Curve;
+use super::interval::{Interval, IntervalMethod, two_sided_quantile};
+use super::pass_rates::PassCurve;
 
 /// How often the pseudo-observation counts. Of n cases that all pass the lower end is about 1 -
 /// 3.5/n, and the chance that all of them pass when the truth is there is about exp(-3.5) = 3 %.
@@ -31,7 +31,7 @@ const HALVINGS: usize = 64;
 /// So many units with the same values: their sum and their number, such as the cases of an eval. A
 /// single value has size 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct ValueLevel {
     /// Of values in [0, 1]: at most `size`.
     pub sum: f64,
     /// Above 0.
@@ -40,9 +40,9 @@ pub struct Level {
     pub count: f64,
 }
 
-impl Level {
-    pub fn of(value: f64, count: f64) -> Level {
-        Level {
+impl ValueLevel {
+    pub fn of(value: f64, count: f64) -> ValueLevel {
+        ValueLevel {
             sum: value,
             size: 1.0,
             count,
@@ -52,7 +52,7 @@ impl Level {
 
 /// How large the pseudo-observation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unseen {
+pub enum UnseenWeight {
     /// As an average unit: all are drawn from one population, however large they are.
     Average,
     /// As one of so many equal units as would say as much when all pass: heavy units may pass less
@@ -67,21 +67,21 @@ pub struct Stratum {
     pub share: f64,
     /// How many strata are just like this one.
     pub repeats: f64,
-    pub units: Units,
+    pub units: StratumUnits,
 }
 
 /// What a stratum is made of.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Units {
+pub enum StratumUnits {
     /// The stratum's value is the sum of all sums by the sum of all sizes; among several strata all
     /// sizes must be 1.
-    Levels(Vec<Level>),
+    Levels(Vec<ValueLevel>),
     /// Samples of one case, of which so many passed; its value is a curve, which has to be defined
     /// for one sample less, too.
     Samples {
         n: u32,
         passed: u32,
-        curve: Curve,
+        curve: PassCurve,
         times: f64,
     },
 }
@@ -94,37 +94,41 @@ pub enum Units {
 ///
 /// # Errors
 /// Without units, or when a number is not finite.
-pub fn of_shares(strata: &[Stratum], unseen: Unseen, level: f64) -> Result<Interval, Undefined> {
+pub fn of_shares(
+    strata: &[Stratum],
+    unseen: UnseenWeight,
+    level: f64,
+) -> Result<Interval, UndefinedReason> {
     let z = two_sided_quantile(level)?;
-    let lower = |end: End| match strata {
-        [] => Err(Undefined::NoData),
+    let lower = |end: IntervalEnd| match strata {
+        [] => Err(UndefinedReason::NoData),
         [
             Stratum {
-                units: Units::Levels(levels),
+                units: StratumUnits::Levels(levels),
                 repeats,
                 ..
             },
         ] if *repeats <= 1.0 => ratio_of_shares(&end.of(levels), unseen, z * z / 2.0),
         several => stratified(several, end, level),
     };
-    let (low, high) = (lower(End::Lower)?, 1.0 - lower(End::Upper)?);
+    let (low, high) = (lower(IntervalEnd::Lower)?, 1.0 - lower(IntervalEnd::Upper)?);
     if !(low.is_finite() && high.is_finite()) {
-        return Err(Undefined::NotFinite);
+        return Err(UndefinedReason::NotFinite);
     }
     Ok(Interval {
         low: low.max(0.0),
         high: high.min(1.0),
         level,
-        method: Method::EmpiricalLikelihood,
+        method: IntervalMethod::EmpiricalLikelihood,
     })
 }
 
 /// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole
 /// number. It is that of [`of_shares`], whose likelihood is here the binomial one.
-pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
+pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, UndefinedReason> {
     let z = two_sided_quantile(level)?;
     if !(n > 0.0 && (0.0..=n).contains(&passed)) {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     let lower = |passed: f64| {
         if passed <= 0.0 {
@@ -140,7 +144,7 @@ pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined>
         low,
         high,
         level,
-        method: Method::EmpiricalLikelihood,
+        method: IntervalMethod::EmpiricalLikelihood,
     })
 }
 
@@ -149,20 +153,20 @@ pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined>
 ///
 /// # Errors
 /// For fewer than 2 units, or when all have the same value, which says nothing of their spread.
-pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
+pub fn of_values(levels: &[ValueLevel], level: f64) -> Result<Interval, UndefinedReason> {
     two_sided_quantile(level)?;
     let n: f64 = levels.iter().map(|level| level.count).sum();
     if n < 2.0 {
-        return Err(Undefined::TooFewUnits {
+        return Err(UndefinedReason::TooFewUnits {
             n: n as usize,
             unit: "values",
         });
     }
     if levels.iter().any(|level| !level.sum.is_finite()) {
-        return Err(Undefined::NotFinite);
+        return Err(UndefinedReason::NotFinite);
     }
     let t = t_quantile(0.5 + level / 2.0, n - 1.0);
-    let ends = |levels: &[Level]| {
+    let ends = |levels: &[ValueLevel]| {
         let each = || levels.iter().map(|level| level.sum / level.size);
         let least = each().fold(f64::INFINITY, f64::min);
         let centre = mean(levels);
@@ -170,13 +174,13 @@ pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
             .map(|value| (value - centre).abs())
             .fold(0.0, f64::max);
         if spread <= 1e-12 * centre.abs() || centre <= least {
-            return Err(Undefined::NoVariation);
+            return Err(UndefinedReason::NoVariation);
         }
         Ok(least_mean(levels, least, centre, t * t / 2.0))
     };
-    let mirrored: Vec<Level> = levels
+    let mirrored: Vec<ValueLevel> = levels
         .iter()
-        .map(|level| Level {
+        .map(|level| ValueLevel {
             sum: -level.sum,
             ..*level
         })
@@ -185,7 +189,7 @@ pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
         low: ends(levels)?,
         high: -ends(&mirrored)?,
         level,
-        method: Method::EmpiricalLikelihood,
+        method: IntervalMethod::EmpiricalLikelihood,
     })
 }
 
@@ -199,21 +203,23 @@ impl Stratum {
     pub fn times(&self, times: f64) -> Stratum {
         let mut more = self.clone();
         match &mut more.units {
-            Units::Levels(levels) => levels.iter_mut().for_each(|level| level.count *= times),
-            Units::Samples { times: before, .. } => *before *= times,
+            StratumUnits::Levels(levels) => {
+                levels.iter_mut().for_each(|level| level.count *= times)
+            }
+            StratumUnits::Samples { times: before, .. } => *before *= times,
         }
         more
     }
 
     fn size(&self) -> f64 {
         match &self.units {
-            Units::Levels(levels) => levels.iter().map(|level| level.count).sum(),
-            Units::Samples { n, times, .. } => f64::from(*n) * times,
+            StratumUnits::Levels(levels) => levels.iter().map(|level| level.count).sum(),
+            StratumUnits::Samples { n, times, .. } => f64::from(*n) * times,
         }
     }
 }
 
-fn mean(levels: &[Level]) -> f64 {
+fn mean(levels: &[ValueLevel]) -> f64 {
     let (sum, size) = levels.iter().fold((0.0, 0.0), |(sum, size), level| {
         (
             sum + level.sum * level.count,
@@ -224,14 +230,18 @@ fn mean(levels: &[Level]) -> f64 {
 }
 
 /// The lower end of one stratum.
-fn ratio_of_shares(levels: &[Level], unseen: Unseen, c: f64) -> Result<f64, Undefined> {
+fn ratio_of_shares(
+    levels: &[ValueLevel],
+    unseen: UnseenWeight,
+    c: f64,
+) -> Result<f64, UndefinedReason> {
     let n: f64 = levels.iter().map(|level| level.count).sum();
     if n.is_nan() || n <= 0.0 {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     let units = match unseen {
-        Unseen::Average => n,
-        Unseen::Telling => equal_units(
+        UnseenWeight::Average => n,
+        UnseenWeight::Telling => equal_units(
             levels
                 .iter()
                 .map(|level| (level.size, level.count))
@@ -245,7 +255,7 @@ fn ratio_of_shares(levels: &[Level], unseen: Unseen, c: f64) -> Result<f64, Unde
         / units;
     let mut all = Vec::with_capacity(levels.len() + 1);
     all.extend_from_slice(levels);
-    all.push(Level {
+    all.push(ValueLevel {
         sum: 0.0,
         size,
         count: UNSEEN,
@@ -280,13 +290,13 @@ fn equal_units(mut sizes: Vec<(f64, f64)>) -> f64 {
 
 /// The least ratio of sums whose log-likelihood is within `c` of the best; between `least`, the
 /// smallest ratio of a unit, and the observed.
-fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
+fn least_mean(levels: &[ValueLevel], least: f64, observed: f64, c: f64) -> f64 {
     bisected(least, observed, HALVINGS, |t| loss(levels, t) > c).1
 }
 
 /// How much log-likelihood it costs that the ratio of sums is `t`, below the observed one: the
 /// maximum over x of sum log(1 + x d) for d = sum - t size (Owen 1988, section 2).
-fn loss(levels: &[Level], t: f64) -> f64 {
+fn loss(levels: &[ValueLevel], t: f64) -> f64 {
     let distances = || {
         levels
             .iter()
@@ -325,20 +335,20 @@ fn loss(levels: &[Level], t: f64) -> f64 {
 
 /// Which end is looked for. The upper one is 1 less the lower one of what fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum IntervalEnd {
     Lower,
     Upper,
 }
 
-impl End {
-    fn of(self, levels: &[Level]) -> Vec<Level> {
-        let failing = |level: &Level| Level {
+impl IntervalEnd {
+    fn of(self, levels: &[ValueLevel]) -> Vec<ValueLevel> {
+        let failing = |level: &ValueLevel| ValueLevel {
             sum: level.size - level.sum,
             ..*level
         };
         match self {
-            End::Lower => levels.to_vec(),
-            End::Upper => levels.iter().map(failing).collect(),
+            IntervalEnd::Lower => levels.to_vec(),
+            IntervalEnd::Upper => levels.iter().map(failing).collect(),
         }
     }
 }
@@ -346,13 +356,13 @@ impl End {
 /// What a stratum may be for one end: of levels just these. Of samples those of its case, or of one
 /// that did better by any number of passes (for the upper end worse), since less can vary in a
 /// better case: the least of all of them is what can only rise with a pass.
-struct Alternatives {
+struct StratumAlternatives {
     share: f64,
     repeats: f64,
     units: f64,
     /// Degrees of freedom that its own mean costs.
     cost: f64,
-    of: Vec<Vec<Level>>,
+    of: Vec<Vec<ValueLevel>>,
 }
 
 /// The lower end of several strata, or 1 less the upper one.
@@ -361,16 +371,16 @@ struct Alternatives {
 /// known, and the price is that at which the loss is `c`. The pseudo-observation joins the whole as
 /// one more of [`equal_units`]. Means of strata cost degrees of freedom, so that Student's t is in
 /// the place of z.
-fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined> {
+fn stratified(strata: &[Stratum], end: IntervalEnd, level: f64) -> Result<f64, UndefinedReason> {
     let several: f64 = strata.iter().map(|stratum| stratum.repeats).sum();
     let units: f64 = strata.iter().map(Stratum::units).sum();
     if units.is_nan() || units <= 0.0 {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     // The plan alone decides this, not the values.
     let has_samples = strata
         .iter()
-        .any(|stratum| matches!(stratum.units, Units::Samples { .. }));
+        .any(|stratum| matches!(stratum.units, StratumUnits::Samples { .. }));
     let freedom = if has_samples {
         freedom_of_samples(strata)
     } else {
@@ -391,7 +401,7 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     if has_samples {
         return Ok(bounded(&strata, several, units, c));
     }
-    let at = |ln_price: f64| Point::at(&strata, several, units, ln_price.exp());
+    let at = |ln_price: f64| LikelihoodPoint::at(&strata, several, units, ln_price.exp());
     // The loss falls with the price.
     let point = at(bisected(-60.0, 60.0, HALVINGS, |ln_price| at(ln_price).loss > c).1);
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
@@ -404,8 +414,8 @@ fn freedom_of_samples(strata: &[Stratum]) -> f64 {
     let (mut variance, mut squares) = (0.0, 0.0);
     for stratum in strata {
         let units = match &stratum.units {
-            Units::Levels(_) => stratum.size(),
-            Units::Samples { curve, .. } => stratum.size() / f64::from(curve.k()),
+            StratumUnits::Levels(_) => stratum.size(),
+            StratumUnits::Samples { curve, .. } => stratum.size() / f64::from(curve.k()),
         };
         let of_one = stratum.share * stratum.share / units;
         variance += stratum.repeats * of_one;
@@ -422,12 +432,12 @@ const PRICES: usize = 440;
 /// likelihood, and each price bounds their mean from below by the least of mean + price x loss,
 /// less the price of that rest. Weights and prices are the same for all data of a design, so that
 /// the bound is monotone.
-fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
+fn bounded(strata: &[StratumAlternatives], several: f64, units: f64, c: f64) -> f64 {
     let price = |at: usize| f64::exp(-16.0 + 0.05 * at as f64);
     let mut known: [Option<f64>; PRICES] = [None; PRICES];
     // Concave in the price, since it is the least of straight lines.
     let mut least = |at: usize| {
-        let of = |stratum: &Alternatives| {
+        let of = |stratum: &StratumAlternatives| {
             let (value, lost) = stratum.tilted(several, price(at));
             stratum.repeats * (stratum.share * value + price(at) * lost)
         };
@@ -465,15 +475,15 @@ fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
 }
 
 /// What a price of likelihood buys.
-struct Point {
+struct LikelihoodPoint {
     mean: f64,
     loss: f64,
     /// Of the whole, the pseudo-observation included.
     price: f64,
 }
 
-impl Point {
-    fn at(strata: &[Alternatives], several: f64, units: f64, price: f64) -> Point {
+impl LikelihoodPoint {
+    fn at(strata: &[StratumAlternatives], several: f64, units: f64, price: f64) -> LikelihoodPoint {
         let (mut mean, mut loss) = (0.0, 0.0);
         for stratum in strata {
             let (value, lost) = stratum.tilted(several, price);
@@ -484,7 +494,7 @@ impl Point {
         // optimality conditions.
         let room = price * units - mean;
         if room <= 0.0 {
-            return Point {
+            return LikelihoodPoint {
                 mean: 0.0,
                 loss: f64::INFINITY,
                 price,
@@ -495,7 +505,7 @@ impl Point {
         let all = units + UNSEEN;
         let part = |count: f64, weight: f64| -count * (weight * all / count).ln();
         loss += part(units, weight) + part(UNSEEN, unseen * weight);
-        Point {
+        LikelihoodPoint {
             mean: weight * mean,
             loss,
             price: price * weight,
@@ -504,10 +514,10 @@ impl Point {
 }
 
 impl Stratum {
-    fn alternatives(&self, end: End) -> Result<Alternatives, Undefined> {
+    fn alternatives(&self, end: IntervalEnd) -> Result<StratumAlternatives, UndefinedReason> {
         let of = match &self.units {
-            Units::Levels(levels) => vec![end.of(levels)],
-            Units::Samples {
+            StratumUnits::Levels(levels) => vec![end.of(levels)],
+            StratumUnits::Samples {
                 n,
                 passed,
                 curve,
@@ -517,14 +527,14 @@ impl Stratum {
                     let [pass, fail] = curve.contributions(*n, c)?;
                     let parts = [(pass, c), (fail, n.saturating_sub(c))];
                     let seen = parts.into_iter().filter(|(_, count)| *count > 0);
-                    let levels: Vec<Level> = seen
-                        .map(|(value, count)| Level::of(value, f64::from(count) * times))
+                    let levels: Vec<ValueLevel> = seen
+                        .map(|(value, count)| ValueLevel::of(value, f64::from(count) * times))
                         .collect();
                     Ok(end.of(&levels))
                 };
                 let better = match end {
-                    End::Lower => *passed..=*n,
-                    End::Upper => 0..=*passed,
+                    IntervalEnd::Lower => *passed..=*n,
+                    IntervalEnd::Upper => 0..=*passed,
                 };
                 better.map(levels).collect::<Result<_, _>>()?
             }
@@ -532,10 +542,10 @@ impl Stratum {
         // Of a curve of k samples one is too few where cases are few and most chances near 0 or 1
         // (found by simulation).
         let cost = match &self.units {
-            Units::Levels(_) => 1.0,
-            Units::Samples { curve, .. } => f64::from(curve.k() + 1) / 2.0,
+            StratumUnits::Levels(_) => 1.0,
+            StratumUnits::Samples { curve, .. } => f64::from(curve.k() + 1) / 2.0,
         };
-        Ok(Alternatives {
+        Ok(StratumAlternatives {
             share: self.share,
             repeats: self.repeats,
             units: self.size(),
@@ -545,7 +555,7 @@ impl Stratum {
     }
 }
 
-impl Alternatives {
+impl StratumAlternatives {
     /// The value at which share x value + price x loss is least, and that loss, for one of
     /// `several` strata.
     fn tilted(&self, several: f64, price: f64) -> (f64, f64) {
@@ -563,12 +573,12 @@ impl Alternatives {
 
 /// The weights count / (value - floor) with the floor at which they add up to 1, in units of
 /// `rate`.
-fn tilted(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
+fn tilted(levels: &[ValueLevel], n: f64, rate: f64) -> (f64, f64) {
     let least = levels
         .iter()
         .map(|level| level.sum)
         .fold(f64::INFINITY, f64::min);
-    let above = |level: &Level| (level.sum - least) / rate;
+    let above = |level: &ValueLevel| (level.sum - least) / rate;
     // Convex and falling, so that Newton's steps from the left never overshoot.
     let mut floor = levels
         .iter()

@@ -3,7 +3,7 @@
 //! Figures of several cases are the mean of the cases' figures, never computed from pooled counts:
 //! the estimators are not linear in `c`.
 
-use super::Undefined;
+use super::UndefinedReason;
 
 /// Chance that at least one of `k` samples passes, estimated without bias:
 /// `1 - C(n-c, k) / C(n, k)`.
@@ -11,7 +11,7 @@ use super::Undefined;
 /// Source: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), equation 1, as a
 /// product of factors below 1 so that nothing overflows. Undefined for `k = 0`, `n < k` and
 /// `c > n`.
-pub fn pass_at_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
+pub fn pass_at_k(n: u64, c: u64, k: u64) -> Result<f64, UndefinedReason> {
     check(n, c, k)?;
     if n - c < k {
         return Ok(1.0);
@@ -24,7 +24,7 @@ pub fn pass_at_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
 ///
 /// The seeds' definition. It is biased upwards for `k > 1`; see [`pass_hat_k_unbiased`]. Undefined
 /// as [`pass_at_k`] is.
-pub fn pass_hat_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
+pub fn pass_hat_k(n: u64, c: u64, k: u64) -> Result<f64, UndefinedReason> {
     check(n, c, k)?;
     Ok((c as f64 / n as f64).powf(k as f64))
 }
@@ -32,7 +32,7 @@ pub fn pass_hat_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
 /// Chance that `k` samples all pass, estimated without bias: `C(c, k) / C(n, k)`.
 ///
 /// Source: Yao et al., "tau-bench" (2024), section 4. Undefined as [`pass_at_k`] is.
-pub fn pass_hat_k_unbiased(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
+pub fn pass_hat_k_unbiased(n: u64, c: u64, k: u64) -> Result<f64, UndefinedReason> {
     check(n, c, k)?;
     if c < k {
         return Ok(0.0);
@@ -49,7 +49,7 @@ pub fn pass_hat_k_unbiased(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
 /// A figure of one case as a function of its samples and those that passed; never falling with the
 /// passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Curve {
+pub enum PassCurve {
     /// [`pass_at_k`] of this k.
     PassAt(u32),
     /// [`pass_hat_k`] of this k.
@@ -58,20 +58,20 @@ pub enum Curve {
     PassHatUnbiased(u32),
 }
 
-impl Curve {
+impl PassCurve {
     pub fn k(self) -> u32 {
         match self {
-            Curve::PassAt(k) | Curve::PassHat(k) | Curve::PassHatUnbiased(k) => k,
+            PassCurve::PassAt(k) | PassCurve::PassHat(k) | PassCurve::PassHatUnbiased(k) => k,
         }
     }
 
     /// Of `n` samples of which `c` passed.
-    pub fn value(self, n: u32, c: u32) -> Result<f64, Undefined> {
+    pub fn value(self, n: u32, c: u32) -> Result<f64, UndefinedReason> {
         let (n, c) = (u64::from(n), u64::from(c));
         match self {
-            Curve::PassAt(k) => pass_at_k(n, c, u64::from(k)),
-            Curve::PassHat(k) => pass_hat_k(n, c, u64::from(k)),
-            Curve::PassHatUnbiased(k) => pass_hat_k_unbiased(n, c, u64::from(k)),
+            PassCurve::PassAt(k) => pass_at_k(n, c, u64::from(k)),
+            PassCurve::PassHat(k) => pass_hat_k(n, c, u64::from(k)),
+            PassCurve::PassHatUnbiased(k) => pass_hat_k_unbiased(n, c, u64::from(k)),
         }
     }
 
@@ -81,7 +81,7 @@ impl Curve {
     ///
     /// Source: J. W. Tukey (1958); their variance is on average not below that of the figure (B.
     /// Efron & C. Stein, Annals of Statistics 9:586-596, 1981).
-    pub(super) fn contributions(self, n: u32, c: u32) -> Result<[f64; 2], Undefined> {
+    pub(super) fn contributions(self, n: u32, c: u32) -> Result<[f64; 2], UndefinedReason> {
         let figure = self.value(n, c)?;
         let rest = n.saturating_sub(1);
         let without = |c: u32| self.value(rest, c.min(rest));
@@ -99,13 +99,13 @@ fn falling_ratio(top: u64, bottom: u64, steps: u64) -> f64 {
         .product()
 }
 
-fn check(n: u64, c: u64, k: u64) -> Result<(), Undefined> {
+fn check(n: u64, c: u64, k: u64) -> Result<(), UndefinedReason> {
     if k == 0 {
-        Err(Undefined::ZeroK)
+        Err(UndefinedReason::ZeroK)
     } else if c > n {
-        Err(Undefined::MorePassesThanSamples { n, c })
+        Err(UndefinedReason::MorePassesThanSamples { n, c })
     } else if n < k {
-        Err(Undefined::TooFewSamples { n, k })
+        Err(UndefinedReason::TooFewSamples { n, k })
     } else {
         Ok(())
     }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn gives_the_corrected_figures_of_the_seeds() {
-        let shown = |x: Result<f64, Undefined>| format!("{:.3}", x.unwrap());
+        let shown = |x: Result<f64, UndefinedReason>| format!("{:.3}", x.unwrap());
         assert_eq!(shown(pass_at_k(10, 3, 1)), "0.300");
         assert_eq!(shown(pass_at_k(10, 3, 5)), "0.917");
         assert_eq!(shown(pass_at_k(10, 3, 10)), "1.000");
@@ -181,16 +181,16 @@ mod tests {
         for figure in [pass_at_k, pass_hat_k, pass_hat_k_unbiased] {
             assert_eq!(
                 figure(1, 1, 3),
-                Err(Undefined::TooFewSamples { n: 1, k: 3 })
+                Err(UndefinedReason::TooFewSamples { n: 1, k: 3 })
             );
             assert_eq!(
                 figure(0, 0, 1),
-                Err(Undefined::TooFewSamples { n: 0, k: 1 })
+                Err(UndefinedReason::TooFewSamples { n: 0, k: 1 })
             );
-            assert_eq!(figure(5, 2, 0), Err(Undefined::ZeroK));
+            assert_eq!(figure(5, 2, 0), Err(UndefinedReason::ZeroK));
             assert_eq!(
                 figure(5, 6, 1),
-                Err(Undefined::MorePassesThanSamples { n: 5, c: 6 })
+                Err(UndefinedReason::MorePassesThanSamples { n: 5, c: 6 })
             );
         }
         insta::assert_snapshot!(pass_at_k(1, 0, 3).unwrap_err(), @"needs 3 samples a case, has 1");

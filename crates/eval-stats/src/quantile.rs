@@ -1,24 +1,24 @@
 //! Means and percentiles of plain lists.
 
-use super::Undefined;
+use super::UndefinedReason;
 
 /// The arithmetic mean.
-pub fn mean(values: &[f64]) -> Result<f64, Undefined> {
+pub fn mean(values: &[f64]) -> Result<f64, UndefinedReason> {
     if values.is_empty() {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     finite(values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Sum of weight x value over the sum of weights; pairs are (value, weight), weights at least 0 and
 /// not all 0.
-pub fn weighted_mean(pairs: &[(f64, f64)]) -> Result<f64, Undefined> {
+pub fn weighted_mean(pairs: &[(f64, f64)]) -> Result<f64, UndefinedReason> {
     if pairs.is_empty() {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     let total: f64 = pairs.iter().map(|(_, weight)| weight).sum();
     if pairs.iter().any(|(_, weight)| *weight < 0.0) || total == 0.0 {
-        return Err(Undefined::Weights);
+        return Err(UndefinedReason::Weights);
     }
     finite(
         pairs
@@ -31,9 +31,9 @@ pub fn weighted_mean(pairs: &[(f64, f64)]) -> Result<f64, Undefined> {
 
 /// The value below which a share `p` (in 0..=1) of the ascending `sorted` values lies, interpolated
 /// linearly between neighbours: type 7 of Hyndman & Fan (1996), the default of R, NumPy and Excel.
-pub fn percentile(sorted: &[f64], p: f64) -> Result<f64, Undefined> {
+pub fn percentile(sorted: &[f64], p: f64) -> Result<f64, UndefinedReason> {
     if !(0.0..=1.0).contains(&p) {
-        return Err(Undefined::Percentile);
+        return Err(UndefinedReason::Percentile);
     }
     let position = p * sorted.len().saturating_sub(1) as f64;
     let below = position.floor();
@@ -41,16 +41,16 @@ pub fn percentile(sorted: &[f64], p: f64) -> Result<f64, Undefined> {
         sorted.get(below as usize),
         sorted.get(position.ceil() as usize),
     ) else {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     };
     finite(low + (high - low) * (position - below))
 }
 
-pub(super) fn finite(value: f64) -> Result<f64, Undefined> {
+pub(super) fn finite(value: f64) -> Result<f64, UndefinedReason> {
     if value.is_finite() {
         Ok(value)
     } else {
-        Err(Undefined::NotFinite)
+        Err(UndefinedReason::NotFinite)
     }
 }
 
@@ -66,22 +66,25 @@ mod tests {
         assert_eq!(percentile(&values, 1.0), Ok(50.0));
         assert_eq!(percentile(&values, 0.5), Ok(35.0));
         assert_eq!(percentile(&[7.0], 0.95), Ok(7.0));
-        assert_eq!(percentile(&[], 0.95), Err(Undefined::NoData));
-        assert_eq!(percentile(&values, 1.5), Err(Undefined::Percentile));
-        assert_eq!(percentile(&values, f64::NAN), Err(Undefined::Percentile));
+        assert_eq!(percentile(&[], 0.95), Err(UndefinedReason::NoData));
+        assert_eq!(percentile(&values, 1.5), Err(UndefinedReason::Percentile));
+        assert_eq!(
+            percentile(&values, f64::NAN),
+            Err(UndefinedReason::Percentile)
+        );
     }
 
     #[test]
     fn means_need_data_and_weights() {
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Ok(3.0));
-        assert_eq!(mean(&[]), Err(Undefined::NoData));
-        assert_eq!(mean(&[f64::NAN]), Err(Undefined::NotFinite));
+        assert_eq!(mean(&[]), Err(UndefinedReason::NoData));
+        assert_eq!(mean(&[f64::NAN]), Err(UndefinedReason::NotFinite));
         assert_eq!(weighted_mean(&[(1.0, 1.0), (0.0, 3.0)]), Ok(0.25));
-        assert_eq!(weighted_mean(&[(1.0, 0.0)]), Err(Undefined::Weights));
+        assert_eq!(weighted_mean(&[(1.0, 0.0)]), Err(UndefinedReason::Weights));
         assert_eq!(
             weighted_mean(&[(1.0, -1.0), (1.0, 3.0)]),
-            Err(Undefined::Weights)
+            Err(UndefinedReason::Weights)
         );
-        assert_eq!(weighted_mean(&[]), Err(Undefined::NoData));
+        assert_eq!(weighted_mean(&[]), Err(UndefinedReason::NoData));
     }
 }

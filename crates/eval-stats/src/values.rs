@@ -1,9 +1,9 @@
 //! The mean of values without bounds that come eval by eval, with its interval; in bounded memory
 //! and time however many they are.
 
-use super::Undefined;
+use super::UndefinedReason;
 use super::interval::{Interval, normal_of_mean};
-use super::likelihood::{Level, of_values};
+use super::likelihood::{ValueLevel, of_values};
 use super::quantile::finite;
 
 /// Values up to which each is kept; of more the interval is normal.
@@ -11,20 +11,20 @@ pub const KEPT_VALUES: usize = 5_000;
 
 /// Values in the order in which they came.
 #[derive(Debug, Clone, Default)]
-pub struct Values {
+pub struct ValueSeries {
     n: usize,
     sum: f64,
     /// All of them, while they are at most [`KEPT_VALUES`].
     few: Vec<f64>,
     /// Sum and number by eval.
     evals: Vec<(usize, f64, u64)>,
-    moments: Option<Moments>,
+    moments: Option<ValueMoments>,
 }
 
 /// Sums of the distances from the first value, which lose no digits where all values are large and
 /// alike.
 #[derive(Debug, Clone, Copy)]
-struct Moments {
+struct ValueMoments {
     first: f64,
     sum: f64,
     squares: f64,
@@ -32,9 +32,9 @@ struct Moments {
     most: f64,
 }
 
-impl Values {
+impl ValueSeries {
     pub fn new() -> Self {
-        Values::default()
+        ValueSeries::default()
     }
 
     /// A value of a case of the eval.
@@ -51,7 +51,7 @@ impl Values {
             Some((_, sum, count)) => (*sum, *count) = (*sum + value, *count + 1),
             None => self.evals.push((eval, value, 1)),
         }
-        let moments = self.moments.get_or_insert(Moments {
+        let moments = self.moments.get_or_insert(ValueMoments {
             first: value,
             sum: 0.0,
             squares: 0.0,
@@ -79,9 +79,9 @@ impl Values {
     }
 
     /// The arithmetic mean.
-    pub fn mean(&self) -> Result<f64, Undefined> {
+    pub fn mean(&self) -> Result<f64, UndefinedReason> {
         if self.n == 0 {
-            Err(Undefined::NoData)
+            Err(UndefinedReason::NoData)
         } else {
             finite(self.sum / self.n as f64)
         }
@@ -91,9 +91,14 @@ impl Values {
     /// that are drawn (`of_evals`), or of cases that are independent. Beyond [`KEPT_VALUES`] cases
     /// it is normal around the mean, which at that size is what the likelihood tends to (Owen 2001,
     /// section 2.3).
-    pub fn interval(&self, of_evals: bool, times: f64, level: f64) -> Result<Interval, Undefined> {
+    pub fn interval(
+        &self,
+        of_evals: bool,
+        times: f64,
+        level: f64,
+    ) -> Result<Interval, UndefinedReason> {
         if of_evals {
-            let of_eval = |(_, sum, cases): &(usize, f64, u64)| Level {
+            let of_eval = |(_, sum, cases): &(usize, f64, u64)| ValueLevel {
                 sum: *sum,
                 size: *cases as f64,
                 count: times,
@@ -101,18 +106,18 @@ impl Values {
             return of_values(&self.evals.iter().map(of_eval).collect::<Vec<_>>(), level);
         }
         if self.n <= KEPT_VALUES {
-            let levels: Vec<Level> = self
+            let levels: Vec<ValueLevel> = self
                 .few
                 .iter()
-                .map(|value| Level::of(*value, times))
+                .map(|value| ValueLevel::of(*value, times))
                 .collect();
             return of_values(&levels, level);
         }
-        let moments = self.moments.ok_or(Undefined::NoData)?;
+        let moments = self.moments.ok_or(UndefinedReason::NoData)?;
         let n = self.n as f64;
         let variance = ((moments.squares - moments.sum * moments.sum / n) / (n - 1.0)).max(0.0);
         if variance == 0.0 {
-            return Err(Undefined::NoVariation);
+            return Err(UndefinedReason::NoVariation);
         }
         normal_of_mean(
             self.mean()?,
@@ -127,8 +132,8 @@ impl Values {
 mod tests {
     use super::*;
 
-    fn of(values: impl IntoIterator<Item = f64>) -> Values {
-        let mut all = Values::new();
+    fn of(values: impl IntoIterator<Item = f64>) -> ValueSeries {
+        let mut all = ValueSeries::new();
         values.into_iter().for_each(|value| all.push(0, value));
         all
     }
@@ -158,13 +163,13 @@ mod tests {
         assert!((shifted.high - shifted.low - (normal.high - normal.low)).abs() < 1e-6);
         assert_eq!(
             of((0..20_000).map(|_| 7.0)).interval(false, 1.0, 0.95),
-            Err(Undefined::NoVariation)
+            Err(UndefinedReason::NoVariation)
         );
     }
 
     #[test]
     fn whole_evals_are_as_wide_as_their_means_differ() {
-        let mut values = Values::new();
+        let mut values = ValueSeries::new();
         for eval in 0..12 {
             (0..10).for_each(|_| values.push(eval, f64::from((eval * 5 % 12) as u32)));
         }

@@ -2,9 +2,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::load::stored::{Folder, Found, Reader};
+use crate::load::stored::{BaselineFolder, BaselineLookup, BaselineReader};
 use crate::load::tree::parse;
-use crate::load::{Problems, Sources};
+use crate::load::{Problems, SourceFiles};
 use crate::spec::{BASELINE_VERSION, BaselineTarget, OutputFile};
 
 fn file(output: Value) -> BaselineFile {
@@ -119,7 +119,7 @@ fn a_file_as_people_review_it() {
 
 /// The value under `output:` as the loader reads it.
 fn read_back(text: &str) -> Value {
-    let (mut sources, mut problems) = (Sources::new(), Problems::new());
+    let (mut sources, mut problems) = (SourceFiles::new(), Problems::new());
     let id = sources.add("f", text);
     let node = parse(&sources, id, &mut problems);
     assert!(
@@ -310,15 +310,15 @@ fn every_field_of_the_file_is_written() {
             "{name}"
         );
     }
-    let (mut sources, mut problems) = (Sources::new(), Problems::new());
-    let folder = Folder::Disk(dir.path().to_owned());
-    let mut reader = Reader {
+    let (mut sources, mut problems) = (SourceFiles::new(), Problems::new());
+    let folder = BaselineFolder::Disk(dir.path().to_owned());
+    let mut reader = BaselineReader {
         folder: &folder,
         sources: &mut sources,
         problems: &mut problems,
         cwd: dir.path(),
     };
-    let Found::Kept(kept) = reader.of_file("e.yaml") else {
+    let BaselineLookup::Kept(kept) = reader.of_file("e.yaml") else {
         panic!("{problems:?}")
     };
     assert_eq!(

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{Locked, Store, StoreError};
+use super::{BaselineStore, LockedStore, StoreError};
 use crate::baseline::emit::emit;
 use crate::baseline::replace;
 use crate::load::source::MAX_AUTHORING_BYTES;
-use crate::load::stored::Kept;
+use crate::load::stored::KeptBaseline;
 use crate::load::tree::parse;
-use crate::load::{Problems, Sources};
-use crate::model::{Fingerprint, Standing, baseline_file_name, output_file_name};
+use crate::load::{Problems, SourceFiles};
+use crate::model::{BaselineStage, Fingerprint, baseline_file_name, output_file_name};
 use crate::spec::{BaselineFile, OutputFile};
 
 /// In `replaces`: there was no accepted baseline.
@@ -21,15 +21,15 @@ const UNREADABLE: &str = "unreadable";
 
 /// What an accept did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Accepted {
+pub struct AcceptResult {
     /// Of the accepted file.
     pub path: PathBuf,
     /// False when this output was accepted already.
     pub changed: bool,
 }
 
-impl Locked<'_> {
-    pub fn store(&self) -> &Store {
+impl LockedStore<'_> {
+    pub fn store(&self) -> &BaselineStore {
         self.store
     }
 
@@ -58,7 +58,7 @@ impl Locked<'_> {
         // As a reader will see it, numbers in the spelling of the JSON reader.
         let output: Value =
             serde_json::from_slice(&json).map_err(|error| unfit(&error.to_string()))?;
-        let replaces = match self.store.of_eval(id, Standing::Accepted) {
+        let replaces = match self.store.of_eval(id, BaselineStage::Accepted) {
             None => NOTHING.to_owned(),
             Some(Ok(kept)) => kept.fingerprint.to_string(),
             Some(Err(_)) => UNREADABLE.to_owned(),
@@ -78,12 +78,15 @@ impl Locked<'_> {
             && text.len() as u64 <= MAX_AUTHORING_BYTES
             && is_read_back(&text, inline.output.as_ref());
         if fits {
-            let path = self.put(&baseline_file_name(id, Standing::Pending), text.as_bytes())?;
-            self.take(&output_file_name(id, Standing::Pending))?;
+            let path = self.put(
+                &baseline_file_name(id, BaselineStage::Pending),
+                text.as_bytes(),
+            )?;
+            self.take(&output_file_name(id, BaselineStage::Pending))?;
             return Ok(path);
         }
         let output = inline.output.unwrap_or_default();
-        self.put_with_output(header, &output, Standing::Pending)
+        self.put_with_output(header, &output, BaselineStage::Pending)
     }
 
     /// Makes the pending baseline of an eval the accepted one.
@@ -92,12 +95,12 @@ impl Locked<'_> {
     /// When there is none, when it or the accepted one is broken, when the accepted output is
     /// another than the one that was there at capture. The last two don't matter with `force`, as
     /// long as the pending one is whole.
-    pub fn accept(&self, id: &str, force: bool) -> Result<Accepted, StoreError> {
+    pub fn accept(&self, id: &str, force: bool) -> Result<AcceptResult, StoreError> {
         let pending = self
             .store
             .pending(id)?
             .ok_or_else(|| StoreError::NoPending { id: id.to_owned() })?;
-        let accepted = self.store.of_eval(id, Standing::Accepted);
+        let accepted = self.store.of_eval(id, BaselineStage::Accepted);
         let same = matches!(&accepted, Some(Ok(kept)) if kept.fingerprint == pending.fingerprint);
         if !force && !same {
             let expected = pending.file.replaces.as_deref();
@@ -123,44 +126,51 @@ impl Locked<'_> {
             ..pending.file.clone()
         };
         let path = if pending.file.output_file.is_some() {
-            self.put_with_output(header, &pending.output, Standing::Accepted)?
+            self.put_with_output(header, &pending.output, BaselineStage::Accepted)?
         } else {
             let text = emit(&BaselineFile {
                 output: Some(pending.output),
                 ..header
             });
-            let path = self.put(&baseline_file_name(id, Standing::Accepted), text.as_bytes())?;
-            self.take(&output_file_name(id, Standing::Accepted))?;
+            let path = self.put(
+                &baseline_file_name(id, BaselineStage::Accepted),
+                text.as_bytes(),
+            )?;
+            self.take(&output_file_name(id, BaselineStage::Accepted))?;
             path
         };
         self.drop_pending(id)?;
-        Ok(Accepted {
+        Ok(AcceptResult {
             path,
             changed: !same,
         })
     }
 
-    /// [`Locked::accept`] of a pending baseline that somebody has seen, and of no other.
+    /// [`LockedStore::accept`] of a pending baseline that somebody has seen, and of no other.
     ///
     /// # Errors
     /// Also when another one is pending by now.
-    pub fn accept_shown(&self, shown: &Kept, force: bool) -> Result<Accepted, StoreError> {
+    pub fn accept_shown(
+        &self,
+        shown: &KeptBaseline,
+        force: bool,
+    ) -> Result<AcceptResult, StoreError> {
         self.is_still(shown)?;
         self.accept(&shown.file.eval_id, force)
     }
 
-    /// [`Locked::reject`] of a pending baseline that somebody has seen, and of no other.
+    /// [`LockedStore::reject`] of a pending baseline that somebody has seen, and of no other.
     ///
     /// # Errors
     /// Also when another one is pending by now, or none.
-    pub fn reject_shown(&self, shown: &Kept) -> Result<(), StoreError> {
+    pub fn reject_shown(&self, shown: &KeptBaseline) -> Result<(), StoreError> {
         self.is_still(shown)?;
         self.reject(&shown.file.eval_id).map(drop)
     }
 
-    fn is_still(&self, shown: &Kept) -> Result<(), StoreError> {
+    fn is_still(&self, shown: &KeptBaseline) -> Result<(), StoreError> {
         let id = shown.file.eval_id.clone();
-        match self.store.of_eval(&id, Standing::Pending) {
+        match self.store.of_eval(&id, BaselineStage::Pending) {
             Some(Ok(now)) if now == *shown => Ok(()),
             Some(_) => Err(StoreError::Replaced { id }),
             None => Err(StoreError::NoPending { id }),
@@ -203,7 +213,7 @@ impl Locked<'_> {
         &self,
         header: BaselineFile,
         output: &Value,
-        standing: Standing,
+        standing: BaselineStage,
     ) -> Result<PathBuf, StoreError> {
         let id = header.eval_id.clone();
         let name = output_file_name(&id, standing);
@@ -223,11 +233,11 @@ impl Locked<'_> {
     }
 
     /// True when the accepted output file holds the output of a pending baseline already.
-    fn holds_output(&self, pending: &Kept) -> bool {
-        let path = self
-            .store
-            .dir
-            .join(output_file_name(&pending.file.eval_id, Standing::Accepted));
+    fn holds_output(&self, pending: &KeptBaseline) -> bool {
+        let path = self.store.dir.join(output_file_name(
+            &pending.file.eval_id,
+            BaselineStage::Accepted,
+        ));
         // A link or a pipe is not what an accept left.
         if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
             return false;
@@ -241,8 +251,8 @@ impl Locked<'_> {
     }
 
     fn drop_pending(&self, id: &str) -> Result<bool, StoreError> {
-        let there = self.take(&baseline_file_name(id, Standing::Pending))?;
-        let output = self.take(&output_file_name(id, Standing::Pending))?;
+        let there = self.take(&baseline_file_name(id, BaselineStage::Pending))?;
+        let output = self.take(&output_file_name(id, BaselineStage::Pending))?;
         Ok(there || output)
     }
 
@@ -258,7 +268,7 @@ impl Locked<'_> {
 /// Our own reader has the last word on whether YAML can hold a value: what nests too deeply is one
 /// it can't.
 fn is_read_back(text: &str, output: Option<&Value>) -> bool {
-    let (mut sources, mut problems) = (Sources::new(), Problems::new());
+    let (mut sources, mut problems) = (SourceFiles::new(), Problems::new());
     let file = sources.add("", text);
     let node = parse(&sources, file, &mut problems).filter(|_| problems.is_empty());
     node.and_then(|node| node.get("output").map(|output| output.to_json()))

@@ -1,10 +1,10 @@
 //! `--budget`.
 
-use crate::model::Budget;
+use crate::model::RunBudget;
 
 /// `usd=2.5`, `tokens=1000000`, or both with a comma between.
-pub fn budget(text: &str) -> Result<Budget, String> {
-    let mut budget = Budget::default();
+pub fn budget(text: &str) -> Result<RunBudget, String> {
+    let mut budget = RunBudget::default();
     for part in text.split(',') {
         let value = |text: &str| text.trim().replace('_', "");
         match part

@@ -62,7 +62,7 @@ pub struct CachePruneArgs {
     /// Remove answers that were not used for so long: `12h`, `30d`, `8w`. Uses are known by the day
     /// (UTC).
     #[arg(long, value_name = "TIME", value_parser = age)]
-    pub older_than: Option<Age>,
+    pub older_than: Option<CacheAge>,
     /// Remove answers until the file takes no more than this: `500MB`, `1GB`, `2GiB`.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_size: Option<u64>,
@@ -89,9 +89,9 @@ pub struct CacheClearArgs {
 
 /// A span of time in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Age(pub i64);
+pub struct CacheAge(pub i64);
 
-fn age(text: &str) -> Result<Age, String> {
+fn age(text: &str) -> Result<CacheAge, String> {
     let wrong = || "write a time such as 12h, 30d or 8w".to_owned();
     let at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let (digits, unit) = text.split_at(at);
@@ -106,7 +106,7 @@ fn age(text: &str) -> Result<Age, String> {
         .checked_mul(unit)
         .filter(|seconds| *seconds < 100_000_000_000);
     seconds
-        .map(Age)
+        .map(CacheAge)
         .ok_or_else(|| "that is longer than this program can count".to_owned())
 }
 
@@ -146,7 +146,7 @@ mod tests {
     fn times_and_sizes_have_units() {
         assert_eq!(
             ["12h", "30d", "2 w"].map(age),
-            [43_200, 2_592_000, 1_209_600].map(|s| Ok(Age(s)))
+            [43_200, 2_592_000, 1_209_600].map(|s| Ok(CacheAge(s)))
         );
         for wrong in ["", "30", "d", "30y", "-1d", "1.5d", "99999999999999999999d"] {
             assert_eq!(

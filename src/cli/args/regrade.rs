@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{ModelArgs, SessionArgs, SuiteArgs, budget};
 use crate::cli::completions::{NameKind, by};
-use crate::model::Budget;
+use crate::model::RunBudget;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -27,7 +27,7 @@ pub struct RegradeArgs {
     /// What may be spent on judges, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the
     /// suite's `budget`. What can't be judged then is skipped.
     #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
-    pub budget: Option<Budget>,
+    pub budget: Option<RunBudget>,
     #[command(flatten)]
     pub models: ModelArgs,
     #[command(flatten)]

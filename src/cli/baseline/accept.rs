@@ -1,15 +1,15 @@
 //! `eval-harness baseline accept`.
 
-use super::pending::{Gathered, gather};
+use super::pending::{PendingList, gather};
 use super::{failure, overview, refuse_in_ci, relative};
-use crate::baseline::{Store, StoreError};
+use crate::baseline::{BaselineStore, StoreError};
 use crate::cli::args::AcceptArgs;
 use crate::cli::console::Console;
-use crate::cli::{Exit, Failure};
+use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use eval_base::text::{one_line, plural};
 
-pub fn accept(console: &Console, args: &AcceptArgs) -> Exit {
+pub fn accept(console: &Console, args: &AcceptArgs) -> CliResult {
     refuse_in_ci("accept")?;
     let (store, gathered) = chosen(console, "accept", &args.evals, args.all, &args.of)?;
     if gathered.pending.is_empty() && gathered.broken.is_empty() {
@@ -27,15 +27,15 @@ pub(super) fn chosen(
     named: &[String],
     all: bool,
     of: &crate::cli::args::OfSuiteArgs,
-) -> Result<(Store, Gathered), Failure> {
+) -> Result<(BaselineStore, PendingList), CliFailure> {
     if named.is_empty() && !all {
         return Err(
-            Failure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
+            CliFailure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
                 .hint("`eval-harness baseline diff` shows what is pending"),
         );
     }
     let suite = overview(console, of)?;
-    let store = Store::new(suite.baselines.dir);
+    let store = BaselineStore::new(suite.baselines.dir);
     let gathered = gather(&store, &suite.name, named)?;
     gathered.refuse_strangers(&store, named)?;
     gathered.tell_others(console);
@@ -44,12 +44,12 @@ pub(super) fn chosen(
 
 /// How many went which way.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct AcceptCounts {
     pub accepted: usize,
     pub failed: usize,
 }
 
-impl Done {
+impl AcceptCounts {
     pub fn exit(&self) -> ExitCode {
         if self.failed > 0 {
             ExitCode::Wrong
@@ -63,12 +63,12 @@ impl Done {
 /// nothing.
 pub(super) fn all(
     console: &Console,
-    store: &Store,
-    gathered: &Gathered,
+    store: &BaselineStore,
+    gathered: &PendingList,
     force: bool,
-) -> Result<Done, Failure> {
+) -> Result<AcceptCounts, CliFailure> {
     let locked = store.lock().map_err(failure)?;
-    let mut done = Done::default();
+    let mut done = AcceptCounts::default();
     let mut page = String::new();
     for pending in &gathered.pending {
         match locked.accept_shown(&pending.pending, force) {

@@ -8,50 +8,50 @@ use serde_json::{Value, json};
 
 use super::candidates::with_baselines;
 use super::inventory::broken_ids;
-use super::keep::{About, Report};
-use super::outputs::{self, Answers, Source};
+use super::keep::{CaptureMetadata, CaptureReport};
+use super::outputs::{self, EvalAnswers, RunOutputs};
 use super::{id_globs, overview, refuse_in_ci};
 use eval_base::nearest::did_you_mean;
 
-use crate::baseline::Store;
-use crate::baseline::capture::{Capture, structural, takes_a_baseline, trial};
-use crate::baseline::redact::Rules;
+use crate::baseline::BaselineStore;
+use crate::baseline::capture::{CaptureContext, structural, takes_a_baseline, trial};
+use crate::baseline::redact::RedactionRules;
 use crate::cli::args::CaptureArgs;
 use crate::cli::console::Console;
-use crate::cli::{Exit, Failure, run as run_verb, suite};
+use crate::cli::{CliFailure, CliResult, run as run_verb, suite};
 use crate::gate::ExitCode;
-use crate::grade::{Asked, Graders, GradersConfig};
-use crate::load::{LoadRequest, Overrides, Purpose};
+use crate::grade::{GradersConfig, RunGraders, SampleAttempt};
+use crate::load::{LoadOverrides, LoadRequest, PlanPurpose};
 use crate::model::{
     Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target,
 };
 
 /// One regression whose baseline is to be captured, as the suite has it now.
-pub(super) struct Subject {
+pub(super) struct CaptureSubject {
     pub eval: Arc<Eval>,
     pub case: Arc<Case>,
 }
 
-impl Subject {
+impl CaptureSubject {
     pub fn id(&self) -> &str {
         &self.eval.info.id
     }
 }
 
-pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
+pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     refuse_in_ci("capture")?;
     let as_run = args.as_run();
     let purpose = if args.run.is_some() {
-        Purpose::List
+        PlanPurpose::List
     } else {
-        Purpose::Run
+        PlanPurpose::Run
     };
     let unreadable = if args.force {
         unreadable(console, args)?
     } else {
         BTreeMap::new()
     };
-    let more = Overrides {
+    let more = LoadOverrides {
         gateless: true,
         known_good: Arc::new(unreadable),
         ..run_verb::overrides(&as_run)
@@ -59,11 +59,11 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let selected = suite::load(&as_run.suite, purpose, more)?;
     let mut request = selected.request;
     // What is missing for a run is no fault of a capture from one that is over.
-    request.purpose = Purpose::List;
+    request.purpose = PlanPurpose::List;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
-    let rules = Rules::new(&plan.baselines.redact).map_err(Failure::wrong)?;
+    let rules = RedactionRules::new(&plan.baselines.redact).map_err(CliFailure::wrong)?;
     let subjects = subjects(&plan, &args.evals, console)?;
-    let about = About::of(&plan, args.baseline_version.clone());
+    let about = CaptureMetadata::of(&plan, args.baseline_version.clone());
     let (dir, settings) = (plan.suite.dir.clone(), plan.baselines.clone());
     let graders = looking_graders(&plan, &dir)?;
     let source = match &args.run {
@@ -78,7 +78,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
             None => return Ok(ExitCode::Interrupted),
         },
     };
-    let mut work = Work {
+    let mut work = BaselineBuilder {
         request,
         rules,
         graders,
@@ -88,10 +88,10 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
+        .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
     let results = runtime.block_on(work.results(&subjects, &source));
-    let store = Store::new(settings.dir);
-    Report {
+    let store = BaselineStore::new(settings.dir);
+    CaptureReport {
         console,
         about,
         source: &source,
@@ -106,9 +106,9 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
 fn unreadable(
     console: &Console,
     args: &CaptureArgs,
-) -> Result<BTreeMap<String, OutputValue>, Failure> {
+) -> Result<BTreeMap<String, OutputValue>, CliFailure> {
     let about = overview(console, &args.of)?;
-    let entries = Store::new(about.baselines.dir)
+    let entries = BaselineStore::new(about.baselines.dir)
         .entries()
         .map_err(super::failure)?;
     Ok(broken_ids(&entries)
@@ -118,7 +118,11 @@ fn unreadable(
 }
 
 /// The regressions that compare with a known-good output.
-fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subject>, Failure> {
+fn subjects(
+    plan: &Plan,
+    named: &[String],
+    console: &Console,
+) -> Result<Vec<CaptureSubject>, CliFailure> {
     let mut subjects = Vec::new();
     let ids: Vec<&str> = plan
         .evals
@@ -126,7 +130,7 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
         .map(|eval| eval.info.id.as_str())
         .collect();
     if let Some(stranger) = id_globs(named)?.unmatched(&ids).first() {
-        let failure = Failure::wrong(format!("no selected eval fits `{stranger}`"));
+        let failure = CliFailure::wrong(format!("no selected eval fits `{stranger}`"));
         return Err(match did_you_mean(stranger, ids.iter().copied()) {
             Some(id) => failure.hint(format!("did you mean {id}?")),
             None => failure.hint("`eval-harness baseline list` shows the regressions"),
@@ -138,11 +142,11 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
         .filter(|eval| eval.info.kind == EvalType::Regression)
     {
         let case = match eval.cases.get(0) {
-            Some(case) if eval.cases.len() == 1 => case.map_err(Failure::wrong)?,
+            Some(case) if eval.cases.len() == 1 => case.map_err(CliFailure::wrong)?,
             _ => continue,
         };
         if takes_a_baseline(&case.grading, case.baseline.is_some()) {
-            subjects.push(Subject {
+            subjects.push(CaptureSubject {
                 eval: Arc::clone(eval),
                 case,
             });
@@ -155,7 +159,7 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
     }
     if subjects.is_empty() {
         return Err(
-            Failure::wrong("no regression that compares with a baseline is selected")
+            CliFailure::wrong("no regression that compares with a baseline is selected")
                 .hint("`eval-harness baseline list` shows the regressions of the suite"),
         );
     }
@@ -163,8 +167,8 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
 }
 
 /// The plan of nothing but these; its gate decides nothing.
-fn narrowed(mut plan: Plan, subjects: &[Subject]) -> Plan {
-    let wanted: BTreeSet<&str> = subjects.iter().map(Subject::id).collect();
+fn narrowed(mut plan: Plan, subjects: &[CaptureSubject]) -> Plan {
+    let wanted: BTreeSet<&str> = subjects.iter().map(CaptureSubject::id).collect();
     let kept: Vec<Arc<Eval>> = plan
         .evals
         .iter()
@@ -182,11 +186,11 @@ fn narrowed(mut plan: Plan, subjects: &[Subject]) -> Plan {
 }
 
 /// Graders that will only look: they start nothing.
-fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
+fn looking_graders(plan: &Plan, dir: &Path) -> Result<RunGraders, CliFailure> {
     let helper = std::env::current_exe().map_err(|error| {
-        Failure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
     })?;
-    Ok(Graders::new(GradersConfig {
+    Ok(RunGraders::new(GradersConfig {
         allow_unsandboxed: false,
         helper,
         workers: 1,
@@ -200,7 +204,7 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
 }
 
 /// What came of one eval.
-pub(super) enum Captured {
+pub(super) enum CaptureResult {
     /// The output as a baseline, with the paths that other samples have otherwise.
     Written {
         written: Value,
@@ -212,24 +216,28 @@ pub(super) enum Captured {
 }
 
 /// From answers to baselines that their own outputs match.
-struct Work {
+struct BaselineBuilder {
     request: LoadRequest,
-    rules: Rules,
-    graders: Graders,
+    rules: RedactionRules,
+    graders: RunGraders,
     keep_headers: Vec<String>,
     fresh: bool,
 }
 
 /// An answer, and the others of the same case.
-struct Taken {
+struct PickedAnswer {
     output: OutputValue,
     redacted: bool,
     finished_at: String,
     others: Vec<OutputValue>,
 }
 
-impl Work {
-    async fn results(&mut self, subjects: &[Subject], source: &Source) -> Vec<Captured> {
+impl BaselineBuilder {
+    async fn results(
+        &mut self,
+        subjects: &[CaptureSubject],
+        source: &RunOutputs,
+    ) -> Vec<CaptureResult> {
         let mut taken = BTreeMap::new();
         let mut refused: BTreeMap<String, (String, bool)> = BTreeMap::new();
         for subject in subjects {
@@ -256,17 +264,17 @@ impl Work {
                     let (why, stale) = refused
                         .remove(id)
                         .unwrap_or_else(|| ("the suite changed meanwhile".to_owned(), false));
-                    results.push(Captured::Refused { why, stale });
+                    results.push(CaptureResult::Refused { why, stale });
                     continue;
                 }
             };
-            results.push(result.unwrap_or_else(|why| Captured::Refused { why, stale: false }));
+            results.push(result.unwrap_or_else(|why| CaptureResult::Refused { why, stale: false }));
         }
         results
     }
 
     /// What is accepted now and leaves its traces.
-    fn accepted<'s>(&self, subject: &'s Subject) -> Option<&'s Value> {
+    fn accepted<'s>(&self, subject: &'s CaptureSubject) -> Option<&'s Value> {
         subject
             .case
             .expected
@@ -275,10 +283,14 @@ impl Work {
     }
 
     /// The first answer of a case, as its graders would see it.
-    async fn take(&self, subject: &Subject, source: &Source) -> Result<Taken, (String, bool)> {
+    async fn take(
+        &self,
+        subject: &CaptureSubject,
+        source: &RunOutputs,
+    ) -> Result<PickedAnswer, (String, bool)> {
         let answers = match source.answers.get(subject.id()) {
             None => return Err((format!("{} has no sample of it", source.run_id), false)),
-            Some(Answers {
+            Some(EvalAnswers {
                 input_hash: Some(hash),
                 ..
             }) if *hash != subject.case.input_hash.to_string() => {
@@ -327,7 +339,7 @@ impl Work {
             return Err((why, false));
         };
         let others = all.map(|(_, output)| output).collect();
-        Ok(Taken {
+        Ok(PickedAnswer {
             output,
             redacted: first.redacted,
             finished_at: first.finished_at.clone(),
@@ -338,8 +350,8 @@ impl Work {
     /// The outputs as they would be written.
     fn written(
         &self,
-        subjects: &[Subject],
-        taken: &BTreeMap<String, Taken>,
+        subjects: &[CaptureSubject],
+        taken: &BTreeMap<String, PickedAnswer>,
         refused: &mut BTreeMap<String, (String, bool)>,
     ) -> BTreeMap<String, Value> {
         let raw = taken
@@ -355,7 +367,7 @@ impl Work {
             };
             let accepted = self.accepted(subject);
             let value = case.as_ref().map_err(Clone::clone).and_then(|case| {
-                let capture = Capture {
+                let capture = CaptureContext {
                     rules: &self.rules,
                     keep_headers: &self.keep_headers,
                     accepted,
@@ -375,7 +387,12 @@ impl Work {
     }
 
     /// Compares a new baseline with the output that it is of, and with those of the other samples.
-    async fn tried(&self, case: &Case, taken: Taken, written: &Value) -> Result<Captured, String> {
+    async fn tried(
+        &self,
+        case: &Case,
+        taken: PickedAnswer,
+        written: &Value,
+    ) -> Result<CaptureResult, String> {
         let mut varying = Vec::new();
         if let Some(grading) = trial(&case.grading) {
             let case = Case {
@@ -389,7 +406,7 @@ impl Work {
                     ..Output::text("")
                 };
                 self.graders
-                    .grade(&case, &output, Asked::default())
+                    .grade(&case, &output, SampleAttempt::default())
                     .await
                     .verdict
             };
@@ -410,7 +427,7 @@ impl Work {
         }
         varying.sort();
         varying.dedup();
-        Ok(Captured::Written {
+        Ok(CaptureResult::Written {
             written: written.clone(),
             finished_at: taken.finished_at,
             varying,
@@ -419,7 +436,7 @@ impl Work {
 }
 
 /// Whether a case has a target of its own that is not the one of a run, or that a run did not ask.
-fn asked_otherwise(case: &Case, answers: &Answers) -> bool {
+fn asked_otherwise(case: &Case, answers: &EvalAnswers) -> bool {
     let now = case
         .target
         .as_ref()

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::pending::{Gathered, Pending, gather};
-use super::shown::{Effect, Line, Tone, lines, painted};
+use super::pending::{PendingBaseline, PendingList, gather};
+use super::shown::{PendingEffect, PendingLine, PendingTone, lines, painted};
 use super::{overview, relative};
-use crate::baseline::Store;
-use crate::cli::Exit;
+use crate::baseline::BaselineStore;
+use crate::cli::CliResult;
 use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
-use crate::report::differences::Limits;
+use crate::report::differences::DifferenceLimits;
 use crate::report::page::escape::{code_whole, fence};
 use eval_base::json::escaped;
 use eval_base::text::one_line;
@@ -19,18 +19,18 @@ use eval_match::{DifferenceKind, counted_differences};
 /// Places of one baseline that are shown, or lines of a new one.
 const SHOWN: usize = 40;
 
-pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
+pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     let suite = overview(console, &args.of)?;
-    let store = Store::new(suite.baselines.dir);
+    let store = BaselineStore::new(suite.baselines.dir);
     let gathered = gather(&store, &suite.name, &args.evals)?;
     gathered.refuse_strangers(&store, &args.evals)?;
     let options = console.terminal_options(false);
-    let limits = Limits {
+    let limits = DifferenceLimits {
         rows: SHOWN,
         columns: options.width.saturating_sub(6).max(20),
         unicode: options.unicode,
     };
-    let counts = Counts::of(&gathered);
+    let counts = DiffCounts::of(&gathered);
     let page = match args.format {
         DiffFormat::Human => human(&gathered, limits, options.color, &counts),
         DiffFormat::Markdown => markdown(&gathered, limits, &counts),
@@ -48,16 +48,16 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     })
 }
 
-struct Counts {
+struct DiffCounts {
     new: usize,
     changed: usize,
     same: usize,
     broken: usize,
 }
 
-impl Counts {
-    fn of(gathered: &Gathered) -> Counts {
-        let mut counts = Counts {
+impl DiffCounts {
+    fn of(gathered: &PendingList) -> DiffCounts {
+        let mut counts = DiffCounts {
             new: 0,
             changed: 0,
             same: 0,
@@ -93,7 +93,12 @@ impl Counts {
     }
 }
 
-fn human(gathered: &Gathered, limits: Limits, color: bool, counts: &Counts) -> String {
+fn human(
+    gathered: &PendingList,
+    limits: DifferenceLimits,
+    color: bool,
+    counts: &DiffCounts,
+) -> String {
     let mut page = String::new();
     for pending in &gathered.pending {
         let id = one_line(&pending.id);
@@ -102,7 +107,7 @@ fn human(gathered: &Gathered, limits: Limits, color: bool, counts: &Counts) -> S
         } else {
             id
         };
-        page.push_str(&format!("{id}  {}\n", Effect::of(pending).words()));
+        page.push_str(&format!("{id}  {}\n", PendingEffect::of(pending).words()));
         for line in lines(pending, limits) {
             page.push_str(&format!("  {}\n", painted(&line, color)));
         }
@@ -111,27 +116,27 @@ fn human(gathered: &Gathered, limits: Limits, color: bool, counts: &Counts) -> S
     page + &counts.words() + "\n"
 }
 
-fn markdown(gathered: &Gathered, limits: Limits, counts: &Counts) -> String {
+fn markdown(gathered: &PendingList, limits: DifferenceLimits, counts: &DiffCounts) -> String {
     let mut page = format!("# Baselines\n\n{}\n", counts.words());
     for pending in &gathered.pending {
         let lines = lines(pending, limits);
         let body: Vec<String> = lines.iter().map(fenced).collect();
         let block = fence("diff", &body.join("\n"));
-        let (id, words) = (code_whole(&pending.id), Effect::of(pending).words());
+        let (id, words) = (code_whole(&pending.id), PendingEffect::of(pending).words());
         page.push_str(&format!("\n## {id}: {words}\n\n{block}"));
     }
     page
 }
 
 /// In a diff the sign is the first character of a line.
-fn fenced(line: &Line) -> String {
+fn fenced(line: &PendingLine) -> String {
     match line.tone {
-        Tone::Old | Tone::New => line.text.clone(),
-        Tone::Plain | Tone::Quiet => format!("  {}", line.text.trim_start()),
+        PendingTone::Old | PendingTone::New => line.text.clone(),
+        PendingTone::Plain | PendingTone::Quiet => format!("  {}", line.text.trim_start()),
     }
 }
 
-fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
+fn as_json(suite: &str, gathered: &PendingList, counts: &DiffCounts) -> Value {
     let baselines: Vec<Value> = gathered.pending.iter().map(one_as_json).collect();
     let broken: Vec<Value> = gathered
         .broken
@@ -150,11 +155,11 @@ fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
     })
 }
 
-fn one_as_json(pending: &Pending) -> Value {
+fn one_as_json(pending: &PendingBaseline) -> Value {
     let kept = &pending.pending;
     let mut one = json!({
         "eval": pending.id,
-        "effect": Effect::of(pending).word(),
+        "effect": PendingEffect::of(pending).word(),
         "path": relative(&kept.path),
         "captured_at": kept.file.captured_at,
     });

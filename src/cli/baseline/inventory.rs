@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use super::{failure, overview};
 use crate::baseline::capture::takes_a_baseline;
-use crate::baseline::status::{File, Regression, State, states};
-use crate::baseline::{Broken, Entry, Kept, Store};
+use crate::baseline::status::{BaselineState, RegressionEval, StoreFileState, states};
+use crate::baseline::{BaselineEntry, BaselineStore, BrokenFile, KeptBaseline};
 use crate::cli::args::OfSuiteArgs;
 use crate::cli::console::Console;
-use crate::cli::{Failure, suite};
-use crate::load::{Overrides, Purpose};
+use crate::cli::{CliFailure, suite};
+use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{Case, Criticality, EvalType, OutputValue, Plan};
 
 /// One eval id: of the suite, of the store, or of both.
-pub(super) struct Row {
+pub(super) struct InventoryRow {
     pub id: String,
     pub name: Option<String>,
     pub criticality: Option<Criticality>,
     /// At least one.
-    pub states: Vec<State>,
-    pub accepted: Option<Result<Kept, Broken>>,
-    pub pending: Option<Result<Kept, Broken>>,
+    pub states: Vec<BaselineState>,
+    pub accepted: Option<Result<KeptBaseline, BrokenFile>>,
+    pub pending: Option<Result<KeptBaseline, BrokenFile>>,
     /// Of a baseline beside the eval.
     inline_at: Option<String>,
 }
 
-impl Row {
+impl InventoryRow {
     /// When what counts was captured.
     pub fn accepted_at(&self) -> Option<String> {
         match &self.accepted {
@@ -38,11 +38,11 @@ impl Row {
     }
 }
 
-pub(super) struct Inventory {
+pub(super) struct BaselineInventory {
     pub suite: String,
     pub dir: PathBuf,
     /// Evals in the suite's order, then those that it does not have.
-    pub rows: Vec<Row>,
+    pub rows: Vec<InventoryRow>,
     /// Baselines that say to be of other suites.
     pub of_others: usize,
     pub results_dir: PathBuf,
@@ -51,9 +51,9 @@ pub(super) struct Inventory {
     pub named_outputs: Option<BTreeSet<String>>,
 }
 
-impl Inventory {
+impl BaselineInventory {
     /// The files that can't be read.
-    pub fn broken(&self) -> impl Iterator<Item = &Broken> {
+    pub fn broken(&self) -> impl Iterator<Item = &BrokenFile> {
         let files = self
             .rows
             .iter()
@@ -63,13 +63,16 @@ impl Inventory {
 }
 
 /// The whole suite, and its store. A broken baseline is no reason not to look at the others.
-pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory, Failure> {
+pub(super) fn inventory(
+    console: &Console,
+    of: &OfSuiteArgs,
+) -> Result<BaselineInventory, CliFailure> {
     let about = overview(console, of)?;
-    let store = Store::new(about.baselines.dir.clone());
+    let store = BaselineStore::new(about.baselines.dir.clone());
     let entries = store.entries().map_err(failure)?;
     let plan = plan_beside(console, of, &entries)?;
     let named_outputs = named_outputs(&entries);
-    let mut entries: BTreeMap<String, Entry> = entries
+    let mut entries: BTreeMap<String, BaselineEntry> = entries
         .into_iter()
         .map(|entry| (entry.id.clone(), entry))
         .collect();
@@ -81,7 +84,7 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
     {
         let entry = entries.remove(&eval.info.id);
         let case = match eval.cases.get(0) {
-            Some(case) if eval.cases.len() == 1 => case.map_err(Failure::wrong)?,
+            Some(case) if eval.cases.len() == 1 => case.map_err(CliFailure::wrong)?,
             _ => continue,
         };
         if entry.is_none() && !takes_a_baseline(&case.grading, case.baseline.is_some()) {
@@ -101,7 +104,7 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
         }
     }
     let results_dir = plan.reporting.output_dir.clone();
-    Ok(Inventory {
+    Ok(BaselineInventory {
         suite: plan.suite.name,
         dir: about.baselines.dir,
         rows,
@@ -112,30 +115,34 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
 }
 
 /// The suite as it is with every baseline that can be read.
-fn plan_beside(console: &Console, of: &OfSuiteArgs, entries: &[Entry]) -> Result<Plan, Failure> {
+fn plan_beside(
+    console: &Console,
+    of: &OfSuiteArgs,
+    entries: &[BaselineEntry],
+) -> Result<Plan, CliFailure> {
     let unusable: BTreeSet<String> = broken_ids(entries);
     let known = unusable
         .into_iter()
         .map(|id| (id, OutputValue::Json(serde_json::json!({}))))
         .collect();
-    let more = Overrides {
+    let more = LoadOverrides {
         gateless: true,
         known_good: Arc::new(known),
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
-    let selected = suite::load(&of.whole(), Purpose::List, more)?;
+    let selected = suite::load(&of.whole(), PlanPurpose::List, more)?;
     suite::plan_or_problems(console, selected.loaded)
 }
 
 /// The evals whose accepted baseline can't be read.
-pub(super) fn broken_ids(entries: &[Entry]) -> BTreeSet<String> {
+pub(super) fn broken_ids(entries: &[BaselineEntry]) -> BTreeSet<String> {
     let broken = entries
         .iter()
         .filter(|entry| matches!(entry.accepted, Some(Err(_))));
     broken.map(|entry| entry.id.clone()).collect()
 }
 
-fn named_outputs(entries: &[Entry]) -> Option<BTreeSet<String>> {
+fn named_outputs(entries: &[BaselineEntry]) -> Option<BTreeSet<String>> {
     let files = entries
         .iter()
         .flat_map(|entry| [&entry.accepted, &entry.pending])
@@ -156,7 +163,7 @@ fn named_outputs(entries: &[Entry]) -> Option<BTreeSet<String>> {
 }
 
 /// Whether what can be read of an entry says to be of another suite.
-fn is_of_another(entry: &Entry, suite: &str) -> bool {
+fn is_of_another(entry: &BaselineEntry, suite: &str) -> bool {
     let files = [&entry.accepted, &entry.pending];
     let mut said = files
         .into_iter()
@@ -166,21 +173,21 @@ fn is_of_another(entry: &Entry, suite: &str) -> bool {
     said.next().is_some_and(|first| first != suite)
 }
 
-fn row(id: String, case: Option<&Case>, entry: Option<Entry>) -> Row {
-    let Entry {
+fn row(id: String, case: Option<&Case>, entry: Option<BaselineEntry>) -> InventoryRow {
+    let BaselineEntry {
         accepted, pending, ..
     } = entry.unwrap_or_default();
     let unusable = matches!(accepted, Some(Err(_)));
     let origin = case
         .and_then(|case| case.baseline.as_deref())
         .filter(|_| !unusable);
-    let regression = case.map(|case| Regression {
+    let regression = case.map(|case| RegressionEval {
         origin,
         input_hash: case.input_hash,
     });
     let states = states(regression, file(&accepted), file(&pending));
     let inline_at = origin.and_then(|origin| origin.captured_at.clone());
-    Row {
+    InventoryRow {
         id,
         name: None,
         criticality: None,
@@ -191,11 +198,11 @@ fn row(id: String, case: Option<&Case>, entry: Option<Entry>) -> Row {
     }
 }
 
-fn file(read: &Option<Result<Kept, Broken>>) -> File<'_> {
+fn file(read: &Option<Result<KeptBaseline, BrokenFile>>) -> StoreFileState<'_> {
     match read {
-        None => File::Absent,
-        Some(Err(_)) => File::Broken,
-        Some(Ok(kept)) => File::There {
+        None => StoreFileState::Absent,
+        Some(Err(_)) => StoreFileState::Broken,
+        Some(Ok(kept)) => StoreFileState::There {
             fingerprint: kept.fingerprint,
             input_hash: kept.file.input_hash.as_deref(),
         },

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::capture::{Captured, Subject};
-use super::outputs::Source;
+use super::capture::{CaptureResult, CaptureSubject};
+use super::outputs::RunOutputs;
 
-use crate::baseline::{Locked, Store, StoreError};
+use crate::baseline::{BaselineStore, LockedStore, StoreError};
 use crate::cli::console::Console;
-use crate::cli::{Exit, Failure};
+use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
 use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
 use crate::run::harness_version;
@@ -18,31 +18,31 @@ use eval_base::git;
 use eval_base::text::{one_line, plural};
 
 /// What a baseline file says of its capture.
-pub(super) struct About {
+pub(super) struct CaptureMetadata {
     suite: String,
     version: Option<String>,
 }
 
-impl About {
-    pub fn of(plan: &Plan, version: Option<String>) -> About {
+impl CaptureMetadata {
+    pub fn of(plan: &Plan, version: Option<String>) -> CaptureMetadata {
         let version = version.or_else(|| git::describe(&plan.suite.dir).ok());
-        About {
+        CaptureMetadata {
             suite: plan.suite.name.clone(),
             version,
         }
     }
 }
 
-pub(super) struct Report<'a> {
+pub(super) struct CaptureReport<'a> {
     pub console: &'a Console,
-    pub about: About,
-    pub source: &'a Source,
+    pub about: CaptureMetadata,
+    pub source: &'a RunOutputs,
     pub fresh: bool,
     pub inline_bytes: u64,
 }
 
 #[derive(Default)]
-struct Counts {
+struct CaptureCounts {
     new: usize,
     changed: usize,
     unchanged: usize,
@@ -50,21 +50,26 @@ struct Counts {
     stale: usize,
 }
 
-fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> String {
+fn refused(subject: &CaptureSubject, why: &str, stale: bool, counts: &mut CaptureCounts) -> String {
     counts.refused += 1;
     counts.stale += usize::from(stale);
     format!("refused    {}: {}", one_line(subject.id()), one_line(why))
 }
 
-impl Report<'_> {
+impl CaptureReport<'_> {
     /// Writes what is to be written, tells what came of every eval, and what to do next.
-    pub fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
-        let mut counts = Counts::default();
+    pub fn keep(
+        &self,
+        store: &BaselineStore,
+        subjects: &[CaptureSubject],
+        results: Vec<CaptureResult>,
+    ) -> CliResult {
+        let mut counts = CaptureCounts::default();
         let mut page = String::new();
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
             let line = match result {
-                Captured::Written {
+                CaptureResult::Written {
                     written,
                     finished_at,
                     varying,
@@ -75,7 +80,7 @@ impl Report<'_> {
                         Some(why) => refused(subject, &why, false, &mut counts),
                     }
                 }
-                Captured::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
+                CaptureResult::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
             };
             page.push_str(&line);
             page.push('\n');
@@ -86,7 +91,11 @@ impl Report<'_> {
 
     /// Why a baseline is not to be written now: what was accepted when this capture began is no
     /// more, or another suite waits for a decision on its own.
-    fn in_the_way(&self, locked: &Locked, subject: &Subject) -> Result<Option<String>, Failure> {
+    fn in_the_way(
+        &self,
+        locked: &LockedStore,
+        subject: &CaptureSubject,
+    ) -> Result<Option<String>, CliFailure> {
         if self.fresh {
             return Ok(None);
         }
@@ -116,12 +125,12 @@ impl Report<'_> {
 
     fn write(
         &self,
-        locked: &Locked,
-        subject: &Subject,
+        locked: &LockedStore,
+        subject: &CaptureSubject,
         written: Value,
         finished_at: String,
-        counts: &mut Counts,
-    ) -> Result<String, Failure> {
+        counts: &mut CaptureCounts,
+    ) -> Result<String, CliFailure> {
         let id = subject.id();
         let known = subject.case.baseline.as_deref();
         let hash = subject.case.input_hash.to_string();
@@ -165,7 +174,7 @@ impl Report<'_> {
 
     fn file(
         &self,
-        subject: &Subject,
+        subject: &CaptureSubject,
         output: Value,
         captured_at: String,
         input_hash: String,
@@ -212,7 +221,7 @@ impl Report<'_> {
         }
     }
 
-    fn warn_of_variation(&self, subject: &Subject, varying: &[String]) {
+    fn warn_of_variation(&self, subject: &CaptureSubject, varying: &[String]) {
         let Some((last, front)) = varying.split_last() else {
             return;
         };
@@ -231,7 +240,7 @@ impl Report<'_> {
         ));
     }
 
-    fn tell(&self, mut page: String, counts: &Counts, all: usize) -> Exit {
+    fn tell(&self, mut page: String, counts: &CaptureCounts, all: usize) -> CliResult {
         let told: Vec<String> = [
             (counts.new, "new"),
             (counts.changed, "changed"),

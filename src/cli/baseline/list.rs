@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::inventory::{Inventory, Row, inventory};
+use super::inventory::{BaselineInventory, InventoryRow, inventory};
 use super::review::target;
 use super::{pending, relative, scores};
-use crate::baseline::status::State;
+use crate::baseline::status::BaselineState;
 use crate::cli::args::{BaselineListArgs, ListFormat};
 use crate::cli::console::Console;
-use crate::cli::{Exit, suite};
+use crate::cli::{CliResult, suite};
 use crate::gate::ExitCode;
 use crate::run::history::{EvalTrackRecord, eval_records};
 use eval_base::json::escaped;
@@ -19,7 +19,7 @@ use eval_base::text::{one_line, plural, truncate_width, width};
 /// Columns of an id.
 const ID: usize = 31;
 
-pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
+pub fn list(console: &Console, args: &BaselineListArgs) -> CliResult {
     let inventory = inventory(console, &args.of)?;
     let results = args.output_dir.as_deref().unwrap_or(&inventory.results_dir);
     let (records, warnings) = eval_records(results, &inventory.suite, suite::cpus());
@@ -47,9 +47,9 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     })
 }
 
-type Records = BTreeMap<String, EvalTrackRecord>;
+type TrackRecords = BTreeMap<String, EvalTrackRecord>;
 
-fn human(inventory: &Inventory, records: &Records) -> String {
+fn human(inventory: &BaselineInventory, records: &TrackRecords) -> String {
     let mut page = format!(
         "{:ID$}  {:16}  {:10}  {:10}  FAILS\n",
         "EVAL", "BASELINE", "CAPTURED", "PASSED"
@@ -59,7 +59,7 @@ fn human(inventory: &Inventory, records: &Records) -> String {
         let states = row
             .states
             .iter()
-            .filter(|state| **state != State::OverridesInline);
+            .filter(|state| **state != BaselineState::OverridesInline);
         let states: Vec<&str> = states.map(|state| state.words()).collect();
         let captured = row
             .accepted_at()
@@ -84,7 +84,7 @@ fn human(inventory: &Inventory, records: &Records) -> String {
             page.push_str(&format!("    {}\n", truncate_width(&about.join(", "), 75)));
         }
     }
-    let mut counts: BTreeMap<State, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<BaselineState, usize> = BTreeMap::new();
     inventory
         .rows
         .iter()
@@ -113,9 +113,9 @@ fn human(inventory: &Inventory, records: &Records) -> String {
 }
 
 /// What is said of a capture, in words.
-fn about(row: &Row) -> Vec<String> {
+fn about(row: &InventoryRow) -> Vec<String> {
     let mut about = Vec::new();
-    if row.states.contains(&State::OverridesInline) {
+    if row.states.contains(&BaselineState::OverridesInline) {
         about.push("overrides the inline one".to_owned());
     }
     if let Some(kept) = row.accepted.as_ref().and_then(|read| read.as_ref().ok()) {
@@ -150,8 +150,8 @@ fn day(at: &str) -> String {
     one_line(at.get(..10).unwrap_or(at))
 }
 
-fn advise(console: &Console, inventory: &Inventory) {
-    let count = |wanted: State| {
+fn advise(console: &Console, inventory: &BaselineInventory) {
+    let count = |wanted: BaselineState| {
         inventory
             .rows
             .iter()
@@ -159,11 +159,11 @@ fn advise(console: &Console, inventory: &Inventory) {
             .count()
     };
     let (none, stale, orphaned) = (
-        count(State::None),
-        count(State::Stale),
-        count(State::Orphaned),
+        count(BaselineState::None),
+        count(BaselineState::Stale),
+        count(BaselineState::Orphaned),
     );
-    let waiting = count(State::New) + count(State::Changed);
+    let waiting = count(BaselineState::New) + count(BaselineState::Changed);
     if none > 0 {
         console.note(
             "none: there is nothing to compare with; `eval-harness baseline capture` captures it",
@@ -182,7 +182,7 @@ fn advise(console: &Console, inventory: &Inventory) {
     }
 }
 
-fn as_json(inventory: &Inventory, records: &Records) -> Value {
+fn as_json(inventory: &BaselineInventory, records: &TrackRecords) -> Value {
     let rows: Vec<Value> = inventory
         .rows
         .iter()
@@ -196,7 +196,7 @@ fn as_json(inventory: &Inventory, records: &Records) -> Value {
     })
 }
 
-fn row_as_json(row: &Row, record: Option<&EvalTrackRecord>) -> Value {
+fn row_as_json(row: &InventoryRow, record: Option<&EvalTrackRecord>) -> Value {
     let states: Vec<&str> = row.states.iter().map(|state| state.name()).collect();
     let accepted = row
         .accepted

@@ -19,13 +19,13 @@ use std::path::Path;
 
 use super::args::{BaselineVerb, OfSuiteArgs};
 use super::console::Console;
-use super::{Exit, Failure, suite};
+use super::{CliFailure, CliResult, suite};
 use crate::baseline::StoreError;
-use crate::load::{self, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose, SuiteOverview, render};
 use eval_base::globs::IdGlobs;
 use eval_base::text::{plural, sanitize};
 
-pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
+pub fn baseline(console: &Console, verb: &BaselineVerb) -> CliResult {
     match verb {
         BaselineVerb::Capture(args) if args.scores => scores::capture(console, args),
         BaselineVerb::Capture(args) => capture::capture(console, args),
@@ -42,22 +42,22 @@ pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
 }
 
 /// Where nobody looks at what is accepted, nothing may be.
-fn refuse_in_ci(verb: &str) -> Result<(), Failure> {
+fn refuse_in_ci(verb: &str) -> Result<(), CliFailure> {
     let value = std::env::var("CI").unwrap_or_default();
     if value != "1" && !value.eq_ignore_ascii_case("true") {
         return Ok(());
     }
     let message =
         format!("`baseline {verb}` writes baselines, which is not done in CI (CI={value})");
-    Err(Failure::wrong(message).hint("run it where a person looks at the result and commits it"))
+    Err(CliFailure::wrong(message).hint("run it where a person looks at the result and commits it"))
 }
 
 /// What the store could not do: a lock or a disk that was not to be had leaves it undecided, a file
 /// that is wrong is wrong.
-fn failure(error: StoreError) -> Failure {
+fn failure(error: StoreError) -> CliFailure {
     let failure = match &error {
-        StoreError::Busy { .. } | StoreError::Io { .. } => Failure::incomplete(&error),
-        _ => Failure::wrong(&error),
+        StoreError::Busy { .. } | StoreError::Io { .. } => CliFailure::incomplete(&error),
+        _ => CliFailure::wrong(&error),
     };
     match error.hint() {
         Some(hint) => failure.hint(hint),
@@ -74,34 +74,34 @@ pub(super) fn relative(path: &Path) -> String {
 }
 
 /// Evals by their ids.
-fn id_globs(patterns: &[String]) -> Result<IdGlobs, Failure> {
+fn id_globs(patterns: &[String]) -> Result<IdGlobs, CliFailure> {
     IdGlobs::new(patterns)
-        .map_err(|error| Failure::wrong(format!("`{}` is not a glob: {error}", error.pattern)))
+        .map_err(|error| CliFailure::wrong(format!("`{}` is not a glob: {error}", error.pattern)))
 }
 
 /// What a suite says of itself; its evals are not looked at.
-fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failure> {
+fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, CliFailure> {
     let request = LoadRequest {
         suite: suite::suite_path(of.suite.as_deref())?,
-        purpose: Purpose::List,
-        overrides: Overrides {
+        purpose: PlanPurpose::List,
+        overrides: LoadOverrides {
             vars: of.vars.clone(),
             gateless: true,
             without_store: true,
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
         env: suite::environment(),
         cwd: suite::cwd()?,
         cpus: 1,
     };
-    let load::Overview {
+    let load::LoadedOverview {
         suite,
         problems,
         sources,
     } = load::overview(&request);
     suite.ok_or_else(|| {
         console.note(render::human(&problems, &sources, suite::human_options(console)).trim_end());
-        Failure::wrong(format!(
+        CliFailure::wrong(format!(
             "{} in the suite; nothing was done",
             plural(problems.error_count(), "problem")
         ))

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
-use crate::cli::{Failure, run as run_verb, suite};
+use crate::cli::{CliFailure, run as run_verb, suite};
 use crate::journal::{self, RunPaths};
 use crate::model::{Attempt, Environment, Event, OutputValue, Plan, SampleFinished, Verdict};
-use crate::run::{self, RunRequest, Said};
+use crate::run::{self, RunInvocation, RunRequest};
 use eval_base::clock::SystemClock;
 
 /// The outputs of one run.
-pub(super) struct Source {
+pub(super) struct RunOutputs {
     pub run_id: String,
     /// The name of the suite that was run.
     suite: String,
@@ -21,20 +21,20 @@ pub(super) struct Source {
     pub is_over: bool,
     pub environment: Environment,
     /// By eval id; of evals of one case.
-    pub answers: BTreeMap<String, Answers>,
+    pub answers: BTreeMap<String, EvalAnswers>,
 }
 
 #[derive(Default)]
-pub(super) struct Answers {
+pub(super) struct EvalAnswers {
     /// What the target was given, as the journal has it.
     pub input_hash: Option<String>,
     /// Over the case's own target, as the journal has it.
     pub target_hash: Option<String>,
     /// In the order of the samples: the answer, or why there is none.
-    pub samples: Vec<Result<Answer, String>>,
+    pub samples: Vec<Result<CapturedAnswer, String>>,
 }
 
-pub(super) struct Answer {
+pub(super) struct CapturedAnswer {
     pub output: OutputValue,
     /// A secret was cut out of it.
     pub redacted: bool,
@@ -47,7 +47,7 @@ pub(super) fn by_run(
     args: &RunArgs,
     plan: Plan,
     filters: Vec<String>,
-) -> Result<Option<Source>, Failure> {
+) -> Result<Option<RunOutputs>, CliFailure> {
     let prepared = run::prepare(plan).map_err(run_verb::failure)?;
     prepared
         .warnings
@@ -57,12 +57,12 @@ pub(super) fn by_run(
     if let Some(path) = &args.suite.suite {
         arguments.extend(["--suite".to_owned(), path.display().to_string()]);
     }
-    let said = Said {
+    let said = RunInvocation {
         capture: true,
         filters,
         arguments,
         cwd: suite::cwd().ok(),
-        ..Said::default()
+        ..RunInvocation::default()
     };
     let finished = run_verb::drive(console, args, async |helper, cancel, observers| {
         let git = run::git_state(&prepared.plan.suite.dir);
@@ -89,7 +89,7 @@ pub(super) fn by_run(
 }
 
 /// The outputs of a finished run of the suite.
-pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<Source, Failure> {
+pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<RunOutputs, CliFailure> {
     let paths = journal::find_run(&plan.reporting.output_dir, run)?;
     let source = read(&paths)?;
     if source.suite != plan.suite.name {
@@ -98,7 +98,7 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<Source
             source.run_id, source.suite, plan.suite.name
         );
         return Err(
-            Failure::wrong(message).hint("name the run with --run, or the suite with --suite")
+            CliFailure::wrong(message).hint("name the run with --run, or the suite with --suite")
         );
     }
     if source.environment.target == plan.target_name
@@ -110,14 +110,14 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<Source
             plan.target_name, source.run_id
         ));
     }
-    Ok(Source {
+    Ok(RunOutputs {
         is_over: true,
         ..source
     })
 }
 
-fn read(paths: &RunPaths) -> Result<Source, Failure> {
-    let mut source = Source {
+fn read(paths: &RunPaths) -> Result<RunOutputs, CliFailure> {
+    let mut source = RunOutputs {
         run_id: paths.run_id.clone(),
         suite: String::new(),
         target_hash: String::new(),
@@ -152,7 +152,7 @@ fn read(paths: &RunPaths) -> Result<Source, Failure> {
     }
     let wanted = |eval: &str, case: &str| eval == case;
     // What was skipped in one session may have been finished in a later one.
-    let mut finished: BTreeMap<String, Vec<Result<Answer, String>>> = BTreeMap::new();
+    let mut finished: BTreeMap<String, Vec<Result<CapturedAnswer, String>>> = BTreeMap::new();
     for sample in journal::index_samples(&paths.journal(), wanted)?.iter() {
         let sample = sample?;
         finished
@@ -167,7 +167,7 @@ fn read(paths: &RunPaths) -> Result<Source, Failure> {
 }
 
 /// The answer that counts for the case: that of the last attempt.
-fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<Answer, String> {
+fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<CapturedAnswer, String> {
     let attempt = sample.attempts.last().ok_or("it has no attempt")?;
     if !attempt.is_answer() {
         return Err(no_answer(attempt));
@@ -177,7 +177,7 @@ fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<Answer, String> {
     if output.truncated {
         return Err("the output is longer than is kept, so that it can't be a baseline".to_owned());
     }
-    Ok(Answer {
+    Ok(CapturedAnswer {
         output: output.value,
         redacted: attempt.redacted,
         finished_at: sample.finished_at.clone(),

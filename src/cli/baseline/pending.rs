@@ -1,21 +1,21 @@
 //! What is pending in a suite's store, and changes of it one by one.
 
 use super::{failure, id_globs, relative};
-use crate::baseline::{Broken, Entry, Kept, Store};
+use crate::baseline::{BaselineEntry, BaselineStore, BrokenFile, KeptBaseline};
 use crate::cli::console::Console;
-use crate::cli::{Failure, suite};
+use crate::cli::{CliFailure, suite};
 use crate::load::render;
 use eval_base::nearest::did_you_mean;
 use eval_base::text::plural;
 
 /// A pending baseline, with the accepted one that it would replace.
-pub(super) struct Pending {
+pub(super) struct PendingBaseline {
     pub id: String,
-    pub pending: Kept,
-    pub accepted: Option<Result<Kept, Broken>>,
+    pub pending: KeptBaseline,
+    pub accepted: Option<Result<KeptBaseline, BrokenFile>>,
 }
 
-impl Pending {
+impl PendingBaseline {
     /// Nothing but what is said about the capture would change.
     pub fn is_same(&self) -> bool {
         matches!(&self.accepted, Some(Ok(accepted)) if accepted.fingerprint == self.pending.fingerprint)
@@ -24,23 +24,27 @@ impl Pending {
 
 /// What is pending, ascending by id.
 #[derive(Default)]
-pub(super) struct Gathered {
-    pub pending: Vec<Pending>,
+pub(super) struct PendingList {
+    pub pending: Vec<PendingBaseline>,
     /// Pending files that can't be used, and to which ids they belong.
-    pub broken: Vec<(String, Broken)>,
+    pub broken: Vec<(String, BrokenFile)>,
     /// Pending baselines of other suites, which are not looked at.
     pub of_others: usize,
 }
 
 /// What is pending for the suite of this name and fits the globs.
-pub(super) fn gather(store: &Store, suite: &str, named: &[String]) -> Result<Gathered, Failure> {
+pub(super) fn gather(
+    store: &BaselineStore,
+    suite: &str,
+    named: &[String],
+) -> Result<PendingList, CliFailure> {
     let globs = id_globs(named)?;
-    let mut gathered = Gathered::default();
+    let mut gathered = PendingList::default();
     for entry in store
         .pending_entries(|id| globs.fit_or_empty(id))
         .map_err(failure)?
     {
-        let Entry {
+        let BaselineEntry {
             id,
             accepted,
             pending,
@@ -50,7 +54,7 @@ pub(super) fn gather(store: &Store, suite: &str, named: &[String]) -> Result<Gat
             Some(Ok(kept)) if kept.file.suite.as_deref().is_some_and(|of| of != suite) => {
                 gathered.of_others += 1;
             }
-            Some(Ok(pending)) => gathered.pending.push(Pending {
+            Some(Ok(pending)) => gathered.pending.push(PendingBaseline {
                 id,
                 pending,
                 accepted,
@@ -61,9 +65,13 @@ pub(super) fn gather(store: &Store, suite: &str, named: &[String]) -> Result<Gat
     Ok(gathered)
 }
 
-impl Gathered {
+impl PendingList {
     /// Fails for a glob that fits nothing that is pending.
-    pub fn refuse_strangers(&self, store: &Store, named: &[String]) -> Result<(), Failure> {
+    pub fn refuse_strangers(
+        &self,
+        store: &BaselineStore,
+        named: &[String],
+    ) -> Result<(), CliFailure> {
         let mut ids: Vec<&str> = self
             .pending
             .iter()
@@ -74,7 +82,7 @@ impl Gathered {
         let Some(stranger) = globs.unmatched(&ids).first().copied() else {
             return Ok(());
         };
-        let failure = Failure::wrong(format!("nothing is pending for `{stranger}`"));
+        let failure = CliFailure::wrong(format!("nothing is pending for `{stranger}`"));
         let all = store.pending_entries(|_| true).unwrap_or_default();
         let all: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
         Err(match did_you_mean(stranger, all.iter().copied()) {
@@ -104,7 +112,7 @@ impl Gathered {
 }
 
 /// Everything that is wrong with a file, with places.
-pub(super) fn tell(console: &Console, broken: &Broken) {
+pub(super) fn tell(console: &Console, broken: &BrokenFile) {
     if broken.problems.is_empty() {
         return console.error(&format!("{} cannot be used", relative(&broken.path)), None);
     }

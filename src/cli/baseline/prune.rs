@@ -3,26 +3,26 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::inventory::{Inventory, Row, inventory};
+use super::inventory::{BaselineInventory, InventoryRow, inventory};
 use super::{failure, refuse_in_ci, relative};
-use crate::baseline::Store;
-use crate::baseline::status::State;
+use crate::baseline::BaselineStore;
+use crate::baseline::status::BaselineState;
 use crate::cli::args::PruneArgs;
 use crate::cli::console::Console;
-use crate::cli::{Exit, Failure};
+use crate::cli::{CliFailure, CliResult};
 use crate::gate::ExitCode;
-use crate::model::{Standing, baseline_file_name, output_file_name};
+use crate::model::{BaselineStage, baseline_file_name, output_file_name};
 use eval_base::text::plural;
 use eval_base::whole_file::is_leftover;
 
-pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
+pub fn prune(console: &Console, args: &PruneArgs) -> CliResult {
     if !args.dry_run {
         refuse_in_ci("prune")?;
     }
     let first = inventory(console, &args.of)?;
     for row in orphans(&first).filter(|row| !is_ours(row, &first.suite)) {
         let why = match () {
-            () if row.states.contains(&State::Broken) => {
+            () if row.states.contains(&BaselineState::Broken) => {
                 "it can't be read, so it may be another suite's"
             }
             () if names_another(row, &first.suite) => "another suite has its part in it",
@@ -44,7 +44,7 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
         console.result(page.as_bytes())?;
         return Ok(ExitCode::Pass);
     }
-    let store = Store::new(first.dir.clone());
+    let store = BaselineStore::new(first.dir.clone());
     // Taking the lock removes what writers left that never came to their end.
     let locked = store.lock().map_err(failure)?;
     // A writer that was at work while we looked may have finished what seemed to be lost.
@@ -68,7 +68,7 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     }
     for path in files.iter().filter(|path| still.contains(*path)) {
         std::fs::remove_file(path).map_err(|error| {
-            Failure::incomplete(format!("cannot remove {}: {error}", relative(path)))
+            CliFailure::incomplete(format!("cannot remove {}: {error}", relative(path)))
         })?;
     }
     drop(locked);
@@ -78,15 +78,15 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-fn orphans(inventory: &Inventory) -> impl Iterator<Item = &Row> {
+fn orphans(inventory: &BaselineInventory) -> impl Iterator<Item = &InventoryRow> {
     inventory
         .rows
         .iter()
-        .filter(|row| row.states.contains(&State::Orphaned))
+        .filter(|row| row.states.contains(&BaselineState::Orphaned))
 }
 
 /// The suites that the files of a row name; `None` for one that names none or can't be read.
-fn suites(row: &Row) -> impl Iterator<Item = Option<&str>> {
+fn suites(row: &InventoryRow) -> impl Iterator<Item = Option<&str>> {
     let files = [&row.accepted, &row.pending];
     files
         .into_iter()
@@ -95,30 +95,30 @@ fn suites(row: &Row) -> impl Iterator<Item = Option<&str>> {
 }
 
 /// Only what surely was captured for this suite.
-fn is_ours(row: &Row, suite: &str) -> bool {
+fn is_ours(row: &InventoryRow, suite: &str) -> bool {
     suites(row).all(|named| named == Some(suite))
 }
 
-fn names_another(row: &Row, suite: &str) -> bool {
+fn names_another(row: &InventoryRow, suite: &str) -> bool {
     suites(row).flatten().any(|named| named != suite)
 }
 
 /// Every file that would go: of evals that are gone, outputs that no baseline names, and what
 /// writers left.
-fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
+fn files(inventory: &BaselineInventory) -> Result<Vec<PathBuf>, CliFailure> {
     let names = match inventory.dir.read_dir() {
         Ok(entries) => {
             let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
             let names: std::io::Result<Vec<Option<String>>> = names.collect();
             let cannot = |error| {
-                Failure::incomplete(format!("cannot list {}: {error}", relative(&inventory.dir)))
+                CliFailure::incomplete(format!("cannot list {}: {error}", relative(&inventory.dir)))
             };
             names.map_err(cannot)?.into_iter().flatten().collect()
         }
         // Not there: the inventory would have told of anything else.
         Err(_) => Vec::new(),
     };
-    let standings = [Standing::Accepted, Standing::Pending];
+    let standings = [BaselineStage::Accepted, BaselineStage::Pending];
     let of_gone: BTreeSet<String> = orphans(inventory)
         .filter(|row| is_ours(row, &inventory.suite))
         .flat_map(|row| {
@@ -143,7 +143,7 @@ fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// An output file beside which there is no baseline file at all, and which none names.
-fn is_lost_output(name: &str, inventory: &Inventory) -> bool {
+fn is_lost_output(name: &str, inventory: &BaselineInventory) -> bool {
     let Some(stem) = name.strip_suffix(".output.json") else {
         return false;
     };

@@ -2,13 +2,13 @@
 
 use super::accept::chosen;
 use super::{failure, refuse_in_ci};
-use crate::cli::Exit;
+use crate::cli::CliResult;
 use crate::cli::args::RejectArgs;
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
 use eval_base::text::{one_line, plural};
 
-pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
+pub fn reject(console: &Console, args: &RejectArgs) -> CliResult {
     refuse_in_ci("reject")?;
     let (store, gathered) = chosen(console, "reject", &args.evals, args.all, &args.of)?;
     // One that can't be read is rejected, too, by who names it: else it may be another suite's.

@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 
-use super::pending::{Gathered, gather};
-use super::shown::{Effect, Line, lines, painted};
+use super::pending::{PendingList, gather};
+use super::shown::{PendingEffect, PendingLine, lines, painted};
 use super::{accept, overview, refuse_in_ci};
-use crate::baseline::{Store, StoreError};
-use crate::cli::Exit;
+use crate::baseline::{BaselineStore, StoreError};
+use crate::cli::CliResult;
 use crate::cli::args::ReviewArgs;
 use crate::cli::console::Console;
 use crate::cli::suite;
 use crate::gate::ExitCode;
-use crate::load::{self, LoadRequest, Overrides, Purpose};
+use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose};
 use crate::model::EvalInfo;
-use crate::report::differences::Limits;
+use crate::report::differences::DifferenceLimits;
 use crate::spec::BaselineTarget;
 use eval_base::text::{one_line, plural};
 
@@ -23,19 +23,19 @@ use eval_base::text::{one_line, plural};
 const SHOWN: usize = 200;
 
 /// One pending baseline as the review shows it.
-struct Item {
+struct BaselineReviewItem {
     id: String,
     /// Empty when the suite does not name it.
     name: String,
     /// Such as criticality, target and time of capture.
     facts: Vec<String>,
-    lines: Vec<Line>,
+    lines: Vec<PendingLine>,
 }
 
-pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
+pub fn review(console: &Console, args: &ReviewArgs) -> CliResult {
     refuse_in_ci("review")?;
     let suite = overview(console, &args.of)?;
-    let store = Store::new(suite.baselines.dir);
+    let store = BaselineStore::new(suite.baselines.dir);
     let gathered = gather(&store, &suite.name, &args.evals)?;
     gathered.refuse_strangers(&store, &args.evals)?;
     gathered.tell_others(console);
@@ -48,12 +48,12 @@ pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     }
     gathered.tell_broken(console);
     let options = console.terminal_options(false);
-    let limits = Limits {
+    let limits = DifferenceLimits {
         rows: SHOWN,
         columns: 400,
         unicode: options.unicode,
     };
-    let mut review = Review {
+    let mut review = BaselineReview {
         store: &store,
         gathered: &gathered,
         items: items(&gathered, &names(args), limits),
@@ -73,12 +73,12 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
     let request = || {
         Some(LoadRequest {
             suite: suite::suite_path(args.of.suite.as_deref()).ok()?,
-            purpose: Purpose::List,
-            overrides: Overrides {
+            purpose: PlanPurpose::List,
+            overrides: LoadOverrides {
                 vars: args.of.vars.clone(),
                 gateless: true,
                 without_store: true,
-                ..Overrides::default()
+                ..LoadOverrides::default()
             },
             env: suite::environment(),
             cwd: suite::cwd().ok()?,
@@ -92,8 +92,12 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
         .collect()
 }
 
-fn items(gathered: &Gathered, names: &BTreeMap<String, EvalInfo>, limits: Limits) -> Vec<Item> {
-    let item = |pending: &super::pending::Pending| {
+fn items(
+    gathered: &PendingList,
+    names: &BTreeMap<String, EvalInfo>,
+    limits: DifferenceLimits,
+) -> Vec<BaselineReviewItem> {
+    let item = |pending: &super::pending::PendingBaseline| {
         let info = names.get(&pending.id);
         let file = &pending.pending.file;
         let mut facts = Vec::new();
@@ -103,14 +107,14 @@ fn items(gathered: &Gathered, names: &BTreeMap<String, EvalInfo>, limits: Limits
         if info.is_none() && !names.is_empty() {
             facts.push("no eval of the suite".to_owned());
         }
-        facts.push(Effect::of(pending).words());
+        facts.push(PendingEffect::of(pending).words());
         facts.extend(
             file.captured_at
                 .as_deref()
                 .map(|at| format!("captured {}", one_line(at))),
         );
         facts.extend(file.target.as_ref().map(target));
-        Item {
+        BaselineReviewItem {
             id: pending.id.clone(),
             name: info
                 .map(|info| info.name.clone())
@@ -131,33 +135,33 @@ pub(super) fn target(target: &BaselineTarget) -> String {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decision {
+enum BaselineDecision {
     Accepted,
     Rejected,
 }
 
-impl Decision {
+impl BaselineDecision {
     fn words(self) -> &'static [u8] {
         match self {
-            Decision::Accepted => b"accepted\n\n",
-            Decision::Rejected => b"rejected\n\n",
+            BaselineDecision::Accepted => b"accepted\n\n",
+            BaselineDecision::Rejected => b"rejected\n\n",
         }
     }
 }
 
-struct Review<'a> {
-    store: &'a Store,
-    gathered: &'a Gathered,
+struct BaselineReview<'a> {
+    store: &'a BaselineStore,
+    gathered: &'a PendingList,
     /// Of what was gathered, in its order.
-    items: Vec<Item>,
+    items: Vec<BaselineReviewItem>,
     /// By the place of the item.
-    decided: BTreeMap<usize, Decision>,
+    decided: BTreeMap<usize, BaselineDecision>,
 }
 
-impl Review<'_> {
+impl BaselineReview<'_> {
     /// Does what was decided, with the store ours just for that. An error is what is wrong with
     /// this one, in words.
-    fn decide(&mut self, at: usize, decision: Decision) -> Result<(), String> {
+    fn decide(&mut self, at: usize, decision: BaselineDecision) -> Result<(), String> {
         let Some(shown) = self.gathered.pending.get(at) else {
             return Ok(());
         };
@@ -167,8 +171,10 @@ impl Review<'_> {
         };
         let locked = self.store.lock().map_err(words)?;
         match decision {
-            Decision::Accepted => drop(locked.accept_shown(&shown.pending, false).map_err(words)?),
-            Decision::Rejected => locked.reject_shown(&shown.pending).map_err(words)?,
+            BaselineDecision::Accepted => {
+                drop(locked.accept_shown(&shown.pending, false).map_err(words)?)
+            }
+            BaselineDecision::Rejected => locked.reject_shown(&shown.pending).map_err(words)?,
         }
         self.decided.insert(at, decision);
         Ok(())
@@ -195,8 +201,8 @@ impl Review<'_> {
                     break None;
                 };
                 let decision = match answer.trim().to_ascii_lowercase().as_str() {
-                    "a" | "accept" => Decision::Accepted,
-                    "r" | "reject" => Decision::Rejected,
+                    "a" | "accept" => BaselineDecision::Accepted,
+                    "r" | "reject" => BaselineDecision::Rejected,
                     "s" | "skip" => {
                         console.result(b"skipped\n\n")?;
                         break self.next_open(at + 1);
@@ -246,7 +252,10 @@ impl Review<'_> {
                 .filter(|decided| **decided == decision)
                 .count()
         };
-        let (accepted, rejected) = (count(Decision::Accepted), count(Decision::Rejected));
+        let (accepted, rejected) = (
+            count(BaselineDecision::Accepted),
+            count(BaselineDecision::Rejected),
+        );
         let left = self.items.len() - accepted - rejected;
         let page = format!(
             "{} accepted, {rejected} rejected, {left} still pending\n",

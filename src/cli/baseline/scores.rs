@@ -9,11 +9,11 @@ use crate::baseline::{
 use crate::cli::args::{CaptureArgs, DiffArgs, DiffFormat, OfSuiteArgs};
 use crate::cli::console::Console;
 use crate::cli::scores::failure;
-use crate::cli::{Exit, Failure, report, run as run_verb};
+use crate::cli::{CliFailure, CliResult, report, run as run_verb};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::report::figures;
-use crate::run::{self, Scores};
+use crate::run::{self, ScoreBaselineResult};
 use crate::spec::ScoreBaselineFile;
 use eval_base::json::escaped;
 use eval_base::text::{one_line, plural};
@@ -22,15 +22,15 @@ use eval_base::text::{one_line, plural};
 const SHOWN: usize = 40;
 
 /// Makes the scores of a finished run pending.
-pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
+pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     refuse_in_ci("capture")?;
     let suite = overview(console, &args.of)?;
     let results = report::results_dir(args.of.suite.as_deref(), args.output_dir.as_deref())?;
     let run = args.run.as_deref().unwrap_or("latest");
     let paths = journal::find_run(&results, run)?;
     let file = match run::scores(&paths.journal()).map_err(run_verb::failure)? {
-        Scores::Taken(file) => *file,
-        Scores::Refused(reasons) => {
+        ScoreBaselineResult::Taken(file) => *file,
+        ScoreBaselineResult::Refused(reasons) => {
             let why: Vec<String> = reasons
                 .iter()
                 .map(|reason| format!("\n  - {reason}"))
@@ -40,7 +40,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
                 paths.run_id,
                 why.concat()
             );
-            return Err(Failure::wrong(message)
+            return Err(CliFailure::wrong(message)
                 .hint("run the whole suite to its end, and capture that run"));
         }
     };
@@ -50,7 +50,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
             paths.run_id, file.suite, suite.name
         );
         return Err(
-            Failure::wrong(message).hint("name the run with --run, or the suite with --suite")
+            CliFailure::wrong(message).hint("name the run with --run, or the suite with --suite")
         );
     }
     let store = ScoreStore::new(&suite.baselines.dir);
@@ -76,7 +76,7 @@ fn cases(file: &ScoreBaselineFile) -> String {
 fn gathered(
     console: &Console,
     of: &OfSuiteArgs,
-) -> Result<(ScoreStore, String, Vec<ScoresEntry>), Failure> {
+) -> Result<(ScoreStore, String, Vec<ScoresEntry>), CliFailure> {
     let suite = overview(console, of)?;
     let store = ScoreStore::new(&suite.baselines.dir);
     let entries = store.of_suite(&suite.name).map_err(failure)?;
@@ -84,7 +84,7 @@ fn gathered(
 }
 
 /// Accepts the pending scores of every target of the suite.
-pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
+pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> CliResult {
     refuse_in_ci("accept")?;
     let (store, suite, entries) = gathered(console, of)?;
     let (mut page, mut failed) = (String::new(), 0);
@@ -133,7 +133,7 @@ fn broken(entry: &ScoresEntry) -> Option<&ScoresError> {
 }
 
 /// Throws the pending scores of every target of the suite away.
-pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
+pub fn reject(console: &Console, of: &OfSuiteArgs) -> CliResult {
     refuse_in_ci("reject")?;
     let (store, suite, entries) = gathered(console, of)?;
     let (mut page, mut failed) = (String::new(), 0);
@@ -160,7 +160,7 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
 }
 
 /// Shows what accepting the pending scores would change.
-pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
+pub fn diff(console: &Console, args: &DiffArgs) -> CliResult {
     let (_, suite, entries) = gathered(console, &args.of)?;
     let mut failed = 0;
     let mut shown: Vec<(&str, Option<ScoreChanges>)> = Vec::new();
@@ -251,7 +251,7 @@ fn as_json(suite: &str, shown: &[(&str, Option<ScoreChanges>)]) -> Value {
 }
 
 /// What `baseline list` says of scores: a line a target, and the same as JSON.
-pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Value), Failure> {
+pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Value), CliFailure> {
     let (_, _, entries) = gathered(console, of)?;
     let mut page = String::new();
     let mut rows = Vec::new();

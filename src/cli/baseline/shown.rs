@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::pending::Pending;
+use super::pending::PendingBaseline;
 use crate::baseline::emit;
-use crate::report::differences::{Limits, Row, of_differences};
-use crate::report::emphasis::Marks;
+use crate::report::differences::{DifferenceLimits, DifferenceRow, of_differences};
+use crate::report::emphasis::EmphasisMarks;
 use crate::spec::BaselineFile;
 use eval_base::text::{exact_line, plural, sanitize};
 use eval_match::counted_differences;
 use eval_match::diff::{DiffTag, diff, group_diff_ops};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(super) enum PendingTone {
     Plain,
     /// What is accepted now.
     Old,
@@ -23,16 +23,16 @@ pub(super) enum Tone {
 
 /// One line, clean.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub tone: Tone,
+pub(super) struct PendingLine {
+    pub tone: PendingTone,
     pub text: String,
     /// What differs from the line beside it, in bytes of `text`.
-    pub marks: Marks,
+    pub marks: EmphasisMarks,
 }
 
-impl Line {
-    fn new(tone: Tone, text: impl Into<String>) -> Line {
-        Line {
+impl PendingLine {
+    fn new(tone: PendingTone, text: impl Into<String>) -> PendingLine {
+        PendingLine {
             tone,
             text: text.into(),
             marks: Vec::new(),
@@ -42,7 +42,7 @@ impl Line {
 
 /// What a pending baseline would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum PendingEffect {
     New,
     /// In so many places.
     Changed(usize),
@@ -52,13 +52,13 @@ pub(super) enum Effect {
     ReplacesBroken,
 }
 
-impl Effect {
-    pub fn of(pending: &Pending) -> Effect {
+impl PendingEffect {
+    pub fn of(pending: &PendingBaseline) -> PendingEffect {
         match &pending.accepted {
-            None => Effect::New,
-            Some(Err(_)) => Effect::ReplacesBroken,
-            Some(Ok(_)) if pending.is_same() => Effect::Same,
-            Some(Ok(accepted)) => Effect::Changed(
+            None => PendingEffect::New,
+            Some(Err(_)) => PendingEffect::ReplacesBroken,
+            Some(Ok(_)) if pending.is_same() => PendingEffect::Same,
+            Some(Ok(accepted)) => PendingEffect::Changed(
                 counted_differences(&accepted.output, &pending.pending.output)
                     .1
                     .max(1),
@@ -68,29 +68,31 @@ impl Effect {
 
     pub fn word(self) -> &'static str {
         match self {
-            Effect::New => "new",
-            Effect::Changed(_) => "changed",
-            Effect::Same => "same",
-            Effect::ReplacesBroken => "replaces_broken",
+            PendingEffect::New => "new",
+            PendingEffect::Changed(_) => "changed",
+            PendingEffect::Same => "same",
+            PendingEffect::ReplacesBroken => "replaces_broken",
         }
     }
 
     pub fn words(self) -> String {
         match self {
-            Effect::New => "new".to_owned(),
-            Effect::Changed(n) => format!("changed in {}", plural(n, "place")),
-            Effect::Same => "the same output, captured again".to_owned(),
-            Effect::ReplacesBroken => "in place of an accepted file that can't be read".to_owned(),
+            PendingEffect::New => "new".to_owned(),
+            PendingEffect::Changed(n) => format!("changed in {}", plural(n, "place")),
+            PendingEffect::Same => "the same output, captured again".to_owned(),
+            PendingEffect::ReplacesBroken => {
+                "in place of an accepted file that can't be read".to_owned()
+            }
         }
     }
 }
 
 /// The lines of a change, at most `limits.rows` places of it, or as many lines of a new one.
-pub(super) fn lines(pending: &Pending, limits: Limits) -> Vec<Line> {
+pub(super) fn lines(pending: &PendingBaseline, limits: DifferenceLimits) -> Vec<PendingLine> {
     match &pending.accepted {
         Some(Ok(_)) if pending.is_same() => {
-            vec![Line::new(
-                Tone::Quiet,
+            vec![PendingLine::new(
+                PendingTone::Quiet,
                 "the output is the accepted one; what is said about the capture would change",
             )]
         }
@@ -99,7 +101,7 @@ pub(super) fn lines(pending: &Pending, limits: Limits) -> Vec<Line> {
     }
 }
 
-fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
+fn changed(accepted: &Value, pending: &Value, limits: DifferenceLimits) -> Vec<PendingLine> {
     if let (Value::String(old), Value::String(new)) = (accepted, pending)
         && (old.contains('\n') || new.contains('\n'))
     {
@@ -107,10 +109,10 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
     }
     let (found, all) = counted_differences(accepted, pending);
     let rows = of_differences(&found, all, limits);
-    let mut lines: Vec<Line> = rows.rows.into_iter().flat_map(place).collect();
+    let mut lines: Vec<PendingLine> = rows.rows.into_iter().flat_map(place).collect();
     if rows.more > 0 {
-        lines.push(Line::new(
-            Tone::Quiet,
+        lines.push(PendingLine::new(
+            PendingTone::Quiet,
             format!("... and {} more", plural(rows.more, "place")),
         ));
     }
@@ -119,7 +121,7 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
 
 /// One place. The words beside a path are for what an output lacks; here something is added or
 /// removed.
-fn place(row: Row) -> Vec<Line> {
+fn place(row: DifferenceRow) -> Vec<PendingLine> {
     let note = row
         .note
         .replacen("not expected", "added", 1)
@@ -129,10 +131,10 @@ fn place(row: Row) -> Vec<Line> {
     } else {
         format!("{} ({note})", row.path)
     };
-    let mut lines = vec![Line::new(Tone::Plain, head)];
+    let mut lines = vec![PendingLine::new(PendingTone::Plain, head)];
     for (tone, sign, side) in [
-        (Tone::Old, "- ", row.expected),
-        (Tone::New, "+ ", row.actual),
+        (PendingTone::Old, "- ", row.expected),
+        (PendingTone::New, "+ ", row.actual),
     ] {
         if let Some(side) = side {
             let marks = side
@@ -140,7 +142,7 @@ fn place(row: Row) -> Vec<Line> {
                 .iter()
                 .map(|at| at.start + sign.len()..at.end + sign.len())
                 .collect();
-            lines.push(Line {
+            lines.push(PendingLine {
                 tone,
                 text: format!("{sign}{}", side.text),
                 marks,
@@ -151,7 +153,7 @@ fn place(row: Row) -> Vec<Line> {
 }
 
 /// Texts of several lines, with three lines around each change.
-fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
+fn text_lines(old: &str, new: &str, most: usize) -> Vec<PendingLine> {
     let (old, new): (Vec<&str>, Vec<&str>) = (
         old.split_inclusive('\n').collect(),
         new.split_inclusive('\n').collect(),
@@ -159,34 +161,43 @@ fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (index, group) in group_diff_ops(diff(&old, &new), 3).iter().enumerate() {
         if index > 0 {
-            lines.push(Line::new(Tone::Quiet, "..."));
+            lines.push(PendingLine::new(PendingTone::Quiet, "..."));
         }
         for op in group {
             let mut add = |tone, sign, texts: &[&str]| {
                 for text in texts {
                     let line = text.strip_suffix('\n').unwrap_or(text);
-                    lines.push(Line::new(tone, format!("{sign}{}", exact_line(line))));
-                    if line.len() == text.len() && tone != Tone::Quiet {
-                        lines.push(Line::new(Tone::Quiet, "  (no line break at the end)"));
+                    lines.push(PendingLine::new(
+                        tone,
+                        format!("{sign}{}", exact_line(line)),
+                    ));
+                    if line.len() == text.len() && tone != PendingTone::Quiet {
+                        lines.push(PendingLine::new(
+                            PendingTone::Quiet,
+                            "  (no line break at the end)",
+                        ));
                     }
                 }
             };
             if op.tag() == DiffTag::Equal {
-                add(Tone::Quiet, "  ", &old[op.old_range()]);
+                add(PendingTone::Quiet, "  ", &old[op.old_range()]);
             } else {
-                add(Tone::Old, "- ", &old[op.old_range()]);
-                add(Tone::New, "+ ", &new[op.new_range()]);
+                add(PendingTone::Old, "- ", &old[op.old_range()]);
+                add(PendingTone::New, "+ ", &new[op.new_range()]);
             }
         }
     }
     if lines.is_empty() {
-        lines.push(Line::new(Tone::Quiet, "only the ends of lines differ"));
+        lines.push(PendingLine::new(
+            PendingTone::Quiet,
+            "only the ends of lines differ",
+        ));
     }
     bounded(lines, most)
 }
 
 /// A new baseline as its file.
-fn fresh(pending: &Pending, most: usize) -> Vec<Line> {
+fn fresh(pending: &PendingBaseline, most: usize) -> Vec<PendingLine> {
     let kept = &pending.pending;
     let file = BaselineFile {
         output: Some(kept.output.clone()),
@@ -197,23 +208,23 @@ fn fresh(pending: &Pending, most: usize) -> Vec<Line> {
     let lines = text
         .lines()
         .take(most + 1)
-        .map(|line| Line::new(Tone::New, format!("+ {}", sanitize(line))));
-    let shown: Vec<Line> = lines.collect();
+        .map(|line| PendingLine::new(PendingTone::New, format!("+ {}", sanitize(line))));
+    let shown: Vec<PendingLine> = lines.collect();
     let all = text.lines().count();
     let more = all.saturating_sub(most);
     cut(shown, most, more)
 }
 
-fn bounded(lines: Vec<Line>, most: usize) -> Vec<Line> {
+fn bounded(lines: Vec<PendingLine>, most: usize) -> Vec<PendingLine> {
     let more = lines.len().saturating_sub(most);
     cut(lines, most, more)
 }
 
-fn cut(mut lines: Vec<Line>, most: usize, more: usize) -> Vec<Line> {
+fn cut(mut lines: Vec<PendingLine>, most: usize, more: usize) -> Vec<PendingLine> {
     lines.truncate(most);
     if more > 0 {
-        lines.push(Line::new(
-            Tone::Quiet,
+        lines.push(PendingLine::new(
+            PendingTone::Quiet,
             format!("... and {} more", plural(more, "line")),
         ));
     }
@@ -221,15 +232,15 @@ fn cut(mut lines: Vec<Line>, most: usize, more: usize) -> Vec<Line> {
 }
 
 /// A line with its colours.
-pub(super) fn painted(line: &Line, color: bool) -> String {
+pub(super) fn painted(line: &PendingLine, color: bool) -> String {
     if !color {
         return line.text.clone();
     }
     let style = match line.tone {
-        Tone::Plain => return line.text.clone(),
-        Tone::Old => "31",
-        Tone::New => "32",
-        Tone::Quiet => "2",
+        PendingTone::Plain => return line.text.clone(),
+        PendingTone::Old => "31",
+        PendingTone::New => "32",
+        PendingTone::Quiet => "2",
     };
     let mut painted = format!("\x1b[{style}m");
     let mut from = 0;
@@ -257,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: DifferenceLimits = DifferenceLimits {
         rows: 20,
         columns: 60,
         unicode: true,
@@ -338,8 +349,8 @@ mod tests {
 
     #[test]
     fn what_differs_within_a_line_is_marked() {
-        let line = Line {
-            tone: Tone::Old,
+        let line = PendingLine {
+            tone: PendingTone::Old,
             text: "- abcdef".to_owned(),
             marks: vec![4..6],
         };

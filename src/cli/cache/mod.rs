@@ -11,15 +11,15 @@ use super::args::{
     CacheClearArgs, CachePlaceArgs, CachePruneArgs, CacheStatsArgs, CacheVerb, ListFormat,
 };
 use super::console::Console;
-use super::{Exit, Failure, suite};
+use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::load::cache_folder;
 use eval_base::globs::IdGlobs;
 use eval_base::text::plural;
 use eval_models::CACHE_FILE_NAME;
-use eval_models::cache::{self, CacheError, Freed};
+use eval_models::cache::{self, CacheCleanup, CacheError};
 
-pub fn cache(console: &Console, verb: &CacheVerb) -> Exit {
+pub fn cache(console: &Console, verb: &CacheVerb) -> CliResult {
     match verb {
         CacheVerb::Stats(args) => stats(console, args),
         CacheVerb::Prune(args) => prune(console, args),
@@ -27,7 +27,7 @@ pub fn cache(console: &Console, verb: &CacheVerb) -> Exit {
     }
 }
 
-fn stats(console: &Console, args: &CacheStatsArgs) -> Exit {
+fn stats(console: &Console, args: &CacheStatsArgs) -> CliResult {
     let file = place(&args.place)?;
     let stats = cache::stats(&file).map_err(failure)?;
     let mut out = Vec::new();
@@ -44,7 +44,7 @@ fn stats(console: &Console, args: &CacheStatsArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-fn prune(console: &Console, args: &CachePruneArgs) -> Exit {
+fn prune(console: &Console, args: &CachePruneArgs) -> CliResult {
     let file = place(&args.place)?;
     let now = Timestamp::now().as_second();
     let before = args.older_than.map(|age| (now - age.0).div_euclid(86_400));
@@ -55,10 +55,10 @@ fn prune(console: &Console, args: &CachePruneArgs) -> Exit {
     )
 }
 
-fn clear(console: &Console, args: &CacheClearArgs) -> Exit {
+fn clear(console: &Console, args: &CacheClearArgs) -> CliResult {
     let file = place(&args.place)?;
     let globs =
-        IdGlobs::new(&args.model).map_err(|why| Failure::wrong(format!("--model: {why}")))?;
+        IdGlobs::new(&args.model).map_err(|why| CliFailure::wrong(format!("--model: {why}")))?;
     let fits = |model: &str| globs.fit_or_empty(model);
     let there = cache::stats(&file).map_err(failure)?.unwrap_or_default();
     let entries: u64 = there
@@ -74,10 +74,12 @@ fn clear(console: &Console, args: &CacheClearArgs) -> Exit {
             .map(|model| model.model.as_str())
             .take(8)
             .collect();
-        return Err(Failure::wrong("no answer is of such a model").hint(format!(
-            "`eval-harness cache stats` shows them: {}",
-            known.join(", ")
-        )));
+        return Err(
+            CliFailure::wrong("no answer is of such a model").hint(format!(
+                "`eval-harness cache stats` shows them: {}",
+                known.join(", ")
+            )),
+        );
     }
     if entries > 0 && !args.yes && !agreed(&file, entries)? {
         console.note("nothing was removed");
@@ -92,14 +94,14 @@ fn clear(console: &Console, args: &CacheClearArgs) -> Exit {
 }
 
 /// Asks on the terminal. Where nobody can answer, nothing is removed unasked.
-fn agreed(file: &Path, entries: u64) -> Result<bool, Failure> {
+fn agreed(file: &Path, entries: u64) -> Result<bool, CliFailure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let message = format!(
             "this would remove {} from {}",
             answers(entries),
             file.display()
         );
-        return Err(Failure::wrong(message).hint("say --yes"));
+        return Err(CliFailure::wrong(message).hint("say --yes"));
     }
     let _ = write!(
         io::stderr(),
@@ -116,7 +118,7 @@ fn agreed(file: &Path, entries: u64) -> Result<bool, Failure> {
     ))
 }
 
-fn told(console: &Console, file: &Path, freed: Option<Freed>) -> Exit {
+fn told(console: &Console, file: &Path, freed: Option<CacheCleanup>) -> CliResult {
     let text = match freed {
         None => format!("there is no cache at {}\n", file.display()),
         Some(freed) => page::freed(&freed),
@@ -134,19 +136,19 @@ fn answers(entries: u64) -> String {
     plural(usize::try_from(entries).unwrap_or(usize::MAX), "answer")
 }
 
-fn place(args: &CachePlaceArgs) -> Result<PathBuf, Failure> {
+fn place(args: &CachePlaceArgs) -> Result<PathBuf, CliFailure> {
     let folder = args
         .dir
         .clone()
         .or_else(|| cache_folder(&suite::environment()));
     let folder = folder.ok_or_else(|| {
-        Failure::wrong("there is no place for a cache")
+        CliFailure::wrong("there is no place for a cache")
             .hint("set HOME or EVAL_HARNESS_CACHE_DIR, or say --dir")
     })?;
     Ok(suite::cwd()?.join(folder).join(CACHE_FILE_NAME))
 }
 
-fn failure(error: CacheError) -> Failure {
+fn failure(error: CacheError) -> CliFailure {
     let hint = match &error {
         CacheError::Damaged { .. } => Some("the next run sets it aside and begins a new one"),
         CacheError::Newer(_) => {
@@ -154,7 +156,7 @@ fn failure(error: CacheError) -> Failure {
         }
         _ => None,
     };
-    let failure = Failure::wrong(&error);
+    let failure = CliFailure::wrong(&error);
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,

@@ -7,22 +7,24 @@ use serde_json::json;
 
 use super::answers;
 use crate::report::TerminalOptions;
-use crate::report::page::{self, Block, Column, Page, Table, bold, dim, outside, own, text};
+use crate::report::page::{
+    self, Page, PageBlock, PageTable, TableColumn, bold, dim, outside, own, text,
+};
 use eval_base::text::group_digits;
-use eval_models::cache::{Freed, Stats};
+use eval_models::cache::{CacheCleanup, CacheStats};
 
 pub(super) fn write(
     file: &Path,
-    stats: Option<&Stats>,
+    stats: Option<&CacheStats>,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     page::terminal::write(&page(file, stats), options, out)
 }
 
-fn page(file: &Path, stats: Option<&Stats>) -> Page {
+fn page(file: &Path, stats: Option<&CacheStats>) -> Page {
     let mut page = Page::default();
-    page.push(Block::Copy("cache", file.display().to_string()));
+    page.push(PageBlock::Copy("cache", file.display().to_string()));
     let Some(stats) = stats else {
         page.words(dim(
             "no cache yet; the first run that calls a model creates it",
@@ -40,13 +42,13 @@ fn page(file: &Path, stats: Option<&Stats>) -> Page {
             (first, last) => format!("from {first} to {last}"),
         })));
     }
-    let days = ["Oldest", "Newest", "Last used"].map(|head| Column::left(head).optional());
+    let days = ["Oldest", "Newest", "Last used"].map(|head| TableColumn::left(head).optional());
     let columns = [
-        Column::left("Model").least(5),
-        Column::right("Answers"),
-        Column::right("Size"),
+        TableColumn::left("Model").least(5),
+        TableColumn::right("Answers"),
+        TableColumn::right("Size"),
     ];
-    let mut table = Table::new(columns.into_iter().chain(days));
+    let mut table = PageTable::new(columns.into_iter().chain(days));
     for model in &stats.models {
         let entries = usize::try_from(model.entries).unwrap_or(usize::MAX);
         table.row([
@@ -62,7 +64,7 @@ fn page(file: &Path, stats: Option<&Stats>) -> Page {
     page
 }
 
-pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn json(file: &Path, stats: Option<&CacheStats>, out: &mut dyn Write) -> io::Result<()> {
     let stats = stats.cloned().unwrap_or_default();
     let value = json!({
         "path": file.display().to_string(),
@@ -78,7 +80,7 @@ pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> i
 }
 
 /// What was removed, in a line.
-pub(super) fn freed(freed: &Freed) -> String {
+pub(super) fn freed(freed: &CacheCleanup) -> String {
     let left = match freed.left {
         0 => "none left".to_owned(),
         left => format!(
@@ -127,7 +129,7 @@ mod tests {
     use eval_base::text::width;
     use eval_models::cache::ModelShare;
 
-    fn stats() -> Stats {
+    fn stats() -> CacheStats {
         let share = |model: &str, entries, bytes, days: [&str; 2]| ModelShare {
             model: model.into(),
             entries,
@@ -136,7 +138,7 @@ mod tests {
             newest: format!("{}T10:00:00.000Z", days[1]),
             last_used: "2026-03-04".into(),
         };
-        Stats {
+        CacheStats {
             entries: 12_345,
             bytes: 23_456_789,
             file_bytes: 31_000_000,
@@ -160,7 +162,7 @@ mod tests {
         }
     }
 
-    fn shown(stats: Option<&Stats>) -> String {
+    fn shown(stats: Option<&CacheStats>) -> String {
         let mut out = Vec::new();
         write(
             Path::new("/home/u/.cache/eval-harness/answers.sqlite"),
@@ -190,7 +192,7 @@ mod tests {
         cache    /home/u/.cache/eval-harness/answers.sqlite
           no cache yet; the first run that calls a model creates it
         ");
-        insta::assert_snapshot!(shown(Some(&Stats { file_bytes: 16_384, ..Stats::default() })), @"
+        insta::assert_snapshot!(shown(Some(&CacheStats { file_bytes: 16_384, ..CacheStats::default() })), @"
         cache    /home/u/.cache/eval-harness/answers.sqlite
           0 answers, 16 kB on disk
         ");
@@ -198,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_was_freed_is_one_line() {
-        let all = Freed {
+        let all = CacheCleanup {
             entries: 1,
             left: 0,
             bytes_before: 50_000,
@@ -206,8 +208,8 @@ mod tests {
             busy: false,
         };
         insta::assert_snapshot!(freed(&all), @"removed 1 answer (none left); freed 34 kB, the file takes 16 kB");
-        insta::assert_snapshot!(freed(&Freed { entries: 12_000, left: 345, ..all }), @"removed 12,000 answers (345 left); freed 34 kB, the file takes 16 kB");
-        insta::assert_snapshot!(freed(&Freed { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"nothing to remove (7 left, 16 kB)");
+        insta::assert_snapshot!(freed(&CacheCleanup { entries: 12_000, left: 345, ..all }), @"removed 12,000 answers (345 left); freed 34 kB, the file takes 16 kB");
+        insta::assert_snapshot!(freed(&CacheCleanup { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"nothing to remove (7 left, 16 kB)");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::Failure;
+use crate::cli::CliFailure;
 use crate::model::{Metric, PLAIN_METRICS, RunScores};
 use crate::summary::compare::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
@@ -16,7 +16,7 @@ const OF_COMPARISONS: [&str; 2] = [TOKENS_PER_SAMPLE, COST_PER_SAMPLE];
 pub fn named<'a>(
     names: &[String],
     sides: impl Iterator<Item = &'a RunScores>,
-) -> Result<Vec<Metric>, Failure> {
+) -> Result<Vec<Metric>, CliFailure> {
     let mut own: BTreeSet<&str> = BTreeSet::new();
     for side in sides {
         let cases = side.evals.iter().flat_map(|eval| &eval.cases);
@@ -39,8 +39,8 @@ pub fn named<'a>(
     Ok(metrics)
 }
 
-fn unknown(name: &str, own: &BTreeSet<&str>) -> Failure {
-    let failure = Failure::wrong(format!("neither side has a metric `{name}`"));
+fn unknown(name: &str, own: &BTreeSet<&str>) -> CliFailure {
+    let failure = CliFailure::wrong(format!("neither side has a metric `{name}`"));
     let patterns = ["pass_at_1", "pass_hat_1", "pass@1", "pass^1"];
     let built_in = PLAIN_METRICS.iter().map(|(_, name)| *name);
     let own = OF_COMPARISONS.into_iter().chain(own.iter().copied());

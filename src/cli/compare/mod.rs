@@ -8,20 +8,20 @@ mod side;
 use std::io::Write;
 
 use super::args::{CiMode, CompareArgs, CompareFormat};
-use super::ci::{self, Github};
+use super::ci::{self, GithubStep};
 use super::console::Console;
-use super::{Exit, Failure};
+use super::{CliFailure, CliResult};
 use crate::gate::{self, ExitCode};
 use crate::model::{Comparison, ComparisonVerdict, Comparisons, RunWarning};
 use crate::report::comparison as page;
 use crate::report::{ReportError, TerminalOptions, html};
 use crate::spec::words::FailOn;
-use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
+use crate::summary::compare::{self as engine, CompareSettings, ComparisonError};
 use eval_base::whole_file::write_whole;
 
-pub use places::Places;
+pub use places::ProjectLocator;
 use side::NamedSides;
-pub use side::{Beside, Words, is_of_run};
+pub use side::{OppositeSide, SideResolver, is_of_run};
 
 /// The version of the form of `compare --format json`.
 const FORMAT_VERSION: u32 = 1;
@@ -29,9 +29,9 @@ const FORMAT_VERSION: u32 = 1;
 /// Cases of each kind that are listed: all, as far as anybody may want to read them.
 const LISTED: usize = usize::MAX;
 
-pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
-    let places = Places::new(args.suite.as_deref(), args.output_dir.as_deref())?;
-    let words = Words {
+pub fn compare(console: &Console, args: &CompareArgs) -> CliResult {
+    let places = ProjectLocator::new(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let words = SideResolver {
         console,
         places: &places,
         target: args.target.as_deref(),
@@ -65,7 +65,7 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
         Ok(compared) => compared,
         // Shown all the same, so that every format has its document and other candidates have their
         // verdicts.
-        Err(error @ Incomparable::NoSharedCase { .. }) => {
+        Err(error @ ComparisonError::NoSharedCase { .. }) => {
             console.warn(&error.to_string());
             console.hint(error.hint().as_deref());
             engine::compare_anyway(&reference, &candidates, &settings)
@@ -79,8 +79,8 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
 }
 
 /// Sides that can't be compared: the words of the command line are wrong.
-pub fn incomparable(error: &Incomparable) -> Failure {
-    let failure = Failure::wrong(error);
+pub fn incomparable(error: &ComparisonError) -> CliFailure {
+    let failure = CliFailure::wrong(error);
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,
@@ -108,7 +108,11 @@ fn decided(fail_on: FailOn, candidates: Vec<Comparison>, warnings: &[RunWarning]
     }
 }
 
-fn show(console: &Console, args: &CompareArgs, comparisons: &Comparisons) -> Result<(), Failure> {
+fn show(
+    console: &Console,
+    args: &CompareArgs,
+    comparisons: &Comparisons,
+) -> Result<(), CliFailure> {
     if let Some(file) = &args.output {
         let options = TerminalOptions {
             verbose: args.verbose,
@@ -116,15 +120,15 @@ fn show(console: &Console, args: &CompareArgs, comparisons: &Comparisons) -> Res
         };
         let written = write_whole(file, |out| render(args.format, comparisons, &options, out));
         return written.map_err(|error| {
-            Failure::incomplete(format!("cannot write {}: {error}", file.display()))
+            CliFailure::incomplete(format!("cannot write {}: {error}", file.display()))
         });
     }
     let mut out = Vec::new();
     let options = console.terminal_options(args.verbose);
-    render(args.format, comparisons, &options, &mut out).map_err(Failure::incomplete)?;
+    render(args.format, comparisons, &options, &mut out).map_err(CliFailure::incomplete)?;
     // What people read; other formats stay whole.
     if !matches!(args.format, CompareFormat::Json | CompareFormat::Html) {
-        out = ci::for_log(Github::of(CiMode::Auto).as_ref(), out);
+        out = ci::for_log(GithubStep::of(CiMode::Auto).as_ref(), out);
     }
     Ok(console.result(&out)?)
 }

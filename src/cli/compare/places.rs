@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 
 use crate::baseline::ScoreStore;
 use crate::cli::suite;
-use crate::cli::{Failure, report};
-use crate::load::{self, LoadRequest, Overrides, Purpose, render};
+use crate::cli::{CliFailure, report};
+use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose, render};
 use crate::model::Plan;
 
 /// The project at hand.
-pub struct Places {
+pub struct ProjectLocator {
     /// As the command line said it.
     suite: Option<PathBuf>,
     output_dir: Option<PathBuf>,
     cwd: PathBuf,
     results: OnceCell<PathBuf>,
-    project: OnceCell<Option<Project>>,
+    project: OnceCell<Option<ProjectSuite>>,
 }
 
 /// What a suite says of itself.
 #[derive(Debug, Clone)]
-pub struct Project {
+pub struct ProjectSuite {
     pub suite: String,
     pub target: String,
     pub baselines: PathBuf,
     pub root: PathBuf,
 }
 
-impl Project {
-    pub fn of(plan: &Plan) -> Project {
-        Project {
+impl ProjectSuite {
+    pub fn of(plan: &Plan) -> ProjectSuite {
+        ProjectSuite {
             suite: plan.suite.name.clone(),
             target: plan.target_name.clone(),
             baselines: plan.baselines.dir.clone(),
@@ -40,17 +40,20 @@ impl Project {
     }
 }
 
-impl Places {
+impl ProjectLocator {
     /// # Errors
     /// When the suite that is named is not there: whose results were meant?
-    pub fn new(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Places, Failure> {
+    pub fn new(
+        suite: Option<&Path>,
+        output_dir: Option<&Path>,
+    ) -> Result<ProjectLocator, CliFailure> {
         if let Some(suite) = suite.filter(|suite| !suite.is_file()) {
-            return Err(Failure::wrong(format!(
+            return Err(CliFailure::wrong(format!(
                 "there is no suite {}",
                 suite.display()
             )));
         }
-        Ok(Places {
+        Ok(ProjectLocator {
             suite: suite.map(Path::to_owned),
             output_dir: output_dir.map(Path::to_owned),
             cwd: suite::cwd()?,
@@ -60,15 +63,15 @@ impl Places {
     }
 
     /// Those of a plan, which is at hand.
-    pub fn of_plan(plan: &Plan) -> Result<Places, Failure> {
-        let places = Places::new(None, None)?;
+    pub fn of_plan(plan: &Plan) -> Result<ProjectLocator, CliFailure> {
+        let places = ProjectLocator::new(None, None)?;
         let _ = places.results.set(plan.reporting.output_dir.clone());
-        let _ = places.project.set(Some(Project::of(plan)));
+        let _ = places.project.set(Some(ProjectSuite::of(plan)));
         Ok(places)
     }
 
     /// The folder of results, absolute.
-    pub fn results(&self) -> Result<&Path, Failure> {
+    pub fn results(&self) -> Result<&Path, CliFailure> {
         if let Some(dir) = self.results.get() {
             return Ok(dir);
         }
@@ -80,7 +83,7 @@ impl Places {
     ///
     /// # Errors
     /// When one is named and can't be loaded.
-    pub fn project(&self) -> Result<Option<&Project>, Failure> {
+    pub fn project(&self) -> Result<Option<&ProjectSuite>, CliFailure> {
         if let Some(project) = self.project.get() {
             return Ok(project.as_ref());
         }
@@ -97,28 +100,28 @@ impl Places {
     }
 
     /// What a suite's file says.
-    pub fn load(&self, path: &Path) -> Result<Project, Failure> {
+    pub fn load(&self, path: &Path) -> Result<ProjectSuite, CliFailure> {
         let request = LoadRequest {
             suite: path.to_owned(),
-            purpose: Purpose::List,
-            overrides: Overrides {
+            purpose: PlanPurpose::List,
+            overrides: LoadOverrides {
                 gateless: true,
                 without_store: true,
-                ..Overrides::default()
+                ..LoadOverrides::default()
             },
             env: suite::environment(),
             cwd: self.cwd.clone(),
             cpus: suite::cpus(),
         };
         let loaded = load::load(&request);
-        loaded.plan.as_ref().map(Project::of).ok_or_else(|| {
+        loaded.plan.as_ref().map(ProjectSuite::of).ok_or_else(|| {
             let options = render::HumanOptions {
                 width: 100,
                 colour: false,
                 limit: 20,
             };
             let problems = render::human(&loaded.problems, &loaded.sources, options);
-            Failure::wrong(format!(
+            CliFailure::wrong(format!(
                 "the suite {} can't be loaded\n{}",
                 path.display(),
                 problems.trim_end()

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::side::Beside;
-use crate::cli::Failure;
+use super::side::OppositeSide;
+use crate::cli::CliFailure;
 use crate::cli::console::Console;
 use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
@@ -15,8 +15,8 @@ use crate::model::RunStarted;
 pub fn previous(
     console: &Console,
     results: &Path,
-    beside: &Beside,
-) -> Result<Option<RunPaths>, Failure> {
+    beside: &OppositeSide,
+) -> Result<Option<RunPaths>, CliFailure> {
     let runs = journal::list_runs(results);
     let own = runs
         .iter()
@@ -53,7 +53,7 @@ pub fn previous(
     Ok(None)
 }
 
-fn is_like(started: &RunStarted, beside: &Beside) -> bool {
+fn is_like(started: &RunStarted, beside: &OppositeSide) -> bool {
     started.run.suite_name == beside.suite
         && started.run.environment.target == beside.target
         && !started.capture

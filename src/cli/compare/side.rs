@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::places::{Places, Project, root_of};
+use super::places::{ProjectLocator, ProjectSuite, root_of};
 use super::previous::previous;
 use crate::baseline::{ScoreStore, ScoresOf};
 use crate::cli::console::Console;
-use crate::cli::{Failure, scores};
+use crate::cli::{CliFailure, scores};
 use crate::journal;
 use crate::model::{
-    ComparedSide, RunScores, RunStarted, RunWarning, ScoreBaselineRead, ScoresSource, Standing,
+    BaselineStage, ComparedSide, RunScores, RunStarted, RunWarning, ScoreBaselineRead, ScoresSource,
 };
 use crate::run;
 use crate::summary::compare::of_baseline;
@@ -26,7 +26,7 @@ const LISTED: usize = 3;
 
 /// The other side of a comparison, as far as words refer to it.
 #[derive(Debug, Clone, Default)]
-pub struct Beside {
+pub struct OppositeSide {
     pub suite: String,
     pub target: String,
     /// `None` for a run that has not begun.
@@ -39,9 +39,9 @@ pub struct Beside {
     pub file: Option<(PathBuf, PathBuf)>,
 }
 
-impl Beside {
-    pub fn of(side: &ComparedSide) -> Beside {
-        Beside {
+impl OppositeSide {
+    pub fn of(side: &ComparedSide) -> OppositeSide {
+        OppositeSide {
             suite: side.suite.clone(),
             target: side.target.clone(),
             run_id: Some(side.run_id.clone()),
@@ -53,30 +53,30 @@ impl Beside {
     }
 
     /// The same of what was read from journals.
-    fn read(side: &Side) -> Beside {
+    fn read(side: &LoadedSide) -> OppositeSide {
         let said = side
             .journals
             .first()
             .and_then(|journal| journal::started(journal).ok());
         let file = said.and_then(|said: RunStarted| Some((said.cwd?, said.suite_path)));
-        Beside {
+        OppositeSide {
             file,
-            ..Beside::of(&side.scores.side)
+            ..OppositeSide::of(&side.scores.side)
         }
     }
 }
 
 /// A side and what it was read from.
-pub struct Side {
+pub struct LoadedSide {
     pub scores: RunScores,
     pub journals: Vec<PathBuf>,
     /// Why a gate over the side does not pass.
     pub warnings: Vec<RunWarning>,
 }
 
-impl Side {
-    fn of_baseline(word: &str, read: &ScoreBaselineRead) -> Side {
-        Side {
+impl LoadedSide {
+    fn of_baseline(word: &str, read: &ScoreBaselineRead) -> LoadedSide {
+        LoadedSide {
             scores: of_baseline(word.to_owned(), read),
             journals: Vec::new(),
             warnings: Vec::new(),
@@ -95,8 +95,8 @@ pub struct NamedSides {
 /// Refuses journals beside themselves: they never differ, so that a script which named the wrong
 /// run would take that for a pass. A copy is another file, and is compared: people look at a cut
 /// journal beside its whole one.
-fn not_the_same(reference: &Side, candidate: &Side) -> Result<(), Failure> {
-    let files = |side: &Side| -> Option<BTreeSet<PathBuf>> {
+fn not_the_same(reference: &LoadedSide, candidate: &LoadedSide) -> Result<(), CliFailure> {
+    let files = |side: &LoadedSide| -> Option<BTreeSet<PathBuf>> {
         side.journals
             .iter()
             .map(|journal| journal.canonicalize().ok())
@@ -111,28 +111,28 @@ fn not_the_same(reference: &Side, candidate: &Side) -> Result<(), Failure> {
         one_line(&candidate.scores.side.label),
     );
     let failure = if words.0 == words.1 {
-        Failure::wrong(format!("{} is both the reference and a candidate", words.0))
+        CliFailure::wrong(format!("{} is both the reference and a candidate", words.0))
     } else {
-        Failure::wrong(format!("{} and {} are the same run", words.0, words.1))
+        CliFailure::wrong(format!("{} and {} are the same run", words.0, words.1))
     };
     Err(failure.hint("a run does not differ from itself; `eval-harness history` lists the others"))
 }
 
 /// Turns words into sides.
-pub struct Words<'a> {
+pub struct SideResolver<'a> {
     pub console: &'a Console,
-    pub places: &'a Places,
+    pub places: &'a ProjectLocator,
     /// Whose accepted scores are meant, in place of the other side's.
     pub target: Option<&'a str>,
 }
 
-impl Words<'_> {
+impl SideResolver<'_> {
     /// The reference and the candidates. Words that refer to the other side are looked at last.
-    pub fn sides(&self, reference: &str, candidates: &[String]) -> Result<NamedSides, Failure> {
+    pub fn sides(&self, reference: &str, candidates: &[String]) -> Result<NamedSides, CliFailure> {
         let mut found = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             if candidate == PREVIOUS {
-                let failure = Failure::wrong(format!(
+                let failure = CliFailure::wrong(format!(
                     "`{PREVIOUS}` is the run before the candidate: it can only be the reference"
                 ));
                 return Err(
@@ -151,7 +151,7 @@ impl Words<'_> {
             .iter()
             .flatten()
             .min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
-        let beside = earliest.or(known.as_ref()).map(Beside::read);
+        let beside = earliest.or(known.as_ref()).map(OppositeSide::read);
         let (mut sides, mut warnings) = (Vec::with_capacity(found.len()), Vec::new());
         for (side, word) in found.into_iter().zip(candidates) {
             let side = side.map_or_else(|| self.referring(word, beside.as_ref()), Ok)?;
@@ -170,7 +170,7 @@ impl Words<'_> {
     }
 
     /// What a run is compared with that has not begun, or that goes on.
-    pub fn reference(&self, word: &str, beside: &Beside) -> Result<RunScores, Failure> {
+    pub fn reference(&self, word: &str, beside: &OppositeSide) -> Result<RunScores, CliFailure> {
         match self.alone(word)? {
             Some(side) => Ok(side.scores),
             None => self.referring(word, Some(beside)).map(|side| side.scores),
@@ -178,9 +178,9 @@ impl Words<'_> {
     }
 
     /// A run or a score baseline that refers to nothing else.
-    pub fn run_alone(&self, word: &str) -> Result<RunScores, Failure> {
+    pub fn run_alone(&self, word: &str) -> Result<RunScores, CliFailure> {
         if matches!(word, PREVIOUS | ACCEPTED) {
-            let failure = Failure::wrong(format!(
+            let failure = CliFailure::wrong(format!(
                 "`{word}` needs a candidate beside it, and there is none here"
             ));
             return Err(failure.hint("name a run: `latest`, a run id, or the path of a journal"));
@@ -197,7 +197,7 @@ impl Words<'_> {
     }
 
     /// What a word means whatever stands beside it; `None` when it is no such word.
-    fn alone(&self, word: &str) -> Result<Option<Side>, Failure> {
+    fn alone(&self, word: &str) -> Result<Option<LoadedSide>, CliFailure> {
         if matches!(word, PREVIOUS | ACCEPTED) {
             return Ok(None);
         }
@@ -234,7 +234,7 @@ impl Words<'_> {
     }
 
     /// The journal of a run by its id, or of the latest.
-    fn run(&self, word: &str) -> Result<Option<PathBuf>, Failure> {
+    fn run(&self, word: &str) -> Result<Option<PathBuf>, CliFailure> {
         let results = self.places.results()?;
         if word == LATEST {
             return Ok(Some(journal::find_run(results, word)?.journal()));
@@ -246,14 +246,14 @@ impl Words<'_> {
             .map(|run| run.journal()))
     }
 
-    fn journals(&self, journals: Vec<PathBuf>, word: &str) -> Result<Side, Failure> {
+    fn journals(&self, journals: Vec<PathBuf>, word: &str) -> Result<LoadedSide, CliFailure> {
         let shown = journals
             .iter()
             .map(|journal| self.places.shown(journal))
             .collect();
         let (scores, warnings) =
             run::run_scores(&journals, word.to_owned(), shown).map_err(|error| {
-                let failure = Failure::wrong(&error);
+                let failure = CliFailure::wrong(&error);
                 match error.hint() {
                     Some(hint) => failure.hint(hint),
                     None => failure,
@@ -263,7 +263,7 @@ impl Words<'_> {
             self.console
                 .warn(&format!("{}: {}", one_line(word), warning.message));
         }
-        Ok(Side {
+        Ok(LoadedSide {
             scores,
             journals,
             warnings,
@@ -271,17 +271,17 @@ impl Words<'_> {
     }
 
     /// A journal or a score baseline, by what it holds.
-    fn file(&self, word: &str) -> Result<Side, Failure> {
+    fn file(&self, word: &str) -> Result<LoadedSide, CliFailure> {
         let path = Path::new(word);
         if path.is_dir() {
-            let failure = Failure::wrong(format!("{} is a folder", one_line(word)));
+            let failure = CliFailure::wrong(format!("{} is a folder", one_line(word)));
             return Err(
                 failure.hint("name a journal in it (`run-....journal.jsonl`), or a score baseline")
             );
         }
         // A pipe waits for somebody who writes, and gives what it holds once.
         if is_stream(path) {
-            let failure = Failure::wrong(format!(
+            let failure = CliFailure::wrong(format!(
                 "{} is no file that can be read twice",
                 one_line(word)
             ));
@@ -299,11 +299,12 @@ impl Words<'_> {
             return self.journals(vec![path.to_owned()], word);
         }
         if first("\"eval_report\"") {
-            let failure = Failure::wrong(format!("{} is a report, not a journal", one_line(word)));
+            let failure =
+                CliFailure::wrong(format!("{} is a report, not a journal", one_line(word)));
             return Err(failure.hint("name the journal that lies beside it, or the run's id"));
         }
         if !start.contains("format_version") {
-            let failure = Failure::wrong(format!(
+            let failure = CliFailure::wrong(format!(
                 "{} is neither a journal nor a score baseline",
                 one_line(word)
             ));
@@ -318,15 +319,19 @@ impl Words<'_> {
             rev: None,
             file,
         };
-        Ok(Side::of_baseline(word, &read))
+        Ok(LoadedSide::of_baseline(word, &read))
     }
 
     /// A word that means something only beside another side: `previous`, `accepted` or a revision.
-    fn referring(&self, word: &str, beside: Option<&Beside>) -> Result<Side, Failure> {
+    fn referring(
+        &self,
+        word: &str,
+        beside: Option<&OppositeSide>,
+    ) -> Result<LoadedSide, CliFailure> {
         match word {
             PREVIOUS => {
                 let beside = beside.ok_or_else(|| {
-                    Failure::wrong(
+                    CliFailure::wrong(
                         "`previous` is the run before the candidate, and the candidate is no run",
                     )
                     .hint("name a run by its id; `eval-harness history` lists them")
@@ -352,17 +357,17 @@ impl Words<'_> {
         &self,
         word: &str,
         rev: Option<&str>,
-        beside: Option<&Beside>,
-    ) -> Result<Side, Failure> {
+        beside: Option<&OppositeSide>,
+    ) -> Result<LoadedSide, CliFailure> {
         let (store, suite, target) = self.whose(beside)?;
         let of = ScoresOf {
             suite: &suite,
             target: &target,
         };
-        let path = store.path(of, Standing::Accepted);
+        let path = store.path(of, BaselineStage::Accepted);
         let read = match rev {
             Some(rev) => store.at(of, rev),
-            None => store.read(of, Standing::Accepted),
+            None => store.read(of, BaselineStage::Accepted),
         };
         let shown = self.places.shown(&path);
         match read.map_err(scores::failure)? {
@@ -372,21 +377,24 @@ impl Words<'_> {
                     rev: rev.map(str::to_owned),
                     file,
                 };
-                Ok(Side::of_baseline(word, &read))
+                Ok(LoadedSide::of_baseline(word, &read))
             }
             None => Err(scores::missing(of, &shown, rev)),
         }
     }
 
     /// The folder of score baselines, the suite and the target.
-    fn whose(&self, beside: Option<&Beside>) -> Result<(ScoreStore, String, String), Failure> {
+    fn whose(
+        &self,
+        beside: Option<&OppositeSide>,
+    ) -> Result<(ScoreStore, String, String), CliFailure> {
         let project = self.places.project()?;
         let target = self.target.or(beside.map(|beside| beside.target.as_str()));
         let target = target
             .or(project.map(|project| project.target.as_str()))
             .unwrap_or_default()
             .to_owned();
-        let is_meant = |project: &&Project| {
+        let is_meant = |project: &&ProjectSuite| {
             beside.is_none_or(|beside| self.places.is_named() || project.suite == beside.suite)
         };
         if let Some(project) = project.filter(is_meant) {
@@ -394,7 +402,7 @@ impl Words<'_> {
             return Ok((store, project.suite.clone(), target));
         }
         let beside = beside.ok_or_else(|| {
-            Failure::wrong("there is no suite here whose accepted scores could be meant")
+            CliFailure::wrong("there is no suite here whose accepted scores could be meant")
                 .hint("name it with --suite")
         })?;
         // The candidate's own suite, where it lies on this machine.
@@ -413,7 +421,7 @@ impl Words<'_> {
     }
 
     /// Where revisions are looked up.
-    fn repository(&self) -> Result<PathBuf, Failure> {
+    fn repository(&self) -> Result<PathBuf, CliFailure> {
         let project = self.places.project()?;
         Ok(project.map_or_else(
             || root_of(self.places.cwd()).to_owned(),
@@ -433,14 +441,14 @@ impl Words<'_> {
         }
     }
 
-    fn no_previous(&self, results: &Path, beside: &Beside) -> Failure {
+    fn no_previous(&self, results: &Path, beside: &OppositeSide) -> CliFailure {
         let (suite, target) = (one_line(&beside.suite), one_line(&beside.target));
         let before = beside
             .run_id
             .as_ref()
             .map(|id| format!(" before {id}"))
             .unwrap_or_default();
-        Failure::wrong(format!(
+        CliFailure::wrong(format!(
             "there is no run of suite `{suite}` against target `{target}`{before} below {}",
             results.display()
         ))
@@ -450,7 +458,7 @@ impl Words<'_> {
         )
     }
 
-    fn unknown(&self, word: &str, more: &[String]) -> Failure {
+    fn unknown(&self, word: &str, more: &[String]) -> CliFailure {
         let near = [LATEST, PREVIOUS, ACCEPTED];
         let all = "a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision";
         self.not_found(word, more, &near, all)
@@ -458,7 +466,7 @@ impl Words<'_> {
 
     /// Says what was tried, and which of `words` and run ids may have been meant, or all that there
     /// is.
-    fn not_found(&self, word: &str, more: &[String], words: &[&str], all: &str) -> Failure {
+    fn not_found(&self, word: &str, more: &[String], words: &[&str], all: &str) -> CliFailure {
         let mut tried = vec!["no file has this name".to_owned()];
         let mut ids = Vec::new();
         match self.places.results() {
@@ -488,7 +496,7 @@ impl Words<'_> {
             .iter()
             .map(|reason| format!("\n  - {reason}"))
             .collect();
-        let failure = Failure::wrong(format!(
+        let failure = CliFailure::wrong(format!(
             "nothing to compare with is called `{}`:{why}",
             one_line(word)
         ));
@@ -524,9 +532,9 @@ fn is_stream(path: &Path) -> bool {
 }
 
 /// The first bytes of a file, which show what it holds.
-fn start_of(path: &Path) -> Result<String, Failure> {
+fn start_of(path: &Path) -> Result<String, CliFailure> {
     use std::io::Read;
-    let cannot = |error| Failure::wrong(format!("cannot read {}: {error}", path.display()));
+    let cannot = |error| CliFailure::wrong(format!("cannot read {}: {error}", path.display()));
     let file = eval_base::files::open_file(path).map_err(cannot)?;
     let mut start = Vec::new();
     file.take(512).read_to_end(&mut start).map_err(cannot)?;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum CheckState {
     /// It is there and in use, or ready.
     Ok,
     /// It is there in part, or something weaker takes its place.
@@ -17,37 +17,37 @@ pub enum State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Group {
+pub enum CheckGroup {
     Isolation,
     Limits,
     Languages,
     Tools,
 }
 
-impl Group {
-    pub const ALL: [Group; 4] = [
-        Group::Isolation,
-        Group::Limits,
-        Group::Languages,
-        Group::Tools,
+impl CheckGroup {
+    pub const ALL: [CheckGroup; 4] = [
+        CheckGroup::Isolation,
+        CheckGroup::Limits,
+        CheckGroup::Languages,
+        CheckGroup::Tools,
     ];
 
     pub fn title(self) -> &'static str {
         match self {
-            Group::Isolation => "Isolation",
-            Group::Limits => "Limits",
-            Group::Languages => "Languages",
-            Group::Tools => "Tools",
+            CheckGroup::Isolation => "Isolation",
+            CheckGroup::Limits => "Limits",
+            CheckGroup::Languages => "Languages",
+            CheckGroup::Tools => "Tools",
         }
     }
 }
 
 /// One line of the page.
 #[derive(Debug, Clone, Serialize)]
-pub struct Check {
-    pub group: Group,
+pub struct DoctorCheck {
+    pub group: CheckGroup,
     pub name: String,
-    pub state: State,
+    pub state: CheckState,
     /// What it is, or why it is not.
     pub value: String,
     /// The file as it is called.
@@ -63,9 +63,14 @@ pub struct Check {
     pub fix: Option<String>,
 }
 
-impl Check {
-    pub fn new(group: Group, name: &str, state: State, value: impl Into<String>) -> Check {
-        Check {
+impl DoctorCheck {
+    pub fn new(
+        group: CheckGroup,
+        name: &str,
+        state: CheckState,
+        value: impl Into<String>,
+    ) -> DoctorCheck {
+        DoctorCheck {
             group,
             name: name.to_owned(),
             state,
@@ -77,15 +82,15 @@ impl Check {
         }
     }
 
-    pub fn fix(self, fix: impl Into<String>) -> Check {
-        Check {
+    pub fn fix(self, fix: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
             fix: Some(fix.into()),
             ..self
         }
     }
 }
 
-pub struct Findings {
+pub struct DoctorFindings {
     pub version: String,
     /// Operating system and processor.
     pub system: String,
@@ -96,12 +101,12 @@ pub struct Findings {
     pub tier: Option<String>,
     /// What the sandbox has to say of itself.
     pub notes: Vec<String>,
-    pub checks: Vec<Check>,
+    pub checks: Vec<DoctorCheck>,
 }
 
-impl Findings {
+impl DoctorFindings {
     pub fn as_json(&self) -> Value {
-        let of_group = |group: Group| -> Value {
+        let of_group = |group: CheckGroup| -> Value {
             let checks = self.checks.iter().filter(|check| check.group == group);
             let named = checks.map(|check| {
                 let mut value = serde_json::to_value(check).unwrap_or_default();
@@ -119,10 +124,10 @@ impl Findings {
             "kernel": self.kernel,
             "cpus": self.cpus,
             "sandbox": { "tier": self.tier, "notes": self.notes },
-            "isolation": of_group(Group::Isolation),
-            "limits": of_group(Group::Limits),
-            "languages": of_group(Group::Languages),
-            "tools": of_group(Group::Tools),
+            "isolation": of_group(CheckGroup::Isolation),
+            "limits": of_group(CheckGroup::Limits),
+            "languages": of_group(CheckGroup::Languages),
+            "tools": of_group(CheckGroup::Tools),
         })
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::{Check, Group, State};
-use eval_sandbox::probe::Machine;
+use super::{CheckGroup, CheckState, DoctorCheck};
+use eval_sandbox::probe::MachineFacts;
 use eval_sandbox::{NoCgroup, Tier};
 
 /// A tier in which a trial job ran.
-pub fn works(tier: Tier, chosen: bool) -> Check {
+pub fn works(tier: Tier, chosen: bool) -> DoctorCheck {
     let what = match tier {
         Tier::Userns => "namespaces of its own, a read-only root, a system call filter",
         Tier::Rootns => "as userns, by the rights of root",
@@ -15,33 +15,39 @@ pub fn works(tier: Tier, chosen: bool) -> Check {
         Tier::None => "limits and a clean environment only",
     };
     let state = if tier == Tier::None {
-        State::Limited
+        CheckState::Limited
     } else {
-        State::Ok
+        CheckState::Ok
     };
     let value = if chosen {
         format!("chosen: {what}")
     } else {
         format!("works too: {what}")
     };
-    Check::new(Group::Isolation, tier.name(), state, value)
+    DoctorCheck::new(CheckGroup::Isolation, tier.name(), state, value)
 }
 
 /// A tier in which no job runs; `covered`: a stronger one works.
-pub fn fails(tier: Tier, reason: &str, machine: &Machine, program: &Path, covered: bool) -> Check {
+pub fn fails(
+    tier: Tier,
+    reason: &str,
+    machine: &MachineFacts,
+    program: &Path,
+    covered: bool,
+) -> DoctorCheck {
     let state = if covered {
-        State::Unused
+        CheckState::Unused
     } else {
-        State::Missing
+        CheckState::Missing
     };
-    let check = Check::new(Group::Isolation, tier.name(), state, reason);
+    let check = DoctorCheck::new(CheckGroup::Isolation, tier.name(), state, reason);
     match remedy(tier, reason, machine, program) {
         Some(fix) if !covered => check.fix(fix),
         _ => check,
     }
 }
 
-fn remedy(tier: Tier, reason: &str, machine: &Machine, program: &Path) -> Option<String> {
+fn remedy(tier: Tier, reason: &str, machine: &MachineFacts, program: &Path) -> Option<String> {
     let refused = ["not permitted", "ermission denied", "refused"]
         .iter()
         .any(|word| reason.contains(word));
@@ -89,7 +95,7 @@ fn apparmor(program: &Path) -> String {
     )
 }
 
-fn no_landlock(machine: &Machine) -> String {
+fn no_landlock(machine: &MachineFacts) -> String {
     let listed = machine.lsm.split(',').any(|module| module == "landlock");
     if machine.lsm.is_empty() || listed {
         "needs Linux 6.2 or newer, built with CONFIG_SECURITY_LANDLOCK".to_owned()
@@ -102,31 +108,33 @@ fn no_landlock(machine: &Machine) -> String {
 }
 
 /// The kernel's Landlock, whether or not a tier needs it.
-pub fn landlock(machine: &Machine) -> Check {
-    let check = |state, value: String| Check::new(Group::Isolation, "landlock abi", state, value);
+pub fn landlock(machine: &MachineFacts) -> DoctorCheck {
+    let check = |state, value: String| {
+        DoctorCheck::new(CheckGroup::Isolation, "landlock abi", state, value)
+    };
     match machine.landlock_abi {
-        0 => {
-            check(State::Unused, "the kernel has no Landlock".to_owned()).fix(no_landlock(machine))
-        }
+        0 => check(CheckState::Unused, "the kernel has no Landlock".to_owned())
+            .fix(no_landlock(machine)),
         abi if abi < 3 => check(
-            State::Limited,
+            CheckState::Limited,
             format!("{abi}; the landlock tier needs 3 (Linux 6.2)"),
         ),
-        abi => check(State::Ok, abi.to_string()),
+        abi => check(CheckState::Ok, abi.to_string()),
     }
 }
 
-pub fn cgroup(found: Result<String, NoCgroup>) -> Check {
+pub fn cgroup(found: Result<String, NoCgroup>) -> DoctorCheck {
     match found {
-        Ok(groups) => Check::new(
-            Group::Isolation,
+        Ok(groups) => DoctorCheck::new(
+            CheckGroup::Isolation,
             "cgroup",
-            State::Ok,
+            CheckState::Ok,
             format!("{groups}: memory is bounded"),
         ),
         Err(NoCgroup { reason, remedy }) => {
             let value = format!("memory is watched every 25 ms, not bounded: {reason}");
-            Check::new(Group::Isolation, "cgroup", State::Limited, value).fix(remedy)
+            DoctorCheck::new(CheckGroup::Isolation, "cgroup", CheckState::Limited, value)
+                .fix(remedy)
         }
     }
 }
@@ -135,7 +143,7 @@ pub fn cgroup(found: Result<String, NoCgroup>) -> Check {
 mod tests {
     use super::*;
 
-    fn fix(tier: Tier, reason: &str, machine: Machine) -> String {
+    fn fix(tier: Tier, reason: &str, machine: MachineFacts) -> String {
         fails(
             tier,
             reason,
@@ -149,24 +157,24 @@ mod tests {
 
     #[test]
     fn each_reason_has_its_fix() {
-        let user = Machine {
+        let user = MachineFacts {
             kernel: "5.4.0".into(),
             max_user_namespaces: Some(100),
-            ..Machine::default()
+            ..MachineFacts::default()
         };
-        let root = Machine {
+        let root = MachineFacts {
             root: true,
             ..user.clone()
         };
         let off = "unshare: No space left on device (os error 28)";
         insta::assert_snapshot!(fix(Tier::Userns, off, user.clone()), @"user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
-        insta::assert_snapshot!(fix(Tier::Userns, "uid_map: refused", Machine { apparmor_restricts: true, ..user.clone() }), @"AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` for every program, or for this one alone write `abi <abi/4.0>, profile eval-harness /opt/eval-harness flags=(unconfined) { userns, }` to /etc/apparmor.d/eval-harness and load it with `sudo apparmor_parser -r /etc/apparmor.d/eval-harness`");
-        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", Machine { clone_forbidden: true, ..user.clone() }), @"user namespaces are for root only: `sudo sysctl kernel.unprivileged_userns_clone=1`");
-        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", Machine { container: true, ..root.clone() }), @"the container's system call filter forbids it: for Docker `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or `--cap-add SYS_ADMIN` for the rootns tier");
+        insta::assert_snapshot!(fix(Tier::Userns, "uid_map: refused", MachineFacts { apparmor_restricts: true, ..user.clone() }), @"AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` for every program, or for this one alone write `abi <abi/4.0>, profile eval-harness /opt/eval-harness flags=(unconfined) { userns, }` to /etc/apparmor.d/eval-harness and load it with `sudo apparmor_parser -r /etc/apparmor.d/eval-harness`");
+        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", MachineFacts { clone_forbidden: true, ..user.clone() }), @"user namespaces are for root only: `sudo sysctl kernel.unprivileged_userns_clone=1`");
+        insta::assert_snapshot!(fix(Tier::Userns, "unshare: Operation not permitted", MachineFacts { container: true, ..root.clone() }), @"the container's system call filter forbids it: for Docker `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or `--cap-add SYS_ADMIN` for the rootns tier");
         insta::assert_snapshot!(fix(Tier::Userns, "open_tree /usr: Function not implemented", root), @"Linux 5.12 or newer is needed; this is 5.4.0");
         insta::assert_snapshot!(fix(Tier::Rootns, "unshare: Operation not permitted", user.clone()), @"only needed where userns can't be had: run as root or with CAP_SYS_ADMIN");
-        insta::assert_snapshot!(fix(Tier::Landlock, "x", Machine { landlock_abi: 2, ..user.clone() }), @"Landlock ABI 3 (Linux 6.2) is needed; this kernel has 2");
-        insta::assert_snapshot!(fix(Tier::Landlock, "x", Machine { lsm: "lockdown,yama".into(), ..user.clone() }), @"if the kernel has it, boot with `lsm=landlock,lockdown,yama`");
+        insta::assert_snapshot!(fix(Tier::Landlock, "x", MachineFacts { landlock_abi: 2, ..user.clone() }), @"Landlock ABI 3 (Linux 6.2) is needed; this kernel has 2");
+        insta::assert_snapshot!(fix(Tier::Landlock, "x", MachineFacts { lsm: "lockdown,yama".into(), ..user.clone() }), @"if the kernel has it, boot with `lsm=landlock,lockdown,yama`");
         assert_eq!(
             fix(Tier::Userns, "something new", user),
             "",
@@ -179,10 +187,10 @@ mod tests {
         let check = fails(
             Tier::Rootns,
             "not permitted",
-            &Machine::default(),
+            &MachineFacts::default(),
             Path::new("x"),
             true,
         );
-        assert_eq!((check.state, check.fix), (State::Unused, None));
+        assert_eq!((check.state, check.fix), (CheckState::Unused, None));
     }
 }

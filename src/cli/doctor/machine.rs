@@ -1,7 +1,7 @@
 //! The limits that this machine sets, and those that programs get.
 
-use super::{Check, Group, State};
-use eval_sandbox::{Limits, probe, probe::Machine};
+use super::{CheckGroup, CheckState, DoctorCheck};
+use eval_sandbox::{ProgramLimits, probe, probe::MachineFacts};
 
 /// A worker needs a cell, warm interpreters, and 32 processes for its job.
 const PROCESSES_OF_A_WORKER: u64 = 64;
@@ -9,34 +9,38 @@ const PROCESSES_OF_A_WORKER: u64 = 64;
 const ENOUGH_MEMORY_KIB: u64 = 1 << 20;
 const ENOUGH_FREE_BYTES: u64 = 256 << 20;
 
-pub fn limits(machine: &Machine) -> Vec<Check> {
+pub fn limits(machine: &MachineFacts) -> Vec<DoctorCheck> {
     let temporary = std::env::temp_dir();
     let mut checks = of(machine);
     let free = probe::free_bytes(&temporary);
     let state = if free.is_some_and(|bytes| bytes >= ENOUGH_FREE_BYTES) {
-        State::Ok
+        CheckState::Ok
     } else {
-        State::Limited
+        CheckState::Limited
     };
     let told = free.map_or("unknown".to_owned(), |bytes| {
         format!("{} free", size(bytes >> 10))
     });
-    checks.push(Check::new(
-        Group::Limits,
+    checks.push(DoctorCheck::new(
+        CheckGroup::Limits,
         &temporary.display().to_string(),
         state,
         told,
     ));
-    checks.push(of_programs(&Limits::default()));
+    checks.push(of_programs(&ProgramLimits::default()));
     checks
 }
 
-fn of(machine: &Machine) -> Vec<Check> {
+fn of(machine: &MachineFacts) -> Vec<DoctorCheck> {
     let check = |name, fine: bool, value: String| {
-        Check::new(
-            Group::Limits,
+        DoctorCheck::new(
+            CheckGroup::Limits,
             name,
-            if fine { State::Ok } else { State::Limited },
+            if fine {
+                CheckState::Ok
+            } else {
+                CheckState::Limited
+            },
             value,
         )
     };
@@ -71,7 +75,7 @@ fn of(machine: &Machine) -> Vec<Check> {
     vec![processes, namespaces, memory]
 }
 
-fn of_programs(limits: &Limits) -> Check {
+fn of_programs(limits: &ProgramLimits) -> DoctorCheck {
     let value = format!(
         "{} s, {} MB, {} processes, {} kB of each stream, unless a grader says otherwise",
         limits.wall.as_secs(),
@@ -79,7 +83,7 @@ fn of_programs(limits: &Limits) -> Check {
         limits.processes,
         limits.output_bytes >> 10
     );
-    Check::new(Group::Limits, "a program", State::Ok, value)
+    DoctorCheck::new(CheckGroup::Limits, "a program", CheckState::Ok, value)
 }
 
 /// As `512 MB` or `23.5 GB`, in units of 1024.
@@ -97,12 +101,12 @@ mod tests {
 
     #[test]
     fn what_is_scarce_is_marked() {
-        let scarce = Machine {
+        let scarce = MachineFacts {
             most_processes: Some(20),
             max_user_namespaces: Some(0),
             memory_kib: Some(512 << 10),
             available_kib: Some(1000),
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         let told: Vec<String> = of(&scarce)
             .iter()
@@ -113,6 +117,6 @@ mod tests {
         Limited user namespaces: at most 0
         Limited memory: 512 MB, 1000 kB available
         ");
-        insta::assert_snapshot!(of_programs(&Limits::default()).value, @"10 s, 256 MB, 32 processes, 1024 kB of each stream, unless a grader says otherwise");
+        insta::assert_snapshot!(of_programs(&ProgramLimits::default()).value, @"10 s, 256 MB, 32 processes, 1024 kB of each stream, unless a grader says otherwise");
     }
 }

@@ -9,24 +9,24 @@ mod programs;
 
 use std::path::Path;
 
-use findings::{Check, Findings, Group, State};
+use findings::{CheckGroup, CheckState, DoctorCheck, DoctorFindings};
 use programs::FoundPython;
 
 use super::args::{DoctorArgs, ListFormat};
 use super::console::Console;
-use super::{Exit, Failure, suite};
+use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::run::harness_version;
 use eval_base::json::escaped;
-use eval_sandbox::{Ending, Sandbox, SandboxConfig, SandboxError, Script, Tier, probe};
+use eval_sandbox::{ProgramEnding, Sandbox, SandboxConfig, SandboxError, ScriptJob, Tier, probe};
 
-pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
+pub fn doctor(console: &Console, args: &DoctorArgs) -> CliResult {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
+        .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        Failure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
     })?;
     let mut bytes = Vec::new();
     if !args.observe.is_empty() {
@@ -55,7 +55,7 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     })
 }
 
-async fn examine(helper: &Path) -> Findings {
+async fn examine(helper: &Path) -> DoctorFindings {
     let machine = probe::machine();
     let mut checks = Vec::new();
     let mut chosen: Option<Sandbox> = None;
@@ -85,7 +85,7 @@ async fn examine(helper: &Path) -> Findings {
     checks.push(programs::python(python));
     checks.extend(programs::languages());
     checks.extend(programs::tools());
-    Findings {
+    DoctorFindings {
         version: harness_version().to_owned(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         kernel: machine.kernel,
@@ -116,15 +116,15 @@ async fn try_tier(helper: &Path, tier: Tier) -> Result<Sandbox, String> {
 /// Runs a program in Python; how it was run.
 async fn try_python(sandbox: &Sandbox) -> Result<FoundPython, String> {
     let interpreter = sandbox.python().map_err(|error| error.to_string())?.clone();
-    let script = Script {
+    let script = ScriptJob {
         code: "print(1)".to_owned(),
-        ..Script::default()
+        ..ScriptJob::default()
     };
     let result = sandbox
         .run_script(script)
         .await
         .map_err(|error| error.to_string())?;
-    if result.ending != Ending::Exited(0) {
+    if result.ending != ProgramEnding::Exited(0) {
         return Err(format!(
             "{} can't run a program: {}",
             interpreter.path.display(),

@@ -7,27 +7,33 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::Failure;
+use super::super::CliFailure;
 use crate::report::TerminalOptions;
-use crate::report::page::{self, Block, Column, Page, Table, Tone, dim, outside, own, span};
+use crate::report::page::{
+    self, Page, PageBlock, PageTable, TableColumn, TextTone, dim, outside, own, span,
+};
 use eval_base::text::plural;
-use eval_sandbox::{Ending, Limits, Observation, Program, Sandbox, SandboxConfig, SandboxError};
+use eval_sandbox::{
+    ProgramEnding, ProgramJob, ProgramLimits, Sandbox, SandboxConfig, SandboxError,
+    SyscallObservation,
+};
 
 /// Each call waits for the harness, so that a program takes many times as long as it does else.
 const WALL: Duration = Duration::from_secs(120);
 const MEMORY_MB: u64 = 1024;
 
 /// A program that ran to its end.
-pub struct Observed {
+pub struct ObservedProgram {
     tier: &'static str,
     command: Vec<String>,
-    observation: Observation,
+    observation: SyscallObservation,
 }
 
 /// Runs the command in the folder where the user is, which it can read and not write.
-pub async fn observe(helper: &Path, command: &[String]) -> Result<Observed, Failure> {
-    let dir = std::env::current_dir()
-        .map_err(|error| Failure::incomplete(format!("cannot find the working folder: {error}")))?;
+pub async fn observe(helper: &Path, command: &[String]) -> Result<ObservedProgram, CliFailure> {
+    let dir = std::env::current_dir().map_err(|error| {
+        CliFailure::incomplete(format!("cannot find the working folder: {error}"))
+    })?;
     let config = SandboxConfig {
         observed: true,
         readable: vec![dir.clone()],
@@ -41,26 +47,26 @@ pub async fn observe(helper: &Path, command: &[String]) -> Result<Observed, Fail
     {
         argv.splice(..1, [python.path.to_string_lossy().into_owned()]);
     }
-    let program = Program {
+    let program = ProgramJob {
         argv,
         dir: Some(dir),
-        limits: Limits {
+        limits: ProgramLimits {
             wall: WALL,
             memory_mb: MEMORY_MB,
-            ..Limits::default()
+            ..ProgramLimits::default()
         },
-        ..Program::default()
+        ..ProgramJob::default()
     };
     let observation = sandbox.observe(program).await.map_err(failure)?;
-    Ok(Observed {
+    Ok(ObservedProgram {
         tier: sandbox.state().tier.name(),
         command: command.to_vec(),
         observation,
     })
 }
 
-fn failure(error: SandboxError) -> Failure {
-    let failure = Failure::incomplete(&error);
+fn failure(error: SandboxError) -> CliFailure {
+    let failure = CliFailure::incomplete(&error);
     match error {
         SandboxError::Unavailable { remedy, .. } => failure.hint(remedy),
         SandboxError::CannotStart { .. } => failure.hint(
@@ -71,8 +77,8 @@ fn failure(error: SandboxError) -> Failure {
     }
 }
 
-pub fn as_json(observed: &Observed) -> Value {
-    let Observation { result, calls } = &observed.observation;
+pub fn as_json(observed: &ObservedProgram) -> Value {
+    let SyscallObservation { result, calls } = &observed.observation;
     json!({
         "sandbox": { "tier": observed.tier },
         "command": observed.command,
@@ -83,20 +89,24 @@ pub fn as_json(observed: &Observed) -> Value {
 }
 
 pub fn write(
-    observed: &Observed,
+    observed: &ObservedProgram,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     page::terminal::write(&page(observed), options, out)
 }
 
-fn page(observed: &Observed) -> Page {
-    let Observation { result, calls } = &observed.observation;
+fn page(observed: &ObservedProgram) -> Page {
+    let SyscallObservation { result, calls } = &observed.observation;
     let mut page = Page::default();
     let total: u64 = calls.iter().map(|call| call.count).sum();
     let (kinds, tier) = (plural(calls.len(), "kind"), observed.tier);
-    let ended_well = result.ending == Ending::Exited(0);
-    let tone = if ended_well { Tone::Good } else { Tone::Warn };
+    let ended_well = result.ending == ProgramEnding::Exited(0);
+    let tone = if ended_well {
+        TextTone::Good
+    } else {
+        TextTone::Warn
+    };
     let head = format!(
         "{total} system calls of {kinds}, tier {tier}: {}",
         result.ending
@@ -105,7 +115,11 @@ fn page(observed: &Observed) -> Page {
     if !ended_well {
         page.words(dim(outside(&last_line(&result.streams.stderr))));
     }
-    let mut table = Table::new([Column::left(""), Column::right(""), Column::left("")]);
+    let mut table = PageTable::new([
+        TableColumn::left(""),
+        TableColumn::right(""),
+        TableColumn::left(""),
+    ]);
     for call in calls {
         let refused = match (call.ends_program, call.refused) {
             (true, _) => "refused: it ends a program at once".to_owned(),
@@ -116,15 +130,15 @@ fn page(observed: &Observed) -> Page {
         table.row([
             outside(&call.name),
             own(call.count.to_string()),
-            own(refused).toned(Tone::Bad),
+            own(refused).toned(TextTone::Bad),
         ]);
     }
     page.table(table);
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.lead(match calls.iter().filter(|call| call.refused > 0).count() {
-        0 => span(Tone::Good, "The sandbox refuses none of these calls."),
+        0 => span(TextTone::Good, "The sandbox refuses none of these calls."),
         some => span(
-            Tone::Plain,
+            TextTone::Plain,
             format!("The sandbox refuses {some} of these kinds."),
         ),
     });
@@ -144,21 +158,21 @@ fn last_line(stderr: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eval_sandbox::{ObservedCall, ProgramResult, Streams};
+    use eval_sandbox::{ObservedCall, ProgramResult, ProgramStreams};
 
-    fn observed() -> Observed {
+    fn observed() -> ObservedProgram {
         let call = |name: &str, count, refused, ends_program| ObservedCall {
             name: name.into(),
             count,
             refused,
             ends_program,
         };
-        let streams = Streams {
+        let streams = ProgramStreams {
             stderr: b"first\nno aio here\n\n".to_vec(),
-            ..Streams::default()
+            ..ProgramStreams::default()
         };
         let result = ProgramResult {
-            ending: Ending::Exited(3),
+            ending: ProgramEnding::Exited(3),
             streams,
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
@@ -170,10 +184,10 @@ mod tests {
             call("io_setup", 1, 1, false),
             call("ptrace", 1, 1, true),
         ];
-        Observed {
+        ObservedProgram {
             tier: "userns",
             command: vec!["db".into(), "--fast".into()],
-            observation: Observation { result, calls },
+            observation: SyscallObservation { result, calls },
         }
     }
 

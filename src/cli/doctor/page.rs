@@ -2,16 +2,16 @@
 
 use std::io::{self, Write};
 
-use super::findings::{Check, Findings, Group, State};
+use super::findings::{CheckGroup, CheckState, DoctorCheck, DoctorFindings};
 use crate::model::Outcome;
 use crate::report::TerminalOptions;
 use crate::report::page::{
-    self, Block, Page, Symbol, Text, Tone, dim, mark, outside, own, span, text,
+    self, Page, PageBlock, StyledText, Symbol, TextTone, dim, mark, outside, own, span, text,
 };
 use eval_base::text::plural;
 
 pub fn write(
-    findings: &Findings,
+    findings: &DoctorFindings,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -23,7 +23,7 @@ pub fn write(
     page::terminal::write(&page(findings), &options, out)
 }
 
-fn page(findings: &Findings) -> Page {
+fn page(findings: &DoctorFindings) -> Page {
     let mut page = Page::default();
     let kernel = match findings.kernel.as_str() {
         "" => String::new(),
@@ -35,22 +35,22 @@ fn page(findings: &Findings) -> Page {
         own(format!("eval-harness {}", findings.version)),
         dim(own(machine))
     ]);
-    for group in Group::ALL {
+    for group in CheckGroup::ALL {
         let checks = findings.checks.iter().filter(|check| check.group == group);
-        let facts: Vec<(Text, Text)> = checks.flat_map(lines).collect();
+        let facts: Vec<(StyledText, StyledText)> = checks.flat_map(lines).collect();
         if !facts.is_empty() {
             page.section(group.title());
             page.facts(facts);
         }
     }
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     match &findings.tier {
         Some(tier) => {
             let text = format!("Model-written code is isolated ({tier}).");
-            page.lead(span(Tone::Good, text));
+            page.lead(span(TextTone::Good, text));
         }
         None => page.lead(span(
-            Tone::Bad,
+            TextTone::Bad,
             "Model-written code can't be isolated here and will not be run, unless --allow-unsandboxed accepts that it \
              runs with your rights.",
         )),
@@ -59,22 +59,22 @@ fn page(findings: &Findings) -> Page {
 }
 
 /// What was found, where it is, and what to do about it.
-fn lines(check: &Check) -> Vec<(Text, Text)> {
+fn lines(check: &DoctorCheck) -> Vec<(StyledText, StyledText)> {
     let (outcome, tone) = match check.state {
-        State::Ok => (Outcome::Passed, Tone::Plain),
-        State::Limited => (Outcome::Errored, Tone::Plain),
-        State::Missing => (Outcome::Failed, Tone::Plain),
-        State::Unused => (Outcome::Skipped, Tone::Dim),
+        CheckState::Ok => (Outcome::Passed, TextTone::Plain),
+        CheckState::Limited => (Outcome::Errored, TextTone::Plain),
+        CheckState::Missing => (Outcome::Failed, TextTone::Plain),
+        CheckState::Unused => (Outcome::Skipped, TextTone::Dim),
     };
-    let label = text![mark(outcome), " ", span(Tone::Plain, &*check.name)];
+    let label = text![mark(outcome), " ", span(TextTone::Plain, &*check.name)];
     let mut lines = vec![(label, outside(&check.value).toned(tone))];
     let path = check.path.as_ref().map(|path| dim(outside(path)));
     let real = check.real_path.as_ref();
     let real = real.map(|real| dim(text![FOLLOWED, outside(real)]));
     let fix = check.fix.as_ref();
-    let fix = fix.map(|fix| text![span(Tone::Wait, "fix: "), outside(fix)]);
+    let fix = fix.map(|fix| text![span(TextTone::Wait, "fix: "), outside(fix)]);
     let more = [path, real, fix].into_iter().flatten();
-    lines.extend(more.map(|text| (Text::default(), text)));
+    lines.extend(more.map(|text| (StyledText::default(), text)));
     lines
 }
 
@@ -89,18 +89,18 @@ const FOLLOWED: Symbol = Symbol {
 mod tests {
     use super::*;
 
-    fn findings() -> Findings {
-        let check = Check::new;
+    fn findings() -> DoctorFindings {
+        let check = DoctorCheck::new;
         let mut python = check(
-            Group::Languages,
+            CheckGroup::Languages,
             "python",
-            State::Ok,
+            CheckState::Ok,
             "3.11.7, warm: a fork for each program",
         );
         python.path = Some("/home/u/.pyenv/shims/python3".into());
         python.real_path = Some("/home/u/.pyenv/versions/3.11.7/bin/python3.11".into());
         python.version = Some("3.11.7".into());
-        Findings {
+        DoctorFindings {
             version: "0.1.0".into(),
             system: "linux x86_64".into(),
             kernel: "6.8.0-31-generic".into(),
@@ -108,27 +108,27 @@ mod tests {
             tier: Some("rootns".into()),
             notes: Vec::new(),
             checks: vec![
-                check(Group::Isolation, "userns", State::Missing, "uid_map: writing it was refused").fix(
+                check(CheckGroup::Isolation, "userns", CheckState::Missing, "uid_map: writing it was refused").fix(
                     "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` \
                      for every program, or a profile for this one",
                 ),
-                check(Group::Isolation, "rootns", State::Ok, "chosen: as userns, by the rights of root"),
-                check(Group::Isolation, "landlock abi", State::Unused, "the kernel has no Landlock"),
+                check(CheckGroup::Isolation, "rootns", CheckState::Ok, "chosen: as userns, by the rights of root"),
+                check(CheckGroup::Isolation, "landlock abi", CheckState::Unused, "the kernel has no Landlock"),
                 check(
-                    Group::Isolation,
+                    CheckGroup::Isolation,
                     "cgroup",
-                    State::Limited,
+                    CheckState::Limited,
                     "memory is watched every 25 ms, not bounded: other processes share our control group /sys/fs/cgroup/x",
                 )
                 .fix("`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives the harness a group of its own"),
-                check(Group::Limits, "user namespaces", State::Ok, "at most 96365"),
+                check(CheckGroup::Limits, "user namespaces", CheckState::Ok, "at most 96365"),
                 python,
-                check(Group::Tools, "git", State::Ok, "2.39.5"),
+                check(CheckGroup::Tools, "git", CheckState::Ok, "2.39.5"),
             ],
         }
     }
 
-    fn shown(findings: &Findings, options: TerminalOptions) -> String {
+    fn shown(findings: &DoctorFindings, options: TerminalOptions) -> String {
         let mut bytes = Vec::new();
         write(findings, &options, &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn without_isolation_the_last_word_says_so() {
-        let none = Findings {
+        let none = DoctorFindings {
             tier: None,
             checks: Vec::new(),
             ..findings()

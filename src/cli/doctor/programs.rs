@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Check, Group, State};
+use super::{CheckGroup, CheckState, DoctorCheck};
 use eval_sandbox::Interpreter;
-use eval_sandbox::languages::{Found, Language, Missing, find};
+use eval_sandbox::languages::{BuiltinLanguage, LanguageRuntime, MissingLanguage, find};
 
 /// Longer than this no program takes to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ pub struct FoundPython {
 }
 
 /// The interpreter that the sandbox found; `None`: nobody looked, because no tier works.
-pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
+pub fn python(found: Option<Result<FoundPython, String>>) -> DoctorCheck {
     let name = "python";
     let called = ["python3", "python"]
         .iter()
@@ -29,15 +29,15 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
             let version = &interpreter.version;
             let (state, value) = match cold {
                 None => (
-                    State::Ok,
+                    CheckState::Ok,
                     format!("{version}, warm: a fork for each program"),
                 ),
                 Some(why) => (
-                    State::Limited,
+                    CheckState::Limited,
                     format!("{version}, started again for each program: {why}"),
                 ),
             };
-            let mut check = Check::new(Group::Languages, name, state, value);
+            let mut check = DoctorCheck::new(CheckGroup::Languages, name, state, value);
             let real = interpreter.path.display().to_string();
             let called = called.map(|path| path.display().to_string());
             check.real_path = called
@@ -48,23 +48,25 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
             check.version = Some(interpreter.version);
             check
         }
-        Some(Err(reason)) => Check::new(Group::Languages, name, State::Missing, reason)
-            .fix("`apt install python3`, or a Python 3.6 or newer in PATH"),
+        Some(Err(reason)) => {
+            DoctorCheck::new(CheckGroup::Languages, name, CheckState::Missing, reason)
+                .fix("`apt install python3`, or a Python 3.6 or newer in PATH")
+        }
         None => match called {
             Some(path) => {
-                let mut check = Check::new(
-                    Group::Languages,
+                let mut check = DoctorCheck::new(
+                    CheckGroup::Languages,
                     name,
-                    State::Limited,
+                    CheckState::Limited,
                     "not tried, since no tier works",
                 );
                 check.path = Some(path.display().to_string());
                 check
             }
-            None => Check::new(
-                Group::Languages,
+            None => DoctorCheck::new(
+                CheckGroup::Languages,
                 name,
-                State::Missing,
+                CheckState::Missing,
                 "no python3 or python in PATH",
             )
             .fix("`apt install python3`"),
@@ -73,74 +75,81 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
 }
 
 /// The other languages that are built in, as graders find them for a suite in the working folder.
-pub fn languages() -> Vec<Check> {
+pub fn languages() -> Vec<DoctorCheck> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let base = std::env::current_dir().unwrap_or_default();
-    let others = Language::ALL
+    let others = BuiltinLanguage::ALL
         .into_iter()
-        .filter(|language| *language != Language::Python);
+        .filter(|language| *language != BuiltinLanguage::Python);
     others
         .map(|language| of_language(language, find(language, &search, &base)))
         .collect()
 }
 
-fn of_language(language: Language, found: Result<Found, Missing>) -> Check {
-    let check = |state, value: String| Check::new(Group::Languages, language.name(), state, value);
+fn of_language(
+    language: BuiltinLanguage,
+    found: Result<LanguageRuntime, MissingLanguage>,
+) -> DoctorCheck {
+    let check = |state, value: String| {
+        DoctorCheck::new(CheckGroup::Languages, language.name(), state, value)
+    };
     let found = match found {
         Ok(found) => found,
-        Err(Missing { reason, hint, .. }) => return check(State::Missing, reason).fix(hint),
+        Err(MissingLanguage { reason, hint, .. }) => {
+            return check(CheckState::Missing, reason).fix(hint);
+        }
     };
     let version = &found.version;
     let value = match language {
-        Language::Javascript => format!("node {version}"),
-        Language::Typescript if found.library.is_some() => {
+        BuiltinLanguage::Javascript => format!("node {version}"),
+        BuiltinLanguage::Typescript if found.library.is_some() => {
             format!("node {version} with the typescript package")
         }
-        Language::Typescript => format!("node {version}, which reads TypeScript itself"),
-        Language::Sql => format!("SQLite {version}, part of this program"),
-        Language::Python | Language::Bash => version.clone(),
+        BuiltinLanguage::Typescript => format!("node {version}, which reads TypeScript itself"),
+        BuiltinLanguage::Sql => format!("SQLite {version}, part of this program"),
+        BuiltinLanguage::Python | BuiltinLanguage::Bash => version.clone(),
     };
     let shown = |path: &Path| Some(path.display().to_string()).filter(|path| !path.is_empty());
-    let mut made = check(State::Ok, value);
+    let mut made = check(CheckState::Ok, value);
     made.path = shown(&found.called);
     made.real_path = shown(&found.path).filter(|real| Some(real) != made.path.as_ref());
     made.version = Some(found.version);
     made
 }
 
-pub fn tools() -> Vec<Check> {
+pub fn tools() -> Vec<DoctorCheck> {
     let git = tool("git").unwrap_or_else(|| {
-        Check::new(
-            Group::Tools,
+        DoctorCheck::new(
+            CheckGroup::Tools,
             "git",
-            State::Limited,
+            CheckState::Limited,
             "not in PATH: reports can't name the commit",
         )
         .fix("`apt install git`")
     });
     let gcc = tool("gcc").unwrap_or_else(|| {
-        Check::new(
-            Group::Tools,
+        DoctorCheck::new(
+            CheckGroup::Tools,
             "gcc",
-            State::Unused,
+            CheckState::Unused,
             "not in PATH: for `executors:` of C, say",
         )
     });
     vec![git, gcc]
 }
 
-fn tool(name: &str) -> Option<Check> {
+fn tool(name: &str) -> Option<DoctorCheck> {
     let path = in_path(name)?;
     let version = version_of(&path);
     let state = if version.is_some() {
-        State::Ok
+        CheckState::Ok
     } else {
-        State::Limited
+        CheckState::Limited
     };
     let value = version
         .clone()
         .unwrap_or_else(|| "it does not tell its version".to_owned());
-    let mut check = Check::new(Group::Tools, name, state, value);
+    let mut check = DoctorCheck::new(CheckGroup::Tools, name, state, value);
     check.real_path = path
         .canonicalize()
         .ok()
@@ -260,28 +269,31 @@ mod tests {
                 check.state, check.value, check.path, check.real_path, check.fix
             )
         };
-        let found = |language, library: Option<&str>| Found {
+        let found = |language, library: Option<&str>| LanguageRuntime {
             language,
             called: "/home/u/shims/node".into(),
             path: "/opt/node".into(),
             version: "20.1.0".into(),
             library: library.map(Into::into),
         };
-        let missing = Missing {
-            language: Language::Bash,
+        let missing = MissingLanguage {
+            language: BuiltinLanguage::Bash,
             reason: "no bash".into(),
             hint: "get bash".into(),
         };
-        let sql = find(Language::Sql, "".as_ref(), Path::new("/"));
+        let sql = find(BuiltinLanguage::Sql, "".as_ref(), Path::new("/"));
         let version = sql.as_ref().unwrap().version.clone();
         let lines = [
-            told(Language::Javascript, Ok(found(Language::Javascript, None))),
             told(
-                Language::Typescript,
-                Ok(found(Language::Typescript, Some("/p/typescript.js"))),
+                BuiltinLanguage::Javascript,
+                Ok(found(BuiltinLanguage::Javascript, None)),
             ),
-            told(Language::Bash, Err(missing)),
-            told(Language::Sql, sql).replace(&version, "VERSION"),
+            told(
+                BuiltinLanguage::Typescript,
+                Ok(found(BuiltinLanguage::Typescript, Some("/p/typescript.js"))),
+            ),
+            told(BuiltinLanguage::Bash, Err(missing)),
+            told(BuiltinLanguage::Sql, sql).replace(&version, "VERSION"),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r#"
         Ok node 20.1.0 Some("/home/u/shims/node") Some("/opt/node") None

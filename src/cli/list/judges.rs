@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::model::{Criterion, Judge, PanelRule, Scoring};
+use crate::model::{Criterion, Judge, JudgeScoring, PanelRule};
 use eval_base::text::{one_line, plural};
 
 /// A judge in the JSON of `list`. The fields are in the order of their names.
 #[derive(Serialize)]
-pub struct Listed<'a> {
+pub struct ListedJudge<'a> {
     /// Empty for a verdict over the whole rubric.
     criteria: Vec<ListedCriterion<'a>>,
     models: Vec<String>,
@@ -32,13 +32,13 @@ struct ListedCriterion<'a> {
     weight: f64,
 }
 
-pub fn listed<'a>(judge: &'a Judge) -> Listed<'a> {
+pub fn listed<'a>(judge: &'a Judge) -> ListedJudge<'a> {
     let criterion = |c: &'a Criterion| ListedCriterion {
         name: &c.name,
         scale: c.scale,
         weight: c.weight,
     };
-    Listed {
+    ListedJudge {
         criteria: judge.criteria.iter().map(criterion).collect(),
         models: judge
             .models
@@ -54,11 +54,11 @@ pub fn listed<'a>(judge: &'a Judge) -> Listed<'a> {
     }
 }
 
-fn kind(scoring: &Scoring) -> &'static str {
+fn kind(scoring: &JudgeScoring) -> &'static str {
     match scoring {
-        Scoring::Numeric { .. } => "numeric",
-        Scoring::Categorical { .. } => "categorical",
-        Scoring::Boolean => "boolean",
+        JudgeScoring::Numeric { .. } => "numeric",
+        JudgeScoring::Categorical { .. } => "categorical",
+        JudgeScoring::Boolean => "boolean",
     }
 }
 
@@ -91,7 +91,7 @@ pub fn words(judge: &Judge) -> String {
             .map(|c| format!("{} {}", one_line(&c.name), percent(c.weight)))
             .collect(),
     };
-    if let Scoring::Numeric { range: [low, high] } = judge.scoring {
+    if let JudgeScoring::Numeric { range: [low, high] } = judge.scoring {
         asked.push(format!("from {low} to {high}"));
     }
     let items = judge.must_include.len() + judge.must_not_include.len();
@@ -134,7 +134,7 @@ mod tests {
             .to_vec();
         let verdict = Judge {
             criteria: Vec::new(),
-            scoring: Scoring::Boolean,
+            scoring: JudgeScoring::Boolean,
             pass_threshold: 1.0,
             ..one.clone()
         };

@@ -5,23 +5,23 @@ mod teller;
 
 use std::path::{Path, PathBuf};
 
-use self::teller::Teller;
+use self::teller::PhaseProgress;
 use super::args::{PhaseArgs, PhaseFormat};
-use super::ci::{self, Github};
+use super::ci::{self, GithubStep};
 use super::console::Console;
-use super::{Exit, Failure, notify, run, signals, suite};
+use super::{CliFailure, CliResult, notify, run, signals, suite};
 use crate::gate::ExitCode;
-use crate::load::{self, LoadedPhase, Overrides, PhaseFileName, PhaseRequest, render};
+use crate::load::{self, LoadOverrides, LoadedPhase, PhaseFileName, PhaseRequest, render};
 use crate::model::{Decision, PhaseReport, StepStatus};
-use crate::notify::Message;
-use crate::phase::{self, NotReady, PhaseRun, Ready, Worked};
+use crate::notify::NotifyMessage;
+use crate::phase::{self, FinishedPhase, NotReady, PhaseRun, ReadyPhase};
 use crate::report::ReportError;
-use crate::run::Cancel;
+use crate::run::CancelSwitch;
 use eval_base::clock::SystemClock;
 use eval_base::text::{plural, sanitize};
 use eval_base::whole_file::WholeFile;
 
-pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
+pub fn phase(console: &Console, args: &PhaseArgs) -> CliResult {
     let loaded = load::phase(&request(args)?);
     if !loaded.problems.is_empty() {
         let shown = render::human(
@@ -49,7 +49,7 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
     let errors = problems.error_count();
     let Some(phase) = phase.filter(|_| errors == 0) else {
         let problems = plural(errors.max(1), "problem");
-        return Err(Failure::wrong(format!(
+        return Err(CliFailure::wrong(format!(
             "{problems} in the phase and its suites; nothing ran"
         )));
     };
@@ -81,11 +81,11 @@ fn comment(args: &PhaseArgs, report: &PhaseReport) -> Option<String> {
         .map(|error| format!("{}: {error}", file.display()))
 }
 
-fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
+fn request(args: &PhaseArgs) -> Result<PhaseRequest, CliFailure> {
     let file = match (&args.plan, &args.trigger) {
         (Some(path), _) => PhaseFileName::Plan(path.clone()),
         (None, Some(path)) => PhaseFileName::Trigger(path.clone()),
-        (None, None) => return Err(Failure::wrong("name a file with --plan or --trigger")),
+        (None, None) => return Err(CliFailure::wrong("name a file with --plan or --trigger")),
     };
     Ok(PhaseRequest {
         file,
@@ -94,7 +94,7 @@ fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
         junit: args.junit.clone(),
         base: args.base.clone(),
         report_path: args.output.clone(),
-        overrides: Overrides {
+        overrides: LoadOverrides {
             target: args.target.clone(),
             outputs: args.outputs.clone(),
             vars: args.vars.clone(),
@@ -102,7 +102,7 @@ fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
             output_dir: args.output_dir.clone(),
             allow_unsandboxed: args.allow_unsandboxed,
             models: args.models.overrides(),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
         env: suite::environment(),
         cwd: suite::cwd()?,
@@ -110,11 +110,11 @@ fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
     })
 }
 
-fn not_ready(error: NotReady) -> Failure {
+fn not_ready(error: NotReady) -> CliFailure {
     match error {
         NotReady::Run(error) => run::failure(error),
         error => {
-            let failure = Failure::wrong(&error);
+            let failure = CliFailure::wrong(&error);
             match error.hint() {
                 Some(hint) => failure.hint(hint),
                 None => failure,
@@ -124,18 +124,23 @@ fn not_ready(error: NotReady) -> Failure {
 }
 
 /// Works the phase off with everything that it needs of this process.
-fn drive(console: &Console, args: &PhaseArgs, ready: Ready) -> Result<Worked, Failure> {
+fn drive(
+    console: &Console,
+    args: &PhaseArgs,
+    ready: ReadyPhase,
+) -> Result<FinishedPhase, CliFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::wrong(format!("cannot start: {error}")))?;
-    let helper = std::env::current_exe()
-        .map_err(|error| Failure::wrong(format!("cannot find this program's own file: {error}")))?;
+        .map_err(|error| CliFailure::wrong(format!("cannot start: {error}")))?;
+    let helper = std::env::current_exe().map_err(|error| {
+        CliFailure::wrong(format!("cannot find this program's own file: {error}"))
+    })?;
     runtime.block_on(async {
-        let cancel = Cancel::default();
-        let mut teller = Teller::new(console, args);
+        let cancel = CancelSwitch::default();
+        let mut teller = PhaseProgress::new(console, args);
         signals::listen(cancel.clone(), teller.speaker())
-            .map_err(|error| Failure::wrong(format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| CliFailure::wrong(format!("cannot listen for signals: {error}")))?;
         let watcher = &mut teller;
         Ok(phase::drive(PhaseRun {
             ready,
@@ -149,13 +154,13 @@ fn drive(console: &Console, args: &PhaseArgs, ready: Ready) -> Result<Worked, Fa
 }
 
 /// Keeps the report, then everything that follows from it; the exit code is that of the gate.
-fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
+fn conclude(console: &Console, args: &PhaseArgs, worked: &mut FinishedPhase) -> CliResult {
     worked
         .report
         .notes
         .iter()
         .for_each(|note| console.warn(note));
-    let github = Github::of(args.ci.mode);
+    let github = GithubStep::of(args.ci.mode);
     let mut untold: Vec<String> = Vec::new();
     let written = worked
         .files
@@ -217,7 +222,7 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
 }
 
 /// Archives what passed. That nobody could is told, and leaves the gate as it is.
-fn keep(console: &Console, worked: &mut Worked) {
+fn keep(console: &Console, worked: &mut FinishedPhase) {
     if !worked.phase.archive || !worked.passed_whole() {
         return;
     }
@@ -228,11 +233,11 @@ fn keep(console: &Console, worked: &mut Worked) {
 }
 
 /// Tells the channels; returns what went wrong.
-fn tell(console: &Console, worked: &Worked, path: Option<&str>) -> Vec<String> {
+fn tell(console: &Console, worked: &FinishedPhase, path: Option<&str>) -> Vec<String> {
     if !worked.phase.notification {
         return Vec::new();
     }
-    let mut message = Message::of_phase(&worked.report, path);
+    let mut message = NotifyMessage::of_phase(&worked.report, path);
     // `on_failure` of a trigger speaks of its gate, also where the work may go on.
     if worked.phase.when.is_some()
         && let Some(status) = worked.report.steps.last().map(|step| step.status)
@@ -266,17 +271,21 @@ fn exit_code(report: &PhaseReport) -> ExitCode {
 fn show(
     console: &Console,
     args: &PhaseArgs,
-    github: Option<&Github>,
-    worked: &Worked,
+    github: Option<&GithubStep>,
+    worked: &FinishedPhase,
     written: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let report = &worked.report;
     let mut page = Vec::new();
     match args.format {
-        PhaseFormat::Json => phase::report::json(report, &mut page).map_err(Failure::incomplete)?,
-        PhaseFormat::Html => phase::report::html(report, &mut page).map_err(Failure::incomplete)?,
+        PhaseFormat::Json => {
+            phase::report::json(report, &mut page).map_err(CliFailure::incomplete)?
+        }
+        PhaseFormat::Html => {
+            phase::report::html(report, &mut page).map_err(CliFailure::incomplete)?
+        }
         PhaseFormat::Markdown => {
-            phase::report::markdown(report, &mut page).map_err(Failure::incomplete)?
+            phase::report::markdown(report, &mut page).map_err(CliFailure::incomplete)?
         }
         PhaseFormat::Terminal if args.quiet => {
             let reasons: String = report
@@ -298,7 +307,7 @@ fn show(
                 &shown,
                 &mut page,
             )
-            .map_err(Failure::incomplete)?;
+            .map_err(CliFailure::incomplete)?;
         }
     }
     // What people read; other formats stay whole.
@@ -309,7 +318,7 @@ fn show(
     Ok(console.result(&page)?)
 }
 
-fn written_files(worked: &Worked, written: bool) -> Vec<&PathBuf> {
+fn written_files(worked: &FinishedPhase, written: bool) -> Vec<&PathBuf> {
     let runs = worked.runs.iter().flat_map(|run| &run.reports);
     let own = worked.files.all().into_iter().filter(|_| written);
     runs.chain(own).collect()

@@ -1,15 +1,15 @@
 //! What `phase --dry-run` shows.
 
 use crate::cli::console::Console;
-use crate::cli::{Exit, list};
+use crate::cli::{CliResult, list};
 use crate::gate::ExitCode;
-use crate::model::{Step, Work};
-use crate::phase::Ready;
+use crate::model::{PhaseStep, StepWork};
+use crate::phase::ReadyPhase;
 use crate::spec::FailureAction;
 use eval_base::text::one_line;
 
 /// The steps, and what they would run.
-pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
+pub fn dry_run(console: &Console, ready: &ReadyPhase) -> CliResult {
     let mut suites = ready.suites.iter();
     let of = ready.phase.steps.len();
     for (index, step) in ready.phase.steps.iter().enumerate() {
@@ -20,7 +20,7 @@ pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
             one_line(&outlined(step))
         );
         console.result(line.as_bytes())?;
-        if matches!(step.work, Work::Eval(_))
+        if matches!(step.work, StepWork::Eval(_))
             && let Some(suite) = suites.next()
         {
             list::dry_run(console, &suite.prepared, None)?;
@@ -30,7 +30,7 @@ pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-fn outlined(step: &Step) -> String {
+fn outlined(step: &PhaseStep) -> String {
     let action = if step.action == FailureAction::Block {
         ""
     } else {
@@ -38,10 +38,10 @@ fn outlined(step: &Step) -> String {
     };
     let head = format!("{} ({}{action})", step.name, step.kind.name());
     match &step.work {
-        Work::Unchecked => format!("{head}: nothing to run, not checked"),
-        Work::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
-        Work::Eval(eval) => format!("{head}: runs {}", eval.shown),
-        Work::Command(command) => format!(
+        StepWork::Unchecked => format!("{head}: nothing to run, not checked"),
+        StepWork::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
+        StepWork::Eval(eval) => format!("{head}: runs {}", eval.shown),
+        StepWork::Command(command) => format!(
             "{head}: `{}` in {}, at most {} s",
             command.argv.join(" "),
             command.dir.display(),

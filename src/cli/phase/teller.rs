@@ -5,26 +5,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cli::args::{PhaseArgs, ProgressMode};
 use crate::cli::console::Console;
-use crate::cli::progress::Progress;
-use crate::model::{Step, StepResult, StepStatus, Work};
-use crate::phase::Watcher;
-use crate::run::Observer;
+use crate::cli::progress::RunProgress;
+use crate::model::{PhaseStep, StepResult, StepStatus, StepWork};
+use crate::phase::PhaseWatcher;
+use crate::run::RunObserver;
 use eval_base::text::{one_line, sanitize};
 
-type Speaker = Box<dyn Fn(&str) + Send>;
+type LinePrinter = Box<dyn Fn(&str) + Send>;
 
 /// Tells which step runs and how it ended; of a suite it shows the progress.
-pub struct Teller<'a> {
+pub struct PhaseProgress<'a> {
     console: &'a Console,
     mode: ProgressMode,
     verbose: bool,
-    progress: Option<Progress>,
+    progress: Option<RunProgress>,
     /// Says a line without a bar in its way, while there is one.
-    speaker: Arc<Mutex<Option<Speaker>>>,
+    speaker: Arc<Mutex<Option<LinePrinter>>>,
     step: (usize, usize),
 }
 
-impl<'a> Teller<'a> {
+impl<'a> PhaseProgress<'a> {
     pub fn new(console: &'a Console, args: &PhaseArgs) -> Self {
         let mode = if args.quiet {
             ProgressMode::None
@@ -32,7 +32,7 @@ impl<'a> Teller<'a> {
             args.progress
         };
         let speaker = Arc::default();
-        Teller {
+        PhaseProgress {
             console,
             mode,
             verbose: args.verbose,
@@ -52,7 +52,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn speak_by(&self, speaker: Option<Speaker>) {
+    fn speak_by(&self, speaker: Option<LinePrinter>) {
         *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = speaker;
     }
 
@@ -64,10 +64,10 @@ impl<'a> Teller<'a> {
     }
 }
 
-impl Watcher for Teller<'_> {
-    fn begins(&mut self, number: usize, of: usize, step: &Step) {
+impl PhaseWatcher for PhaseProgress<'_> {
+    fn begins(&mut self, number: usize, of: usize, step: &PhaseStep) {
         self.step = (number, of);
-        if step.work == Work::Unchecked {
+        if step.work == StepWork::Unchecked {
             return;
         }
         self.note(&format!(
@@ -75,8 +75,8 @@ impl Watcher for Teller<'_> {
             step.name,
             step.kind.name()
         ));
-        if matches!(step.work, Work::Eval(_)) {
-            let progress = Progress::new(self.mode, self.console);
+        if matches!(step.work, StepWork::Eval(_)) {
+            let progress = RunProgress::new(self.mode, self.console);
             self.speak_by(Some(Box::new(progress.speaker())));
             self.progress = Some(progress);
         }
@@ -109,10 +109,10 @@ impl Watcher for Teller<'_> {
         }
     }
 
-    fn observers(&mut self) -> Vec<&mut dyn Observer> {
+    fn observers(&mut self) -> Vec<&mut dyn RunObserver> {
         self.progress
             .iter_mut()
-            .map(|progress| progress as &mut dyn Observer)
+            .map(|progress| progress as &mut dyn RunObserver)
             .collect()
     }
 }

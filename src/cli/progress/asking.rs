@@ -1,47 +1,47 @@
 //! How models are asked, in words.
 
 use crate::report::figures;
-use crate::report::page::Tone;
+use crate::report::page::TextTone;
 use eval_base::text;
 use eval_models::TrafficNow;
 
 /// What there is to say, the most important first; nothing before a model was asked.
-pub fn parts(now: &TrafficNow) -> Vec<(Tone, String)> {
+pub fn parts(now: &TrafficNow) -> Vec<(TextTone, String)> {
     let mut parts = Vec::new();
     if now.in_flight > 0 || now.waiting > 0 {
         let (calls, allowed) = (
             text::group_digits(now.in_flight),
             text::group_digits(now.allowed),
         );
-        parts.push((Tone::Plain, format!("{calls}/{allowed} calls")));
+        parts.push((TextTone::Plain, format!("{calls}/{allowed} calls")));
     }
     if now.throttled {
-        parts.push((Tone::Wait, "rate limited".to_owned()));
+        parts.push((TextTone::Wait, "rate limited".to_owned()));
     }
     if now.waiting > 0 {
         parts.push((
-            Tone::Dim,
+            TextTone::Dim,
             format!("{} waiting", text::group_digits(now.waiting)),
         ));
     }
     if now.retries > 0 {
         parts.push((
-            Tone::Wait,
+            TextTone::Wait,
             text::plural(whole(now.retries), "retry").replace("retrys", "retries"),
         ));
     }
     // A price that is not known is no price of 0.
     if now.usd > 0.0 {
-        parts.push((Tone::Plain, figures::cost(now.usd)));
+        parts.push((TextTone::Plain, figures::cost(now.usd)));
     }
     if now.kept > 0 {
         parts.push((
-            Tone::Dim,
+            TextTone::Dim,
             format!("{} from cache", text::group_digits(whole(now.kept))),
         ));
     }
     if now.tokens > 0 {
-        parts.push((Tone::Dim, format!("{} tokens", short(now.tokens))));
+        parts.push((TextTone::Dim, format!("{} tokens", short(now.tokens))));
     }
     parts
 }

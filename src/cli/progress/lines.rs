@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use super::asking;
-use super::state::{Ending, State};
+use super::state::{ProgressEnding, ProgressState};
 use crate::model::Outcome;
 use crate::report::TerminalOptions;
 use crate::report::figures;
-use crate::report::page::lines::{Lines, width_of};
-use crate::report::page::{Span, Symbol, Tone, plain, span};
+use crate::report::page::lines::{TerminalLines, width_of};
+use crate::report::page::{StyledSpan, Symbol, TextTone, plain, span};
 use eval_base::text;
 use eval_models::TrafficNow;
 
@@ -23,9 +23,9 @@ const NARROWEST_BAR: usize = 6;
 const PLAIN_ID: usize = 60;
 
 /// The lines of the bar; none is wider than asked.
-pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<String> {
+pub fn bar(state: &ProgressState, options: &TerminalOptions, now: Duration) -> Vec<String> {
     let mut out = Vec::new();
-    let mut page = Lines::new(&mut out, options);
+    let mut page = TerminalLines::new(&mut out, options);
     // Writing to memory can't fail.
     let _ = head(&mut page, state, now);
     if state.total() > 0 {
@@ -40,9 +40,9 @@ pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<Strin
         let label = text::truncate_width_with(&label, room, page.ellipsis()).into_owned();
         let _ = page.line(&[
             plain("  "),
-            span(Tone::Dim, label),
+            span(TextTone::Dim, label),
             plain("  "),
-            span(Tone::Wait, time),
+            span(TextTone::Wait, time),
         ]);
     }
     String::from_utf8_lossy(&out)
@@ -52,11 +52,11 @@ pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<Strin
 }
 
 /// `00:42 ━━━━━━╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37`, with what there is room for.
-fn head(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()> {
+fn head(page: &mut TerminalLines, state: &ProgressState, now: Duration) -> std::io::Result<()> {
     let (done, total) = (state.done(), state.total());
     let elapsed = clock(now);
     if total == 0 {
-        return page.line(&[span(Tone::Dim, elapsed), plain(" starting")]);
+        return page.line(&[span(TextTone::Dim, elapsed), plain(" starting")]);
     }
     let percent = u128::from(done) * 100 / u128::from(total);
     // What is the first to go stands last.
@@ -94,14 +94,18 @@ fn head(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()> {
     parts.sort_by_key(|(place, _)| *place);
     let mut spans = Vec::new();
     if lead > 0 {
-        spans.push(span(Tone::Dim, format!("{elapsed} ")));
+        spans.push(span(TextTone::Dim, format!("{elapsed} ")));
     }
     if room >= NARROWEST_BAR {
         spans.extend(track(page, state, room.min(WIDEST_BAR)));
         spans.push(plain(" "));
     }
     for (at, (place, part)) in parts.into_iter().enumerate() {
-        let tone = if place == 0 { Tone::Bold } else { Tone::Dim };
+        let tone = if place == 0 {
+            TextTone::Bold
+        } else {
+            TextTone::Dim
+        };
         spans.push(plain(if at == 0 { "" } else { "  " }));
         spans.push(span(tone, part));
     }
@@ -109,7 +113,7 @@ fn head(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()> {
 }
 
 /// The bar itself: a stretch for each outcome, and what is left.
-fn track(page: &Lines, state: &State, columns: usize) -> Vec<Span> {
+fn track(page: &TerminalLines, state: &ProgressState, columns: usize) -> Vec<StyledSpan> {
     let total = state.total().max(1);
     let full = page.pick("━", "=");
     let mut spans = Vec::new();
@@ -119,18 +123,18 @@ fn track(page: &Lines, state: &State, columns: usize) -> Vec<Span> {
         // By the sum, so that the stretches together are as long as one bar would be.
         let end = usize::try_from(u128::from(samples) * columns as u128 / u128::from(total))
             .unwrap_or(columns);
-        spans.push(span(Tone::of(outcome), full.repeat(end - filled)));
+        spans.push(span(TextTone::of(outcome), full.repeat(end - filled)));
         filled = end;
     }
     spans.push(span(
-        Tone::Dim,
+        TextTone::Dim,
         page.pick("╌", "-").repeat(columns - filled),
     ));
     spans
 }
 
 /// Counts by outcome; with their words where there is room.
-fn counts(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()> {
+fn counts(page: &mut TerminalLines, state: &ProgressState, now: Duration) -> std::io::Result<()> {
     let with_words = count_spans(page, state, now, true);
     let width = width_of(&page.pieces(&with_words));
     let spans = if width <= page.width() {
@@ -141,7 +145,12 @@ fn counts(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()>
     page.line(&spans)
 }
 
-fn count_spans(page: &Lines, state: &State, now: Duration, words: bool) -> Vec<Span> {
+fn count_spans(
+    page: &TerminalLines,
+    state: &ProgressState,
+    now: Duration,
+    words: bool,
+) -> Vec<StyledSpan> {
     let mut spans = Vec::new();
     for outcome in Outcome::ALL {
         let n = state.count(outcome);
@@ -157,19 +166,19 @@ fn count_spans(page: &Lines, state: &State, now: Duration, words: bool) -> Vec<S
         };
         spans.push(plain("  "));
         spans.push(span(
-            Tone::of(outcome),
+            TextTone::of(outcome),
             format!("{sign} {}{word}", digits(n)),
         ));
     }
     if words && state.before() > 0 {
         spans.push(span(
-            Tone::Dim,
+            TextTone::Dim,
             format!("  ({} from before)", digits(state.before())),
         ));
     }
     if words && !state.slowest(1, SLOW, now).is_empty() {
         spans.push(span(
-            Tone::Dim,
+            TextTone::Dim,
             format!("  {} running", text::group_digits(state.running())),
         ));
     }
@@ -177,7 +186,7 @@ fn count_spans(page: &Lines, state: &State, now: Duration, words: bool) -> Vec<S
 }
 
 /// How models are asked, with what there is room for.
-fn asked(page: &mut Lines, now: &TrafficNow) -> std::io::Result<()> {
+fn asked(page: &mut TerminalLines, now: &TrafficNow) -> std::io::Result<()> {
     let mut spans = Vec::new();
     let mut room = page.width();
     for (tone, part) in asking::parts(now) {
@@ -197,7 +206,7 @@ fn asked(page: &mut Lines, now: &TrafficNow) -> std::io::Result<()> {
 }
 
 /// The same at the end of a plain line.
-fn asked_plainly(state: &State) -> String {
+fn asked_plainly(state: &ProgressState) -> String {
     let parts = state
         .traffic
         .as_ref()
@@ -212,7 +221,7 @@ fn asked_plainly(state: &State) -> String {
 }
 
 /// What runs, said once at the start.
-pub fn first(state: &State) -> String {
+pub fn first(state: &ProgressState) -> String {
     let mut line = format!(
         "{}: {}, {}, {} (run {})",
         text::truncate_width(&state.suite, PLAIN_ID),
@@ -231,7 +240,7 @@ pub fn first(state: &State) -> String {
 }
 
 /// `[00:05] 1200/10,000  1180 passed, 15 failed, 5 errored  240/s  eta 00:37`.
-pub fn plain_line(state: &State, now: Duration) -> String {
+pub fn plain_line(state: &ProgressState, now: Duration) -> String {
     let mut line = format!("[{}] {}  {}", clock(now), position(state), tally(state));
     if let Some(rate) = state.rate(now) {
         line.push_str(&format!("  {}", speed(rate)));
@@ -244,7 +253,7 @@ pub fn plain_line(state: &State, now: Duration) -> String {
 }
 
 /// A sign of life while nothing ends: what runs, the longest first.
-pub fn heartbeat(state: &State, now: Duration) -> String {
+pub fn heartbeat(state: &ProgressState, now: Duration) -> String {
     let slowest: Vec<String> = state
         .slowest(SLOWEST, Duration::ZERO, now)
         .iter()
@@ -274,10 +283,10 @@ pub fn heartbeat(state: &State, now: Duration) -> String {
 }
 
 /// How it ended, said once.
-pub fn last(state: &State, now: Duration) -> String {
+pub fn last(state: &ProgressState, now: Duration) -> String {
     let word = match state.ending {
-        Some(Ending::Finished) => "finished",
-        Some(Ending::Interrupted) => "interrupted",
+        Some(ProgressEnding::Finished) => "finished",
+        Some(ProgressEnding::Interrupted) => "interrupted",
         None => "stopped",
     };
     let mut line = format!(
@@ -293,11 +302,11 @@ pub fn last(state: &State, now: Duration) -> String {
     line
 }
 
-fn position(state: &State) -> String {
+fn position(state: &ProgressState) -> String {
     format!("{}/{}", digits(state.done()), digits(state.total()))
 }
 
-fn tally(state: &State) -> String {
+fn tally(state: &ProgressState) -> String {
     let shown = |outcome: &Outcome| *outcome == Outcome::Passed || state.count(*outcome) > 0;
     let parts: Vec<String> = Outcome::ALL
         .into_iter()

@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::screen::Screen;
-use self::state::State;
+use self::screen::ProgressScreen;
+use self::state::ProgressState;
 use super::args::ProgressMode;
 use super::console::Console;
 use crate::model::{Event, Outcome};
 use crate::report::TerminalOptions;
-use crate::run::Observer;
+use crate::run::RunObserver;
 use eval_base::text;
 use eval_models::TrafficNow;
 
@@ -39,15 +39,15 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An observer that shows how far a run is.
-pub struct Progress {
-    shared: Arc<Shared>,
+pub struct RunProgress {
+    shared: Arc<SharedProgress>,
     /// `None` when nothing is shown, and after the end.
-    drawing: Option<Drawing>,
+    drawing: Option<DrawingThread>,
 }
 
-struct Shared {
-    state: Mutex<State>,
-    screen: Mutex<Screen>,
+struct SharedProgress {
+    state: Mutex<ProgressState>,
+    screen: Mutex<ProgressScreen>,
     began: Instant,
     /// Milliseconds since `began` at the last look: cheaper to read than the clock.
     now: AtomicU64,
@@ -55,12 +55,12 @@ struct Shared {
 }
 
 /// The thread that draws. It ends when `stop` is dropped, and drops its end of `ended`.
-struct Drawing {
+struct DrawingThread {
     stop: Sender<()>,
     ended: Receiver<()>,
 }
 
-impl Progress {
+impl RunProgress {
     pub fn new(mode: ProgressMode, console: &Console) -> Self {
         let bar = match mode {
             ProgressMode::None | ProgressMode::Plain => false,
@@ -69,19 +69,19 @@ impl Progress {
         };
         let manner = match (mode, bar) {
             (ProgressMode::None, _) => None,
-            (_, true) => Some(Manner::Bar {
+            (_, true) => Some(ProgressStyle::Bar {
                 unicode: console.unicode(),
                 color: console.stderr_color(),
             }),
-            (_, false) => Some(Manner::Plain(Plain::default())),
+            (_, false) => Some(ProgressStyle::Plain(PlainProgress::default())),
         };
-        Progress::start(manner, console.stderr())
+        RunProgress::start(manner, console.stderr())
     }
 
-    fn start(manner: Option<Manner>, out: Box<dyn Write + Send>) -> Self {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State::default()),
-            screen: Mutex::new(Screen::new(out)),
+    fn start(manner: Option<ProgressStyle>, out: Box<dyn Write + Send>) -> Self {
+        let shared = Arc::new(SharedProgress {
+            state: Mutex::new(ProgressState::default()),
+            screen: Mutex::new(ProgressScreen::new(out)),
             began: Instant::now(),
             now: AtomicU64::new(0),
             silent: manner.is_none(),
@@ -97,9 +97,9 @@ impl Progress {
                     drop(end);
                 });
             // Without a thread there is no progress to see; that is no reason not to run.
-            spawned.ok().map(|_| Drawing { stop, ended })
+            spawned.ok().map(|_| DrawingThread { stop, ended })
         });
-        Progress { shared, drawing }
+        RunProgress { shared, drawing }
     }
 
     /// Says a line without a bar in its way, from any thread.
@@ -116,20 +116,20 @@ impl Progress {
 
     /// Removes a bar, so that the summary starts on a clean line, or says the last plain line.
     pub fn finish(&mut self) {
-        if let Some(Drawing { stop, ended }) = self.drawing.take() {
+        if let Some(DrawingThread { stop, ended }) = self.drawing.take() {
             drop(stop);
             let _ = ended.recv_timeout(PATIENCE);
         }
     }
 }
 
-impl Drop for Progress {
+impl Drop for RunProgress {
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-impl Observer for Progress {
+impl RunObserver for RunProgress {
     fn event(&mut self, event: &Event) {
         if !self.shared.silent {
             lock(&self.shared.state).event(event);
@@ -160,28 +160,28 @@ impl Observer for Progress {
     }
 }
 
-impl Shared {
+impl SharedProgress {
     fn now(&self) -> Duration {
         Duration::from_millis(self.now.load(Ordering::Relaxed))
     }
 }
 
 /// How it is shown.
-enum Manner {
+enum ProgressStyle {
     Bar { unicode: bool, color: bool },
-    Plain(Plain),
+    Plain(PlainProgress),
 }
 
 /// Looks until it is told to stop, then leaves a clean stream.
-fn draw(shared: &Shared, mut manner: Manner, stopped: &Receiver<()>) {
+fn draw(shared: &SharedProgress, mut manner: ProgressStyle, stopped: &Receiver<()>) {
     loop {
         let stop = stopped.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout);
         let elapsed = u64::try_from(shared.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         shared.now.store(elapsed, Ordering::Relaxed);
         let now = shared.now();
         match &mut manner {
-            Manner::Bar { .. } if stop => lock(&shared.screen).clear(columns()),
-            Manner::Bar { unicode, color } => {
+            ProgressStyle::Bar { .. } if stop => lock(&shared.screen).clear(columns()),
+            ProgressStyle::Bar { unicode, color } => {
                 let (rows, columns) = size();
                 // A line that fills the last column leaves some terminals in doubt where the cursor
                 // is.
@@ -199,7 +199,7 @@ fn draw(shared: &Shared, mut manner: Manner, stopped: &Receiver<()>) {
                 block.truncate(rows.saturating_sub(1).max(1));
                 lock(&shared.screen).draw(block, columns);
             }
-            Manner::Plain(plain) => {
+            ProgressStyle::Plain(plain) => {
                 let said = {
                     let mut state = lock(&shared.state);
                     state.tick(now);
@@ -222,20 +222,20 @@ fn draw(shared: &Shared, mut manner: Manner, stopped: &Receiver<()>) {
 
 /// When a plain line is due.
 #[derive(Debug, Default)]
-struct Plain {
+struct PlainProgress {
     begun: bool,
     said_at: Duration,
     said_done: u64,
 }
 
-impl Plain {
+impl PlainProgress {
     /// The lines that are due now.
-    fn look(&mut self, state: &State, now: Duration) -> Vec<String> {
+    fn look(&mut self, state: &ProgressState, now: Duration) -> Vec<String> {
         if !state.has_begun() {
             return Vec::new();
         }
         if !self.begun {
-            *self = Plain {
+            *self = PlainProgress {
                 begun: true,
                 said_at: now,
                 said_done: state.done(),
@@ -256,7 +256,7 @@ impl Plain {
     }
 
     /// The lines of the end; none when nothing ever began.
-    fn end(&mut self, state: &State, now: Duration) -> Vec<String> {
+    fn end(&mut self, state: &ProgressState, now: Duration) -> Vec<String> {
         let begun = std::mem::replace(&mut self.begun, true);
         let first = (!begun).then(|| lines::first(state));
         let said = first.into_iter().chain([lines::last(state, now)]);

@@ -7,7 +7,7 @@ use std::io::Write;
 use console::measure_text_width;
 
 /// A stream, and what of the block stands on it.
-pub struct Screen {
+pub struct ProgressScreen {
     out: Box<dyn Write + Send>,
     /// The lines that stand there, the cursor being at the end of the last.
     drawn: Vec<String>,
@@ -16,9 +16,9 @@ pub struct Screen {
     gone: bool,
 }
 
-impl Screen {
+impl ProgressScreen {
     pub fn new(out: Box<dyn Write + Send>) -> Self {
-        Screen {
+        ProgressScreen {
             out,
             drawn: Vec::new(),
             gone: false,

@@ -24,7 +24,7 @@ const ENOUGH: u64 = 3;
 const KEPT: usize = 240;
 
 #[derive(Debug, Default)]
-pub struct State {
+pub struct ProgressState {
     pub suite: String,
     pub run: String,
     pub evals: usize,
@@ -35,21 +35,21 @@ pub struct State {
     /// Samples that were there before the first one began: an earlier session's.
     before: u64,
     began: Option<Duration>,
-    running: Running,
-    window: Window,
-    pub ending: Option<Ending>,
+    running: RunningSamples,
+    window: RateWindow,
+    pub ending: Option<ProgressEnding>,
     /// How models are asked, in a run that asks any.
     pub traffic: Option<TrafficNow>,
 }
 
 /// How the run said that it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProgressEnding {
     Finished,
     Interrupted,
 }
 
-impl State {
+impl ProgressState {
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::SampleFinished(sample) => {
@@ -85,9 +85,9 @@ impl State {
             }
             Event::RunFinished(finished) => {
                 self.ending = Some(if finished.interrupted {
-                    Ending::Interrupted
+                    ProgressEnding::Interrupted
                 } else {
-                    Ending::Finished
+                    ProgressEnding::Finished
                 });
             }
         }
@@ -107,7 +107,7 @@ impl State {
     pub fn started(&mut self, eval: &str, case: &str, sample: u32, now: Duration) {
         if self.began.is_none() {
             self.before = self.done();
-            self.window = Window::default();
+            self.window = RateWindow::default();
             self.window.mark(now, self.before);
             self.began = Some(now);
         }
@@ -175,7 +175,7 @@ impl State {
 
     /// What runs for at least `least`, the longest first.
     pub fn slowest(&self, most: usize, least: Duration, now: Duration) -> Vec<(String, Duration)> {
-        let mut slow: Vec<&Sample> = self.running.now.values().collect();
+        let mut slow: Vec<&RunningSample> = self.running.now.values().collect();
         slow.retain(|sample| now.saturating_sub(sample.since) >= least);
         slow.sort_by(|a, b| a.order().cmp(&b.order()));
         slow.iter()
@@ -188,20 +188,20 @@ impl State {
 /// What is under way. Bounded by the samples in flight; the texts of those that ended are used
 /// again.
 #[derive(Debug, Default)]
-struct Running {
-    now: HashMap<u64, Sample>,
-    spare: Vec<Sample>,
+struct RunningSamples {
+    now: HashMap<u64, RunningSample>,
+    spare: Vec<RunningSample>,
 }
 
 #[derive(Debug, Default)]
-struct Sample {
+struct RunningSample {
     eval: String,
     case: String,
     index: u32,
     since: Duration,
 }
 
-impl Sample {
+impl RunningSample {
     fn order(&self) -> (Duration, &str, &str, u32) {
         (self.since, &self.eval, &self.case, self.index)
     }
@@ -217,7 +217,7 @@ impl Sample {
     }
 }
 
-impl Running {
+impl RunningSamples {
     fn started(&mut self, eval: &str, case: &str, index: u32, since: Duration) {
         let mut sample = self.spare.pop().unwrap_or_default();
         sample.eval.clear();
@@ -244,11 +244,11 @@ fn key(eval: &str, case: &str, index: u32) -> u64 {
 
 /// How many were done when, over the last minutes.
 #[derive(Debug, Default)]
-struct Window {
+struct RateWindow {
     marks: VecDeque<(Duration, u64)>,
 }
 
-impl Window {
+impl RateWindow {
     fn mark(&mut self, now: Duration, done: u64) {
         if self
             .marks

@@ -75,8 +75,8 @@ fn skipped(case: &str) -> Event {
 }
 
 /// A run of 10,000 samples, named, before its first one.
-fn named() -> State {
-    let mut state = State::default();
+fn named() -> ProgressState {
+    let mut state = ProgressState::default();
     (state.suite, state.run) = ("Parser suite".to_owned(), "eval-20260102-120000".to_owned());
     (state.evals, state.cases) = (12, 2500);
     state.event(&planned(2500, 4));
@@ -84,7 +84,7 @@ fn named() -> State {
 }
 
 /// Runs so many samples a second with this outcome, from one time to another.
-fn go(state: &mut State, from: u64, to: u64, per_second: u64, outcome: Outcome) {
+fn go(state: &mut ProgressState, from: u64, to: u64, per_second: u64, outcome: Outcome) {
     for at in from..to {
         for n in 0..per_second {
             state.started("math", "c", u32::try_from(n).unwrap(), seconds(at));
@@ -95,7 +95,7 @@ fn go(state: &mut State, from: u64, to: u64, per_second: u64, outcome: Outcome) 
 }
 
 /// Five seconds at 240 a second, with something of everything, and four that take long.
-fn on_its_way() -> State {
+fn on_its_way() -> ProgressState {
     let mut state = named();
     state.started("code", "slow-one", 0, seconds(0));
     go(&mut state, 0, 4, 240, Outcome::Passed);
@@ -118,7 +118,7 @@ fn options(width: usize, unicode: bool, color: bool) -> TerminalOptions {
     }
 }
 
-fn shown(state: &State, options: &TerminalOptions, now: Duration) -> String {
+fn shown(state: &ProgressState, options: &TerminalOptions, now: Duration) -> String {
     bar(state, options, now).join("\n")
 }
 
@@ -175,7 +175,7 @@ fn the_bar_in_colour() {
 
 #[test]
 fn the_bar_of_nothing_of_a_million_and_of_the_end() {
-    assert_snapshot!(shown(&State::default(), &options(80, true, false), seconds(1)), @"00:01 starting");
+    assert_snapshot!(shown(&ProgressState::default(), &options(80, true, false), seconds(1)), @"00:01 starting");
     assert_snapshot!(shown(&named(), &options(80, true, false), seconds(1)), @"
     00:01 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 0/10,000  0 %
       ✓ 0 passed
@@ -191,7 +191,7 @@ fn the_bar_of_nothing_of_a_million_and_of_the_end() {
     ━╌╌╌╌╌╌╌╌╌╌ 120,000/1,000,000  eta 01:28
       ✓ 120,000 passed
     ");
-    let mut state = State::default();
+    let mut state = ProgressState::default();
     state.event(&planned(3, 1));
     go(&mut state, 0, 3, 1, Outcome::Failed);
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(3)), @"
@@ -288,7 +288,7 @@ fn no_line_is_wider_than_asked_and_colour_changes_no_text() {
 
 #[test]
 fn plain_lines_from_start_to_end() {
-    let mut plain = Plain::default();
+    let mut plain = PlainProgress::default();
     let mut state = named();
     let mut said = plain.look(&state, seconds(1));
     state.started("code", "slow-one", 0, seconds(1));
@@ -334,11 +334,15 @@ fn plain_lines_from_start_to_end() {
 
 #[test]
 fn a_run_that_is_over_at_once_says_what_ran_and_one_that_never_began_nothing() {
-    assert!(Plain::default().end(&named(), seconds(1)).is_empty());
-    let mut state = State::default();
+    assert!(
+        PlainProgress::default()
+            .end(&named(), seconds(1))
+            .is_empty()
+    );
+    let mut state = ProgressState::default();
     state.event(&planned(1, 1));
     state.event(&finished("math", "c0", 0, Outcome::Passed));
-    assert_eq!(Plain::default().end(&state, seconds(0)).len(), 2);
+    assert_eq!(PlainProgress::default().end(&state, seconds(0)).len(), 2);
 }
 
 #[test]
@@ -405,7 +409,7 @@ fn what_runs_is_bounded_by_what_is_in_flight() {
     assert_eq!(state.running(), 0);
     let mut state = on_its_way();
     assert_eq!(state.running(), 5);
-    let labels = |state: &State| -> Vec<String> {
+    let labels = |state: &ProgressState| -> Vec<String> {
         state
             .slowest(9, seconds(2), seconds(5))
             .into_iter()
@@ -476,14 +480,14 @@ impl Write for Pipe {
     }
 }
 
-fn screen(writes: usize) -> (Screen, impl Fn() -> String) {
+fn screen(writes: usize) -> (ProgressScreen, impl Fn() -> String) {
     let (sender, receiver) = channel();
     let read = move || {
         String::from_utf8(receiver.try_iter().flatten().collect())
             .unwrap()
             .replace('\x1b', "^")
     };
-    (Screen::new(Box::new(Pipe(sender, writes))), read)
+    (ProgressScreen::new(Box::new(Pipe(sender, writes))), read)
 }
 
 fn block(lines: &[&str]) -> Vec<String> {
@@ -529,8 +533,8 @@ fn a_terminal_that_is_gone_is_left_alone() {
 #[test]
 fn the_thread_says_the_last_line_and_ends() {
     let (sender, receiver) = channel();
-    let mut progress = Progress::start(
-        Some(Manner::Plain(Plain::default())),
+    let mut progress = RunProgress::start(
+        Some(ProgressStyle::Plain(PlainProgress::default())),
         Box::new(Pipe(sender, usize::MAX)),
     );
     progress.event(&Event::EvalPlanned(EvalPlanned {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use eval_stats::likelihood::{self, Level, Stratum, Units};
+use eval_stats::likelihood::{self, Stratum, StratumUnits, ValueLevel};
 
 fn estimate(value: f64, n: usize, ci: [f64; 2], method: &str) -> Estimate {
     Estimate {
@@ -212,7 +212,7 @@ proptest! {
         };
         prop_assert!(!meets(passed, n) && within(share, &asked));
         match exact(&asked, [passed, n], 0.95) {
-            More::Exact { more, passing } => {
+            UnitsNeeded::Exact { more, passing } => {
                 prop_assert!(meets(passed + passing, n + more));
                 let steady = |more: u64| if upper { (more * passed).div_ceil(n) } else { more * passed / n };
                 prop_assert_eq!(passing, steady(more));
@@ -221,15 +221,15 @@ proptest! {
                 }
                 // The gate's interval is of these values one by one.
                 let met = (passed + passing) as f64;
-                let levels = vec![Level::of(0.0, (n + more) as f64 - met), Level::of(1.0, met)];
+                let levels = vec![ValueLevel::of(0.0, (n + more) as f64 - met), ValueLevel::of(1.0, met)];
                 let levels = levels.into_iter().filter(|level| level.count > 0.0).collect();
-                let whole = Stratum { share: 1.0, repeats: 1.0, units: Units::Levels(levels) };
-                let ci = likelihood::of_shares(&[whole], likelihood::Unseen::Telling, 0.95).unwrap();
+                let whole = Stratum { share: 1.0, repeats: 1.0, units: StratumUnits::Levels(levels) };
+                let ci = likelihood::of_shares(&[whole], likelihood::UnseenWeight::Telling, 0.95).unwrap();
                 let end = if upper { ci.high } else { ci.low };
                 prop_assert!(within(end, &asked));
             }
-            More::Many => prop_assert!((share - asked.value).abs() < 1e-3, "{share} {asked:?}"),
-            More::Never => prop_assert!((share - asked.value).abs() <= 1e-9),
+            UnitsNeeded::Many => prop_assert!((share - asked.value).abs() < 1e-3, "{share} {asked:?}"),
+            UnitsNeeded::Never => prop_assert!((share - asked.value).abs() <= 1e-9),
             other => prop_assert!(false, "{:?}", other),
         }
     }
@@ -240,7 +240,7 @@ fn what_is_lacking_is_said_in_the_units_of_the_interval() {
     let estimate = estimate(0.97, 20, [0.9, 0.99], "empirical_likelihood");
     let said = |unit, units, needed| {
         let threshold = threshold("pass_at_1", Bound::Min, 0.94, Figure::CiLower);
-        let lack = Lack {
+        let lack = IntervalShortfall {
             threshold: threshold.clone(),
             end: 0.9,
             unit,
@@ -254,7 +254,7 @@ fn what_is_lacking_is_said_in_the_units_of_the_interval() {
     insta::assert_snapshot!(said("sample", 50, Some(111)), @"the value itself, 0.97, meets it; only data is lacking: about 2.3 times as many samples of each case would have met it");
     insta::assert_snapshot!(said("sample", 50, None), @"the value itself, 0.97, meets it; only data is lacking: more than 10000000 samples would be needed");
     let same = threshold("pass_at_1", Bound::Min, 0.97, Figure::CiLower);
-    let lack = Lack {
+    let lack = IntervalShortfall {
         threshold: same.clone(),
         end: 0.9,
         unit: "sample",

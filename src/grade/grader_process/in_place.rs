@@ -14,15 +14,15 @@
 
 use crate::grade::extract::names_one_place;
 use crate::graders::output::{JSON_BYTES, SmallOutput, compiled_size};
-use crate::graders::patterns::Patterns;
-use crate::model::{CodeGrader, Extract, OutputValue, Which};
+use crate::graders::patterns::PatternCache;
+use crate::model::{CodeGrader, ExtractMethod, OutputValue, Which};
 
 /// Bytes of an output's lines times bytes of the tests in which the names that it defines are
 /// looked for.
 const LOOKED_UP: usize = 64 << 20;
 
 /// Whether a grader that only looks does so in place.
-pub(super) fn grades(grader: &CodeGrader, value: &OutputValue, patterns: &Patterns) -> bool {
+pub(super) fn grades(grader: &CodeGrader, value: &OutputValue, patterns: &PatternCache) -> bool {
     let check = grader.as_method().check();
     let small = SmallOutput::of(value);
     check
@@ -31,7 +31,11 @@ pub(super) fn grades(grader: &CodeGrader, value: &OutputValue, patterns: &Patter
 }
 
 /// Whether the steps of an extraction are done in place.
-pub(super) fn extracts(steps: &[Extract], value: &OutputValue, patterns: &Patterns) -> bool {
+pub(super) fn extracts(
+    steps: &[ExtractMethod],
+    value: &OutputValue,
+    patterns: &PatternCache,
+) -> bool {
     // No step makes more of what the one before it left.
     SmallOutput::of(value).is_some_and(|output| {
         steps
@@ -40,14 +44,14 @@ pub(super) fn extracts(steps: &[Extract], value: &OutputValue, patterns: &Patter
     })
 }
 
-fn extracts_one(step: &Extract, output: &SmallOutput, patterns: &Patterns) -> bool {
+fn extracts_one(step: &ExtractMethod, output: &SmallOutput, patterns: &PatternCache) -> bool {
     match step {
-        Extract::Trim
-        | Extract::AfterLast { .. }
-        | Extract::CodeBlock { .. }
-        | Extract::Json { .. } => true,
-        Extract::JsonPath { path } => output.bytes <= JSON_BYTES && names_one_place(path),
-        Extract::Regex {
+        ExtractMethod::Trim
+        | ExtractMethod::AfterLast { .. }
+        | ExtractMethod::CodeBlock { .. }
+        | ExtractMethod::Json { .. } => true,
+        ExtractMethod::JsonPath { path } => output.bytes <= JSON_BYTES && names_one_place(path),
+        ExtractMethod::Regex {
             pattern,
             flags,
             group,
@@ -81,8 +85,8 @@ mod tests {
     use super::*;
     use crate::graders::RegexMatch;
     use crate::model::{
-        CodeExecution, CodeLimits, EditUnit, ExactMatch, Executor, JsonMatch, JsonMode, RegexFlags,
-        Similarity, SimilarityMetric, Structural, Tests, Tokenizer,
+        CodeExecution, CodeLimits, CodeTests, EditUnit, ExactMatch, Executor, JsonMatch, JsonMode,
+        RegexFlags, Similarity, SimilarityMetric, StructuralOptions, Tokenizer,
     };
 
     fn text(bytes: usize) -> OutputValue {
@@ -116,8 +120,9 @@ mod tests {
 
     #[test]
     fn only_bounded_linear_work_is_done_in_place() {
-        let structural =
-            |expected: Value| CodeGrader::StructuralMatch(Structural::as_it_stands(expected));
+        let structural = |expected: Value| {
+            CodeGrader::StructuralMatch(StructuralOptions::as_it_stands(expected))
+        };
         let similarity = |bytes: usize, tokenizer: Option<Tokenizer>| {
             CodeGrader::Similarity(Similarity {
                 references: vec!["y".repeat(bytes)],
@@ -190,13 +195,17 @@ mod tests {
         ];
         for (name, grader, bytes, here) in rows {
             assert_eq!(
-                grades(&grader, &text(bytes), &Patterns::default()),
+                grades(&grader, &text(bytes), &PatternCache::default()),
                 here,
                 "{name}"
             );
         }
         let large = OutputValue::Json(json!(vec![1; 40_000]));
-        assert!(!grades(&exact(json!("x")), &large, &Patterns::default()));
+        assert!(!grades(
+            &exact(json!("x")),
+            &large,
+            &PatternCache::default()
+        ));
     }
 
     #[test]
@@ -206,7 +215,7 @@ mod tests {
                 in_process: false,
                 executor: Executor::Python,
                 prefix: String::new(),
-                tests: Tests::Check {
+                tests: CodeTests::Check {
                     code: "x".repeat(200_000),
                 },
                 setup: String::new(),
@@ -227,40 +236,40 @@ mod tests {
 
     #[test]
     fn only_bounded_linear_steps_are_done_in_place() {
-        let regex = |pattern: &str, group: &str, which| Extract::Regex {
+        let regex = |pattern: &str, group: &str, which| ExtractMethod::Regex {
             pattern: pattern.to_owned(),
             flags: RegexFlags::default(),
             group: group.to_owned(),
             which,
         };
-        let path = |path: &str| Extract::JsonPath {
+        let path = |path: &str| ExtractMethod::JsonPath {
             path: path.to_owned(),
         };
         for (steps, bytes, here) in [
             (
                 vec![
-                    Extract::Trim,
-                    Extract::Json {
+                    ExtractMethod::Trim,
+                    ExtractMethod::Json {
                         mode: JsonMode::Any,
                     },
                 ],
                 64 << 10,
                 true,
             ),
-            (vec![Extract::Trim], (64 << 10) + 1, false),
+            (vec![ExtractMethod::Trim], (64 << 10) + 1, false),
             (vec![path("$.a[0]")], 16 << 10, true),
             (vec![path("$..a")], 10, false),
             (vec![regex("x.*y", "0", Which::First)], 64 << 10, true),
             (vec![regex("x.*y|x", "0", Which::Last)], 256, true),
             (vec![regex("x.*y|x", "0", Which::Last)], 257, false),
             (
-                vec![Extract::Trim, regex("(?=x)x", "0", Which::First)],
+                vec![ExtractMethod::Trim, regex("(?=x)x", "0", Which::First)],
                 1,
                 false,
             ),
         ] {
             assert_eq!(
-                extracts(&steps, &text(bytes), &Patterns::default()),
+                extracts(&steps, &text(bytes), &PatternCache::default()),
                 here,
                 "{steps:?} {bytes}"
             );

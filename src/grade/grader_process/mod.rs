@@ -14,10 +14,10 @@ mod task;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, Outcome, OutputValue};
+use crate::model::{Cause, CodeGrader, ExtractMethod, Grade, GraderType, Outcome, OutputValue};
 
-use super::extract::Nothing;
-use crate::graders::patterns::Patterns;
+use super::extract::ExtractFailure;
+use crate::graders::patterns::PatternCache;
 use pool::GraderPool;
 use task::{GraderTask, TaskAnswer};
 
@@ -94,14 +94,14 @@ impl TaskFailure {
 /// Work on outputs, in place or in grader processes.
 #[derive(Debug)]
 pub(super) struct TextWork {
-    patterns: Patterns,
+    patterns: PatternCache,
     pool: GraderPool,
 }
 
 impl TextWork {
     pub fn new(config: PoolConfig) -> TextWork {
         TextWork {
-            patterns: Patterns::default(),
+            patterns: PatternCache::default(),
             pool: GraderPool::new(config),
         }
     }
@@ -126,9 +126,9 @@ impl TextWork {
     /// What the graders see of an output.
     pub async fn extract(
         &self,
-        steps: &[Extract],
+        steps: &[ExtractMethod],
         value: &OutputValue,
-    ) -> Result<OutputValue, Nothing> {
+    ) -> Result<OutputValue, ExtractFailure> {
         if steps.is_empty() {
             return Ok(value.clone());
         }
@@ -138,8 +138,8 @@ impl TextWork {
             .await
         {
             Ok(TaskAnswer::Extracted(found)) => found,
-            Ok(_) => Err(Nothing::Unfinished(mismatched())),
-            Err(unfinished) => Err(Nothing::Unfinished(unfinished)),
+            Ok(_) => Err(ExtractFailure::Unfinished(mismatched())),
+            Err(unfinished) => Err(ExtractFailure::Unfinished(unfinished)),
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::task::{READY, answer};
-use super::{MEMORY_MIB, Patterns};
+use super::{MEMORY_MIB, PatternCache};
 use eval_sandbox::{end_helper, limit_own_memory};
 
 /// What `eval-harness __grader` does.
@@ -28,7 +28,7 @@ fn serve() -> io::Result<()> {
         // The parent is gone, whatever is being done for it.
         end_helper(0);
     });
-    let patterns = Patterns::default();
+    let patterns = PatternCache::default();
     let mut out = io::stdout().lock();
     out.write_all(format!("{READY}\n").as_bytes())?;
     out.flush()?;

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::grade::extract::{Nothing, extract};
-use crate::graders::patterns::Patterns;
-use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, OutputValue};
+use crate::grade::extract::{ExtractFailure, extract};
+use crate::graders::patterns::PatternCache;
+use crate::model::{Cause, CodeGrader, ExtractMethod, Grade, GraderType, OutputValue};
 use eval_base::json::is_deeper;
 
 /// The first line of a process, which says that it waits for work.
@@ -21,7 +21,7 @@ const DEEPEST: usize = 96;
 /// One piece of work on one output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum GraderTask<'a> {
-    Extract(Cow<'a, [Extract]>),
+    Extract(Cow<'a, [ExtractMethod]>),
     /// By a grader that only looks.
     Grade(Cow<'a, CodeGrader>),
     /// Find the program that a grader runs.
@@ -31,13 +31,13 @@ pub(super) enum GraderTask<'a> {
 /// What came of it.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum TaskAnswer {
-    Extracted(Result<OutputValue, Nothing>),
+    Extracted(Result<OutputValue, ExtractFailure>),
     Graded(Box<Grade>),
     Program(Result<String, String>),
 }
 
 impl GraderTask<'_> {
-    pub fn perform(&self, value: &OutputValue, patterns: &Patterns) -> TaskAnswer {
+    pub fn perform(&self, value: &OutputValue, patterns: &PatternCache) -> TaskAnswer {
         match self {
             GraderTask::Extract(steps) => TaskAnswer::Extracted(extract(steps, value, patterns)),
             GraderTask::Grade(grader) => {
@@ -98,7 +98,7 @@ pub(super) fn request(task: &GraderTask<'_>, value: &OutputValue) -> serde_json:
 }
 
 /// Performs the task of a line; the line that answers it.
-pub(super) fn answer(request: &str, patterns: &Patterns) -> serde_json::Result<String> {
+pub(super) fn answer(request: &str, patterns: &PatternCache) -> serde_json::Result<String> {
     let performed = serde_json::from_str(request).and_then(|TaskRequest { task, value }| {
         Ok(task.perform(&unpacked(value.into_owned())?, patterns))
     });
@@ -180,12 +180,12 @@ mod tests {
                 TaskAnswer::Extracted(Ok(OutputValue::Json(json!({"a": [null, 1]})))),
                 TaskAnswer::Extracted(Ok(OutputValue::Json(nested(127)))),
                 TaskAnswer::Extracted(Ok(OutputValue::Json(json!("a text")))),
-                TaskAnswer::Extracted(Err(Nothing::Absent {
+                TaskAnswer::Extracted(Err(ExtractFailure::Absent {
                     what: "no code".to_owned(),
                     code: true,
                 })),
-                TaskAnswer::Extracted(Err(Nothing::Broken("why".to_owned()))),
-                TaskAnswer::Extracted(Err(Nothing::GivenUp("why".to_owned()))),
+                TaskAnswer::Extracted(Err(ExtractFailure::Broken("why".to_owned()))),
+                TaskAnswer::Extracted(Err(ExtractFailure::GivenUp("why".to_owned()))),
                 TaskAnswer::Program(Ok("print()\n".to_owned())),
                 TaskAnswer::Program(Err("none".to_owned())),
             ]
@@ -226,8 +226,8 @@ mod tests {
         let task = GraderTask::Grade(Cow::Borrowed(&grader));
         let value = OutputValue::Json(nested(127));
         let line = request(&task, &value).unwrap();
-        let reply = answer(&line, &Patterns::default()).unwrap();
-        let performed = task.perform(&value, &Patterns::default());
+        let reply = answer(&line, &PatternCache::default()).unwrap();
+        let performed = task.perform(&value, &PatternCache::default());
         let [TaskAnswer::Graded(here), TaskAnswer::Graded(there)] =
             [performed, read_reply(&reply).unwrap()]
         else {
@@ -235,7 +235,7 @@ mod tests {
         };
         assert_eq!((here.outcome, &here.reason), (there.outcome, &there.reason));
         for cut in [0, 7, 9, line.len() - 2] {
-            let reply = answer(&line[..cut], &Patterns::default()).unwrap();
+            let reply = answer(&line[..cut], &PatternCache::default()).unwrap();
             assert!(read_reply(&reply).is_err(), "{cut}");
         }
     }

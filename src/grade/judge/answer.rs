@@ -6,9 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use super::form::{Check, scale_of, short};
-use super::found::{Last, last_object, objects, parsable};
-use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
+use super::form::{TextCheck, scale_of, short};
+use super::found::{LastObject, last_object, objects, parsable};
+use crate::model::{Criterion, Judge, JudgeScoring, ReplyFault, folded_name};
 use eval_base::unique_keys::JsonShape;
 use eval_models::SplitAnswer;
 
@@ -20,21 +20,21 @@ const KEPT_POINTS: usize = 20;
 
 /// What an answer must say.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct AnswerRequirements<'a> {
     pub judge: &'a Judge,
     /// Empty when the verdict is over the whole.
     pub criteria: &'a [Criterion],
-    pub checks: &'a [Check],
+    pub checks: &'a [TextCheck],
     pub token: &'a str,
     /// What an answer may not be.
-    pub copies: &'a Copies,
+    pub copies: &'a VerdictCopies,
 }
 
 /// What a valid answer says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct JudgeAnswer {
     /// One for each criterion, in their order.
-    pub scores: Vec<Scored>,
+    pub scores: Vec<CriterionScore>,
     /// Whether the output says it, one for each check in their order.
     pub says: Vec<bool>,
     /// The judge's own word.
@@ -48,7 +48,7 @@ pub(super) struct Reading {
 
 /// The score of one criterion.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Scored {
+pub(super) struct CriterionScore {
     /// A number, the name of a category, or true and false.
     pub value: Value,
     /// As a share of the scale, in [0, 1].
@@ -57,22 +57,26 @@ pub(super) struct Scored {
 
 /// Why a reply can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unusable {
+pub(super) struct UnusableReply {
     pub fault: ReplyFault,
     /// A sentence in our own words: nothing of the reply stands in it, since it is shown to the
     /// judge again.
     pub why: String,
 }
 
-fn unusable<T>(fault: ReplyFault, why: impl Into<String>) -> Result<T, Unusable> {
-    Err(Unusable {
+fn unusable<T>(fault: ReplyFault, why: impl Into<String>) -> Result<T, UnusableReply> {
+    Err(UnusableReply {
         fault,
         why: why.into(),
     })
 }
 
 /// Reads a reply. `cut`: it ended at its limit of tokens.
-pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Reading, Unusable> {
+pub(super) fn read(
+    reply: &str,
+    cut: bool,
+    wanted: &AnswerRequirements<'_>,
+) -> Result<JudgeAnswer, UnusableReply> {
     let fields = object(reply, cut)?;
     match fields.get("token") {
         Some(Value::String(token)) if token == wanted.token => {}
@@ -109,7 +113,7 @@ pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Readin
         Some(Value::String(point)) => vec![kept(point.trim())],
         _ => Vec::new(),
     };
-    Ok(Reading {
+    Ok(JudgeAnswer {
         scores,
         says,
         passed,
@@ -136,34 +140,36 @@ fn kept(text: &str) -> String {
 }
 
 /// The last whole object of a reply, each of whose keys stands there once.
-fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
+fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, UnusableReply> {
     // What is only thought is no answer.
     let reply = SplitAnswer::of(reply).answer.unwrap_or_default();
     let (text, odd) = match last_object(reply) {
-        Last::Whole { text, .. } if cut && goes_on(reply, text) => {
+        LastObject::Whole { text, .. } if cut && goes_on(reply, text) => {
             return unusable(
                 ReplyFault::Cut,
                 "the reply goes on behind its JSON object, and is cut at its limit of tokens",
             );
         }
-        Last::Whole { text, odd } => (text, odd),
-        Last::Cut => {
+        LastObject::Whole { text, odd } => (text, odd),
+        LastObject::Cut => {
             return unusable(
                 ReplyFault::Cut,
                 "the reply ends in the middle of its JSON object",
             );
         }
-        Last::Broken { .. } => {
+        LastObject::Broken { .. } => {
             return unusable(ReplyFault::NoJson, "its last JSON object is broken");
         }
-        Last::TooMuch => return unusable(ReplyFault::NoJson, "its JSON takes too long to be read"),
-        Last::Nothing if cut => {
+        LastObject::TooMuch => {
+            return unusable(ReplyFault::NoJson, "its JSON takes too long to be read");
+        }
+        LastObject::Nothing if cut => {
             return unusable(
                 ReplyFault::Cut,
                 "the reply was cut at its limit of tokens before its JSON object",
             );
         }
-        Last::Nothing => {
+        LastObject::Nothing => {
             return unusable(ReplyFault::NoJson, "there is no JSON object in the reply");
         }
     };
@@ -199,7 +205,7 @@ fn goes_on(reply: &str, object: &str) -> bool {
 fn resolved<'m>(
     fields: &'m Map<String, Value>,
     names: &[&str],
-) -> Result<(Vec<Option<&'m Value>>, Vec<String>), Unusable> {
+) -> Result<(Vec<Option<&'m Value>>, Vec<String>), UnusableReply> {
     let mut found: Vec<Option<&Value>> = vec![None; names.len()];
     let mut unknown = Vec::new();
     for (key, value) in fields {
@@ -244,8 +250,8 @@ fn resolved<'m>(
 
 fn scores(
     fields: &Map<String, Value>,
-    wanted: &Wanted<'_>,
-) -> Result<(Vec<Scored>, Vec<String>), Unusable> {
+    wanted: &AnswerRequirements<'_>,
+) -> Result<(Vec<CriterionScore>, Vec<String>), UnusableReply> {
     if wanted.criteria.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -274,7 +280,11 @@ fn scores(
 }
 
 /// One score, if it is one on its scale.
-fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored, Unusable> {
+fn scored(
+    judge: &Judge,
+    criterion: &Criterion,
+    value: &Value,
+) -> Result<CriterionScore, UnusableReply> {
     let name = &criterion.name;
     let wrong = |what: &str| {
         let is = match value {
@@ -291,7 +301,7 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
         )
     };
     match (&judge.scoring, value) {
-        (Scoring::Numeric { .. }, Value::Number(number)) => {
+        (JudgeScoring::Numeric { .. }, Value::Number(number)) => {
             let [low, high] = scale_of(judge, criterion).unwrap_or(Judge::RANGE);
             let on_scale = |score: &f64| (low..=high).contains(score) && high > low;
             let Some(score) = number.as_f64().filter(on_scale) else {
@@ -304,13 +314,13 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
             };
             // Of a zero with a sign none is left.
             let share = ((score - low) / (high - low)).clamp(0.0, 1.0) + 0.0;
-            Ok(Scored {
+            Ok(CriterionScore {
                 value: number_value(score),
                 share,
             })
         }
-        (Scoring::Numeric { .. }, _) => wrong("a number"),
-        (Scoring::Categorical { categories }, Value::String(text)) => {
+        (JudgeScoring::Numeric { .. }, _) => wrong("a number"),
+        (JudgeScoring::Categorical { categories }, Value::String(text)) => {
             let exact = categories.iter().find(|category| category.name == *text);
             let alike = || {
                 let folded = folded_name(text);
@@ -320,7 +330,7 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
                 alike.next().filter(|_| alike.next().is_none())
             };
             match exact.or_else(alike) {
-                Some(category) => Ok(Scored {
+                Some(category) => Ok(CriterionScore {
                     value: Value::from(category.name.as_str()),
                     share: category.score.clamp(0.0, 1.0),
                 }),
@@ -330,12 +340,12 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
                 ),
             }
         }
-        (Scoring::Categorical { .. }, _) => wrong("one of the categories"),
-        (Scoring::Boolean, Value::Bool(met)) => Ok(Scored {
+        (JudgeScoring::Categorical { .. }, _) => wrong("one of the categories"),
+        (JudgeScoring::Boolean, Value::Bool(met)) => Ok(CriterionScore {
             value: Value::Bool(*met),
             share: f64::from(u8::from(*met)),
         }),
-        (Scoring::Boolean, _) => wrong("true or false"),
+        (JudgeScoring::Boolean, _) => wrong("true or false"),
     }
 }
 
@@ -349,7 +359,7 @@ pub(super) fn number_value(number: f64) -> Value {
     }
 }
 
-fn checks(fields: &Map<String, Value>, checks: &[Check]) -> Result<Vec<bool>, Unusable> {
+fn checks(fields: &Map<String, Value>, checks: &[TextCheck]) -> Result<Vec<bool>, UnusableReply> {
     if checks.is_empty() {
         return Ok(Vec::new());
     }
@@ -379,7 +389,7 @@ fn checks(fields: &Map<String, Value>, checks: &[Check]) -> Result<Vec<bool>, Un
 
 /// Objects of the judged output that could be taken over as a verdict.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub(super) struct VerdictCopies {
     /// Those in which a verdict stands, at the top or inside.
     objects: Vec<Value>,
 }
@@ -387,19 +397,19 @@ pub(super) struct Copies {
 /// What decides in an answer.
 const DECIDING: [&str; 3] = ["scores", "checks", "passed"];
 
-impl Copies {
+impl VerdictCopies {
     /// Texts inside of texts that are looked into.
     const DEPTH: usize = 3;
 
     /// Of the output as it is, and as it is shown.
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Copies {
-        let mut copies = Copies::default();
+    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> VerdictCopies {
+        let mut copies = VerdictCopies::default();
         texts.into_iter().for_each(|text| copies.see_text(text, 0));
         copies
     }
 
     fn see_text(&mut self, text: &str, depth: usize) {
-        if depth >= Copies::DEPTH || !text.contains('{') {
+        if depth >= VerdictCopies::DEPTH || !text.contains('{') {
             return;
         }
         let mut waiting = vec![text];

@@ -1,18 +1,20 @@
 //! Asks one model for one vote: the question, and at most so many requests for repair.
 
-use super::answer::{Reading, Unusable, Wanted, read};
+use super::answer::{AnswerRequirements, JudgeAnswer, UnusableReply, read};
 use super::form::schema;
-use super::prompt::Question;
-use super::quote::{Marks, harmless};
-use super::structured::{Structured, ask};
-use super::vote::{Agenda, by_name};
-use crate::grade::Asked;
+use super::prompt::JudgePrompt;
+use super::quote::{PromptMarks, harmless};
+use super::structured::{SchemaEndpoints, ask};
+use super::vote::{VoteAgenda, by_name};
+use crate::grade::SampleAttempt;
 use crate::model::{
-    AnswerSource, Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome,
-    ReplyFault,
+    AnswerSource, Cause, FinishReason, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget,
+    Outcome, ReplyFault,
 };
 use eval_base::text::truncate_bytes;
-use eval_models::{Call, CallIndex, Completion, Fault, Key, Message, Models, places_of};
+use eval_models::{
+    CallIndex, ChatMessage, Completion, ModelFault, ModelRequest, QuestionKey, RunModels, places_of,
+};
 
 /// Characters of a reply that its judge is shown again.
 const SHOWN_AGAIN: usize = 4_000;
@@ -21,32 +23,32 @@ const SHOWN_AGAIN: usize = 4_000;
 const KEPT_BYTES: usize = 64 << 10;
 
 /// All that the votes of a panel share.
-pub(super) struct Asking<'a> {
+pub(super) struct VoteContext<'a> {
     pub judge: &'a Judge,
-    pub question: &'a Question,
-    pub wanted: &'a Wanted<'a>,
-    pub agenda: &'a Agenda<'a>,
-    pub asked: Asked,
-    pub models: &'a Models,
-    pub structured: &'a Structured,
+    pub question: &'a JudgePrompt,
+    pub wanted: &'a AnswerRequirements<'a>,
+    pub agenda: &'a VoteAgenda<'a>,
+    pub asked: SampleAttempt,
+    pub models: &'a RunModels,
+    pub structured: &'a SchemaEndpoints,
 }
 
 /// A vote as it is told, and what it says when it says something.
-pub(super) type Vote = (JudgeVote, Option<Reading>);
+pub(super) type VoteResult = (JudgeVote, Option<JudgeAnswer>);
 
 /// The questions of one vote.
 #[derive(Debug, Default)]
 pub(super) struct VoteCalls {
     pub calls: Vec<JudgeCall>,
     /// Of the answers that the cache has now.
-    pub keys: Vec<Key>,
+    pub keys: Vec<QuestionKey>,
 }
 
-impl Asking<'_> {
+impl VoteContext<'_> {
     /// One vote of a model. Errored when no answer came, or none that can be used: never a guess.
     /// Answers of a vote that can't be used leave the cache; when all of them came from there, the
     /// model is asked.
-    pub async fn vote(&self, model: &ModelTarget, index: u32) -> Vote {
+    pub async fn vote(&self, model: &ModelTarget, index: u32) -> VoteResult {
         let (vote, keys) = self.exchange(model, index).await;
         if vote.0.cause != Some(Cause::JudgeUnparseable) || keys.is_empty() {
             return vote;
@@ -68,7 +70,7 @@ impl Asking<'_> {
     }
 
     /// The vote, and the keys of its answers in the cache.
-    async fn exchange(&self, model: &ModelTarget, index: u32) -> (Vote, Vec<Key>) {
+    async fn exchange(&self, model: &ModelTarget, index: u32) -> (VoteResult, Vec<QuestionKey>) {
         let mut asked = VoteCalls::default();
         let (vote, reading) = self.replies(model, index, &mut asked).await;
         let VoteCalls { calls, keys } = asked;
@@ -76,7 +78,7 @@ impl Asking<'_> {
     }
 
     /// The question, and requests for repair until an answer can be used.
-    async fn replies(&self, model: &ModelTarget, index: u32, asked: &mut VoteCalls) -> Vote {
+    async fn replies(&self, model: &ModelTarget, index: u32, asked: &mut VoteCalls) -> VoteResult {
         let mut vote = JudgeVote {
             model: model.endpoint.name(),
             index,
@@ -92,21 +94,21 @@ impl Asking<'_> {
             replies: Vec::new(),
             calls: Vec::new(),
         };
-        let mut messages = vec![Message::user(self.question.prompt.as_str())];
+        let mut messages = vec![ChatMessage::user(self.question.prompt.as_str())];
         for repairs_left in (0..=self.judge.repairs.min(Judge::REPAIRS)).rev() {
             let completion = match self.put(model, index, &messages, asked).await {
                 Ok(completion) => completion,
                 Err(fault) => return (unreachable(vote, &fault), None),
             };
-            let refused = completion.finish == Finish::Refused;
+            let refused = completion.finish == FinishReason::Refused;
             // A filter that declines may step in halfway.
-            let cut = refused || completion.finish == Finish::Length;
+            let cut = refused || completion.finish == FinishReason::Length;
             let unusable = match read(&completion.text, cut, self.wanted) {
                 Ok(reading) => {
                     vote.replies.push(reply(&completion));
                     return (self.counted(vote, &reading), Some(reading));
                 }
-                Err(_) if refused => Unusable {
+                Err(_) if refused => UnusableReply {
                     fault: ReplyFault::Refused,
                     why: "the judge declined to answer".to_owned(),
                 },
@@ -119,10 +121,10 @@ impl Asking<'_> {
                 String::new()
             };
             let JudgeReply { text, finish, .. } = reply(&completion);
-            let Unusable { fault, why } = unusable;
+            let UnusableReply { fault, why } = unusable;
             if again {
                 messages.push(shown_again(&completion.text));
-                messages.push(Message::user(repair.as_str()));
+                messages.push(ChatMessage::user(repair.as_str()));
             } else {
                 vote.cause = Some(Cause::JudgeUnparseable);
                 vote.reason = format!("{}: {why}", fault.name());
@@ -141,7 +143,7 @@ impl Asking<'_> {
         (vote, None)
     }
 
-    fn counted(&self, vote: JudgeVote, reading: &Reading) -> JudgeVote {
+    fn counted(&self, vote: JudgeVote, reading: &JudgeAnswer) -> JudgeVote {
         let (share, passed) = self.agenda.vote(reading);
         JudgeVote {
             outcome: if passed {
@@ -160,7 +162,7 @@ impl Asking<'_> {
     }
 
     /// In our own words: nothing of the reply, of the output or of a server stands in it.
-    fn repair(&self, unusable: &Unusable) -> String {
+    fn repair(&self, unusable: &UnusableReply) -> String {
         let shorter = match unusable.fault {
             ReplyFault::Cut => " Be brief, so that the whole object fits.",
             _ => "",
@@ -176,14 +178,14 @@ impl Asking<'_> {
         &self,
         model: &ModelTarget,
         vote: u32,
-        messages: &[Message],
+        messages: &[ChatMessage],
         asked: &mut VoteCalls,
-    ) -> Result<Completion, Fault> {
-        let Asked { sample, attempt } = self.asked;
+    ) -> Result<Completion, ModelFault> {
+        let SampleAttempt { sample, attempt } = self.asked;
         let mut call = heard(
             model,
             &self.question.marks,
-            Call {
+            ModelRequest {
                 system: Some(self.question.system_after(model.system.as_deref())),
                 messages: messages.to_vec(),
                 sampling: model.sampling.clone(),
@@ -207,7 +209,7 @@ impl Asking<'_> {
 
 /// The question in the form that the endpoint has places for: what it has no place for goes into
 /// its one prompt.
-fn heard(model: &ModelTarget, marks: &Marks, mut call: Call) -> Call {
+fn heard(model: &ModelTarget, marks: &PromptMarks, mut call: ModelRequest) -> ModelRequest {
     let places = places_of(&model.endpoint);
     if places.turns {
         return call;
@@ -231,12 +233,12 @@ fn heard(model: &ModelTarget, marks: &Marks, mut call: Call) -> Call {
             )),
         }
     }
-    call.messages = vec![Message::user(text)];
+    call.messages = vec![ChatMessage::user(text)];
     call
 }
 
 /// A reply as its own judge is shown it: what was quoted in it must not come back as anything else.
-fn shown_again(text: &str) -> Message {
+fn shown_again(text: &str) -> ChatMessage {
     let shown = harmless(text, SHOWN_AGAIN).text;
     // Some APIs take no turn without a text.
     let shown = if shown.trim().is_empty() {
@@ -244,7 +246,7 @@ fn shown_again(text: &str) -> Message {
     } else {
         shown
     };
-    Message {
+    ChatMessage {
         role: "assistant".to_owned(),
         content: shown.into(),
     }
@@ -265,7 +267,7 @@ fn reply(completion: &Completion) -> JudgeReply {
     }
 }
 
-fn unreachable(vote: JudgeVote, fault: &Fault) -> JudgeVote {
+fn unreachable(vote: JudgeVote, fault: &ModelFault) -> JudgeVote {
     let reason = match vote.replies.last().and_then(|reply| reply.fault) {
         Some(unusable) => format!(
             "its answer could not be used ({}), and it could not be asked again: {}",

@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::quote::harmless;
-use crate::model::{Criterion, Judge, Scoring};
+use crate::model::{Criterion, Judge, JudgeScoring};
 use eval_base::ordered::OrderedValue;
 
 /// One text that the output must say, or must not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Check {
+pub(super) struct TextCheck {
     /// In answers.
     pub key: String,
     pub text: String,
@@ -21,9 +21,9 @@ pub(super) struct Check {
     pub wanted: bool,
 }
 
-pub(super) fn checks(judge: &Judge) -> Vec<Check> {
-    let of = |texts: &[String], name: &str, wanted| -> Vec<Check> {
-        let check = |(at, text): (usize, &String)| Check {
+pub(super) fn checks(judge: &Judge) -> Vec<TextCheck> {
+    let of = |texts: &[String], name: &str, wanted| -> Vec<TextCheck> {
+        let check = |(at, text): (usize, &String)| TextCheck {
             key: format!("{name}_{}", at + 1),
             text: text.clone(),
             wanted,
@@ -38,9 +38,9 @@ pub(super) fn checks(judge: &Judge) -> Vec<Check> {
 /// What is scored; empty when the verdict is over the whole.
 pub(super) fn criteria(judge: &Judge) -> Cow<'_, [Criterion]> {
     let scale = match (&judge.scoring, judge.criteria.is_empty()) {
-        (_, false) | (Scoring::Boolean, true) => return Cow::Borrowed(&judge.criteria),
-        (Scoring::Numeric { range }, true) => Some(*range),
-        (Scoring::Categorical { .. }, true) => None,
+        (_, false) | (JudgeScoring::Boolean, true) => return Cow::Borrowed(&judge.criteria),
+        (JudgeScoring::Numeric { range }, true) => Some(*range),
+        (JudgeScoring::Categorical { .. }, true) => None,
     };
     Cow::Owned(vec![Criterion {
         name: "overall".to_owned(),
@@ -54,8 +54,8 @@ pub(super) fn criteria(judge: &Judge) -> Cow<'_, [Criterion]> {
 /// Lowest and highest score of a criterion under numeric scoring.
 pub(super) fn scale_of(judge: &Judge, criterion: &Criterion) -> Option<[f64; 2]> {
     match &judge.scoring {
-        Scoring::Numeric { range } => Some(criterion.scale.unwrap_or(*range)),
-        Scoring::Categorical { .. } | Scoring::Boolean => None,
+        JudgeScoring::Numeric { range } => Some(criterion.scale.unwrap_or(*range)),
+        JudgeScoring::Categorical { .. } | JudgeScoring::Boolean => None,
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
             "  \"scores\": {{\n{}\n  }}",
             each.collect::<Vec<_>>().join(",\n")
         ));
-        if matches!(judge.scoring, Scoring::Numeric { .. }) {
+        if matches!(judge.scoring, JudgeScoring::Numeric { .. }) {
             lines.push("  \"overall_score\": <weighted average>".to_owned());
         }
     }
@@ -113,9 +113,9 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
     if !criteria.is_empty() {
         out.push_str(" Every criterion of `scores` is needed, under its own name");
         out.push_str(match judge.scoring {
-            Scoring::Numeric { .. } => ", as a number and not as a text.",
-            Scoring::Categorical { .. } => ", as one of the categories.",
-            Scoring::Boolean => ", as true or false.",
+            JudgeScoring::Numeric { .. } => ", as a number and not as a text.",
+            JudgeScoring::Categorical { .. } => ", as one of the categories.",
+            JudgeScoring::Boolean => ", as true or false.",
         });
     }
     if !checks.is_empty() {
@@ -140,7 +140,7 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
 fn wanted(judge: &Judge, criterion: &Criterion) -> String {
     match (&judge.scoring, scale_of(judge, criterion)) {
         (_, Some([low, high])) => format!("number from {} to {}", short(low), short(high)),
-        (Scoring::Categorical { categories }, _) => {
+        (JudgeScoring::Categorical { categories }, _) => {
             let names = categories
                 .iter()
                 .map(|category| Value::from(category.name.as_str()).to_string());
@@ -169,21 +169,21 @@ pub(super) fn schema(judge: &Judge) -> OrderedValue {
     let criteria = criteria(judge);
     if !criteria.is_empty() {
         let score = match &judge.scoring {
-            Scoring::Numeric { .. } => kind("number"),
-            Scoring::Categorical { categories } => {
+            JudgeScoring::Numeric { .. } => kind("number"),
+            JudgeScoring::Categorical { categories } => {
                 let names: Vec<&str> = categories
                     .iter()
                     .map(|category| category.name.as_str())
                     .collect();
                 OrderedValue::map([("type", "string".into()), ("enum", json!(names).into())])
             }
-            Scoring::Boolean => kind("boolean"),
+            JudgeScoring::Boolean => kind("boolean"),
         };
         let each = criteria
             .iter()
             .map(|criterion| (criterion.name.clone(), score.clone()));
         fields.push(("scores".to_owned(), object(each.collect())));
-        if matches!(judge.scoring, Scoring::Numeric { .. }) {
+        if matches!(judge.scoring, JudgeScoring::Numeric { .. }) {
             fields.push(("overall_score".to_owned(), kind("number")));
         }
     }
@@ -208,7 +208,7 @@ fn object(fields: Vec<(String, OrderedValue)>) -> OrderedValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Category, testing};
+    use crate::model::{ScoreCategory, testing};
 
     fn criterion(name: &str) -> Criterion {
         Criterion {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn every_way_of_scoring_has_its_own_form() {
-        let category = |name: &str, score| Category {
+        let category = |name: &str, score| ScoreCategory {
             name: name.into(),
             score,
             description: String::new(),
@@ -300,7 +300,7 @@ mod tests {
         let categories = vec![category("good", 1.0), category("bad", 0.0)];
         let categorical = Judge {
             criteria: vec![],
-            scoring: Scoring::Categorical { categories },
+            scoring: JudgeScoring::Categorical { categories },
             ..testing::judge()
         };
         assert!(format(&categorical, "t").contains("    \"overall\": <\"good\" or \"bad\">\n"));
@@ -310,7 +310,7 @@ mod tests {
         );
         let boolean = Judge {
             criteria: vec![],
-            scoring: Scoring::Boolean,
+            scoring: JudgeScoring::Boolean,
             ..testing::judge()
         };
         assert!(!format(&boolean, "t").contains("score"));
@@ -319,7 +319,7 @@ mod tests {
             json!(["justification", "passed", "specific_feedback", "token"])
         );
         let by_criteria = Judge {
-            scoring: Scoring::Boolean,
+            scoring: JudgeScoring::Boolean,
             ..testing::judge()
         };
         assert!(format(&by_criteria, "t").contains("    \"clarity\": <true/false>\n"));

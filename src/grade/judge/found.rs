@@ -16,7 +16,7 @@ const PARSED_DEPTH: usize = 100;
 
 /// What a reply says last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Last<'t> {
+pub(super) enum LastObject<'t> {
     /// A whole object. `odd` when a word stands in it that looks like a number and is none of
     /// JSON's (`NaN`, `Infinity`).
     Whole { text: &'t str, odd: bool },
@@ -32,20 +32,20 @@ pub(super) enum Last<'t> {
 
 /// The last whole object of a text, if nothing that began as an object comes after it or goes on
 /// around it.
-pub(super) fn last_object(text: &str) -> Last<'_> {
+pub(super) fn last_object(text: &str) -> LastObject<'_> {
     let mut last: Option<(Range<usize>, bool)> = None;
     let mut broken: Option<(Range<usize>, bool)> = None;
     let done = walk(text, &mut |seen| match seen {
-        Seen::Whole { at, odd } => last = Some((at, odd)),
+        FoundObject::Whole { at, odd } => last = Some((at, odd)),
         // A brace in prose is no object that failed.
-        Seen::Broken { at, ended } => {
+        FoundObject::Broken { at, ended } => {
             if broken.as_ref().is_none_or(|(known, _)| at.end >= known.end) {
                 broken = Some((at, ended));
             }
         }
     });
     if !done {
-        return Last::TooMuch;
+        return LastObject::TooMuch;
     }
     match (last, broken) {
         (Some((at, _)), Some((around, ended))) if around.end >= at.start => {
@@ -53,18 +53,18 @@ pub(super) fn last_object(text: &str) -> Last<'_> {
         }
         (None, Some((around, ended))) => of_broken(&around, ended),
         (Some((at, odd)), _) => match text.get(at) {
-            Some(text) => Last::Whole { text, odd },
-            None => Last::Nothing,
+            Some(text) => LastObject::Whole { text, odd },
+            None => LastObject::Nothing,
         },
-        (None, None) => Last::Nothing,
+        (None, None) => LastObject::Nothing,
     }
 }
 
-fn of_broken<'t>(around: &Range<usize>, ended: bool) -> Last<'t> {
+fn of_broken<'t>(around: &Range<usize>, ended: bool) -> LastObject<'t> {
     if ended {
-        Last::Cut
+        LastObject::Cut
     } else {
-        Last::Broken { at: around.end }
+        LastObject::Broken { at: around.end }
     }
 }
 
@@ -72,7 +72,7 @@ fn of_broken<'t>(around: &Range<usize>, ended: bool) -> Last<'t> {
 pub(super) fn objects(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     walk(text, &mut |seen| {
-        if let Seen::Whole { at, .. } = seen {
+        if let FoundObject::Whole { at, .. } = seen {
             found.extend(text.get(at));
         }
     });
@@ -133,7 +133,7 @@ pub(super) fn parsable(object: &str) -> (String, Vec<&str>) {
     (out, deeper)
 }
 
-enum Seen {
+enum FoundObject {
     Whole {
         at: Range<usize>,
         odd: bool,
@@ -148,7 +148,7 @@ enum Seen {
 }
 
 /// True when the whole text was walked.
-fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
+fn walk(text: &str, tell: &mut dyn FnMut(FoundObject)) -> bool {
     let bytes = text.as_bytes();
     let mut steps = bytes.len().saturating_mul(STEPS).saturating_add(1 << 12);
     let mut at = 0;
@@ -164,7 +164,7 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
         if doomed.contains(&start) {
             continue;
         }
-        let mut attempt = Attempt {
+        let mut attempt = ObjectParser {
             bytes,
             at: start,
             open: Vec::new(),
@@ -174,17 +174,17 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
         };
         match attempt.object() {
             Ok(()) => {
-                tell(Seen::Whole {
+                tell(FoundObject::Whole {
                     at: start..attempt.at,
                     odd: attempt.odd,
                 });
                 at = attempt.at;
             }
-            Err(Stop::TooMuch) => return false,
+            Err(ObjectFault::TooMuch) => return false,
             Err(stop) => {
-                let ended = matches!(stop, Stop::Ended);
+                let ended = matches!(stop, ObjectFault::Ended);
                 if attempt.keyed || ended || names_a_field(bytes.get(at..).unwrap_or_default()) {
-                    tell(Seen::Broken {
+                    tell(FoundObject::Broken {
                         at: start..attempt.at,
                         ended,
                     });
@@ -224,23 +224,23 @@ fn names_a_field(after: &[u8]) -> bool {
         .any(|field| rest.starts_with(field.as_bytes()))
 }
 
-enum Stop {
+enum ObjectFault {
     /// Not JSON here.
     Wrong,
     Ended,
     TooMuch,
 }
 
-struct Open {
+struct OpenContainer {
     /// Where it begins; `None` for an array.
     object: Option<usize>,
 }
 
 /// One reading of an object, by the grammar of RFC 8259 and the words that some write for numbers.
-struct Attempt<'t> {
+struct ObjectParser<'t> {
     bytes: &'t [u8],
     at: usize,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     /// A key with its colon was read in the outermost object.
     keyed: bool,
     odd: bool,
@@ -249,7 +249,7 @@ struct Attempt<'t> {
 
 /// What may come next.
 #[derive(Clone, Copy)]
-enum Expected {
+enum ExpectedToken {
     Value,
     /// The first member of a container, or its end.
     First,
@@ -258,23 +258,27 @@ enum Expected {
     After,
 }
 
-impl Attempt<'_> {
+impl ObjectParser<'_> {
     /// From the bracket that opens to the one that closes.
-    fn object(&mut self) -> Result<(), Stop> {
-        let mut expected = Expected::Value;
+    fn object(&mut self) -> Result<(), ObjectFault> {
+        let mut expected = ExpectedToken::Value;
         loop {
             let next = self.seen()?;
             let in_object = self.open.last().is_some_and(|open| open.object.is_some());
             expected = match (expected, next) {
-                (Expected::First | Expected::After, b'}') if in_object => self.leave()?,
-                (Expected::First | Expected::After, b']') if !in_object => self.leave()?,
-                (Expected::After, b',') => {
-                    self.step()?;
-                    Expected::Member
+                (ExpectedToken::First | ExpectedToken::After, b'}') if in_object => self.leave()?,
+                (ExpectedToken::First | ExpectedToken::After, b']') if !in_object => {
+                    self.leave()?
                 }
-                (Expected::After, _) => return Err(Stop::Wrong),
-                (Expected::First | Expected::Member, b'"') if in_object => self.key()?,
-                (Expected::First | Expected::Member, _) if in_object => return Err(Stop::Wrong),
+                (ExpectedToken::After, b',') => {
+                    self.step()?;
+                    ExpectedToken::Member
+                }
+                (ExpectedToken::After, _) => return Err(ObjectFault::Wrong),
+                (ExpectedToken::First | ExpectedToken::Member, b'"') if in_object => self.key()?,
+                (ExpectedToken::First | ExpectedToken::Member, _) if in_object => {
+                    return Err(ObjectFault::Wrong);
+                }
                 (_, b'{' | b'[') => self.enter()?,
                 (_, start) => self.scalar(start)?,
             };
@@ -284,30 +288,30 @@ impl Attempt<'_> {
         }
     }
 
-    fn enter(&mut self) -> Result<Expected, Stop> {
+    fn enter(&mut self) -> Result<ExpectedToken, ObjectFault> {
         let object = (self.byte()? == b'{').then_some(self.at);
-        self.open.push(Open { object });
+        self.open.push(OpenContainer { object });
         self.step()?;
-        Ok(Expected::First)
+        Ok(ExpectedToken::First)
     }
 
-    fn leave(&mut self) -> Result<Expected, Stop> {
+    fn leave(&mut self) -> Result<ExpectedToken, ObjectFault> {
         self.open.pop();
         self.step()?;
-        Ok(Expected::After)
+        Ok(ExpectedToken::After)
     }
 
-    fn key(&mut self) -> Result<Expected, Stop> {
+    fn key(&mut self) -> Result<ExpectedToken, ObjectFault> {
         self.text()?;
         if self.seen()? != b':' {
-            return Err(Stop::Wrong);
+            return Err(ObjectFault::Wrong);
         }
         self.step()?;
         self.keyed |= self.open.len() == 1;
-        Ok(Expected::Value)
+        Ok(ExpectedToken::Value)
     }
 
-    fn scalar(&mut self, start: u8) -> Result<Expected, Stop> {
+    fn scalar(&mut self, start: u8) -> Result<ExpectedToken, ObjectFault> {
         match start {
             b'"' => self.text(),
             b'-' | b'0'..=b'9' => self.number(),
@@ -316,30 +320,30 @@ impl Attempt<'_> {
             b'n' => self.word("null"),
             b'N' => self.odd_word("NaN"),
             b'I' => self.odd_word("Infinity"),
-            _ => Err(Stop::Wrong),
+            _ => Err(ObjectFault::Wrong),
         }?;
-        Ok(Expected::After)
+        Ok(ExpectedToken::After)
     }
 
-    fn byte(&self) -> Result<u8, Stop> {
-        self.bytes.get(self.at).copied().ok_or(Stop::Ended)
+    fn byte(&self) -> Result<u8, ObjectFault> {
+        self.bytes.get(self.at).copied().ok_or(ObjectFault::Ended)
     }
 
-    fn step(&mut self) -> Result<(), Stop> {
+    fn step(&mut self) -> Result<(), ObjectFault> {
         self.at += 1;
-        self.steps = self.steps.checked_sub(1).ok_or(Stop::TooMuch)?;
+        self.steps = self.steps.checked_sub(1).ok_or(ObjectFault::TooMuch)?;
         Ok(())
     }
 
     /// The next byte that is no white space.
-    fn seen(&mut self) -> Result<u8, Stop> {
+    fn seen(&mut self) -> Result<u8, ObjectFault> {
         while matches!(self.byte()?, b' ' | b'\t' | b'\n' | b'\r') {
             self.step()?;
         }
         self.byte()
     }
 
-    fn text(&mut self) -> Result<(), Stop> {
+    fn text(&mut self) -> Result<(), ObjectFault> {
         self.step()?;
         loop {
             match self.byte()? {
@@ -351,22 +355,22 @@ impl Attempt<'_> {
                             self.step()?;
                             for _ in 0..4 {
                                 if !self.byte()?.is_ascii_hexdigit() {
-                                    return Err(Stop::Wrong);
+                                    return Err(ObjectFault::Wrong);
                                 }
                                 self.step()?;
                             }
                         }
                         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.step()?,
-                        _ => return Err(Stop::Wrong),
+                        _ => return Err(ObjectFault::Wrong),
                     }
                 }
-                0..0x20 => return Err(Stop::Wrong),
+                0..0x20 => return Err(ObjectFault::Wrong),
                 _ => self.step()?,
             }
         }
     }
 
-    fn number(&mut self) -> Result<(), Stop> {
+    fn number(&mut self) -> Result<(), ObjectFault> {
         if self.byte()? == b'-' {
             self.step()?;
             if self.byte()? == b'I' {
@@ -376,7 +380,7 @@ impl Attempt<'_> {
         match self.byte()? {
             b'0' => self.step()?,
             b'1'..=b'9' => self.digits()?,
-            _ => return Err(Stop::Wrong),
+            _ => return Err(ObjectFault::Wrong),
         }
         if self.byte()? == b'.' {
             self.step()?;
@@ -392,9 +396,9 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), Stop> {
+    fn digits(&mut self) -> Result<(), ObjectFault> {
         if !self.byte()?.is_ascii_digit() {
-            return Err(Stop::Wrong);
+            return Err(ObjectFault::Wrong);
         }
         while self.byte()?.is_ascii_digit() {
             self.step()?;
@@ -402,17 +406,17 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    fn word(&mut self, word: &str) -> Result<(), Stop> {
+    fn word(&mut self, word: &str) -> Result<(), ObjectFault> {
         for expected in word.bytes() {
             if self.byte()? != expected {
-                return Err(Stop::Wrong);
+                return Err(ObjectFault::Wrong);
             }
             self.step()?;
         }
         Ok(())
     }
 
-    fn odd_word(&mut self, word: &str) -> Result<(), Stop> {
+    fn odd_word(&mut self, word: &str) -> Result<(), ObjectFault> {
         self.odd = true;
         self.word(word)
     }
@@ -427,11 +431,11 @@ mod tests {
 
     fn told(text: &str) -> String {
         match last_object(text) {
-            Last::Whole { text, odd } => format!("{text}{}", if odd { " odd" } else { "" }),
-            Last::Cut => "cut".to_owned(),
-            Last::Broken { at } => format!("broken at {at}"),
-            Last::Nothing => "nothing".to_owned(),
-            Last::TooMuch => "too much".to_owned(),
+            LastObject::Whole { text, odd } => format!("{text}{}", if odd { " odd" } else { "" }),
+            LastObject::Cut => "cut".to_owned(),
+            LastObject::Broken { at } => format!("broken at {at}"),
+            LastObject::Nothing => "nothing".to_owned(),
+            LastObject::TooMuch => "too much".to_owned(),
         }
     }
 
@@ -611,7 +615,7 @@ break"}"#,
             }
             let found: Vec<String> = objects(&text).into_iter().map(str::to_owned).collect();
             prop_assert_eq!(&found, &naive(&text));
-            if let Last::Whole { text, .. } = last_object(&text) {
+            if let LastObject::Whole { text, .. } = last_object(&text) {
                 prop_assert_eq!(Some(text), found.last().map(String::as_str));
             }
         }

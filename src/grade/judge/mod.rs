@@ -25,11 +25,11 @@ use crate::input::InputText;
 use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
 use eval_base::redact::Redactor;
 
-use super::{Asked, GradersConfig};
-use answer::Wanted;
-use ask::{Asking, Vote};
-pub(super) use structured::Structured;
-use vote::Agenda;
+use super::{GradersConfig, SampleAttempt};
+use answer::AnswerRequirements;
+use ask::{VoteContext, VoteResult};
+pub(super) use structured::SchemaEndpoints;
+use vote::VoteAgenda;
 
 /// In grades.
 pub(super) const METHOD: &str = "model";
@@ -45,11 +45,11 @@ const AT_ONCE: usize = 32;
 pub(super) async fn grade(
     judge: &Judge,
     negated: bool,
-    asked: Asked,
+    asked: SampleAttempt,
     case: &Case,
     value: &OutputValue,
     config: &GradersConfig,
-    structured: &Structured,
+    structured: &SchemaEndpoints,
 ) -> Grade {
     let Some(models) = &config.models else {
         return errored(Cause::JudgeUnreachable, "no judge was asked");
@@ -66,20 +66,20 @@ pub(super) async fn grade(
         Err(error) => return errored(Cause::Harness, error.to_string()),
     };
     let (criteria, checks) = (form::criteria(judge), form::checks(judge));
-    let wanted = Wanted {
+    let wanted = AnswerRequirements {
         judge,
         criteria: &criteria,
         checks: &checks,
         token: &question.marks.token,
         copies: &question.copies,
     };
-    let agenda = Agenda {
+    let agenda = VoteAgenda {
         judge,
         criteria: &criteria,
         checks: &checks,
         negated,
     };
-    let asking = Asking {
+    let asking = VoteContext {
         judge,
         question: &question,
         wanted: &wanted,
@@ -88,7 +88,7 @@ pub(super) async fn grade(
         models,
         structured,
     };
-    let mut votes: Vec<Pending<'_>> = Vec::new();
+    let mut votes: Vec<VoteFuture<'_>> = Vec::new();
     for model in &judge.models {
         for index in 0..judge.votes.max(1) {
             votes.push(Box::pin(asking.vote(model, index)));
@@ -110,11 +110,11 @@ pub async fn question_bytes(judge: &Judge, case: &Case) -> Option<usize> {
 }
 
 /// A vote that is under way.
-type Pending<'a> = Pin<Box<dyn Future<Output = Vote> + Send + 'a>>;
+type VoteFuture<'a> = Pin<Box<dyn Future<Output = VoteResult> + Send + 'a>>;
 
 /// What all of them come to, in their order. At most [`AT_ONCE`] are begun and not done.
-async fn side_by_side(mut waiting: Vec<Pending<'_>>) -> Vec<Vote> {
-    let mut done: Vec<Option<Vote>> = waiting.iter().map(|_| None).collect();
+async fn side_by_side(mut waiting: Vec<VoteFuture<'_>>) -> Vec<VoteResult> {
+    let mut done: Vec<Option<VoteResult>> = waiting.iter().map(|_| None).collect();
     poll_fn(|context| {
         let mut pending = 0;
         for (future, done) in waiting.iter_mut().zip(&mut done) {

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::answer::Copies;
+use super::answer::VerdictCopies;
 use super::form::{criteria, format, scale_of, short};
-use super::quote::{Marks, Quoter, without_middle};
+use super::quote::{PromptMarks, Quoter, without_middle};
 use crate::input::InputText;
 use crate::load::environment;
-use crate::model::{Category, Criterion, Judge, JudgeExample, JudgeQuestion, OutputValue, Scoring};
+use crate::model::{
+    Criterion, Judge, JudgeExample, JudgeQuestion, JudgeScoring, OutputValue, ScoreCategory,
+};
 use eval_base::redact::Redactor;
 use eval_base::text::one_line;
 
@@ -27,8 +29,8 @@ pub(super) enum PromptError {
 
 /// A question, the same for every vote.
 #[derive(Debug)]
-pub(super) struct Question {
-    pub marks: Marks,
+pub(super) struct JudgePrompt {
+    pub marks: PromptMarks,
     /// What every judge is told of its task, behind its own system prompt.
     pub system: String,
     pub prompt: String,
@@ -38,10 +40,10 @@ pub(super) struct Question {
     /// As [`Quoter`] has them.
     pub cut: bool,
     pub neutralised: bool,
-    pub copies: Copies,
+    pub copies: VerdictCopies,
 }
 
-impl Question {
+impl JudgePrompt {
     /// For journals, as a judge with this system prompt is asked.
     pub fn told(&self, system: Option<&str>) -> JudgeQuestion {
         JudgeQuestion {
@@ -63,10 +65,10 @@ impl Question {
 /// The data of a question, without secrets. Serialised, with the judge's settings, it is what the
 /// marks derive from.
 #[derive(Debug, Serialize)]
-struct Data<'a> {
+struct PromptContent<'a> {
     rubric: &'a str,
     criteria: &'a [Criterion],
-    scoring: &'a Scoring,
+    scoring: &'a JudgeScoring,
     examples: &'a [JudgeExample],
     prompt: Option<&'a str>,
     must_include: &'a [String],
@@ -84,7 +86,7 @@ pub(super) fn question(
     input: InputText,
     output: &OutputValue,
     redactor: &Redactor,
-) -> Result<Question, PromptError> {
+) -> Result<JudgePrompt, PromptError> {
     let open = |text: String| redactor.redact(&text).unwrap_or(text);
     let references = judge.reference.iter().chain(&judge.alternatives);
     let criteria = criteria(judge);
@@ -92,7 +94,7 @@ pub(super) fn question(
         OutputValue::Text(text) | OutputValue::Program(text) => text.clone(),
         OutputValue::Json(value) => laid_out(value),
     };
-    let data = Data {
+    let data = PromptContent {
         rubric: &judge.rubric,
         criteria: &criteria,
         scoring: &judge.scoring,
@@ -107,9 +109,9 @@ pub(super) fn question(
         output: open(raw.clone()),
     };
     // Plain data, which is always written.
-    let marks = Marks::of(&serde_json::to_vec(&data).unwrap_or_default());
+    let marks = PromptMarks::of(&serde_json::to_vec(&data).unwrap_or_default());
     let mut quoter = Quoter::new(&marks, judge.max_chars);
-    let parts = Parts::of(&data, &mut quoter);
+    let parts = PromptSections::of(&data, &mut quoter);
     let Quoter {
         notices,
         cut,
@@ -151,8 +153,8 @@ pub(super) fn question(
     }
     // What a judge is not shown it can't copy.
     let (unchanged, _) = without_middle(&raw, judge.max_chars);
-    let copies = Copies::of([parts.output.as_str(), unchanged.as_str()]);
-    Ok(Question {
+    let copies = VerdictCopies::of([parts.output.as_str(), unchanged.as_str()]);
+    Ok(JudgePrompt {
         system: system(&marks),
         prompt: open(prompt),
         format,
@@ -175,7 +177,7 @@ fn laid_out(value: &Value) -> String {
 }
 
 /// Said to every judge, whatever its prompt.
-fn system(marks: &Marks) -> String {
+fn system(marks: &PromptMarks) -> String {
     let id = &marks.id;
     format!(
         "You are an expert evaluator. You grade what another system put out, by the rubric that you are given.\n\
@@ -194,7 +196,7 @@ fn system(marks: &Marks) -> String {
 
 /// The parts of a prompt, quoted where they are data. Empty where there is nothing.
 #[derive(Debug)]
-struct Parts {
+struct PromptSections {
     input: String,
     context: String,
     output: String,
@@ -206,8 +208,8 @@ struct Parts {
     examples: String,
 }
 
-impl Parts {
-    fn of(data: &Data<'_>, quoter: &mut Quoter<'_>) -> Parts {
+impl PromptSections {
+    fn of(data: &PromptContent<'_>, quoter: &mut Quoter<'_>) -> PromptSections {
         let numbered = |name: &str, at: usize| {
             if at == 0 {
                 name.to_owned()
@@ -234,7 +236,7 @@ impl Parts {
             .enumerate()
             .map(|(at, example)| shown_example(example, at + 1, quoter))
             .collect();
-        Parts {
+        PromptSections {
             input,
             context,
             output,
@@ -290,14 +292,14 @@ fn shown_example(example: &JudgeExample, number: usize, quoter: &mut Quoter<'_>)
 }
 
 /// True when a criterion, a level or a category has words of its own.
-fn explains(data: &Data<'_>) -> bool {
+fn explains(data: &PromptContent<'_>) -> bool {
     let own = |text: &String| !text.trim().is_empty() && !data.rubric.contains(text.trim());
     let by_criteria = data
         .criteria
         .iter()
         .any(|criterion| own(&criterion.description) || criterion.levels.values().any(own));
     let by_categories = match data.scoring {
-        Scoring::Categorical { categories } => {
+        JudgeScoring::Categorical { categories } => {
             categories.iter().any(|category| own(&category.description))
         }
         _ => false,
@@ -306,17 +308,17 @@ fn explains(data: &Data<'_>) -> bool {
 }
 
 /// One line for each criterion, with what the rubric does not say of it already.
-fn shown_criteria(data: &Data<'_>) -> String {
+fn shown_criteria(data: &PromptContent<'_>) -> String {
     let mut out = String::new();
     for criterion in data.criteria {
         let _ = write!(out, "- {}", Value::from(criterion.name.as_str()));
         let _ = match (data.scoring, criterion.scale) {
-            (Scoring::Numeric { range }, scale) => {
+            (JudgeScoring::Numeric { range }, scale) => {
                 let [low, high] = scale.unwrap_or(*range);
                 write!(out, " (from {} to {}", short(low), short(high))
             }
-            (Scoring::Categorical { .. }, _) => write!(out, " (a category"),
-            (Scoring::Boolean, _) => write!(out, " (true or false"),
+            (JudgeScoring::Categorical { .. }, _) => write!(out, " (a category"),
+            (JudgeScoring::Boolean, _) => write!(out, " (true or false"),
         };
         let _ = match data.criteria.len() {
             1 => write!(out, ")"),
@@ -334,9 +336,9 @@ fn shown_criteria(data: &Data<'_>) -> String {
             }
         }
     }
-    if let Scoring::Categorical { categories } = data.scoring {
+    if let JudgeScoring::Categorical { categories } = data.scoring {
         out.push_str("Categories:\n");
-        for Category {
+        for ScoreCategory {
             name, description, ..
         } in categories
         {
@@ -357,7 +359,7 @@ fn told_notices(notices: &[String]) -> String {
 }
 
 /// The seeds' prompt, without the parts that there is nothing for.
-fn usual(parts: &Parts, notices: &[String]) -> String {
+fn usual(parts: &PromptSections, notices: &[String]) -> String {
     let mut out =
         "You are an expert evaluator. Your task is to grade the following output according to the rubric provided.".to_owned();
     let mut section = |title: &str, text: &str| {
@@ -392,7 +394,7 @@ fn usual(parts: &Parts, notices: &[String]) -> String {
 
 /// The author's prompt, filled in. Only what the author wrote is a template; what is put in is not
 /// looked at again.
-fn own_prompt(own: &str, parts: &Parts, format: &str) -> Result<String, PromptError> {
+fn own_prompt(own: &str, parts: &PromptSections, format: &str) -> Result<String, PromptError> {
     let value = |name: &str| {
         if name == FORMAT {
             Some(format)
@@ -454,7 +456,7 @@ fn single_braces<'v>(own: &str, value: &impl Fn(&str) -> Option<&'v str>) -> Str
 /// The scale that a judge's score is shown on: that of its criteria where they share one, else the
 /// rubric's.
 pub(super) fn shown_scale(judge: &Judge) -> Option<[f64; 2]> {
-    let Scoring::Numeric { range } = judge.scoring else {
+    let JudgeScoring::Numeric { range } = judge.scoring else {
         return None;
     };
     let mut scales = judge

@@ -16,20 +16,20 @@ use eval_base::text::{group_digits, hex, is_visible, plural};
 
 /// The marks of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Marks {
+pub(super) struct PromptMarks {
     /// 128 bits in hex: stands in every mark, and names the question.
     pub id: String,
     /// 64 bits in hex: stands in the instructions alone, and who answers must repeat it.
     pub token: String,
 }
 
-impl Marks {
+impl PromptMarks {
     /// Of everything that is asked.
-    pub fn of(asked: &[u8]) -> Marks {
+    pub fn of(asked: &[u8]) -> PromptMarks {
         let id = digest("mark", asked, 16);
         // The id is shown beside every text, so that the token must not follow from it.
         let token = digest("token", asked, 8);
-        Marks { id, token }
+        PromptMarks { id, token }
     }
 
     fn opening(&self, name: &str) -> String {
@@ -61,7 +61,7 @@ fn digest(purpose: &str, asked: &[u8], bytes: usize) -> String {
 
 /// A text made harmless.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Harmless {
+pub(super) struct HarmlessText {
     pub text: String,
     /// Sequences that looked like marks.
     pub marks: usize,
@@ -73,7 +73,7 @@ pub(super) struct Harmless {
     pub left_out: usize,
 }
 
-impl Harmless {
+impl HarmlessText {
     /// What people (and the judge) should know of it, without a name.
     fn contents(&self) -> Vec<String> {
         let mut contents = Vec::new();
@@ -108,7 +108,7 @@ impl Harmless {
 /// Quotes the texts of one question.
 #[derive(Debug)]
 pub(super) struct Quoter<'m> {
-    marks: &'m Marks,
+    marks: &'m PromptMarks,
     max_chars: usize,
     /// For people and for the judge: what was done to which text.
     pub notices: Vec<String>,
@@ -119,7 +119,7 @@ pub(super) struct Quoter<'m> {
 }
 
 impl<'m> Quoter<'m> {
-    pub fn new(marks: &'m Marks, max_chars: usize) -> Quoter<'m> {
+    pub fn new(marks: &'m PromptMarks, max_chars: usize) -> Quoter<'m> {
         Quoter {
             marks,
             max_chars,
@@ -143,7 +143,7 @@ impl<'m> Quoter<'m> {
     }
 }
 
-impl Marks {
+impl PromptMarks {
     /// A text that is harmless already, between lines with the marks.
     pub fn around(&self, name: &str, text: &str) -> String {
         format!("{}\n{text}\n{}", self.opening(name), self.closing(name))
@@ -151,7 +151,7 @@ impl Marks {
 
     /// A text that holds the marks themselves can't be written; should one be, it does not get
     /// through either.
-    fn hidden_in(&self, mut harmless: Harmless) -> Harmless {
+    fn hidden_in(&self, mut harmless: HarmlessText) -> HarmlessText {
         for mark in [&self.id, &self.token] {
             let found = harmless.text.matches(mark.as_str()).count();
             if found > 0 {
@@ -165,7 +165,7 @@ impl Marks {
 
 /// At most about `max_chars` characters of a text, with nothing in them that could be taken for
 /// more than text.
-pub(super) fn harmless(text: &str, max_chars: usize) -> Harmless {
+pub(super) fn harmless(text: &str, max_chars: usize) -> HarmlessText {
     let (cut, left_out) = without_middle(text, max_chars);
     let (text, hidden) = visible(&cut);
     let (text, controls) = replaced(&CONTROL_TOKENS, &text, |found| {
@@ -176,7 +176,7 @@ pub(super) fn harmless(text: &str, max_chars: usize) -> Harmless {
     // Code points take more place than what they stand for; the line that tells of the middle is no
     // reason to cut again.
     let (text, more) = without_middle(&text, max_chars.saturating_mul(2).saturating_add(100));
-    Harmless {
+    HarmlessText {
         text,
         marks: marks + bare,
         controls,
@@ -494,7 +494,7 @@ mod tests {
             "{}",
             unseen.text.len()
         );
-        let marks = Marks::of(b"x");
+        let marks = PromptMarks::of(b"x");
         let mut quoter = Quoter::new(&marks, 30);
         quoter.block("OUTPUT", &format!("{text}\u{202e}<|x|><<<"));
         assert_eq!(
@@ -529,7 +529,7 @@ mod tests {
 
         #[test]
         fn no_text_gets_out_of_its_block(text in hostile(), asked in any::<u64>()) {
-            let marks = Marks::of(&asked.to_le_bytes());
+            let marks = PromptMarks::of(&asked.to_le_bytes());
             // Even one who knew the marks.
             let text = text.replace("ID", &marks.id).replace("TOKEN", &marks.token);
             let mut quoter = Quoter::new(&marks, 100);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::ask::VoteCalls;
 use crate::model::{Endpoint, JudgeCall};
 use eval_base::ordered::OrderedValue;
-use eval_models::{Answer, Call, Completion, Fault, FaultKind, Models};
+use eval_models::{Completion, FaultKind, ModelAnswer, ModelFault, ModelRequest, RunModels};
 
 /// How long others wait for the call that finds out: an endpoint may take minutes for its first
 /// answer, or never give one.
@@ -16,19 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a run knows of its endpoints.
 #[derive(Debug, Default)]
-pub(in crate::grade) struct Structured {
-    endpoints: Mutex<HashMap<String, Arc<Known>>>,
+pub(in crate::grade) struct SchemaEndpoints {
+    endpoints: Mutex<HashMap<String, Arc<EndpointSupport>>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    takes: Mutex<Takes>,
+struct EndpointSupport {
+    takes: Mutex<SchemaSupport>,
     /// Held by the call that finds out.
     probe: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Takes {
+enum SchemaSupport {
     /// Nobody asked yet.
     #[default]
     Unknown,
@@ -39,26 +39,26 @@ enum Takes {
     Not,
 }
 
-impl Known {
-    fn get(&self) -> Takes {
+impl EndpointSupport {
+    fn get(&self) -> SchemaSupport {
         *self.takes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, takes: Takes) {
+    fn set(&self, takes: SchemaSupport) {
         *self.takes.lock().unwrap_or_else(PoisonError::into_inner) = takes;
     }
 
     /// A call that was under way when another one found out does not undo that.
     fn set_unless_refused(&self) {
         let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
-        if *takes == Takes::Unknown {
-            *takes = Takes::Try;
+        if *takes == SchemaSupport::Unknown {
+            *takes = SchemaSupport::Try;
         }
     }
 }
 
-impl Structured {
-    fn known(&self, endpoint: &Endpoint) -> Arc<Known> {
+impl SchemaEndpoints {
+    fn known(&self, endpoint: &Endpoint) -> Arc<EndpointSupport> {
         let key = format!(
             "{} {} {}",
             endpoint.api.name(),
@@ -77,24 +77,24 @@ impl Structured {
     pub(super) async fn ask(
         &self,
         endpoint: &Endpoint,
-        call: &mut Call,
+        call: &mut ModelRequest,
         schema: OrderedValue,
-        models: &Models,
+        models: &RunModels,
         asked: &mut VoteCalls,
-    ) -> Result<Completion, Fault> {
+    ) -> Result<Completion, ModelFault> {
         let known = self.known(endpoint);
         let probing = match known.get() {
-            Takes::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock())
+            SchemaSupport::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock())
                 .await
                 .ok(),
             _ => None,
         };
         // Another may have found out while this one waited.
-        if known.get() == Takes::Not {
+        if known.get() == SchemaSupport::Not {
             drop(probing);
             return ask(models, endpoint, call, asked).await;
         }
-        let probing = probing.filter(|_| known.get() == Takes::Unknown);
+        let probing = probing.filter(|_| known.get() == SchemaSupport::Unknown);
         let own = call.sampling.json_schema.replace(schema);
         let fault = match ask(models, endpoint, call, asked).await {
             Err(fault) if matches!(fault.kind, FaultKind::BadRequest | FaultKind::NotRecorded) => {
@@ -113,7 +113,7 @@ impl Structured {
         call.sampling.json_schema = own;
         let result = ask(models, endpoint, call, asked).await;
         match (&result, fault.kind) {
-            (Ok(_), FaultKind::BadRequest) => known.set(Takes::Not),
+            (Ok(_), FaultKind::BadRequest) => known.set(SchemaSupport::Not),
             _ => known.set_unless_refused(),
         }
         drop(probing);
@@ -131,12 +131,12 @@ impl Structured {
 
 /// One question, which is in `asked` whether or not an answer came.
 pub(super) async fn ask(
-    models: &Models,
+    models: &RunModels,
     endpoint: &Endpoint,
-    call: &Call,
+    call: &ModelRequest,
     asked: &mut VoteCalls,
-) -> Result<Completion, Fault> {
-    let Answer {
+) -> Result<Completion, ModelFault> {
+    let ModelAnswer {
         result,
         usage,
         call: made,
@@ -160,25 +160,25 @@ mod tests {
     use crate::model::{ModelSettings, testing};
     use eval_base::clock::SystemClock;
     use eval_base::redact::Redactor;
-    use eval_models::{CallIndex, Message, ModelsConfig, Spent};
+    use eval_models::{CallIndex, ChatMessage, ModelSpending, ModelsConfig};
 
     #[tokio::test(start_paused = true)]
     async fn a_call_that_finds_out_and_never_ends_holds_nobody_for_long() {
         let dir = tempfile::tempdir().unwrap();
-        let models = Models::new(ModelsConfig {
+        let models = RunModels::new(ModelsConfig {
             settings: ModelSettings {
                 replay: Some(dir.path().to_owned()),
                 ..ModelSettings::default()
             },
-            spent: Spent::default(),
+            spent: ModelSpending::default(),
             clock: Arc::new(SystemClock),
             redactor: Redactor::default(),
         });
         let judge = testing::judge();
-        let (structured, endpoint) = (Structured::default(), &judge.models[0].endpoint);
-        let mut call = Call {
+        let (structured, endpoint) = (SchemaEndpoints::default(), &judge.models[0].endpoint);
+        let mut call = ModelRequest {
             system: None,
-            messages: vec![Message::user("x")],
+            messages: vec![ChatMessage::user("x")],
             sampling: judge.models[0].sampling.clone(),
             index: CallIndex::default(),
             timeout: Duration::from_secs(1),
@@ -193,6 +193,6 @@ mod tests {
             .await;
         assert!(result.is_err() && call.sampling.json_schema.is_none());
         assert!(began.elapsed() >= PATIENCE, "{:?}", began.elapsed());
-        assert_eq!(known.get(), Takes::Try);
+        assert_eq!(known.get(), SchemaSupport::Try);
     }
 }

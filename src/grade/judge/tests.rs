@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::grade::{Graded, Graders};
+use crate::grade::{GradedOutput, RunGraders};
 use crate::model::*;
 use eval_base::clock::SystemClock;
 use eval_base::redact::Redactor;
-use eval_models::{Models, ModelsConfig, Spent};
+use eval_models::{ModelSpending, ModelsConfig, RunModels};
 
 #[path = "../../../tests/support/model_server.rs"]
 mod model_server;
@@ -47,7 +47,7 @@ fn another(judge: &Judge, name: &str) -> ModelTarget {
     model
 }
 
-fn graders(redactor: Redactor, budget: Budget) -> Graders {
+fn graders(redactor: Redactor, budget: RunBudget) -> RunGraders {
     graders_with(
         redactor,
         ModelSettings {
@@ -58,18 +58,18 @@ fn graders(redactor: Redactor, budget: Budget) -> Graders {
     )
 }
 
-fn graders_with(redactor: Redactor, settings: ModelSettings) -> Graders {
-    let models = Models::new(ModelsConfig {
+fn graders_with(redactor: Redactor, settings: ModelSettings) -> RunGraders {
+    let models = RunModels::new(ModelsConfig {
         settings,
-        spent: Spent::default(),
+        spent: ModelSpending::default(),
         clock: Arc::new(SystemClock),
         redactor: redactor.clone(),
     });
-    Graders::new(GradersConfig {
+    RunGraders::new(GradersConfig {
         allow_unsandboxed: false,
         helper: "/no/helper".into(),
         workers: 1,
-        grade_timeout: Settings::GRADE_TIMEOUT,
+        grade_timeout: PlanSettings::GRADE_TIMEOUT,
         demand: SandboxDemand::default(),
         dir: "/".into(),
         readable: vec![],
@@ -79,11 +79,11 @@ fn graders_with(redactor: Redactor, settings: ModelSettings) -> Graders {
 }
 
 fn case_of(graders: Vec<Grader>) -> Case {
-    let input = Input::Prompt {
+    let input = CaseInput::Prompt {
         text: "Explain it.".into(),
         context: Some(json!({"for": "children"})),
     };
-    let grading = Grading {
+    let grading = CaseGrading {
         graders,
         combine: Combine::All,
         demands: None,
@@ -95,17 +95,17 @@ fn case_of(graders: Vec<Grader>) -> Case {
     }
 }
 
-async fn graded_by(graders: &Graders, judge: Judge, output: &str) -> Grade {
+async fn graded_by(graders: &RunGraders, judge: Judge, output: &str) -> Grade {
     let case = case_of(vec![Grader::of(GraderKind::Model(Box::new(judge)))]);
-    let Graded { verdict, .. } = graders
-        .grade(&case, &Output::text(output), Asked::default())
+    let GradedOutput { verdict, .. } = graders
+        .grade(&case, &Output::text(output), SampleAttempt::default())
         .await;
     verdict.grades.into_iter().next().expect("a grade")
 }
 
 async fn graded(judge: Judge, output: &str) -> Grade {
     graded_by(
-        &graders(Redactor::default(), Budget::default()),
+        &graders(Redactor::default(), RunBudget::default()),
         judge,
         output,
     )
@@ -272,7 +272,7 @@ async fn what_must_be_said_and_what_must_not_decide_with_the_score() {
     );
     // The verdict over the whole is the judge's own.
     judge.criteria.clear();
-    judge.scoring = Scoring::Boolean;
+    judge.scoring = JudgeScoring::Boolean;
     judge.must_include.clear();
     judge.must_not_include.clear();
     for (passed, expected) in [
@@ -433,7 +433,7 @@ async fn an_endpoint_that_takes_no_schema_is_asked_without() {
             votes: 5,
             ..judge_at(&server)
         },
-        graders(Redactor::default(), Budget::default()),
+        graders(Redactor::default(), RunBudget::default()),
     );
     let grade = graded_by(&graders, judge.clone(), "x").await;
     assert_eq!(line(&grade), "passed 1 -");
@@ -534,7 +534,7 @@ async fn no_secret_reaches_a_judge() {
         ..judge_at(&server)
     };
     let grade = graded_by(
-        &graders(redactor, Budget::default()),
+        &graders(redactor, RunBudget::default()),
         judge,
         "it is sk-hush-123456",
     )
@@ -716,8 +716,8 @@ async fn an_api_without_places_is_told_everything_in_its_prompt() {
         ..judge_at(&server)
     };
     let endpoint = &mut judge.models[0].endpoint;
-    endpoint.api = Api::Http;
-    endpoint.dialect = Some(Box::new(Dialect {
+    endpoint.api = ProviderApi::Http;
+    endpoint.dialect = Some(Box::new(HttpDialect {
         method: "POST".into(),
         path: "/ask".into(),
         body: json!({"prompt": "{{ prompt }}"}).into(),
@@ -767,7 +767,7 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
             }),
         ),
     });
-    let graders = graders(Redactor::default(), Budget::default());
+    let graders = graders(Redactor::default(), RunBudget::default());
     let grader = Grader::of(GraderKind::Model(Box::new(judge_at(&server))));
     let negated = Grader {
         negate: true,
@@ -777,7 +777,7 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
     let told = async |graders_of_case: Vec<Grader>, output: &str| {
         let case = case_of(graders_of_case);
         let verdict = graders
-            .grade(&case, &Output::text(output), Asked::default())
+            .grade(&case, &Output::text(output), SampleAttempt::default())
             .await
             .verdict;
         let of = |grade: &Grade| {
@@ -821,7 +821,7 @@ async fn no_tie_passes_what_is_negated() {
         answer["checks"] = json!({"include_1": is_kind});
         answered(ask, answer)
     });
-    let graders = graders(Redactor::default(), Budget::default());
+    let graders = graders(Redactor::default(), RunBudget::default());
     let mut judge = judge_at(&server);
     judge.models = ["kind", "stern"].map(|name| another(&judge, name)).to_vec();
     judge.must_include = vec!["so".into()];
@@ -837,7 +837,7 @@ async fn no_tie_passes_what_is_negated() {
                 ..grader.clone()
             }]);
             let verdict = graders
-                .grade(&case, &Output::text("x"), Asked::default())
+                .grade(&case, &Output::text("x"), SampleAttempt::default())
                 .await
                 .verdict;
             assert_eq!(verdict.outcome, Outcome::Failed, "{panel:?} {negate}");
@@ -867,7 +867,7 @@ async fn a_majority_that_fails_has_no_passing_score() {
     };
     judge.criteria = vec![criterion("a"), criterion("b")];
     let judge = Judge {
-        scoring: Scoring::Boolean,
+        scoring: JudgeScoring::Boolean,
         panel: PanelRule::Majority,
         pass_threshold: 1.0,
         ..judge
@@ -881,7 +881,7 @@ async fn a_majority_that_fails_has_no_passing_score() {
 async fn only_so_many_votes_are_under_way() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let votes = (0..101u32).map(|index| -> Pending<'_> {
+    let votes = (0..101u32).map(|index| -> VoteFuture<'_> {
         let (now, most) = (&now, &most);
         Box::pin(async move {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
@@ -915,7 +915,7 @@ async fn only_so_many_votes_are_under_way() {
 #[tokio::test]
 async fn without_money_no_judge_is_asked() {
     let server = ModelServer::start(|ask| answered(ask, scores(5.0)));
-    let budget = Budget {
+    let budget = RunBudget {
         usd: None,
         tokens: Some(1),
     };

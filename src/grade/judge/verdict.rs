@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::answer::Reading;
-use super::ask::Vote;
+use super::answer::JudgeAnswer;
+use super::ask::VoteResult;
 use super::form::short;
-use super::prompt::{Question, shown_scale};
-use super::vote::{Agenda, Panel, cause_of, in_words, rounded};
+use super::prompt::{JudgePrompt, shown_scale};
+use super::vote::{PanelVerdict, VoteAgenda, cause_of, in_words, rounded};
 use super::{METHOD, errored};
 use crate::graders::show::in_reason;
 use crate::model::{
@@ -17,8 +17,12 @@ use eval_base::text::{plural, quoted};
 use eval_stats::reaches;
 
 /// The panel's grade.
-pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) -> Grade {
-    let (votes, readings): (Vec<JudgeVote>, Vec<Option<Reading>>) = votes.into_iter().unzip();
+pub(super) fn grade(
+    agenda: &VoteAgenda<'_>,
+    question: &JudgePrompt,
+    votes: Vec<VoteResult>,
+) -> Grade {
+    let (votes, readings): (Vec<JudgeVote>, Vec<Option<JudgeAnswer>>) = votes.into_iter().unzip();
     let judge = agenda.judge;
     let own = |model: &ModelTarget| model.system.clone();
     let scale = shown_scale(judge);
@@ -134,7 +138,7 @@ fn asks_again(votes: &[JudgeVote]) -> &'static str {
 }
 
 /// What it failed for, and a sentence; no cause when it passed.
-fn told(judge: &Judge, panel: &Panel, judged: &Judged) -> (Option<Cause>, String) {
+fn told(judge: &Judge, panel: &PanelVerdict, judged: &Judged) -> (Option<Cause>, String) {
     if panel.passed {
         return (None, String::new());
     }
@@ -174,7 +178,7 @@ fn told(judge: &Judge, panel: &Panel, judged: &Judged) -> (Option<Cause>, String
 }
 
 /// `scored 2.4 of 1-5 (needs 3.8): Correctness 2, Readability 3`.
-fn scored(judge: &Judge, panel: &Panel, judged: &Judged) -> String {
+fn scored(judge: &Judge, panel: &PanelVerdict, judged: &Judged) -> String {
     let (score, of, needs) = match judged.scale {
         Some([low, high]) => {
             let on_scale = |share: f64| low + share * (high - low);
@@ -204,9 +208,9 @@ fn plain(score: &Value) -> String {
 
 /// Justification and feedback of the vote that is nearest to the verdict.
 fn nearest(
-    panel: &Panel,
+    panel: &PanelVerdict,
     votes: &[JudgeVote],
-    readings: &[Option<Reading>],
+    readings: &[Option<JudgeAnswer>],
 ) -> (String, Vec<String>) {
     let outcome = if panel.passed {
         Outcome::Passed
@@ -230,7 +234,7 @@ fn nearest(
 }
 
 /// What was done to the data, and where a judge contradicts its own scores.
-fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) -> Vec<String> {
+fn notices(question: &JudgePrompt, votes: &[JudgeVote], scale: Option<[f64; 2]>) -> Vec<String> {
     let mut notices = question.notices.clone();
     let whose = |n: usize| match votes.len() {
         1 => "the judge".to_owned(),

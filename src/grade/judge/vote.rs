@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::answer::{Reading, Scored, number_value};
-use super::form::{Check, scale_of};
+use super::answer::{CriterionScore, JudgeAnswer, number_value};
+use super::form::{TextCheck, scale_of};
 use crate::model::{
     Cause, Criterion, Judge, JudgeVote, JudgedCheck, JudgedCriterion, Outcome, PanelRule,
 };
@@ -14,11 +14,11 @@ use eval_stats::reaches;
 
 /// What is put to the vote.
 #[derive(Debug)]
-pub(super) struct Agenda<'a> {
+pub(super) struct VoteAgenda<'a> {
     pub judge: &'a Judge,
     /// Empty when the verdict is over the whole.
     pub criteria: &'a [Criterion],
-    pub checks: &'a [Check],
+    pub checks: &'a [TextCheck],
     /// A yes of the panel fails the output: what is undecided between two readings is a yes then,
     /// so that no tie passes.
     pub negated: bool,
@@ -26,7 +26,7 @@ pub(super) struct Agenda<'a> {
 
 /// A panel's verdict.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Panel {
+pub(super) struct PanelVerdict {
     pub passed: bool,
     pub criteria: Vec<JudgedCriterion>,
     pub checks: Vec<JudgedCheck>,
@@ -37,7 +37,7 @@ pub(super) struct Panel {
 }
 
 /// One way to read all votes.
-struct Tally {
+struct VoteTally {
     shares: Vec<f64>,
     met: Vec<bool>,
     share: f64,
@@ -56,15 +56,15 @@ struct Ballot {
     whole: f64,
 }
 
-impl Agenda<'_> {
+impl VoteAgenda<'_> {
     /// The weighted share of one vote, and whether it passes by itself.
-    pub fn vote(&self, reading: &Reading) -> (f64, bool) {
+    pub fn vote(&self, reading: &JudgeAnswer) -> (f64, bool) {
         let ballot = self.ballot(reading);
         let share = self.weighted(&ballot.shares, ballot.whole);
         (share, self.passes(&ballot))
     }
 
-    fn ballot(&self, reading: &Reading) -> Ballot {
+    fn ballot(&self, reading: &JudgeAnswer) -> Ballot {
         Ballot {
             shares: reading.scores.iter().map(|scored| scored.share).collect(),
             met: self
@@ -121,7 +121,7 @@ impl Agenda<'_> {
     }
 
     /// At least one ballot.
-    fn tally(&self, ballots: &[Ballot]) -> Tally {
+    fn tally(&self, ballots: &[Ballot]) -> VoteTally {
         let joined = |values: Vec<f64>| match self.judge.panel {
             PanelRule::Mean => values.iter().sum::<f64>() / values.len().max(1) as f64,
             PanelRule::Median | PanelRule::Majority => self.median(values),
@@ -156,7 +156,7 @@ impl Agenda<'_> {
             }
         };
         let passing = passing as f64 / ballots.len().max(1) as f64;
-        Tally {
+        VoteTally {
             shares,
             met,
             share,
@@ -187,8 +187,8 @@ impl Agenda<'_> {
 
     /// The verdict of the votes, `None` for those that are lacking; `None` when what is lacking
     /// could decide it.
-    pub fn decide(&self, votes: &[Option<Reading>]) -> Option<Panel> {
-        let usable: Vec<&Reading> = votes.iter().flatten().collect();
+    pub fn decide(&self, votes: &[Option<JudgeAnswer>]) -> Option<PanelVerdict> {
+        let usable: Vec<&JudgeAnswer> = votes.iter().flatten().collect();
         if usable.is_empty() {
             return None;
         }
@@ -205,7 +205,7 @@ impl Agenda<'_> {
         let tally = self.tally(&ballots);
         let criteria = self.criteria.iter().enumerate().map(|(at, criterion)| {
             let share = tally.shares.get(at).copied().unwrap_or_default();
-            let scores: Vec<&Scored> = usable
+            let scores: Vec<&CriterionScore> = usable
                 .iter()
                 .filter_map(|reading| reading.scores.get(at))
                 .collect();
@@ -220,7 +220,7 @@ impl Agenda<'_> {
                 wanted: check.wanted,
                 met: *met,
             });
-        Some(Panel {
+        Some(PanelVerdict {
             passed: worst,
             criteria: criteria.collect(),
             checks: checks.collect(),
@@ -229,7 +229,12 @@ impl Agenda<'_> {
         })
     }
 
-    fn judged(&self, criterion: &Criterion, share: f64, scores: &[&Scored]) -> JudgedCriterion {
+    fn judged(
+        &self,
+        criterion: &Criterion,
+        share: f64,
+        scores: &[&CriterionScore],
+    ) -> JudgedCriterion {
         let scale = scale_of(self.judge, criterion);
         let given = scores
             .iter()
@@ -239,7 +244,7 @@ impl Agenda<'_> {
             Some([low, high]) => number_value(rounded(low + share * (high - low))),
             None => number_value(rounded(share)),
         };
-        let by_share = |a: &&&Scored, b: &&&Scored| a.share.total_cmp(&b.share);
+        let by_share = |a: &&&CriterionScore, b: &&&CriterionScore| a.share.total_cmp(&b.share);
         let (lowest, highest) = (
             scores.iter().min_by(by_share),
             scores.iter().max_by(by_share),
@@ -309,7 +314,7 @@ pub(super) fn cause_of(votes: &[JudgeVote]) -> Cause {
 /// The scores of a vote by the names of the criteria.
 pub(super) fn by_name(
     criteria: &[Criterion],
-    scores: &[Scored],
+    scores: &[CriterionScore],
 ) -> std::collections::BTreeMap<String, Value> {
     criteria
         .iter()

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{
-    Cause, CodeExecution, Executor, Fingerprint, Grade, GraderType, MinimumTrust, Outcome,
-    SandboxDemand, StdoutComparison, Tests, Trust,
+    Cause, CodeExecution, CodeTests, Executor, Fingerprint, Grade, GraderType, MinimumTrust,
+    Outcome, SandboxDemand, StdoutComparison, Trust,
 };
 use eval_sandbox::{ModeChoice, Sandbox, TestMode};
 
@@ -19,7 +19,7 @@ const REMEMBERED: usize = 10_000;
 
 /// The modes that tests get, found out once for each.
 #[derive(Default)]
-pub(crate) struct Modes(Mutex<HashMap<Fingerprint, Option<ModeChoice>>>);
+pub(crate) struct TestModes(Mutex<HashMap<Fingerprint, Option<ModeChoice>>>);
 
 /// What a verdict in this mode rests on.
 pub(crate) fn trust_of(mode: TestMode) -> Trust {
@@ -36,22 +36,22 @@ pub(crate) async fn refuse(
     execution: &CodeExecution,
     demand: &SandboxDemand,
     sandbox: &Sandbox,
-    modes: &Modes,
+    modes: &TestModes,
 ) -> Option<Grade> {
     if demand.accepts(Trust::InProcess) {
         return None;
     }
     if execution.executor != Executor::Python {
         let shared = match &execution.tests {
-            Tests::Check { .. } | Tests::Asserts { .. } => true,
-            Tests::Stdio { compare, .. } => *compare == StdoutComparison::ExitCode,
-            Tests::Rows(_) => false,
+            CodeTests::Check { .. } | CodeTests::Asserts { .. } => true,
+            CodeTests::Stdio { compare, .. } => *compare == StdoutComparison::ExitCode,
+            CodeTests::Rows(_) => false,
         };
         return shared.then(|| too_weak(METHOD, demand, Trust::InProcess, ""));
     }
     let believed = matches!(
         execution.tests,
-        Tests::Stdio {
+        CodeTests::Stdio {
             compare: StdoutComparison::ExitCode,
             ..
         }
@@ -73,7 +73,7 @@ pub(crate) async fn refuse(
     }
 }
 
-impl Modes {
+impl TestModes {
     /// `None` for tests that have no mode: they compare what programs print, or can't be read.
     async fn of(
         &self,

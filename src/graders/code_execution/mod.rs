@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::programs::{
-    BoxedFuture, CandidateCode, CodeLimits, Reference, RunSettings, TestBench, Wanted,
-    allows_in_process, candidate, is_callable, resolve_reference, resolve_sandbox, source,
+    BoxedFuture, CandidateCode, CodeLimits, ProgramContext, ReferenceSolution, RunSettings,
+    TestBench, allows_in_process, candidate, is_callable, resolve_reference, resolve_sandbox,
+    source,
 };
 use super::settings::CaseExpectation;
-use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
-use crate::load::{ChosenExecutor, Code, Desk, Node, Problem, choose_executor, seconds};
+use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
+use crate::load::{ChosenExecutor, Code, Node, Problem, SuiteDesk, choose_executor, seconds};
 use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, TestsWord};
 use crate::spec::ToleranceSpec;
 use eval_match::Tolerance;
@@ -115,7 +116,7 @@ pub struct CodeExecution {
     pub executor: Executor,
     /// Text before the output's code (HumanEval's prompt), empty if none.
     pub prefix: String,
-    pub tests: Tests,
+    pub tests: CodeTests,
     /// Runs before the tests: imports and set-up code.
     pub setup: String,
     /// The function that is tested, if the tests name one.
@@ -127,12 +128,12 @@ pub struct CodeExecution {
     pub sandbox: bool,
     /// `limits.wall` is then the most that it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<Reference>,
+    pub reference: Option<ReferenceSolution>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tests {
+pub enum CodeTests {
     /// Program text that defines `check(candidate)`; the harness calls it with the entry point.
     Check { code: String },
     /// Assert statements, in order.
@@ -191,7 +192,12 @@ impl MethodSettings for CodeExecutionSpec {
     const OWN_KEYS: &'static [&'static str] = &["test", "asserts", "stdio", "rows", "reference"];
     const FROM_SETTINGS: bool = true;
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, _case: CaseExpectation) -> Resolved {
+    fn resolve(
+        &self,
+        desk: &mut SuiteDesk,
+        node: &Node,
+        _case: CaseExpectation,
+    ) -> ResolvedGraders {
         let chosen = choose_executor(desk, self.executor.as_deref(), node.locate("/executor"))?;
         let tests = tested::tests(desk, self, node, &chosen.executor)?;
         if let Some(name) = self.entry_point.as_deref()
@@ -210,7 +216,7 @@ impl MethodSettings for CodeExecutionSpec {
             .map(seconds)
             .or(timeout)
             .unwrap_or(desk.demands().limits.wall);
-        if let (Tests::Rows(_), Some(_)) = (&tests, &self.prefix) {
+        if let (CodeTests::Rows(_), Some(_)) = (&tests, &self.prefix) {
             let at = node.key_span("/prefix");
             return desk.refuse(
                 Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL")
@@ -242,18 +248,18 @@ impl MethodSettings for CodeExecutionSpec {
 
 /// Whether the tests are to share the interpreter of the code; `None` after saying why they can't.
 fn in_process(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &CodeExecutionSpec,
     node: &Node,
     executor: &Executor,
-    tests: &Tests,
+    tests: &CodeTests,
 ) -> Option<bool> {
     if spec.trust.is_none() {
         return Some(false);
     }
     let at = node.key_span("/trust");
     let in_python = *executor == Executor::Python;
-    if !(in_python && matches!(tests, Tests::Check { .. } | Tests::Asserts { .. })) {
+    if !(in_python && matches!(tests, CodeTests::Check { .. } | CodeTests::Asserts { .. })) {
         let message = "`trust: in_process` counts only with `test` and `asserts` in Python";
         return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
     }
@@ -288,7 +294,7 @@ impl CandidateCode for CodeExecution {
     }
 
     fn expects_failure(&self) -> bool {
-        matches!(&self.tests, Tests::Stdio { cases, .. } if cases.iter().any(|case| case.exit_code != 0))
+        matches!(&self.tests, CodeTests::Stdio { cases, .. } if cases.iter().any(|case| case.exit_code != 0))
     }
 
     fn searched_tests(&self) -> usize {
@@ -296,23 +302,23 @@ impl CandidateCode for CodeExecution {
             return 0;
         }
         match &self.tests {
-            Tests::Check { code } => code.len(),
-            Tests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
-            Tests::Stdio { .. } | Tests::Rows(_) => 0,
+            CodeTests::Check { code } => code.len(),
+            CodeTests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
+            CodeTests::Stdio { .. } | CodeTests::Rows(_) => 0,
         }
     }
 
     fn program(&self, value: &OutputValue) -> Result<String, String> {
         let tests_text = match &self.tests {
-            Tests::Check { code } => code.clone(),
-            Tests::Asserts { asserts } => asserts.join("\n"),
-            Tests::Stdio { .. } | Tests::Rows(_) => String::new(),
+            CodeTests::Check { code } => code.clone(),
+            CodeTests::Asserts { asserts } => asserts.join("\n"),
+            CodeTests::Stdio { .. } | CodeTests::Rows(_) => String::new(),
         };
         let entry_point = self.entry_point.as_deref();
         match &self.executor {
             Executor::Python => candidate(
                 value,
-                Wanted {
+                ProgramContext {
                     prefix: &self.prefix,
                     entry_point,
                     tests: &tests_text,
@@ -334,10 +340,10 @@ impl CandidateCode for CodeExecution {
     fn grade<'g>(&'g self, program: String, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Grade> {
         Box::pin(async move {
             match &self.tests {
-                Tests::Check { .. } | Tests::Asserts { .. } => {
+                CodeTests::Check { .. } | CodeTests::Asserts { .. } => {
                     shared::grade(self, program, bench).await
                 }
-                Tests::Stdio {
+                CodeTests::Stdio {
                     cases,
                     compare,
                     tolerance,
@@ -349,7 +355,7 @@ impl CandidateCode for CodeExecution {
                     };
                     grade_stdio(self, &program, &test, bench.sandbox, bench.languages).await
                 }
-                Tests::Rows(test) => rows::grade(self, test, program, bench.sandbox).await,
+                CodeTests::Rows(test) => rows::grade(self, test, program, bench.sandbox).await,
             }
         })
     }

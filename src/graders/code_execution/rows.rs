@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::model::{Cause, CodeExecution, Grade, GraderType, RowsTest, Trust, WantedRows};
 use eval_match::rows::rows as same_rows;
-use eval_match::{Comparison, Datum};
-use eval_sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, Sandbox, Table};
+use eval_match::{Datum, MatchResult};
+use eval_sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, QueryTable, Sandbox};
 
 use super::METHOD;
 use crate::graders::programs::{ending_of, milliseconds, not_run, sandbox_limits};
@@ -31,7 +31,7 @@ pub(crate) async fn grade(
     };
     // The author's first: a reference that can't be run says nothing about the candidate.
     let wanted = match &test.wanted {
-        WantedRows::Rows(rows) => Table {
+        WantedRows::Rows(rows) => QueryTable {
             columns: test.columns.clone().unwrap_or_default(),
             rows: rows
                 .iter()
@@ -137,7 +137,7 @@ fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
     }
 }
 
-fn judge(test: &RowsTest, actual: &Table, wanted: &Table) -> Grade {
+fn judge(test: &RowsTest, actual: &QueryTable, wanted: &QueryTable) -> Grade {
     match compared(test, actual, wanted) {
         Ok(comparison) if comparison.matched => Grade::passed(GraderType::Code, METHOD),
         Ok(comparison) => Grade::failed(
@@ -150,30 +150,34 @@ fn judge(test: &RowsTest, actual: &Table, wanted: &Table) -> Grade {
     }
 }
 
-fn compared(test: &RowsTest, actual: &Table, wanted: &Table) -> Result<Comparison, String> {
+fn compared(
+    test: &RowsTest,
+    actual: &QueryTable,
+    wanted: &QueryTable,
+) -> Result<MatchResult, String> {
     if let Some(columns) = &test.columns {
         let lower = |names: &[String]| names.iter().map(|n| n.to_lowercase()).collect::<Vec<_>>();
         if lower(columns) != lower(&actual.columns) {
             let have = in_reason(&actual.columns.join(", "));
             let reason = format!("expected the columns {}, got {have}", columns.join(", "));
-            return Ok(Comparison::differs(reason));
+            return Ok(MatchResult::differs(reason));
         }
     }
     // A table without rows still has columns. Rows that an author wrote tell theirs only by their
     // width.
-    let width = |table: &Table| table.rows.first().map_or(table.columns.len(), Vec::len);
+    let width = |table: &QueryTable| table.rows.first().map_or(table.columns.len(), Vec::len);
     if actual.columns.is_empty()
         && !(wanted.columns.is_empty() && matches!(test.wanted, WantedRows::Reference(_)))
     {
-        return Ok(Comparison::differs("no statement of the SQL gives rows"));
+        return Ok(MatchResult::differs("no statement of the SQL gives rows"));
     }
     let (a, e) = (width(actual), width(wanted));
     if a != e && e != 0 {
-        return Ok(Comparison::differs(format!(
+        return Ok(MatchResult::differs(format!(
             "expected {e} columns, got {a}"
         )));
     }
-    let read = |table: &Table| -> Result<Vec<Vec<Datum>>, String> {
+    let read = |table: &QueryTable| -> Result<Vec<Vec<Datum>>, String> {
         let row = |row: &Vec<Value>| {
             row.iter()
                 .map(Datum::from_tagged)
@@ -195,7 +199,7 @@ fn compared(test: &RowsTest, actual: &Table, wanted: &Table) -> Result<Compariso
     ))
 }
 
-fn shown(table: &Table) -> Value {
+fn shown(table: &QueryTable) -> Value {
     let rows: Vec<Value> = table
         .rows
         .iter()
@@ -224,14 +228,14 @@ mod tests {
         }
     }
 
-    fn table(columns: &[&str], rows: Value) -> Table {
+    fn table(columns: &[&str], rows: Value) -> QueryTable {
         let rows = rows
             .as_array()
             .unwrap()
             .iter()
             .map(|r| r.as_array().unwrap().clone())
             .collect();
-        Table {
+        QueryTable {
             columns: columns.iter().map(|c| (*c).to_owned()).collect(),
             rows,
         }
@@ -239,7 +243,7 @@ mod tests {
 
     #[test]
     fn rows_and_columns_are_compared_as_sqlite_has_them() {
-        let told = |test: RowsTest, actual: &Table, wanted: &Table| {
+        let told = |test: RowsTest, actual: &QueryTable, wanted: &QueryTable| {
             let grade = judge(&test, actual, wanted);
             format!("{} {}", grade.outcome, grade.reason)
         };

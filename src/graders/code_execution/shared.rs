@@ -1,9 +1,9 @@
 //! Tests in the candidate's language: in Python beside the candidate, else in its process.
 
 use super::demands::{too_weak, trust_of};
-use super::{CodeExecution, METHOD, Tests, transpiled};
+use super::{CodeExecution, CodeTests, METHOD, transpiled};
 use crate::graders::programs::{
-    Languages, TestBench, exception, explain_failure, language_of, missing, not_run,
+    LanguageLookup, TestBench, exception, explain_failure, language_of, missing, not_run,
     sandbox_limits, with_refused_call,
 };
 use crate::graders::show::{bounded_text, in_reason};
@@ -21,9 +21,9 @@ fn failed(cause: Cause, why: impl Into<String>) -> Grade {
 /// The tests as the sandbox wants them; an error says what is wrong with them.
 pub(crate) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, &'static str> {
     let (tests, check) = match &grader.tests {
-        Tests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
-        Tests::Asserts { asserts } => (asserts.clone(), None),
-        Tests::Stdio { .. } | Tests::Rows(_) => (Vec::new(), None),
+        CodeTests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
+        CodeTests::Asserts { asserts } => (asserts.clone(), None),
+        CodeTests::Stdio { .. } | CodeTests::Rows(_) => (Vec::new(), None),
     };
     if tests.iter().all(|test| test.trim().is_empty()) {
         return Err("there are no tests to run");
@@ -106,7 +106,7 @@ async fn in_process(
     grader: &CodeExecution,
     mut job: TestJob,
     sandbox: &Sandbox,
-    languages: &Languages,
+    languages: &LanguageLookup,
 ) -> Grade {
     let Some(language) = language_of(&grader.executor) else {
         return broken(format!(
@@ -182,10 +182,10 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             message,
         } => {
             let place = match &grader.tests {
-                Tests::Asserts { asserts } if asserts.len() > 1 => {
+                CodeTests::Asserts { asserts } if asserts.len() > 1 => {
                     format!("test {} of {}", index + 1, asserts.len())
                 }
-                Tests::Check { .. } if *line > 0 => format!("line {line} of the tests"),
+                CodeTests::Check { .. } if *line > 0 => format!("line {line} of the tests"),
                 _ => "the test".to_owned(),
             };
             let message = in_reason(message);

@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::{CodeLimits, Executor};
-use eval_sandbox::{Ending, Raised, RunFailure, Streams};
+use eval_sandbox::{ProgramEnding, ProgramStreams, RaisedException, RunFailure};
 
-fn grader(tests: Tests) -> CodeExecution {
+fn grader(tests: CodeTests) -> CodeExecution {
     CodeExecution {
         in_process: false,
         executor: Executor::Python,
@@ -24,7 +24,7 @@ fn told(grader: &CodeExecution, verdict: TestVerdict, calls: u64) -> String {
         mode: TestMode::Split,
         mode_reason: String::new(),
         calls,
-        streams: Streams::default(),
+        streams: ProgramStreams::default(),
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         adjudicated: false,
@@ -42,16 +42,16 @@ fn told(grader: &CodeExecution, verdict: TestVerdict, calls: u64) -> String {
 
 #[test]
 fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
-    let asserts = grader(Tests::Asserts {
+    let asserts = grader(CodeTests::Asserts {
         asserts: vec!["assert f(1) == 1".into(), "assert f(2) == 2".into()],
     });
-    let check = grader(Tests::Check {
+    let check = grader(CodeTests::Check {
         code: "def check(candidate): pass".into(),
     });
-    let raised = || Raised {
+    let raised = || RaisedException {
         type_name: "TypeError".into(),
         message: "no len()".into(),
-        ..Raised::default()
+        ..RaisedException::default()
     };
     let lines = [
         told(&asserts, TestVerdict::Passed, 2),
@@ -101,7 +101,7 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
         ),
         told(
             &asserts,
-            TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)),
+            TestVerdict::Failed(RunFailure::Ended(ProgramEnding::TimedOut)),
             0,
         ),
     ];

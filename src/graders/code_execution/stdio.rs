@@ -10,12 +10,16 @@ use crate::model::{
     StdoutComparison, Tolerance, Trust,
 };
 use eval_match::text::{TextOptions, exact};
-use eval_match::{Comparison, printed};
-use eval_sandbox::languages::{Found, Language};
-use eval_sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxError, Script};
+use eval_match::{MatchResult, printed};
+use eval_sandbox::languages::{BuiltinLanguage, LanguageRuntime};
+use eval_sandbox::{
+    ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, Sandbox, SandboxError, ScriptJob,
+};
 
 use super::METHOD;
-use crate::graders::programs::{self, Languages, Said, missing, not_run, sandbox_limits};
+use crate::graders::programs::{
+    self, CauseReason, LanguageLookup, missing, not_run, sandbox_limits,
+};
 use crate::graders::show::{bounded_text, in_reason};
 
 /// The detail that says how many milliseconds the slowest run took.
@@ -25,16 +29,16 @@ pub(crate) const SLOWEST: &str = "slowest_ms";
 const LISTED: usize = 20;
 
 /// How the program is started for an input.
-enum Ready {
+enum StdioProgram {
     Python {
         code: String,
     },
     Node {
-        node: Arc<Found>,
+        node: Arc<LanguageRuntime>,
         code: String,
     },
     Bash {
-        bash: Arc<Found>,
+        bash: Arc<LanguageRuntime>,
         code: String,
     },
     Own {
@@ -56,7 +60,7 @@ pub(crate) async fn grade_stdio(
     code: &str,
     test: &StdioTest<'_>,
     sandbox: &Sandbox,
-    languages: &Languages,
+    languages: &LanguageLookup,
 ) -> Grade {
     if test.cases.is_empty() {
         return errored("there are no inputs to run");
@@ -155,7 +159,7 @@ fn entry(case: &StdioCase, result: &ProgramResult, stdout: &str, passed: bool) -
         if !case.args.is_empty() {
             map.insert("args".to_owned(), json!(case.args));
         }
-        if let Ending::Exited(code) = result.ending
+        if let ProgramEnding::Exited(code) = result.ending
             && (code != 0 || case.exit_code != 0)
         {
             map.insert("exit_code".to_owned(), json!(code));
@@ -169,30 +173,30 @@ async fn prepare(
     grader: &CodeExecution,
     code: String,
     sandbox: &Sandbox,
-    languages: &Languages,
-) -> Result<Ready, Box<Grade>> {
-    let get = |language: Language| async move {
+    languages: &LanguageLookup,
+) -> Result<StdioProgram, Box<Grade>> {
+    let get = |language: BuiltinLanguage| async move {
         languages
             .get(language)
             .await
             .map_err(|why| Box::new(missing(METHOD, &why)))
     };
     Ok(match &grader.executor {
-        Executor::Python => Ready::Python { code },
-        Executor::Javascript => Ready::Node {
-            node: get(Language::Javascript).await?,
+        Executor::Python => StdioProgram::Python { code },
+        Executor::Javascript => StdioProgram::Node {
+            node: get(BuiltinLanguage::Javascript).await?,
             code,
         },
         Executor::Typescript => {
-            let node = get(Language::Typescript).await?;
+            let node = get(BuiltinLanguage::Typescript).await?;
             let mut made = transpiled(&node, vec![code], &grader.limits, METHOD, sandbox).await?;
-            Ready::Node {
+            StdioProgram::Node {
                 node,
                 code: made.pop().unwrap_or_default(),
             }
         }
-        Executor::Bash => Ready::Bash {
-            bash: get(Language::Bash).await?,
+        Executor::Bash => StdioProgram::Bash {
+            bash: get(BuiltinLanguage::Bash).await?,
             code,
         },
         Executor::Sql => return Err(Box::new(errored("SQL is no program that reads and prints"))),
@@ -202,7 +206,7 @@ async fn prepare(
 
 /// TypeScript as JavaScript, in order; the error is the grade.
 pub(crate) async fn transpiled(
-    node: &Arc<Found>,
+    node: &Arc<LanguageRuntime>,
     texts: Vec<String>,
     limits: &CodeLimits,
     method: &str,
@@ -235,30 +239,30 @@ async fn compiled(
     code: String,
     grader: &CodeExecution,
     sandbox: &Sandbox,
-) -> Result<Ready, Box<Grade>> {
+) -> Result<StdioProgram, Box<Grade>> {
     let files = vec![(own.file.clone(), code.into_bytes())];
     let own = Box::new(own.clone());
     if own.compile.is_empty() {
-        return Ok(Ready::Own {
+        return Ok(StdioProgram::Own {
             own,
             files,
             executables: Vec::new(),
         });
     }
-    let usual = Limits::default();
-    let limits = Limits {
+    let usual = ProgramLimits::default();
+    let limits = ProgramLimits {
         wall: own.compile_timeout,
         memory_mb: own.compile_memory_mb,
         file_mb: usual.file_mb * 4,
         output_bytes: grader.limits.output_bytes,
         ..usual
     };
-    let program = Program {
+    let program = ProgramJob {
         argv: own.compile.clone(),
         env: env(&own),
         files,
         limits,
-        ..Program::default()
+        ..ProgramJob::default()
     };
     let built = match sandbox.build(program).await {
         Ok(built) => built,
@@ -271,7 +275,7 @@ async fn compiled(
         &streams.stderr
     });
     match built.result.ending {
-        Ending::Exited(0) => match lacking(&own, &built.files) {
+        ProgramEnding::Exited(0) => match lacking(&own, &built.files) {
             Some(program) => {
                 let why = format!(
                     "the compiler of `{}` left no `{program}` of up to 64 MiB",
@@ -281,14 +285,14 @@ async fn compiled(
                     failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said)),
                 ))
             }
-            None => Ok(Ready::Own {
+            None => Ok(StdioProgram::Own {
                 own,
                 files: built.files,
                 executables: built.executables,
             }),
         },
         // As shells report a missing program. A probe says more, where there is one.
-        Ending::Exited(126 | 127) if own.probe.is_none() => {
+        ProgramEnding::Exited(126 | 127) if own.probe.is_none() => {
             let why = format!(
                 "the compiler of `{}` can't be run: {}",
                 own.name,
@@ -299,7 +303,7 @@ async fn compiled(
                 hinted(grade, &own).with_detail("compiler", bounded_text(&said)),
             ))
         }
-        Ending::Exited(_) => {
+        ProgramEnding::Exited(_) => {
             let why = format!(
                 "the code does not compile: {}",
                 in_reason(first_message(&said))
@@ -308,7 +312,7 @@ async fn compiled(
                 failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said)),
             ))
         }
-        Ending::TimedOut => {
+        ProgramEnding::TimedOut => {
             let limit = own.compile_timeout.as_secs_f64();
             Err(Box::new(failed(
                 Cause::Timeout,
@@ -357,19 +361,19 @@ fn hinted(mut grade: Grade, own: &ConfiguredExecutor) -> Grade {
     grade
 }
 
-impl Ready {
+impl StdioProgram {
     async fn run(
         &self,
         case: &StdioCase,
-        limits: Limits,
+        limits: ProgramLimits,
         sandbox: &Sandbox,
     ) -> Result<ProgramResult, SandboxError> {
         let stdin = case.stdin.clone().into_bytes();
         let args = case.args.clone();
         match self {
-            Ready::Python { code } => {
+            StdioProgram::Python { code } => {
                 sandbox
-                    .run_script(Script {
+                    .run_script(ScriptJob {
                         code: code.clone(),
                         stdin,
                         args,
@@ -377,8 +381,8 @@ impl Ready {
                     })
                     .await
             }
-            Ready::Node { node, code } => {
-                let script = Script {
+            StdioProgram::Node { node, code } => {
+                let script = ScriptJob {
                     code: code.clone(),
                     stdin,
                     args,
@@ -386,7 +390,7 @@ impl Ready {
                 };
                 sandbox.run_node(Arc::clone(node), script).await
             }
-            Ready::Bash { bash, code } => {
+            StdioProgram::Bash { bash, code } => {
                 let mut argv = vec![
                     bash.path.to_string_lossy().into_owned(),
                     "main.sh".to_owned(),
@@ -394,16 +398,16 @@ impl Ready {
                 argv.extend(args);
                 let files = vec![("main.sh".to_owned(), code.clone().into_bytes())];
                 sandbox
-                    .run_program(Program {
+                    .run_program(ProgramJob {
                         argv,
                         stdin,
                         files,
                         limits,
-                        ..Program::default()
+                        ..ProgramJob::default()
                     })
                     .await
             }
-            Ready::Own {
+            StdioProgram::Own {
                 own,
                 files,
                 executables,
@@ -411,14 +415,14 @@ impl Ready {
                 let argv = own.run.iter().cloned().chain(args).collect();
                 let (files, executables) = (files.clone(), executables.clone());
                 let env = env(own);
-                let program = Program {
+                let program = ProgramJob {
                     argv,
                     stdin,
                     env,
                     files,
                     executables,
                     limits,
-                    ..Program::default()
+                    ..ProgramJob::default()
                 };
                 sandbox.run_program(program).await
             }
@@ -428,7 +432,7 @@ impl Ready {
     fn not_run(&self, error: &SandboxError) -> Grade {
         let grade = not_run(METHOD, error);
         match self {
-            Ready::Own { own, .. } => hinted(grade, own),
+            StdioProgram::Own { own, .. } => hinted(grade, own),
             _ => grade,
         }
     }
@@ -440,9 +444,9 @@ fn judge(
     test: &StdioTest,
     result: &ProgramResult,
     stdout: &str,
-) -> Result<(), Said> {
+) -> Result<(), CauseReason> {
     match &result.ending {
-        Ending::Exited(code) if *code == case.exit_code => {
+        ProgramEnding::Exited(code) if *code == case.exit_code => {
             if test.compare == StdoutComparison::ExitCode {
                 return Ok(());
             }
@@ -467,14 +471,14 @@ fn judge(
                 }
             }
         }
-        Ending::Exited(code) if case.exit_code != 0 => {
+        ProgramEnding::Exited(code) if case.exit_code != 0 => {
             let wanted = case.exit_code;
             Err((
                 Cause::WrongAnswer,
                 format!("the program ended with exit code {code}, expected {wanted}"),
             ))
         }
-        Ending::Exited(code) => {
+        ProgramEnding::Exited(code) => {
             let stderr = String::from_utf8_lossy(&result.streams.stderr);
             let (cause, last) = complaint(&grader.executor, *code, &stderr);
             let last = in_reason(last);
@@ -496,7 +500,7 @@ fn judge(
     }
 }
 
-fn printed_as(stdout: &str, wanted: &str, test: &StdioTest) -> Comparison {
+fn printed_as(stdout: &str, wanted: &str, test: &StdioTest) -> MatchResult {
     match test.compare {
         StdoutComparison::Text => {
             let options = TextOptions {
@@ -508,7 +512,7 @@ fn printed_as(stdout: &str, wanted: &str, test: &StdioTest) -> Comparison {
         }
         StdoutComparison::Lines => printed::lines(stdout, wanted),
         StdoutComparison::Tokens => printed::tokens(stdout, wanted, test.tolerance),
-        StdoutComparison::ExitCode => Comparison::matched(),
+        StdoutComparison::ExitCode => MatchResult::matched(),
     }
 }
 

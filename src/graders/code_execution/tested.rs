@@ -4,10 +4,10 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::{CodeExecutionSpec, RowsTest, StdioCase, StdioCaseSpec, Tests, WantedRows};
+use super::{CodeExecutionSpec, CodeTests, RowsTest, StdioCase, StdioCaseSpec, WantedRows};
 use crate::graders::programs::allows_in_process;
 use crate::graders::settings::{incomplete, tolerance};
-use crate::load::{Code, Desk, Node, Problem};
+use crate::load::{Code, Node, Problem, SuiteDesk};
 use crate::model::{Executor, StdoutComparison, TestsWord};
 
 /// The key of each kind of tests.
@@ -45,11 +45,11 @@ fn ways(keys: &[&str]) -> String {
 }
 
 pub(crate) fn tests(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &CodeExecutionSpec,
     node: &Node,
     executor: &Executor,
-) -> Option<Tests> {
+) -> Option<CodeTests> {
     let possible = possible(executor);
     let given = given(spec);
     let (key, word) = match given.as_slice() {
@@ -98,12 +98,17 @@ pub(crate) fn tests(
         TestsWord::Test => check(desk, spec, node, executor),
         TestsWord::Asserts => asserts(desk, spec, node, executor),
         TestsWord::Stdin => stdio(desk, spec, node),
-        TestsWord::Rows => rows(desk, spec, node).map(Tests::Rows),
+        TestsWord::Rows => rows(desk, spec, node).map(CodeTests::Rows),
     }
 }
 
 /// Settings that count only with another kind of tests would be believed to do something.
-fn settings_fit(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, word: TestsWord) -> bool {
+fn settings_fit(
+    desk: &mut SuiteDesk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+    word: TestsWord,
+) -> bool {
     let tokens = spec.compare == Some(StdoutComparison::Tokens);
     let of = [
         (
@@ -150,11 +155,11 @@ fn settings_fit(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, word: Te
 }
 
 fn check(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &CodeExecutionSpec,
     node: &Node,
     executor: &Executor,
-) -> Option<Tests> {
+) -> Option<CodeTests> {
     let code = spec.test.as_ref()?;
     let at = node.locate("/test");
     if *executor == Executor::Python {
@@ -181,15 +186,15 @@ fn check(
         };
         return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
     }
-    Some(Tests::Check { code: code.clone() })
+    Some(CodeTests::Check { code: code.clone() })
 }
 
 fn asserts(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &CodeExecutionSpec,
     node: &Node,
     executor: &Executor,
-) -> Option<Tests> {
+) -> Option<CodeTests> {
     let empty: Vec<_> = spec
         .asserts
         .iter()
@@ -207,12 +212,12 @@ fn asserts(
         let hint = format!("write {way}; what prepares the tests goes under `setup:`");
         desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
     }
-    empty.is_empty().then(|| Tests::Asserts {
+    empty.is_empty().then(|| CodeTests::Asserts {
         asserts: spec.asserts.clone(),
     })
 }
 
-fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests> {
+fn stdio(desk: &mut SuiteDesk, spec: &CodeExecutionSpec, node: &Node) -> Option<CodeTests> {
     let ignored = spec.compare == Some(StdoutComparison::ExitCode);
     if ignored && !allows_in_process(desk, node.key_span("/compare"), "`compare: exit_code`") {
         return None;
@@ -242,14 +247,14 @@ fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests
         args: c.args.clone(),
         exit_code: c.exit_code.unwrap_or(0),
     };
-    Some(Tests::Stdio {
+    Some(CodeTests::Stdio {
         cases: spec.stdio.iter().map(case).collect(),
         compare: spec.compare.unwrap_or_default(),
         tolerance: spec.tolerance.map(tolerance),
     })
 }
 
-fn rows(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTest> {
+fn rows(desk: &mut SuiteDesk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTest> {
     for (key, text) in [("reference", &spec.reference), ("check", &spec.check)] {
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return desk.refuse(incomplete(

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::model::{
-    Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade,
+    CallExpectation, Cause, CodeLimits, Comparator, Executor, FunctionCase, FunctionOutput, Grade,
     GraderType, Trust,
 };
-use eval_match::{Datum, Pattern};
+use eval_match::{CompiledPattern, Datum};
 use eval_sandbox::{
-    Call, CallOutcome, FunctionJob, FunctionReport, Raised, RunFailure, Sandbox, SandboxError,
+    CallOutcome, FunctionCall, FunctionJob, FunctionReport, RaisedException, RunFailure, Sandbox,
+    SandboxError,
 };
 
 use super::METHOD;
 use crate::graders::code_execution::transpiled;
 use crate::graders::programs::{
-    self, Languages, Said, exception, language_of, missing, not_run, sandbox_limits,
+    self, CauseReason, LanguageLookup, exception, language_of, missing, not_run, sandbox_limits,
 };
 use crate::graders::show::{bounded, bounded_text, in_reason};
 
@@ -27,14 +28,14 @@ pub(crate) async fn grade(
     grader: &FunctionOutput,
     code: String,
     sandbox: &Sandbox,
-    languages: &Languages,
+    languages: &LanguageLookup,
 ) -> Grade {
-    let prepared: Result<Vec<(Prepared, Call)>, String> = grader
+    let prepared: Result<Vec<(ExpectedReturn, FunctionCall)>, String> = grader
         .cases
         .iter()
-        .map(|case| Prepared::of(grader, case))
+        .map(|case| ExpectedReturn::of(grader, case))
         .collect();
-    let (calls, asked): (Vec<Prepared>, Vec<Call>) = match prepared {
+    let (calls, asked): (Vec<ExpectedReturn>, Vec<FunctionCall>) = match prepared {
         Ok(prepared) if !prepared.is_empty() => prepared.into_iter().unzip(),
         Ok(_) => return broken("there are no calls to compare"),
         Err(why) => return broken(why),
@@ -62,16 +63,16 @@ pub(crate) async fn grade(
 }
 
 /// What is kept of an answer; an error is the author's.
-type Returned = Result<JudgedCall, String>;
+type CallVerdict = Result<JudgedCall, String>;
 
 /// Makes the calls in the language of the grader; the error is the grade.
 async fn call_in(
     grader: &FunctionOutput,
     mut job: FunctionJob,
-    calls: &Arc<Vec<Prepared>>,
+    calls: &Arc<Vec<ExpectedReturn>>,
     sandbox: &Sandbox,
-    languages: &Languages,
-) -> Result<Result<FunctionReport<Returned>, SandboxError>, Box<Grade>> {
+    languages: &LanguageLookup,
+) -> Result<Result<FunctionReport<CallVerdict>, SandboxError>, Box<Grade>> {
     let calls = Arc::clone(calls);
     let read = move |index: usize, value: Value| match calls.get(index) {
         Some(call) => judge_returned(call, &value),
@@ -96,12 +97,12 @@ fn broken(why: impl Into<String>) -> Grade {
 }
 
 /// What the answer to a call is compared with.
-struct Prepared {
+struct ExpectedReturn {
     case: FunctionCase,
     /// `None`: an exception is expected, or what no JSON says.
     expected: Option<Datum>,
     /// `expected` as a pattern, where that is how it is compared; else why it can't be one.
-    pattern: Option<Result<Pattern, String>>,
+    pattern: Option<Result<CompiledPattern, String>>,
     /// What JavaScript has beside JSON: the kind of object and its text.
     special: Option<(&'static str, String)>,
     /// Values are shown as JavaScript has them.
@@ -110,19 +111,22 @@ struct Prepared {
     shown: String,
 }
 
-impl Prepared {
+impl ExpectedReturn {
     /// With the call as the sandbox makes it.
-    fn of(grader: &FunctionOutput, case: &FunctionCase) -> Result<(Prepared, Call), String> {
+    fn of(
+        grader: &FunctionOutput,
+        case: &FunctionCase,
+    ) -> Result<(ExpectedReturn, FunctionCall), String> {
         let read = |what: &str, value: &Value| {
             Datum::from_json(value)
                 .map_err(|why| format!("{what} {} can't be used: {why}", bounded(value)))
         };
         let as_json = grader.executor.is_node();
         let special = match &case.expected {
-            Expectation::Value(value) if as_json => special(value),
+            CallExpectation::Value(value) if as_json => special(value),
             _ => None,
         };
-        let mut call = Call::default();
+        let mut call = FunctionCall::default();
         let mut shown = Vec::new();
         for value in &case.args {
             let datum = read("the argument", value)?;
@@ -139,9 +143,9 @@ impl Prepared {
             call.kwargs.push((name.clone(), datum.to_tagged()));
         }
         let expected = match &case.expected {
-            Expectation::Value(_) if special.is_some() => None,
-            Expectation::Value(value) => Some(read("the expected value", value)?),
-            Expectation::Raises(_) => None,
+            CallExpectation::Value(_) if special.is_some() => None,
+            CallExpectation::Value(value) => Some(read("the expected value", value)?),
+            CallExpectation::Raises(_) => None,
         };
         let is_pattern = case.comparator == Comparator::Regex;
         let pattern = expected
@@ -150,7 +154,7 @@ impl Prepared {
             .map(eval_match::expected_pattern);
         let shown = format!("{}({})", grader.function_name, shown.join(", "));
         Ok((
-            Prepared {
+            ExpectedReturn {
                 case: case.clone(),
                 expected,
                 pattern,
@@ -183,14 +187,18 @@ fn special(value: &Value) -> Option<(&'static str, String)> {
 
 /// The verdict on one call: passed, or why not; beside it the beginning of what it returned.
 struct JudgedCall {
-    verdict: Result<(), Said>,
+    verdict: Result<(), CauseReason>,
     actual: Option<Value>,
     error: Option<String>,
     /// How long the call took; `None` when it was not made.
     ms: Option<f64>,
 }
 
-fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Returned>) -> Grade {
+fn judge(
+    grader: &FunctionOutput,
+    calls: &[ExpectedReturn],
+    report: FunctionReport<CallVerdict>,
+) -> Grade {
     let loaded = report.load_failure.is_none();
     let mut judged = Vec::with_capacity(calls.len());
     let mut answers = report.calls.into_iter();
@@ -262,20 +270,20 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Ret
         .with_detail("total", calls.len())
 }
 
-fn expected_shown(call: &Prepared) -> Value {
+fn expected_shown(call: &ExpectedReturn) -> Value {
     match &call.case.expected {
-        Expectation::Value(value) => bounded(value),
-        Expectation::Raises(name) => json!({ "raises": name }),
+        CallExpectation::Value(value) => bounded(value),
+        CallExpectation::Raises(name) => json!({ "raises": name }),
     }
 }
 
 /// An error is the author's.
 fn judge_call(
     grader: &FunctionOutput,
-    call: &Prepared,
-    outcome: CallOutcome<Returned>,
+    call: &ExpectedReturn,
+    outcome: CallOutcome<CallVerdict>,
     loaded: bool,
-) -> Returned {
+) -> CallVerdict {
     let shown = &call.shown;
     Ok(match outcome {
         CallOutcome::Value(returned) => returned?,
@@ -312,7 +320,7 @@ fn judge_call(
     })
 }
 
-fn too_large(most: u64) -> Said {
+fn too_large(most: u64) -> CauseReason {
     let values = most.saturating_mul(4).max(64);
     let why = format!(
         "what the code returned takes more than {most} MB as text or {values} MB as values; if a right answer does, raise \
@@ -341,7 +349,7 @@ fn failed(cause: Cause, why: String) -> JudgedCall {
 }
 
 /// Judges what a call returned, as tagged JSON.
-fn judge_returned(call: &Prepared, tagged: &Value) -> Returned {
+fn judge_returned(call: &ExpectedReturn, tagged: &Value) -> CallVerdict {
     match Datum::from_tagged(tagged) {
         Ok(value) => judge_value(call, &value),
         Err(why) => Ok(failed(
@@ -351,7 +359,7 @@ fn judge_returned(call: &Prepared, tagged: &Value) -> Returned {
     }
 }
 
-fn judge_value(call: &Prepared, value: &Datum) -> Returned {
+fn judge_value(call: &ExpectedReturn, value: &Datum) -> CallVerdict {
     let shown = &call.shown;
     let actual = Some(match value {
         Datum::Opaque { repr, .. } if call.as_json => bounded_text(repr),
@@ -376,7 +384,7 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
             }
         },
         None => {
-            let Expectation::Raises(name) = &call.case.expected else {
+            let CallExpectation::Raises(name) = &call.case.expected else {
                 return Err("nothing is expected".to_owned());
             };
             Err((
@@ -419,7 +427,7 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
     })
 }
 
-fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> String {
+fn wrong(call: &ExpectedReturn, value: &Datum, expected: &Datum, reason: &str) -> String {
     let shown = &call.shown;
     match call.case.comparator {
         Comparator::Equals => {
@@ -433,28 +441,28 @@ fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> Stri
     }
 }
 
-fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> JudgedCall {
+fn judge_raised(call: &ExpectedReturn, raised: &RaisedException, entry_point: &str) -> JudgedCall {
     let shown = &call.shown;
     let error = Some(exception(raised));
     let verdict = match &call.case.expected {
         // The runner's own error, which is no behaviour of the function: it would pass for
         // `raises: Exception`.
-        Expectation::Raises(name) if is_undefined(raised, entry_point) => Err((
+        CallExpectation::Raises(name) if is_undefined(raised, entry_point) => Err((
             Cause::Exception,
             format!(
                 "there is no {entry_point} to call ({}), expected it to raise {name}",
                 exception(raised)
             ),
         )),
-        Expectation::Raises(name) if is_a(raised, name) => Ok(()),
-        Expectation::Raises(name) => Err((
+        CallExpectation::Raises(name) if is_a(raised, name) => Ok(()),
+        CallExpectation::Raises(name) => Err((
             Cause::Exception,
             format!(
                 "{shown} raised {}, expected it to raise {name}",
                 exception(raised)
             ),
         )),
-        Expectation::Value(_) => {
+        CallExpectation::Value(_) => {
             let special = || {
                 call.special
                     .as_ref()
@@ -480,7 +488,7 @@ fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> JudgedCa
 }
 
 /// Whether the candidate lacks the function: its name, or for a dotted path a part of it.
-fn is_undefined(raised: &Raised, entry_point: &str) -> bool {
+fn is_undefined(raised: &RaisedException, entry_point: &str) -> bool {
     let mut parts = entry_point.split('.');
     let head = parts.next().unwrap_or_default();
     match raised.type_name.as_str() {
@@ -497,7 +505,7 @@ fn is_undefined(raised: &Raised, entry_point: &str) -> bool {
 }
 
 /// By the name of the type or of one of its bases, with or without a module before it.
-fn is_a(raised: &Raised, name: &str) -> bool {
+fn is_a(raised: &RaisedException, name: &str) -> bool {
     let bare = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     std::iter::once(&raised.type_name)
         .chain(&raised.mro)

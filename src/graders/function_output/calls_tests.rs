@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::{CodeLimits, Comparator, Executor};
-use eval_sandbox::{CallReport, Ending, RunFailure, Streams};
+use eval_sandbox::{CallReport, ProgramEnding, ProgramStreams, RunFailure};
 
-fn case(args: Value, expected: Expectation) -> FunctionCase {
+fn case(args: Value, expected: CallExpectation) -> FunctionCase {
     FunctionCase {
         args: args.as_array().cloned().unwrap_or_default(),
         kwargs: BTreeMap::new(),
@@ -15,8 +15,8 @@ fn case(args: Value, expected: Expectation) -> FunctionCase {
     }
 }
 
-fn value(expected: Value) -> Expectation {
-    Expectation::Value(expected)
+fn value(expected: Value) -> CallExpectation {
+    CallExpectation::Value(expected)
 }
 
 fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
@@ -38,12 +38,12 @@ fn graded(
     outcomes: Vec<CallOutcome>,
     load_failure: Option<RunFailure>,
 ) -> Grade {
-    let calls: Vec<Prepared> = grader
+    let calls: Vec<ExpectedReturn> = grader
         .cases
         .iter()
-        .map(|c| Prepared::of(grader, c).unwrap().0)
+        .map(|c| ExpectedReturn::of(grader, c).unwrap().0)
         .collect();
-    let read = |(call, outcome): (&Prepared, CallOutcome)| match outcome {
+    let read = |(call, outcome): (&ExpectedReturn, CallOutcome)| match outcome {
         CallOutcome::Value(tagged) => CallOutcome::Value(judge_returned(call, &tagged)),
         CallOutcome::Raised(raised) => CallOutcome::Raised(raised),
         CallOutcome::Failed(failure) => CallOutcome::Failed(failure),
@@ -58,7 +58,7 @@ fn graded(
                 wall: Duration::ZERO,
             })
             .collect(),
-        streams: Streams::default(),
+        streams: ProgramStreams::default(),
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 1,
@@ -68,7 +68,7 @@ fn graded(
 }
 
 fn raised(type_name: &str, mro: &[&str], message: &str) -> CallOutcome {
-    CallOutcome::Raised(Raised {
+    CallOutcome::Raised(RaisedException {
         type_name: type_name.into(),
         mro: mro.iter().map(|n| (*n).to_owned()).collect(),
         message: message.into(),
@@ -76,7 +76,7 @@ fn raised(type_name: &str, mro: &[&str], message: &str) -> CallOutcome {
     })
 }
 
-fn told(expected: Expectation, outcome: CallOutcome) -> String {
+fn told(expected: CallExpectation, outcome: CallOutcome) -> String {
     let grader = grader(vec![case(json!([1, "a"]), expected)]);
     let load = match &outcome {
         CallOutcome::Failed(f @ RunFailure::SyntaxError { .. }) => Some(f.clone()),
@@ -120,7 +120,7 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
             ),
         ),
         told(
-            Expectation::Raises("ArithmeticError".into()),
+            CallExpectation::Raises("ArithmeticError".into()),
             raised(
                 "ZeroDivisionError",
                 &["ZeroDivisionError", "ArithmeticError"],
@@ -128,30 +128,33 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
             ),
         ),
         told(
-            Expectation::Raises("ValueError".into()),
+            CallExpectation::Raises("ValueError".into()),
             raised("KeyError", &["KeyError", "LookupError"], "'k'"),
         ),
         told(
-            Expectation::Raises("ValueError".into()),
+            CallExpectation::Raises("ValueError".into()),
             CallOutcome::Value(json!(null)),
         ),
-        told(value(json!(3)), failed(RunFailure::Ended(Ending::TimedOut))),
         told(
             value(json!(3)),
-            failed(RunFailure::Ended(Ending::MemoryLimit)),
+            failed(RunFailure::Ended(ProgramEnding::TimedOut)),
         ),
         told(
             value(json!(3)),
-            failed(RunFailure::Ended(Ending::OutputLimit)),
+            failed(RunFailure::Ended(ProgramEnding::MemoryLimit)),
+        ),
+        told(
+            value(json!(3)),
+            failed(RunFailure::Ended(ProgramEnding::OutputLimit)),
         ),
         told(value(json!(3)), failed(RunFailure::ReturnLimit)),
         told(
             value(json!(3)),
-            failed(RunFailure::Ended(Ending::Signaled(11))),
+            failed(RunFailure::Ended(ProgramEnding::Signaled(11))),
         ),
         told(
             value(json!(3)),
-            failed(RunFailure::Ended(Ending::Violation("ptrace".into()))),
+            failed(RunFailure::Ended(ProgramEnding::Violation("ptrace".into()))),
         ),
         told(
             value(json!(3)),
@@ -201,7 +204,7 @@ fn a_function_that_is_missing_raises_nothing() {
     let missing = |function: &str| {
         let mro = ["NameError", "Exception", "BaseException"];
         told(
-            Expectation::Raises("Exception".into()),
+            CallExpectation::Raises("Exception".into()),
             raised(
                 "NameError",
                 &mro,
@@ -211,10 +214,10 @@ fn a_function_that_is_missing_raises_nothing() {
     };
     insta::assert_snapshot!(missing("solve"), @"failed Some(0.0) exception there is no solve to call (NameError: name 'solve' is not defined), expected it to raise Exception");
     assert_eq!(missing("helper"), "passed Some(1.0) -");
-    let lacks = |message: &str| Raised {
+    let lacks = |message: &str| RaisedException {
         type_name: "AttributeError".into(),
         message: message.into(),
-        ..Raised::default()
+        ..RaisedException::default()
     };
     let message = "type object 'Solution' has no attribute 'solve'";
     assert!(is_undefined(&lacks(message), "Solution.solve"));

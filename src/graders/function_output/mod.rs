@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::programs::{
-    BoxedFuture, CandidateCode, CodeLimits, Reference, RunSettings, TestBench, Wanted, candidate,
-    is_callable, prefixed, resolve_reference, resolve_sandbox, source,
+    BoxedFuture, CandidateCode, CodeLimits, ProgramContext, ReferenceSolution, RunSettings,
+    TestBench, candidate, is_callable, prefixed, resolve_reference, resolve_sandbox, source,
 };
 use super::regex::check_pattern;
 use super::settings::{CaseExpectation, incomplete, misfit, tolerance};
-use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
-use crate::load::{Code, Desk, Node, Problem, Span, choose_executor, seconds};
+use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
+use crate::load::{Code, Node, Problem, Span, SuiteDesk, choose_executor, seconds};
 use crate::model::{Executor, Grade, OutputValue};
 use crate::spec::{ExpectedSpec, ToleranceSpec, present};
 use eval_match::{Comparator, RegexFlags, Tolerance};
@@ -98,7 +98,7 @@ pub struct FunctionOutput {
     pub sandbox: bool,
     /// `limits.wall` is then the most that it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<Reference>,
+    pub reference: Option<ReferenceSolution>,
 }
 
 /// One call of the candidate's function. Values are as read from YAML or JSON.
@@ -106,7 +106,7 @@ pub struct FunctionOutput {
 pub struct FunctionCase {
     pub args: Vec<Value>,
     pub kwargs: BTreeMap<String, Value>,
-    pub expected: Expectation,
+    pub expected: CallExpectation,
     pub comparator: Comparator,
     /// For `comparator: approx`.
     pub tolerance: Option<Tolerance>,
@@ -114,7 +114,7 @@ pub struct FunctionCase {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Expectation {
+pub enum CallExpectation {
     Value(Value),
     /// The call must raise an exception of this type (or a subclass).
     Raises(String),
@@ -124,7 +124,7 @@ impl MethodSettings for FunctionOutputSpec {
     const OWN_KEYS: &'static [&'static str] = &["function_name"];
     const EXPECTATION: Option<&'static str> = Some("functional");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let of_case = match case.expected.map(|e| (e, e.spec)) {
             Some((_, ExpectedSpec::Functional(f))) => Some(&f.value),
             Some((e, _)) if self.test_cases.is_empty() => {
@@ -226,7 +226,7 @@ impl MethodSettings for FunctionOutputSpec {
 }
 
 fn function_case(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     call: &FunctionCaseSpec,
     index: usize,
     at: Span,
@@ -238,15 +238,15 @@ fn function_case(
             );
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
-        (Some(value), None) => Expectation::Value(value.clone()),
-        (None, Some(exception)) => Expectation::Raises(exception.clone()),
+        (Some(value), None) => CallExpectation::Value(value.clone()),
+        (None, Some(exception)) => CallExpectation::Raises(exception.clone()),
         (None, None) => {
             let message =
                 format!("call {index} says neither what is `expected` nor what it `raises`");
             return desk.refuse(incomplete(at, &message, "add `expected:`"));
         }
     };
-    if let (Comparator::Regex, Expectation::Value(value)) = (call.comparator, &expected) {
+    if let (Comparator::Regex, CallExpectation::Value(value)) = (call.comparator, &expected) {
         let Some(pattern) = value.as_str() else {
             return desk.refuse(incomplete(
                 at,
@@ -302,9 +302,9 @@ impl CandidateCode for FunctionOutput {
             Executor::Python => {
                 let code = candidate(
                     value,
-                    Wanted {
+                    ProgramContext {
                         entry_point,
-                        ..Wanted::default()
+                        ..ProgramContext::default()
                     },
                 )?;
                 let whole = matches!(value, OutputValue::Program(_));

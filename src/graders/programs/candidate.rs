@@ -10,12 +10,12 @@ use std::borrow::Cow;
 
 use crate::model::OutputValue;
 
-use super::fences::{Fence, fences};
+use super::fences::{CodeFence, fences};
 use crate::graders::programs::source::code_text;
 
 /// What the program is for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ProgramContext<'a> {
     /// Text before the output's code, empty if none.
     pub prefix: &'a str,
     pub entry_point: Option<&'a str>,
@@ -24,13 +24,13 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The program's text, or why there is none, as a sentence.
-pub(crate) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, String> {
+pub(crate) fn candidate(value: &OutputValue, wanted: ProgramContext) -> Result<String, String> {
     let text = code_text(value)?;
     if matches!(value, OutputValue::Program(_)) {
         return Ok(text);
     }
     // What a program must define of `Solution.solve` is `Solution`.
-    let wanted = Wanted {
+    let wanted = ProgramContext {
         entry_point: wanted.entry_point.and_then(|path| path.split('.').next()),
         ..wanted
     };
@@ -41,7 +41,7 @@ pub(crate) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, S
     Ok(assemble(&code, wanted))
 }
 
-fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
+fn code_of(text: &str, wanted: ProgramContext) -> Result<String, String> {
     let blocks = fences(text);
     let Some(first) = blocks.first() else {
         return Ok(text.to_owned());
@@ -69,7 +69,7 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
             .is_some_and(|fence| fence.starts_with([' ', '\t']));
         return Ok(if inside { text } else { before }.to_owned());
     }
-    let usable: Vec<&Fence> = blocks
+    let usable: Vec<&CodeFence> = blocks
         .iter()
         .filter(|b| b.language.is_empty() || b.language == "python")
         .collect();
@@ -79,8 +79,8 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
             first.language
         ));
     }
-    let defines_wanted = |block: &&&Fence| is_wanted(&block.content);
-    let tagged = |block: &&&Fence| block.language == "python";
+    let defines_wanted = |block: &&&CodeFence| is_wanted(&block.content);
+    let tagged = |block: &&&CodeFence| block.language == "python";
     let chosen = usable
         .iter()
         .rev()
@@ -108,7 +108,7 @@ pub(crate) fn prefixed(prefix: &str, code: &str) -> String {
     format!("{futures}{prefix}{newline}{code}")
 }
 
-fn assemble(code: &str, wanted: Wanted) -> String {
+fn assemble(code: &str, wanted: ProgramContext) -> String {
     if wanted.prefix.trim().is_empty() {
         return code.to_owned();
     }
@@ -224,8 +224,8 @@ mod tests {
 
     const PROMPT: &str = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\ndef solve(n: int) -> int:\n    \"\"\"Doc\"\"\"\n";
 
-    fn wanted() -> Wanted<'static> {
-        Wanted {
+    fn wanted() -> ProgramContext<'static> {
+        ProgramContext {
             prefix: PROMPT,
             entry_point: Some("solve"),
             tests: "",
@@ -261,7 +261,7 @@ mod tests {
             candidate(&text("def solve(n):\n    return n"), wanted()),
             Ok(format!("{head}def solve(n):\n    return n"))
         );
-        let elsewhere = Wanted {
+        let elsewhere = ProgramContext {
             prefix: "import re\nfrom a import (\n  b,\n)\nx = 1\n",
             ..wanted()
         };
@@ -297,9 +297,9 @@ mod tests {
     #[test]
     fn the_block_that_the_tests_are_about_is_taken() {
         let answer = "```\npip install x\n```\n```python\ndef area(r):\n    return r\n```\n```python\nassert area(1) == 1\n```";
-        let wanted = Wanted {
+        let wanted = ProgramContext {
             tests: "assert area(2) == 2",
-            ..Wanted::default()
+            ..ProgramContext::default()
         };
         assert_eq!(
             candidate(&text(answer), wanted),
@@ -319,9 +319,9 @@ mod tests {
     #[test]
     fn a_dotted_entry_point_is_defined_by_its_class() {
         let answer = "```python\nprint(1)\n```\n```python\nclass Solution:\n    pass\n```\n```python\nprint(2)\n```";
-        let wanted = Wanted {
+        let wanted = ProgramContext {
             entry_point: Some("Solution.solve"),
-            ..Wanted::default()
+            ..ProgramContext::default()
         };
         assert_eq!(
             candidate(&text(answer), wanted),
@@ -346,7 +346,7 @@ mod tests {
             Ok(format!("{PROMPT}{body}"))
         );
         let whole = format!("def solve(n):\n{body}");
-        let alone = Wanted {
+        let alone = ProgramContext {
             prefix: "",
             ..wanted()
         };
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(
             candidate(
                 &text(&whole),
-                Wanted {
+                ProgramContext {
                     entry_point: None,
                     tests: "assert solve(1)",
                     ..alone

@@ -3,20 +3,22 @@
 use std::time::Duration;
 
 use crate::model::{Cause, CodeLimits, Grade, GraderType, Outcome};
-use eval_sandbox::{Ending, Limits, Raised, RunFailure, SandboxError, signal_name};
+use eval_sandbox::{
+    ProgramEnding, ProgramLimits, RaisedException, RunFailure, SandboxError, signal_name,
+};
 
 use crate::graders::show::in_reason;
 
 /// A cause with its sentence.
-pub(crate) type Said = (Cause, String);
+pub(crate) type CauseReason = (Cause, String);
 
-pub(crate) fn sandbox_limits(limits: &CodeLimits) -> Limits {
-    Limits {
+pub(crate) fn sandbox_limits(limits: &CodeLimits) -> ProgramLimits {
+    ProgramLimits {
         wall: limits.wall,
         memory_mb: limits.memory_mb,
         output_bytes: limits.output_bytes,
         return_bytes: limits.return_mb_or_default().saturating_mul(1 << 20),
-        ..Limits::default()
+        ..ProgramLimits::default()
     }
 }
 
@@ -26,7 +28,7 @@ pub(crate) fn milliseconds(time: Duration) -> f64 {
 }
 
 /// `limits` are those that a limit is reported with.
-pub(crate) fn explain_failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
+pub(crate) fn explain_failure(failure: &RunFailure, limits: &CodeLimits) -> CauseReason {
     match failure {
         RunFailure::SyntaxError { message, line } => {
             // Python's own text ends with the name that the sandbox gave the file.
@@ -84,29 +86,29 @@ pub(crate) fn explain_failure(failure: &RunFailure, limits: &CodeLimits) -> Said
     }
 }
 
-pub(crate) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said {
+pub(crate) fn ending_of(ending: &ProgramEnding, wall: Duration, memory_mb: u64) -> CauseReason {
     match ending {
-        Ending::Exited(code) => (
+        ProgramEnding::Exited(code) => (
             Cause::Exited,
             format!("the program ended with exit code {code}"),
         ),
-        Ending::Signaled(signal) => (
+        ProgramEnding::Signaled(signal) => (
             Cause::Crashed,
             format!("the program was ended by {}", signal_name(*signal)),
         ),
-        Ending::TimedOut => (
+        ProgramEnding::TimedOut => (
             Cause::Timeout,
             format!("the program did not end within {} s", wall.as_secs_f64()),
         ),
-        Ending::MemoryLimit => (
+        ProgramEnding::MemoryLimit => (
             Cause::MemoryLimit,
             format!("the program used more than {memory_mb} MB of memory"),
         ),
-        Ending::OutputLimit => (
+        ProgramEnding::OutputLimit => (
             Cause::OutputLimit,
             "the program wrote more than it may".to_owned(),
         ),
-        Ending::Violation(what) => (
+        ProgramEnding::Violation(what) => (
             Cause::SandboxViolation,
             format!(
                 "the sandbox forbids what the program tried: {}",
@@ -117,7 +119,7 @@ pub(crate) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said
 }
 
 /// `ValueError: bad value`, or the type alone.
-pub(crate) fn exception(raised: &Raised) -> String {
+pub(crate) fn exception(raised: &RaisedException) -> String {
     let message = in_reason(&raised.message);
     if message.is_empty() {
         raised.type_name.clone()

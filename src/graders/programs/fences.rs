@@ -2,7 +2,7 @@
 
 /// A fenced block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fence {
+pub(crate) struct CodeFence {
     /// The first word of the info string in one spelling (`python` for `py`); empty when there is
     /// none.
     pub language: String,
@@ -18,19 +18,19 @@ pub(crate) struct Fence {
 /// columns).
 const FOREIGN: usize = 4;
 
-struct Open {
+struct OpenFence {
     mark: char,
     length: usize,
     indent: usize,
     columns: usize,
-    fence: Fence,
+    fence: CodeFence,
 }
 
 /// All blocks of a text, in order. Fences may be indented (as in lists): their content then loses
 /// as much indentation.
-pub(crate) fn fences(text: &str) -> Vec<Fence> {
+pub(crate) fn fences(text: &str) -> Vec<CodeFence> {
     let mut found = Vec::new();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenFence> = None;
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
         let start = offset;
@@ -61,13 +61,13 @@ pub(crate) fn fences(text: &str) -> Vec<Fence> {
                 .content
                 .push_str(without_indent(line, block.indent)),
             (None, Some(mark)) if length >= 3 && !(mark == '`' && info.contains('`')) => {
-                let fence = Fence {
+                let fence = CodeFence {
                     language: language(info),
                     content: String::new(),
                     start,
                     closed: false,
                 };
-                open = Some(Open {
+                open = Some(OpenFence {
                     mark,
                     length,
                     indent,
@@ -134,11 +134,11 @@ pub(crate) fn canonical(name: &str) -> String {
 
 /// The blocks that may be meant by `wanted`: those of that language, else those that name none;
 /// never another language's.
-pub(crate) fn of_language<'a>(blocks: &'a [Fence], wanted: Option<&str>) -> Vec<&'a Fence> {
+pub(crate) fn of_language<'a>(blocks: &'a [CodeFence], wanted: Option<&str>) -> Vec<&'a CodeFence> {
     let Some(wanted) = wanted.map(canonical) else {
         return blocks.iter().collect();
     };
-    let exact: Vec<&Fence> = blocks.iter().filter(|b| b.language == wanted).collect();
+    let exact: Vec<&CodeFence> = blocks.iter().filter(|b| b.language == wanted).collect();
     if exact.is_empty() {
         blocks.iter().filter(|b| b.language.is_empty()).collect()
     } else {
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(taken, ["plain\n"]);
         assert_eq!(
             of_language(&fences("```bash\nls\n```"), Some("python")),
-            Vec::<&Fence>::new()
+            Vec::<&CodeFence>::new()
         );
     }
 }

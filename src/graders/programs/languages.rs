@@ -8,28 +8,31 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use crate::model::{Cause, Executor, Grade, GraderType};
-use eval_sandbox::languages::{Found, Language, Missing, find};
+use eval_sandbox::languages::{BuiltinLanguage, LanguageRuntime, MissingLanguage, find};
 
 /// The languages that were looked for so far.
 #[derive(Default)]
-pub(crate) struct Languages {
+pub(crate) struct LanguageLookup {
     /// Where TypeScript's compiler is looked for.
     base: PathBuf,
     search: OsString,
-    found: [OnceCell<Result<Arc<Found>, Missing>>; Language::ALL.len()],
+    found: [OnceCell<Result<Arc<LanguageRuntime>, MissingLanguage>>; BuiltinLanguage::ALL.len()],
 }
 
-impl Languages {
-    pub fn new(base: PathBuf) -> Languages {
-        Languages {
+impl LanguageLookup {
+    pub fn new(base: PathBuf) -> LanguageLookup {
+        LanguageLookup {
             base,
             search: std::env::var_os("PATH").unwrap_or_default(),
-            ..Languages::default()
+            ..LanguageLookup::default()
         }
     }
 
-    pub async fn get(&self, language: Language) -> Result<Arc<Found>, Missing> {
-        let at = Language::ALL
+    pub async fn get(
+        &self,
+        language: BuiltinLanguage,
+    ) -> Result<Arc<LanguageRuntime>, MissingLanguage> {
+        let at = BuiltinLanguage::ALL
             .iter()
             .position(|l| *l == language)
             .unwrap_or(0);
@@ -46,7 +49,7 @@ impl Languages {
     }
 
     /// Host folders that the languages need to be visible in the sandbox.
-    pub async fn readable(&self, executors: &[Language]) -> Vec<PathBuf> {
+    pub async fn readable(&self, executors: &[BuiltinLanguage]) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for language in executors {
             if let Ok(found) = self.get(*language).await {
@@ -63,8 +66,8 @@ impl Languages {
             .iter()
             .filter_map(|cell| cell.get()?.as_ref().ok());
         let name = |language| match language {
-            Language::Javascript | Language::Typescript => "node",
-            Language::Sql => "sqlite",
+            BuiltinLanguage::Javascript | BuiltinLanguage::Typescript => "node",
+            BuiltinLanguage::Sql => "sqlite",
             other => other.name(),
         };
         found
@@ -73,8 +76,8 @@ impl Languages {
     }
 }
 
-fn lost(language: Language) -> Missing {
-    Missing {
+fn lost(language: BuiltinLanguage) -> MissingLanguage {
+    MissingLanguage {
         language,
         reason: "looking for it failed".to_owned(),
         hint: "try again".to_owned(),
@@ -83,18 +86,18 @@ fn lost(language: Language) -> Missing {
 
 /// The language whose interpreter runs programs of an executor; `None` for Python, which the
 /// sandbox finds, and for those that the suite describes.
-pub(crate) fn language_of(executor: &Executor) -> Option<Language> {
+pub(crate) fn language_of(executor: &Executor) -> Option<BuiltinLanguage> {
     match executor {
-        Executor::Javascript => Some(Language::Javascript),
-        Executor::Typescript => Some(Language::Typescript),
-        Executor::Bash => Some(Language::Bash),
-        Executor::Sql => Some(Language::Sql),
+        Executor::Javascript => Some(BuiltinLanguage::Javascript),
+        Executor::Typescript => Some(BuiltinLanguage::Typescript),
+        Executor::Bash => Some(BuiltinLanguage::Bash),
+        Executor::Sql => Some(BuiltinLanguage::Sql),
         Executor::Python | Executor::Configured(_) => None,
     }
 }
 
 /// The grade of a sample whose language is not installed.
-pub(crate) fn missing(method: &str, missing: &Missing) -> Grade {
+pub(crate) fn missing(method: &str, missing: &MissingLanguage) -> Grade {
     let why = format!("{} can't be run here: {missing}", missing.language.name());
     Grade::errored(GraderType::Code, method, Cause::ExecutorMissing, why)
 }

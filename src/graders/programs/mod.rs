@@ -13,24 +13,24 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::CodeGrader;
-use super::code_execution::demands::Modes;
+use super::code_execution::demands::TestModes;
 use super::settings::incomplete;
-use crate::load::{Code, Desk, Node, Problem, Span};
+use crate::load::{Code, Node, Problem, Span, SuiteDesk};
 use crate::model::{Executor, Grade, OutputValue, SandboxDemand, Trust};
 use eval_sandbox::Sandbox;
 
-pub(crate) use candidate::{Wanted, candidate, prefixed};
+pub(crate) use candidate::{ProgramContext, candidate, prefixed};
 pub(crate) use endings::*;
 pub(crate) use fences::{fences, of_language};
-pub(crate) use languages::{Languages, language_of, missing};
+pub(crate) use languages::{LanguageLookup, language_of, missing};
 pub(crate) use source::source;
 
 /// What candidates' programs are run with.
 pub(crate) struct TestBench<'b> {
     pub sandbox: &'b Sandbox,
-    pub languages: &'b Languages,
+    pub languages: &'b LanguageLookup,
     pub demand: &'b SandboxDemand,
-    pub modes: &'b Modes,
+    pub modes: &'b TestModes,
 }
 
 pub(crate) type BoxedFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
@@ -41,7 +41,7 @@ pub(crate) struct RunSettings<'g> {
     pub limits: CodeLimits,
     pub sandboxed: bool,
     /// The solution by whose time the candidate's is limited.
-    pub reference: Option<&'g Reference>,
+    pub reference: Option<&'g ReferenceSolution>,
 }
 
 /// A grader that runs the candidate's code.
@@ -110,7 +110,7 @@ impl Default for CodeLimits {
 impl CodeLimits {
     /// What is written, the suite's where nothing is.
     pub(crate) fn resolve(
-        desk: &Desk,
+        desk: &SuiteDesk,
         wall: Duration,
         memory_mb: Option<u64>,
         (output_kb, return_mb): (Option<u64>, Option<u64>),
@@ -127,7 +127,7 @@ impl CodeLimits {
 
 /// A solution by whose own time a candidate's is limited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reference {
+pub struct ReferenceSolution {
     /// As a model would have answered: after a prefix its continuation, else a whole program.
     pub code: String,
     /// Above 1.
@@ -137,14 +137,14 @@ pub struct Reference {
 /// `reference_solution` and `timeout_factor`, which belong together; `None` after saying what is
 /// wrong.
 pub(crate) fn resolve_reference(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     written: (&Option<String>, Option<f64>),
     node: &Node,
-) -> Option<Option<Reference>> {
+) -> Option<Option<ReferenceSolution>> {
     match written {
         (None, None) => Some(None),
         (Some(code), Some(factor)) if !code.trim().is_empty() && factor > 1.0 => {
-            Some(Some(Reference {
+            Some(Some(ReferenceSolution {
                 code: code.clone(),
                 factor,
             }))
@@ -183,7 +183,7 @@ pub(crate) fn resolve_reference(
 }
 
 /// Whether the suite accepts verdicts that the code could forge; says so if not.
-pub(crate) fn allows_in_process(desk: &mut Desk, at: Span, what: &str) -> bool {
+pub(crate) fn allows_in_process(desk: &mut SuiteDesk, at: Span, what: &str) -> bool {
     let sandbox = &desk.demands().sandbox;
     let Some(demanded) = sandbox.trust.filter(|_| !sandbox.accepts(Trust::InProcess)) else {
         return true;
@@ -198,7 +198,7 @@ pub(crate) fn allows_in_process(desk: &mut Desk, at: Span, what: &str) -> bool {
 }
 
 /// Whether a name can be that of a function; says so if not.
-pub(crate) fn is_callable(desk: &mut Desk, name: &str, executor: &Executor, at: Span) -> bool {
+pub(crate) fn is_callable(desk: &mut SuiteDesk, name: &str, executor: &Executor, at: Span) -> bool {
     // `$` is a letter of JavaScript's.
     let plain = if executor.is_node() {
         name.replace(['$', '#'], "_")
@@ -225,7 +225,7 @@ fn is_path(name: &str) -> bool {
 }
 
 /// `sandbox: false` is a request that the command line must confirm.
-pub(crate) fn resolve_sandbox(desk: &mut Desk, written: Option<bool>, node: &Node) -> bool {
+pub(crate) fn resolve_sandbox(desk: &mut SuiteDesk, written: Option<bool>, node: &Node) -> bool {
     if written == Some(false) && desk.demands().sandbox.needs_isolation() {
         let at = node.key_span("/sandbox");
         let message = "`sandbox: false` contradicts what the suite demands under `sandbox:`";

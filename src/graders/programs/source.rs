@@ -2,7 +2,7 @@
 
 use crate::model::{Executor, OutputValue};
 
-use super::fences::{Fence, canonical, fences};
+use super::fences::{CodeFence, canonical, fences};
 use crate::graders::output::as_text;
 
 /// The program's text, or why there is none, as a sentence. Of fenced blocks those of the language
@@ -50,7 +50,7 @@ fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String,
     let Some(first) = blocks.first() else {
         return Ok(text.to_owned());
     };
-    let mut groups: Vec<Vec<&Fence>> = Vec::new();
+    let mut groups: Vec<Vec<&CodeFence>> = Vec::new();
     for language in executor
         .fences()
         .into_iter()
@@ -78,7 +78,7 @@ fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String,
             .rev()
             .find(|block| head.is_some_and(|name| defines(&block.content, name)))
     });
-    let filled = |block: &&&Fence| !block.content.trim().is_empty();
+    let filled = |block: &&&CodeFence| !block.content.trim().is_empty();
     let any = || {
         groups.iter().find_map(|group| match executor {
             Executor::Sql => group.iter().rev().find(filled),

@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{Finding, LISTED, SmallOutput, as_json, differences_word};
-use super::patterns::Patterns;
+use super::output::{LISTED, MethodVerdict, SmallOutput, as_json, differences_word};
+use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, tolerance, wanted};
 use super::show::bounded;
-use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
-use crate::load::{Code, Desk, Node, NodeValue, Problem};
+use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
+use crate::load::{Code, Node, NodeValue, Problem, SuiteDesk};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ToleranceSpec;
 use eval_match::{
-    Structural, holds_a_matcher_within, is_matcher, structural, text, validate_matcher,
+    StructuralOptions, holds_a_matcher_within, is_matcher, structural, text, validate_matcher,
 };
 
 pub(crate) use numbers::{check_tolerances, only_numbers};
@@ -57,8 +57,8 @@ pub struct StructuralSpec {
 
 impl StructuralSpec {
     /// The settings with the structure that is compared with.
-    pub(crate) fn against(&self, expected: Value) -> Structural {
-        Structural {
+    pub(crate) fn against(&self, expected: Value) -> StructuralOptions {
+        StructuralOptions {
             expected,
             allow_additional_fields: self.allow_additional_fields.unwrap_or(!self.strict),
             allow_field_reordering: self.allow_field_reordering.unwrap_or(false),
@@ -78,7 +78,7 @@ impl StructuralSpec {
 impl MethodSettings for StructuralSpec {
     const EXPECTATION: Option<&'static str> = Some("structural");
 
-    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+    fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let mut values = wanted(desk, METHOD, self.value.as_ref(), node, case)?.into_iter();
         let Some(value) = values.next() else {
             return desk.refuse(incomplete(
@@ -125,7 +125,7 @@ impl MethodSettings for StructuralSpec {
 }
 
 /// Refuses texts of a known-good value that look like matchers and are none.
-pub(crate) fn check_matchers(desk: &mut Desk, node: &Node) {
+pub(crate) fn check_matchers(desk: &mut SuiteDesk, node: &Node) {
     match &node.value {
         NodeValue::Text(text) => match validate_matcher(text) {
             Some(Err(reason)) => desk.push(Problem::error(Code::BadMatcher, node.span, reason)),
@@ -147,8 +147,8 @@ pub(crate) fn check_matchers(desk: &mut Desk, node: &Node) {
     }
 }
 
-impl OutputCheck for Structural {
-    fn grade(&self, value: &OutputValue, _patterns: &Patterns) -> Grade {
+impl OutputCheck for StructuralOptions {
+    fn grade(&self, value: &OutputValue, _patterns: &PatternCache) -> Grade {
         let expected = match &self.expected {
             text @ Value::String(_) => eval_match::without_literals(text),
             large => bounded(large),
@@ -156,7 +156,7 @@ impl OutputCheck for Structural {
         structure(self, value).grade(METHOD, Some(expected), value)
     }
 
-    fn is_quick(&self, output: &SmallOutput, _patterns: &Patterns) -> bool {
+    fn is_quick(&self, output: &SmallOutput, _patterns: &PatternCache) -> bool {
         match (&self.expected, output.value) {
             (_, OutputValue::Json(value)) if !value.is_string() => false,
             (Value::String(wanted), _) => !is_matcher(wanted),
@@ -167,7 +167,7 @@ impl OutputCheck for Structural {
 
 /// A baseline that is a text is compared with the output as a text, any other with the output as
 /// JSON.
-fn structure(rule: &Structural, value: &OutputValue) -> Finding {
+fn structure(rule: &StructuralOptions, value: &OutputValue) -> MethodVerdict {
     if let Value::String(wanted) = &rule.expected
         && let Some(judged) = text_structure(rule, wanted, value)
     {
@@ -181,14 +181,18 @@ fn structure(rule: &Structural, value: &OutputValue) -> Finding {
                 parsed = actual;
                 &parsed
             }
-            Err(error) => return Finding::failed(format!("the output is not JSON: {error}")),
+            Err(error) => return MethodVerdict::failed(format!("the output is not JSON: {error}")),
         },
     };
     structural_verdict(rule, structural::compare(rule, actual))
 }
 
 /// `None` where the output has to be read as JSON after all.
-fn text_structure(rule: &Structural, wanted: &str, value: &OutputValue) -> Option<Finding> {
+fn text_structure(
+    rule: &StructuralOptions,
+    wanted: &str,
+    value: &OutputValue,
+) -> Option<MethodVerdict> {
     let text = match value {
         OutputValue::Text(text)
         | OutputValue::Program(text)
@@ -207,13 +211,16 @@ fn text_structure(rule: &Structural, wanted: &str, value: &OutputValue) -> Optio
     let meant = eval_match::literal_text(wanted);
     let comparison = text::exact(text, meant.as_deref().unwrap_or(wanted), options);
     Some(if comparison.matched {
-        Finding::passed()
+        MethodVerdict::passed()
     } else {
-        Finding::failed(comparison.reason)
+        MethodVerdict::failed(comparison.reason)
     })
 }
 
-fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -> Finding {
+fn structural_verdict(
+    rule: &StructuralOptions,
+    result: structural::StructuralResult,
+) -> MethodVerdict {
     let mut details = Map::new();
     if !result.warnings.is_empty() {
         details.insert(
@@ -229,10 +236,10 @@ fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -
         );
     }
     if result.matched {
-        return Finding::Passed { details };
+        return MethodVerdict::Passed { details };
     }
     if let Some(why) = result.undecided {
-        return Finding::Broken(why);
+        return MethodVerdict::Broken(why);
     }
     let listed: Vec<Value> = result
         .differences
@@ -250,7 +257,7 @@ fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -
             differences_word(result.total.saturating_sub(1))
         ),
     };
-    Finding::Failed {
+    MethodVerdict::Failed {
         reason,
         score: result.score.min(1.0 - f64::EPSILON),
         details,

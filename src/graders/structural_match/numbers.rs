@@ -5,16 +5,20 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::load::{Code, Desk, Problem, Span};
+use crate::load::{Code, Problem, Span, SuiteDesk};
 use eval_base::nearest::did_you_mean;
-use eval_match::paths::{PathPattern, Step};
-use eval_match::{Structural, validate_matcher};
+use eval_match::paths::{PathPattern, PathStep};
+use eval_match::{StructuralOptions, validate_matcher};
 
 /// Paths of a baseline that are offered in place of one that leads nowhere.
 const MAX_OFFERED: usize = 5_000;
 
 /// Whether every tolerance leads to a number of the baseline; says so where one does not.
-pub(crate) fn check_tolerances(desk: &mut Desk, structural: &Structural, at: Span) -> bool {
+pub(crate) fn check_tolerances(
+    desk: &mut SuiteDesk,
+    structural: &StructuralOptions,
+    at: Span,
+) -> bool {
     let mut whole = true;
     for path in structural.tolerance.keys() {
         let pattern = PathPattern::parse(path).within(&structural.expected);
@@ -97,7 +101,7 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
     if !path.0.is_empty() {
         places.insert(path.to_string());
     }
-    let mut each = |step: Step, inner: &Value| {
+    let mut each = |step: PathStep, inner: &Value| {
         path.0.push(step);
         collect(inner, path, places);
         path.0.pop();
@@ -105,8 +109,8 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
     match value {
         Value::Object(map) => map
             .iter()
-            .for_each(|(key, inner)| each(Step::Named(key.clone()), inner)),
-        Value::Array(items) => items.iter().for_each(|inner| each(Step::Any, inner)),
+            .for_each(|(key, inner)| each(PathStep::Named(key.clone()), inner)),
+        Value::Array(items) => items.iter().for_each(|inner| each(PathStep::Any, inner)),
         _ => {}
     }
 }
@@ -114,7 +118,7 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
 /// Leaves in the expectation only its numbers: those that tolerances name, or all of them when none
 /// is named. Paths are written from the top of the output then, because what remains may no longer
 /// look like a response.
-pub(crate) fn only_numbers(structural: &mut Structural) {
+pub(crate) fn only_numbers(structural: &mut StructuralOptions) {
     let from_the_top = |path: &String| PathPattern::parse(path).within(&structural.expected);
     let tolerances: Vec<_> = structural
         .tolerance
@@ -132,7 +136,7 @@ pub(crate) fn only_numbers(structural: &mut Structural) {
         rewritten(&structural.ignore_values),
         rewritten(&structural.require_keys),
     );
-    let mut kept = Kept {
+    let mut kept = NumberFilter {
         paths: tolerances.iter().map(|(path, _)| path.clone()).collect(),
         ignored: Vec::new(),
     };
@@ -157,15 +161,15 @@ pub(crate) fn only_numbers(structural: &mut Structural) {
     structural.ignore_fields.append(&mut kept.ignored);
 }
 
-struct Kept {
+struct NumberFilter {
     paths: Vec<PathPattern>,
     /// Elements of arrays that are no numbers: they can't be dropped without moving the others.
     ignored: Vec<String>,
 }
 
-impl Kept {
+impl NumberFilter {
     fn wanted(&self, place: &PathPattern) -> bool {
-        let fits = |(step, at): (&Step, &Step)| *step == Step::Any || step == at;
+        let fits = |(step, at): (&PathStep, &PathStep)| *step == PathStep::Any || step == at;
         let covers = |path: &PathPattern| {
             path.0.len() <= place.0.len() && path.0.iter().zip(&place.0).all(fits)
         };
@@ -181,7 +185,7 @@ impl Kept {
             Value::Object(map) => {
                 let mut kept = Map::new();
                 for (key, inner) in map {
-                    place.0.push(Step::Named(key.clone()));
+                    place.0.push(PathStep::Named(key.clone()));
                     if let Some(number) = self.numbers(inner, place) {
                         kept.insert(key.clone(), number);
                     }
@@ -194,7 +198,7 @@ impl Kept {
                 let mut any = false;
                 let mut kept = Vec::new();
                 for (i, inner) in items.iter().enumerate() {
-                    place.0.push(Step::Named(i.to_string()));
+                    place.0.push(PathStep::Named(i.to_string()));
                     match self.numbers(inner, place) {
                         Some(number) => {
                             any = true;

@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 
-use crate::load::{Code, Desk, Problem, Span};
-use eval_match::Structural;
-use eval_match::paths::{PathPattern, Place, Step};
+use crate::load::{Code, Problem, Span, SuiteDesk};
+use eval_match::StructuralOptions;
+use eval_match::paths::{PathPattern, PathStep, PlaceStep};
 
 /// Warns where only the type of the output is looked at.
-pub(crate) fn warn_of_vacuous(desk: &mut Desk, structural: &Structural, at: Span) {
+pub(crate) fn warn_of_vacuous(desk: &mut SuiteDesk, structural: &StructuralOptions, at: Span) {
     // What must exist can be missing.
     if !structural.require_keys.is_empty() || !structural.ignore_values.is_empty() {
         return;
@@ -20,7 +20,7 @@ pub(crate) fn warn_of_vacuous(desk: &mut Desk, structural: &Structural, at: Span
     let ignored: Vec<PathPattern> = parsed
         .map(|path| path.within(&structural.expected))
         .collect();
-    let look = Look {
+    let look = VacuityCheck {
         ignored,
         further_are_fine: structural.allow_additional_fields,
     };
@@ -41,14 +41,14 @@ pub(crate) fn warn_of_vacuous(desk: &mut Desk, structural: &Structural, at: Span
     desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
 }
 
-struct Look {
+struct VacuityCheck {
     ignored: Vec<PathPattern>,
     further_are_fine: bool,
 }
 
-impl Look {
+impl VacuityCheck {
     /// Whether some output of the same type differs here.
-    fn counts(&self, value: &Value, place: &mut Vec<Place>) -> bool {
+    fn counts(&self, value: &Value, place: &mut Vec<PlaceStep>) -> bool {
         if self.ignored.iter().any(|path| path.names(place)) {
             return false;
         }
@@ -58,29 +58,29 @@ impl Look {
                 !self.further_are_fine
                     || map
                         .iter()
-                        .any(|(key, inner)| self.below(Place::Key(key.clone()), inner, place))
+                        .any(|(key, inner)| self.below(PlaceStep::Key(key.clone()), inner, place))
             }
             Value::Array(items) => {
                 items.is_empty()
                     || items
                         .iter()
                         .enumerate()
-                        .any(|(i, inner)| self.below(Place::Index(i), inner, place))
+                        .any(|(i, inner)| self.below(PlaceStep::Index(i), inner, place))
             }
             _ => true,
         }
     }
 
-    fn below(&self, step: Place, inner: &Value, place: &mut Vec<Place>) -> bool {
+    fn below(&self, step: PlaceStep, inner: &Value, place: &mut Vec<PlaceStep>) -> bool {
         place.push(step);
         let counts = self.counts(inner, place);
         place.pop();
         counts
     }
 
-    fn all_ignored_below(&self, place: &[Place]) -> bool {
+    fn all_ignored_below(&self, place: &[PlaceStep]) -> bool {
         self.ignored.iter().any(|path| {
-            matches!(path.0.split_last(), Some((Step::Any, parent)) if PathPattern(parent.to_vec()).names(place))
+            matches!(path.0.split_last(), Some((PathStep::Any, parent)) if PathPattern(parent.to_vec()).names(place))
         })
     }
 }

@@ -9,37 +9,37 @@ use std::sync::{Arc, OnceLock};
 use minijinja::{Environment, Template};
 use serde_json::{Map, Value, json};
 
-use super::{Make, Misfit, Recipe, Setting};
+use super::{CaseMaker, CaseRecipe, DatasetSetting, RowMisfit};
 use crate::graders::programs::allows_in_process;
-use crate::load::evals::{Made, assemble, set_latency};
-use crate::load::scope::{Desk, seconds};
-use crate::load::source::Sources;
-use crate::load::template::{self, Engine, to_jinja};
+use crate::load::evals::{ResolvedCase, assemble, set_latency};
+use crate::load::scope::{SuiteDesk, seconds};
+use crate::load::source::SourceFiles;
+use crate::load::template::{self, TemplateEngine, to_jinja};
 use crate::load::tree::Node;
 use crate::model::{
-    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Fingerprint, Grader,
-    GraderKind, Grading, Input, Reference, Tests,
+    Case, CaseGrading, CaseInput, CodeExecution, CodeGrader, CodeLimits, CodeTests, Combine,
+    Executor, Fingerprint, Grader, GraderKind, ReferenceSolution,
 };
 use crate::spec::BenchmarkDataset;
 
 /// One record as a program to test.
-struct Task {
+struct BenchmarkTask {
     id: String,
     name: Option<String>,
     /// What a model is asked by default.
     prompt: String,
     context: Value,
     prefix: String,
-    tests: Tests,
+    tests: CodeTests,
     setup: String,
     entry_point: Option<String>,
-    reference: Option<Reference>,
+    reference: Option<ReferenceSolution>,
 }
 
 /// Makes cases of the records of a benchmark.
 #[derive(Debug)]
-pub(super) struct Benchmark {
-    setting: Setting,
+pub(super) struct BenchmarkRecipe {
+    setting: DatasetSetting,
     environment: Environment<'static>,
     prompt: Option<String>,
     limits: CodeLimits,
@@ -51,14 +51,14 @@ pub(super) struct Benchmark {
 
 /// The recipe of a built-in layout; `None` after saying what is wrong.
 pub(super) fn recipe(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     node: &Node,
     spec: &BenchmarkDataset,
     mbpp: bool,
-    setting: Setting,
-) -> Option<Arc<dyn Recipe>> {
+    setting: DatasetSetting,
+) -> Option<Arc<dyn CaseRecipe>> {
     let prompt_at = node.locate("/prompt");
-    let engine = Engine::new(&desk.suite.templates);
+    let engine = TemplateEngine::new(&desk.suite.templates);
     let environment = engine.environment(false);
     if let Some(text) = spec.prompt.as_deref() {
         if !engine.check(text, prompt_at, &["row"], desk.sources, desk.problems) {
@@ -83,7 +83,7 @@ pub(super) fn recipe(
         spec.prompt.clone(),
         spec.timeout_factor.filter(|factor| *factor > 1.0),
     );
-    Some(Arc::new(Benchmark {
+    Some(Arc::new(BenchmarkRecipe {
         setting,
         environment,
         prompt,
@@ -94,8 +94,12 @@ pub(super) fn recipe(
     }))
 }
 
-impl Recipe for Benchmark {
-    fn open<'a>(&'a self, _sources: &'a Sources, _checked: bool) -> Option<Box<dyn Make + 'a>> {
+impl CaseRecipe for BenchmarkRecipe {
+    fn open<'a>(
+        &'a self,
+        _sources: &'a SourceFiles,
+        _checked: bool,
+    ) -> Option<Box<dyn CaseMaker + 'a>> {
         let prompt = match self.prompt.as_deref() {
             Some(text) => Some(
                 self.environment
@@ -104,22 +108,22 @@ impl Recipe for Benchmark {
             ),
             None => None,
         };
-        Some(Box::new(Maker {
+        Some(Box::new(BenchmarkMaker {
             recipe: self,
             prompt,
         }))
     }
 }
 
-struct Maker<'a> {
-    recipe: &'a Benchmark,
+struct BenchmarkMaker<'a> {
+    recipe: &'a BenchmarkRecipe,
     prompt: Option<Template<'a, 'a>>,
 }
 
-impl Make for Maker<'_> {
-    fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
+impl CaseMaker for BenchmarkMaker<'_> {
+    fn case(&mut self, row: Value, line: usize) -> Result<Case, RowMisfit> {
         let data_hash = Fingerprint::of(&row);
-        let task = self.task(row).map_err(Misfit::plain)?;
+        let task = self.task(row).map_err(RowMisfit::plain)?;
         Ok(Case {
             data_hash,
             ..self.recipe.case(task, line)
@@ -127,8 +131,8 @@ impl Make for Maker<'_> {
     }
 }
 
-impl Maker<'_> {
-    fn task(&self, row: Value) -> Result<Task, String> {
+impl BenchmarkMaker<'_> {
+    fn task(&self, row: Value) -> Result<BenchmarkTask, String> {
         let fields = row.as_object().ok_or("not a JSON object")?;
         let mut task = if self.recipe.mbpp {
             mbpp_task(fields)
@@ -145,7 +149,7 @@ impl Maker<'_> {
                 }],
             )?
             .to_owned();
-            task.reference = Some(Reference { code, factor });
+            task.reference = Some(ReferenceSolution { code, factor });
         }
         if let Some(template) = &self.prompt {
             let context = minijinja::Value::from_pairs([("row", to_jinja(&row))]);
@@ -157,9 +161,9 @@ impl Maker<'_> {
     }
 }
 
-impl Benchmark {
-    fn case(&self, task: Task, line: usize) -> Case {
-        let Setting { suite, header, .. } = &self.setting;
+impl BenchmarkRecipe {
+    fn case(&self, task: BenchmarkTask, line: usize) -> Case {
+        let DatasetSetting { suite, header, .. } = &self.setting;
         let grader = CodeGrader::CodeExecution(CodeExecution {
             executor: Executor::Python,
             prefix: task.prefix,
@@ -173,16 +177,16 @@ impl Benchmark {
         });
         let graders = vec![Grader::of(GraderKind::Code(grader))];
         let demands = suite.demands.mark(&graders);
-        let grading = Grading {
+        let grading = CaseGrading {
             graders,
             combine: Combine::All,
             demands,
         };
-        let input = Input::Prompt {
+        let input = CaseInput::Prompt {
             text: task.prompt,
             context: Some(task.context),
         };
-        let made = Made {
+        let made = ResolvedCase {
             input,
             grading,
             extract: header.extract.clone(),
@@ -238,7 +242,7 @@ fn id(row: &Map<String, Value>) -> Result<String, String> {
     }
 }
 
-fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
+fn humaneval_task(row: &Map<String, Value>) -> Result<BenchmarkTask, String> {
     let id = id(row)?;
     let prompt = text(row, &["prompt", "context"])?;
     let test = text(row, &["test"])?;
@@ -247,7 +251,7 @@ fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
         return Err("`test` does not define `check`, so nothing would be tested".to_owned());
     }
     let end = if prompt.ends_with('\n') { "" } else { "\n" };
-    Ok(Task {
+    Ok(BenchmarkTask {
         context: json!({ "task_id": id, "prompt": prompt, "entry_point": entry_point }),
         id,
         name: Some(entry_point.to_owned()),
@@ -256,7 +260,7 @@ fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
              ```python\n{prompt}{end}```\n"
         ),
         prefix: prompt.to_owned(),
-        tests: Tests::Check {
+        tests: CodeTests::Check {
             code: test.to_owned(),
         },
         setup: String::new(),
@@ -265,7 +269,7 @@ fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
     })
 }
 
-fn mbpp_task(row: &Map<String, Value>) -> Result<Task, String> {
+fn mbpp_task(row: &Map<String, Value>) -> Result<BenchmarkTask, String> {
     let id = id(row)?;
     let problem = text(row, &["text", "prompt"])?;
     let asserts = texts(row, "test_list")?;
@@ -282,7 +286,7 @@ fn mbpp_task(row: &Map<String, Value>) -> Result<Task, String> {
         }
         setup.push_str(&import);
     }
-    Ok(Task {
+    Ok(BenchmarkTask {
         context: json!({ "task_id": id, "prompt": problem }),
         id,
         name: None,
@@ -292,7 +296,7 @@ fn mbpp_task(row: &Map<String, Value>) -> Result<Task, String> {
             asserts.join("\n")
         ),
         prefix: String::new(),
-        tests: Tests::Asserts { asserts },
+        tests: CodeTests::Asserts { asserts },
         setup,
         entry_point: None,
         reference: None,

@@ -3,11 +3,11 @@
 use minijinja::{Environment, Expression, Value as Jinja};
 use serde_json::Value;
 
-use super::Misfit;
+use super::RowMisfit;
 use crate::load::problem::Problem;
 use crate::load::source::Span;
 use crate::load::template::{self, has_template, lone_expression};
-use crate::load::tree::{Key, Node, NodeValue};
+use crate::load::tree::{MappingKey, Node, NodeValue};
 use eval_base::nearest::did_you_mean;
 use eval_match::{literal, validate_matcher};
 
@@ -31,7 +31,7 @@ const OF_JUDGES: [&str; 3] = ["prompt", "examples", "request"];
 
 /// Where in a template a part stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TemplateRegion {
     /// The case itself.
     Case,
     Other,
@@ -44,85 +44,87 @@ pub(super) enum Part {
     Asked,
 }
 
-impl Part {
+impl TemplateRegion {
     /// The part that stands under a key of a map.
-    pub fn under(self, map: &Node, key: &str) -> Part {
+    pub fn under(self, map: &Node, key: &str) -> TemplateRegion {
         let says = |key: &str, word: &str| map.get(key).and_then(Node::as_text) == Some(word);
         match self {
-            Part::Case if ["expected", "grader", "graders"].contains(&key) => Part::Judging,
-            Part::Case | Part::Other => Part::Other,
-            Part::Judging
+            TemplateRegion::Case if ["expected", "grader", "graders"].contains(&key) => {
+                TemplateRegion::Judging
+            }
+            TemplateRegion::Case | TemplateRegion::Other => TemplateRegion::Other,
+            TemplateRegion::Judging
                 if key == "value"
                     && (says("type", "structural") || says("method", "structural_match")) =>
             {
-                Part::Structure
+                TemplateRegion::Structure
             }
-            Part::Judging
+            TemplateRegion::Judging
                 if OF_JUDGES.contains(&key)
                     && ["model", "models"].iter().any(|who| map.get(who).is_some()) =>
             {
-                Part::Asked
+                TemplateRegion::Asked
             }
-            Part::Judging | Part::Structure | Part::Asked => self,
+            TemplateRegion::Judging | TemplateRegion::Structure | TemplateRegion::Asked => self,
         }
     }
 
     /// Whether a text of the template is a matcher and so no template.
     pub fn is_matcher(self, text: &str) -> bool {
-        self == Part::Structure && validate_matcher(text).is_some()
+        self == TemplateRegion::Structure && validate_matcher(text).is_some()
     }
 }
 
 /// A part of the template.
-pub(super) enum Cell<'e> {
+pub(super) enum TemplateCell<'e> {
     Fixed(Node),
     /// Texts of it are written so that they mean themselves.
-    Literal(Box<Cell<'e>>),
+    Literal(Box<TemplateCell<'e>>),
     /// `{{ row.a.b }}` alone: the value as it is.
     Path(Vec<String>, Span),
     /// Any other lone expression: its value.
     Lone(Expression<'e, 'static>, Span),
     Text(minijinja::Template<'e, 'e>, Span),
-    Seq(Vec<Cell<'e>>, Span),
-    Map(Vec<(Key, Cell<'e>)>, Span),
+    Seq(Vec<TemplateCell<'e>>, Span),
+    Map(Vec<(MappingKey, TemplateCell<'e>)>, Span),
 }
 
 pub(super) fn compile<'e>(
     environment: &'e Environment<'static>,
     node: &'e Node,
-) -> Result<Cell<'e>, Box<Problem>> {
-    compile_part(environment, node, Part::Case)
+) -> Result<TemplateCell<'e>, Box<Problem>> {
+    compile_part(environment, node, TemplateRegion::Case)
 }
 
 fn compile_part<'e>(
     environment: &'e Environment<'static>,
     node: &'e Node,
-    part: Part,
-) -> Result<Cell<'e>, Box<Problem>> {
+    part: TemplateRegion,
+) -> Result<TemplateCell<'e>, Box<Problem>> {
     let matcher = node.as_text().is_some_and(|text| part.is_matcher(text));
-    if matcher || part == Part::Asked || !has_template(node) {
-        return Ok(Cell::Fixed(node.clone()));
+    if matcher || part == TemplateRegion::Asked || !has_template(node) {
+        return Ok(TemplateCell::Fixed(node.clone()));
     }
-    if part == Part::Structure && node.as_text().is_some() {
-        return Ok(Cell::Literal(Box::new(compile_part(
+    if part == TemplateRegion::Structure && node.as_text().is_some() {
+        return Ok(TemplateCell::Literal(Box::new(compile_part(
             environment,
             node,
-            Part::Judging,
+            TemplateRegion::Judging,
         )?)));
     }
     let bad = |error: minijinja::Error| Box::new(template::bad_template(&error, node.span));
     Ok(match &node.value {
         NodeValue::Text(text) => match lone_expression(text) {
             Some(expression) => match row_path(expression) {
-                Some(path) => Cell::Path(path, node.span),
+                Some(path) => TemplateCell::Path(path, node.span),
                 None => {
                     let compiled = environment
                         .compile_expression_owned(expression.to_owned())
                         .map_err(bad)?;
-                    Cell::Lone(compiled, node.span)
+                    TemplateCell::Lone(compiled, node.span)
                 }
             },
-            None => Cell::Text(
+            None => TemplateCell::Text(
                 environment
                     .template_from_named_str("case", text)
                     .map_err(bad)?,
@@ -134,7 +136,7 @@ fn compile_part<'e>(
                 .iter()
                 .map(|item| compile_part(environment, item, part))
                 .collect::<Result<_, _>>()?;
-            Cell::Seq(cells, node.span)
+            TemplateCell::Seq(cells, node.span)
         }
         NodeValue::Map(entries) => {
             let cells = entries
@@ -144,9 +146,9 @@ fn compile_part<'e>(
                     compile_part(environment, value, part).map(|cell| (key.clone(), cell))
                 })
                 .collect::<Result<_, _>>()?;
-            Cell::Map(cells, node.span)
+            TemplateCell::Map(cells, node.span)
         }
-        _ => Cell::Fixed(node.clone()),
+        _ => TemplateCell::Fixed(node.clone()),
     })
 }
 
@@ -160,30 +162,39 @@ pub(super) fn row_path(expression: &str) -> Option<Vec<String>> {
 }
 
 /// The whole template, filled.
-pub(super) fn fill(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Misfit> {
+pub(super) fn fill(cell: &TemplateCell, row: &Value, context: &Jinja) -> Result<Node, RowMisfit> {
     fill_in(cell, row, context, false)
 }
 
 /// A part of the template that is data, filled.
-pub(super) fn fill_data(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Misfit> {
+pub(super) fn fill_data(
+    cell: &TemplateCell,
+    row: &Value,
+    context: &Jinja,
+) -> Result<Node, RowMisfit> {
     fill_in(cell, row, context, true)
 }
 
-fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node, Misfit> {
+fn fill_in(
+    cell: &TemplateCell,
+    row: &Value,
+    context: &Jinja,
+    data: bool,
+) -> Result<Node, RowMisfit> {
     Ok(match cell {
-        Cell::Fixed(node) => node.clone(),
-        Cell::Literal(cell) => {
+        TemplateCell::Fixed(node) => node.clone(),
+        TemplateCell::Literal(cell) => {
             let mut node = fill_in(cell, row, context, data)?;
             node.each_text_mut(&mut |text, _| *text = literal(text).into());
             node
         }
-        Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
-        Cell::Lone(expression, span) => {
+        TemplateCell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
+        TemplateCell::Lone(expression, span) => {
             let value = expression
                 .eval(context)
                 .map_err(|e| misfit(&e, *span, row))?;
             if value.is_undefined() {
-                return Err(Misfit {
+                return Err(RowMisfit {
                     at: Some(*span),
                     message: "the expression has no value".to_owned(),
                     hint: None,
@@ -191,7 +202,7 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
             }
             from_json(&serde_json::to_value(&value).unwrap_or(Value::Null), *span)
         }
-        Cell::Text(template, span) => {
+        TemplateCell::Text(template, span) => {
             let text = template
                 .render(context)
                 .map_err(|e| misfit(&e, *span, row))?;
@@ -200,7 +211,7 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
                 value: NodeValue::Text(text.into()),
             }
         }
-        Cell::Seq(cells, span) => {
+        TemplateCell::Seq(cells, span) => {
             let items = cells
                 .iter()
                 .map(|c| fill_in(c, row, context, data))
@@ -210,12 +221,15 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
                 value: NodeValue::Seq(items),
             }
         }
-        Cell::Map(cells, span) => {
+        TemplateCell::Map(cells, span) => {
             let mut entries = Vec::with_capacity(cells.len());
             for (key, cell) in cells {
                 let data = data || DATA_KEYS.contains(&&*key.name);
                 let mut value = fill_in(cell, row, context, data)?;
-                if !data && TEXT_KEYS.contains(&&*key.name) && !matches!(cell, Cell::Fixed(_)) {
+                if !data
+                    && TEXT_KEYS.contains(&&*key.name)
+                    && !matches!(cell, TemplateCell::Fixed(_))
+                {
                     spell_out(&mut value);
                 }
                 entries.push((key.clone(), value));
@@ -228,7 +242,11 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
     })
 }
 
-pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'r Value, Misfit> {
+pub(super) fn lookup<'r>(
+    row: &'r Value,
+    path: &[String],
+    at: Span,
+) -> Result<&'r Value, RowMisfit> {
     let mut here = row;
     for (i, part) in path.iter().enumerate() {
         let next = match here {
@@ -246,7 +264,7 @@ pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'
                 .unwrap_or(&[])
                 .iter()
                 .fold("row".to_owned(), |p, k| format!("{p}.{k}"));
-            Misfit {
+            RowMisfit {
                 at: Some(at),
                 message: format!("the row has no `{parent}.{part}`"),
                 hint: did_you_mean(part, known)
@@ -257,7 +275,7 @@ pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'
     Ok(here)
 }
 
-fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> Misfit {
+fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> RowMisfit {
     if error.kind() == minijinja::ErrorKind::UndefinedError {
         let keys: Vec<&str> = row
             .as_object()
@@ -275,13 +293,13 @@ fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> Misfit {
             })
             .map_or_else(|| "a name".to_owned(), |name| format!("`{name}`"));
         let message = format!("{name} of the template is not in the row");
-        return Misfit {
+        return RowMisfit {
             at: Some(at),
             message,
             hint: Some(format!("the row's keys are {}", keys.join(", "))),
         };
     }
-    Misfit {
+    RowMisfit {
         at: Some(at),
         message: format!("the template cannot be rendered: {error}"),
         hint: None,
@@ -300,7 +318,7 @@ fn from_json(value: &Value, span: Span) -> Node {
             map.iter()
                 .map(|(k, v)| {
                     (
-                        Key {
+                        MappingKey {
                             name: k.as_str().into(),
                             span,
                         },

@@ -10,13 +10,13 @@ use minijinja::{Environment, Value as Jinja};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::cells::{Cell, TEXT_KEYS, compile, lookup, row_path};
+use super::cells::{TEXT_KEYS, TemplateCell, compile, lookup, row_path};
 use crate::load::inputs::{grading_hashed, input_hashed, row_data_hash};
 use crate::load::source::Span;
 use crate::load::template::{has_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
 use crate::model::{
-    Case, CodeGrader, ExactMatch, Fingerprint, Grader, GraderKind, Input, JsonMatch,
+    Case, CaseInput, CodeGrader, ExactMatch, Fingerprint, Grader, GraderKind, JsonMatch,
 };
 
 /// Rows that are tried before a template is given up.
@@ -24,7 +24,7 @@ const TRIES: usize = 8;
 
 /// What a row gives, where the template asks for it.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Gift {
+struct RowValues {
     id: Option<String>,
     name: Option<String>,
     prompt: Option<String>,
@@ -32,57 +32,57 @@ struct Gift {
 }
 
 /// A place of the template that a row fills.
-struct Hole<'e> {
-    cell: Cell<'e>,
+struct TemplateHole<'e> {
+    cell: TemplateCell<'e>,
     /// Of a text: its parts, when it is made of nothing but plain ones.
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<TextSegment>>,
     /// Numbers are written out here.
     is_text: bool,
     /// The way to it.
     path: &'static [&'static str],
 }
 
-enum Part {
+enum TextSegment {
     Fixed(String),
     Row(Vec<String>, Span),
 }
 
-pub(super) struct Direct<'e> {
-    id: Option<Hole<'e>>,
-    name: Option<Hole<'e>>,
-    prompt: Option<Hole<'e>>,
-    expected: Option<Hole<'e>>,
+pub(super) struct DirectTemplate<'e> {
+    id: Option<TemplateHole<'e>>,
+    name: Option<TemplateHole<'e>>,
+    prompt: Option<TemplateHole<'e>>,
+    expected: Option<TemplateHole<'e>>,
     /// `input.context`, which is fixed.
     context: Option<Jinja>,
     max_latency_ms: Option<f64>,
-    state: State,
+    state: PatternState,
 }
 
-enum State {
+enum PatternState {
     Open { tries: usize },
-    Known(Box<Pattern>),
+    Known(Box<CasePattern>),
     GivenUp,
 }
 
 /// A case of the template, without what a row gives.
-struct Pattern {
+struct CasePattern {
     case: Case,
     /// The texts that are hashed, cut where a row's values go.
-    input: Cut,
-    grading: Cut,
+    input: CutJsonText,
+    grading: CutJsonText,
 }
 
-impl<'e> Direct<'e> {
+impl<'e> DirectTemplate<'e> {
     /// `None` for a template that is not of the usual form. `max_latency_ms` is the file's.
     pub fn of(
         case: &'e Node,
         environment: &'e Environment<'static>,
-        context: Option<&Cell>,
+        context: Option<&TemplateCell>,
         max_latency_ms: Option<f64>,
-    ) -> Option<Direct<'e>> {
+    ) -> Option<DirectTemplate<'e>> {
         let context = match context {
             None => None,
-            Some(Cell::Fixed(node)) => Some(to_jinja(&node.to_json())),
+            Some(TemplateCell::Fixed(node)) => Some(to_jinja(&node.to_json())),
             Some(_) => return None,
         };
         let own_latency = match case.get("max_latency_ms").map(|node| &node.value) {
@@ -90,18 +90,18 @@ impl<'e> Direct<'e> {
             _ => None,
         };
         let max_latency_ms = own_latency.or(max_latency_ms);
-        let mut direct = Direct {
+        let mut direct = DirectTemplate {
             id: None,
             name: None,
             prompt: None,
             expected: None,
             context,
             max_latency_ms,
-            state: State::Open { tries: 0 },
+            state: PatternState::Open { tries: 0 },
         };
         for (key, node) in case.as_map()?.iter().filter(|(_, node)| has_template(node)) {
             let is_map = node.as_map().is_some();
-            let hole = |node, path| Hole::of(node, environment, path);
+            let hole = |node, path| TemplateHole::of(node, environment, path);
             // A list where a text belongs makes no hole.
             match &*key.name {
                 "id" => direct.id = Some(hole(node, &["id"])?),
@@ -124,12 +124,12 @@ impl<'e> Direct<'e> {
 
     /// True as long as it is not known whether rows may take the short way.
     pub fn is_open(&self) -> bool {
-        matches!(self.state, State::Open { .. })
+        matches!(self.state, PatternState::Open { .. })
     }
 
     /// The case of a row, without its origin; `None` when the row has to go the long way.
     pub fn case(&self, row: &Value) -> Option<Case> {
-        let State::Known(pattern) = &self.state else {
+        let PatternState::Known(pattern) = &self.state else {
             return None;
         };
         let case = pattern.build(self.gift(row)?);
@@ -148,30 +148,32 @@ impl<'e> Direct<'e> {
         filled: &Node,
         judge: &dyn Fn(Node) -> Option<Case>,
     ) {
-        let State::Open { tries } = self.state else {
+        let PatternState::Open { tries } = self.state else {
             return;
         };
         let Some(gift) = self.gift(row) else {
             self.state = if tries < TRIES {
-                State::Open { tries: tries + 1 }
+                PatternState::Open { tries: tries + 1 }
             } else {
-                State::GivenUp
+                PatternState::GivenUp
             };
             return;
         };
         let (marked, marks) = self.marked(filled);
         let known = judge(marked).and_then(|marked| {
-            let pattern = Pattern::of(&marked, &marks, self.max_latency_ms)?;
+            let pattern = CasePattern::of(&marked, &marks, self.max_latency_ms)?;
             (with_origin(pattern.build(marks), &marked) == marked
                 && with_origin(pattern.build(gift), case) == *case)
                 .then_some(pattern)
         });
-        self.state = known.map_or(State::GivenUp, |pattern| State::Known(Box::new(pattern)));
+        self.state = known.map_or(PatternState::GivenUp, |pattern| {
+            PatternState::Known(Box::new(pattern))
+        });
     }
 
-    fn gift(&self, row: &Value) -> Option<Gift> {
+    fn gift(&self, row: &Value) -> Option<RowValues> {
         let mut names = None;
-        let mut value = |hole: &Option<Hole>| match hole {
+        let mut value = |hole: &Option<TemplateHole>| match hole {
             None => Some(None),
             Some(hole) => hole.value(row, self.context.as_ref(), &mut names).map(Some),
         };
@@ -193,7 +195,7 @@ impl<'e> Direct<'e> {
             && (!bare || expected.as_ref().is_some_and(Value::is_string))
             // To a judge that has nothing else an empty text says nothing.
             && expected.as_ref().and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty());
-        usual.then_some(Gift {
+        usual.then_some(RowValues {
             id,
             name,
             prompt,
@@ -202,9 +204,9 @@ impl<'e> Direct<'e> {
     }
 
     /// A filled template with marked texts in all holes, and those texts.
-    fn marked(&self, filled: &Node) -> (Node, Gift) {
+    fn marked(&self, filled: &Node) -> (Node, RowValues) {
         let mut node = filled.clone();
-        let mut mark = |hole: &Option<Hole>| {
+        let mut mark = |hole: &Option<TemplateHole>| {
             let hole = hole.as_ref()?;
             // Nobody writes texts of private characters.
             let text = format!("\u{E000}\u{F8FF}{}", hole.path.join("\u{E001}"));
@@ -215,7 +217,7 @@ impl<'e> Direct<'e> {
             place.value = NodeValue::Text(text.as_str().into());
             Some(text)
         };
-        let gift = Gift {
+        let gift = RowValues {
             id: mark(&self.id),
             name: mark(&self.name),
             prompt: mark(&self.prompt),
@@ -245,21 +247,21 @@ fn with_origin(case: Case, like: &Case) -> Case {
     }
 }
 
-impl<'e> Hole<'e> {
+impl<'e> TemplateHole<'e> {
     fn of(
         node: &'e Node,
         environment: &'e Environment<'static>,
         path: &'static [&'static str],
-    ) -> Option<Hole<'e>> {
+    ) -> Option<TemplateHole<'e>> {
         let cell = compile(environment, node).ok()?;
         let parts = match &cell {
-            Cell::Literal(_) => return None,
-            Cell::Path(..) | Cell::Lone(..) => None,
-            Cell::Text(..) => parts(node.as_text()?, node.span),
-            Cell::Fixed(_) | Cell::Seq(..) | Cell::Map(..) => return None,
+            TemplateCell::Literal(_) => return None,
+            TemplateCell::Path(..) | TemplateCell::Lone(..) => None,
+            TemplateCell::Text(..) => parts(node.as_text()?, node.span),
+            TemplateCell::Fixed(_) | TemplateCell::Seq(..) | TemplateCell::Map(..) => return None,
         };
         let is_text = path.last().is_some_and(|key| TEXT_KEYS.contains(key));
-        Some(Hole {
+        Some(TemplateHole {
             cell,
             parts,
             is_text,
@@ -279,13 +281,13 @@ impl<'e> Hole<'e> {
             return Some(Value::String(text));
         }
         let value = match &self.cell {
-            Cell::Path(path, at) => lookup(row, path, *at).ok()?.clone(),
-            Cell::Text(template, _) => Value::String(
+            TemplateCell::Path(path, at) => lookup(row, path, *at).ok()?.clone(),
+            TemplateCell::Text(template, _) => Value::String(
                 template
                     .render(names.get_or_insert_with(|| scope(row, context)).clone())
                     .ok()?,
             ),
-            Cell::Lone(expression, _) => {
+            TemplateCell::Lone(expression, _) => {
                 let value = expression
                     .eval(names.get_or_insert_with(|| scope(row, context)).clone())
                     .ok()?;
@@ -312,7 +314,7 @@ fn scope(row: &Value, context: Option<&Jinja>) -> Jinja {
 }
 
 /// The parts of a text in which nothing but `{{ row.x }}` is to be filled in.
-fn parts(text: &str, at: Span) -> Option<Vec<Part>> {
+fn parts(text: &str, at: Span) -> Option<Vec<TextSegment>> {
     if text.contains("{%") || text.contains("{#") {
         return None;
     }
@@ -325,34 +327,34 @@ fn parts(text: &str, at: Span) -> Option<Vec<Part>> {
             key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && key.is_ascii()
         };
         path.iter().all(is_name).then_some(())?;
-        parts.push(Part::Fixed(fixed.to_owned()));
-        parts.push(Part::Row(path, at));
+        parts.push(TextSegment::Fixed(fixed.to_owned()));
+        parts.push(TextSegment::Row(path, at));
         rest = after;
     }
-    parts.push(Part::Fixed(rest.to_owned()));
+    parts.push(TextSegment::Fixed(rest.to_owned()));
     Some(parts)
 }
 
 /// The text, when all that is filled in is text: how numbers and lists are written is the template
 /// engine's affair.
-fn joined(parts: &[Part], row: &Value) -> Option<String> {
+fn joined(parts: &[TextSegment], row: &Value) -> Option<String> {
     let mut text = String::new();
     for part in parts {
         match part {
-            Part::Fixed(fixed) => text.push_str(fixed),
-            Part::Row(path, at) => text.push_str(lookup(row, path, *at).ok()?.as_str()?),
+            TextSegment::Fixed(fixed) => text.push_str(fixed),
+            TextSegment::Row(path, at) => text.push_str(lookup(row, path, *at).ok()?.as_str()?),
         }
     }
     Some(text)
 }
 
-impl Pattern {
+impl CasePattern {
     /// From a case that was made with marked texts; `None` when one of them ended where it is more
     /// than a text.
-    fn of(marked: &Case, marks: &Gift, max_latency_ms: Option<f64>) -> Option<Pattern> {
-        let input = Cut::of(&input_hashed(&marked.input), marks.prompt.as_deref());
+    fn of(marked: &Case, marks: &RowValues, max_latency_ms: Option<f64>) -> Option<CasePattern> {
+        let input = CutJsonText::of(&input_hashed(&marked.input), marks.prompt.as_deref());
         let mark = marks.expected.as_ref().and_then(Value::as_str);
-        let grading = Cut::of(
+        let grading = CutJsonText::of(
             &grading_hashed(&marked.grading, &marked.extract, max_latency_ms),
             mark,
         );
@@ -364,7 +366,7 @@ impl Pattern {
             }
             case.expected = None;
         }
-        Some(Pattern {
+        Some(CasePattern {
             case,
             input,
             grading,
@@ -372,13 +374,13 @@ impl Pattern {
     }
 
     /// The case with what a row gives.
-    fn build(&self, gift: Gift) -> Case {
+    fn build(&self, gift: RowValues) -> Case {
         let fixed = &self.case;
         let (input, input_hash) = match (gift.prompt, &fixed.input) {
-            (Some(text), Input::Prompt { context, .. }) => {
+            (Some(text), CaseInput::Prompt { context, .. }) => {
                 let hash = self.input.hash(&text);
                 (
-                    Input::Prompt {
+                    CaseInput::Prompt {
                         text,
                         context: context.clone(),
                     },
@@ -422,10 +424,10 @@ impl Pattern {
 }
 
 /// A JSON text that was cut where a marked text stood.
-struct Cut(Vec<Vec<u8>>);
+struct CutJsonText(Vec<Vec<u8>>);
 
-impl Cut {
-    fn of(hashed: &impl Serialize, mark: Option<&str>) -> Cut {
+impl CutJsonText {
+    fn of(hashed: &impl Serialize, mark: Option<&str>) -> CutJsonText {
         let text = serde_json::to_string(hashed).unwrap_or_default();
         let mark = mark.and_then(|mark| serde_json::to_string(mark).ok());
         let parts = match &mark {
@@ -435,7 +437,7 @@ impl Cut {
                 .collect(),
             None => vec![text.into_bytes()],
         };
-        Cut(parts)
+        CutJsonText(parts)
     }
 
     /// What [`Fingerprint::of`] says of the whole, with this value in all cuts.
@@ -472,7 +474,7 @@ mod tests {
 
     use super::*;
     use crate::load::problem::Problems;
-    use crate::load::source::Sources;
+    use crate::load::source::SourceFiles;
     use crate::load::{template, tree};
     use crate::model::testing;
     use crate::spec::{CaseSpec, schema_of};
@@ -516,11 +518,11 @@ mod tests {
     }
 
     fn shape(case: &str) -> String {
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let file = sources.add("case", case);
         let node = tree::parse(&sources, file, &mut Problems::new()).unwrap();
         let environment = template::environment(true);
-        let Some(direct) = Direct::of(&node, &environment, None, None) else {
+        let Some(direct) = DirectTemplate::of(&node, &environment, None, None) else {
             return "none".to_owned();
         };
         let holes = [&direct.id, &direct.name, &direct.prompt, &direct.expected];
@@ -575,13 +577,13 @@ mod tests {
     #[test]
     fn a_template_is_learnt_from_a_row_and_unusual_rows_are_left_to_the_long_way() {
         let text = "{id: '{{ row.a }}', input: 'Say {{ row.b }}'}";
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let file = sources.add("case", text);
         let node = tree::parse(&sources, file, &mut Problems::new()).unwrap();
         let environment = template::environment(true);
-        let mut direct = Direct::of(&node, &environment, None, None).unwrap();
+        let mut direct = DirectTemplate::of(&node, &environment, None, None).unwrap();
         let of = |node: &Node| {
-            let input = Input::Prompt {
+            let input = CaseInput::Prompt {
                 text: node.get("input").unwrap().as_text().unwrap().to_owned(),
                 context: None,
             };
@@ -617,7 +619,7 @@ mod tests {
             assert_eq!(prompt(unusual), None);
         }
         // What the marked texts do not show as they are put in is not believed.
-        let mut direct = Direct::of(&node, &environment, None, None).unwrap();
+        let mut direct = DirectTemplate::of(&node, &environment, None, None).unwrap();
         let twisted = of(&filled);
         direct.learn(&row, &twisted, &filled, &|node| {
             Some(Case {

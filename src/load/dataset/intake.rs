@@ -13,14 +13,14 @@ use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::records::{Batch, Records, RecordsError};
+use super::records::{RecordBatch, RecordStream, RecordsError};
 use super::source::DataFile;
-use super::{Make, Misfit};
-use crate::load::cases::Cases;
+use super::{CaseMaker, RowMisfit};
+use crate::load::cases::UniqueCases;
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
-use crate::model::Outlines;
+use crate::model::CaseOutlines;
 
 /// Broken rows that are told one by one; the rest is counted.
 pub(super) const SHOWN: usize = 20;
@@ -29,20 +29,20 @@ const GROUP: usize = 8;
 
 /// What became of the rows of a batch.
 #[derive(Default)]
-struct Judged {
+struct JudgedBatch {
     /// For every row the line that it begins on, and what is wrong with it.
-    rows: Vec<(usize, Option<Misfit>)>,
+    rows: Vec<(usize, Option<RowMisfit>)>,
     /// Of the rows with which nothing is wrong.
-    outlines: Outlines,
+    outlines: CaseOutlines,
 }
 
-pub(super) struct Intake<'a> {
+pub(super) struct RowIntake<'a> {
     /// As written, for messages.
     file: String,
     at: Span,
     bad: usize,
     rows: usize,
-    cases: &'a mut Cases,
+    cases: &'a mut UniqueCases,
     /// Lines of the outlines that were taken in; outlines before `first` are of written cases.
     lines: Vec<u32>,
     first: usize,
@@ -51,11 +51,11 @@ pub(super) struct Intake<'a> {
     hasher: RandomState,
 }
 
-impl<'a> Intake<'a> {
-    pub fn new(file: String, at: Span, cases: &'a mut Cases) -> Intake<'a> {
+impl<'a> RowIntake<'a> {
+    pub fn new(file: String, at: Span, cases: &'a mut UniqueCases) -> RowIntake<'a> {
         let first = cases.outlines.len();
         let (ids, hasher) = (HashTable::new(), RandomState::new());
-        Intake {
+        RowIntake {
             file,
             at,
             bad: 0,
@@ -69,7 +69,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Reads all rows: their number, good or bad, and at least 1 when there is a problem.
-    pub fn read(mut self, desk: &mut Desk, data: &DataFile) -> usize {
+    pub fn read(mut self, desk: &mut SuiteDesk, data: &DataFile) -> usize {
         if let Err(error) = self.read_all(desk, data) {
             let message = format!("`{}` {error}", self.file);
             desk.push(Problem::error(Code::DatasetUnreadable, self.at, message));
@@ -80,10 +80,10 @@ impl<'a> Intake<'a> {
 
     /// One group of batches is judged while what was found in the one before is taken in and the
     /// next one is read.
-    fn read_all(&mut self, desk: &mut Desk, data: &DataFile) -> Result<(), RecordsError> {
+    fn read_all(&mut self, desk: &mut SuiteDesk, data: &DataFile) -> Result<(), RecordsError> {
         let (mut records, sources) = (data.records()?, desk.sources);
-        let idle: Mutex<Vec<Box<dyn Make + '_>>> = Mutex::default();
-        let judged = |batch: Batch| {
+        let idle: Mutex<Vec<Box<dyn CaseMaker + '_>>> = Mutex::default();
+        let judged = |batch: RecordBatch| {
             let line = batch.line(0);
             let known = idle.lock().ok().and_then(|mut idle| idle.pop());
             let mut make = known.or_else(|| data.recipe.open(sources, true))?;
@@ -91,16 +91,16 @@ impl<'a> Intake<'a> {
             if let Ok(mut idle) = idle.lock() {
                 idle.push(make);
             }
-            Some(judged.unwrap_or_else(|_| Judged::fault(line)))
+            Some(judged.unwrap_or_else(|_| JudgedBatch::fault(line)))
         };
-        let read = |records: &mut Records| records.take(GROUP).collect::<Vec<_>>();
+        let read = |records: &mut RecordStream| records.take(GROUP).collect::<Vec<_>>();
         let (mut ended, mut done) = (Ok(()), Vec::new());
         let mut group = read(&mut records);
         while !group.is_empty() {
             let good = group
                 .into_iter()
                 .map_while(|batch| batch.map_err(|e| ended = Err(e)).ok());
-            let batches: Vec<Batch> = good.collect();
+            let batches: Vec<RecordBatch> = good.collect();
             (done, group) = rayon::join(
                 || batches.into_par_iter().filter_map(judged).collect(),
                 || {
@@ -113,7 +113,7 @@ impl<'a> Intake<'a> {
         ended
     }
 
-    fn take(&mut self, desk: &mut Desk, judged: Judged) {
+    fn take(&mut self, desk: &mut SuiteDesk, judged: JudgedBatch) {
         let mut place = self.cases.outlines.len();
         if let Err(error) = self.cases.outlines.append(judged.outlines) {
             let message = format!("{}: {error}", self.file);
@@ -133,7 +133,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Tells of a row that does not fit.
-    fn refuse(&mut self, desk: &mut Desk, line: usize, misfit: Misfit) {
+    fn refuse(&mut self, desk: &mut SuiteDesk, line: usize, misfit: RowMisfit) {
         self.bad += 1;
         if self.bad <= SHOWN {
             let message = format!("{}:{line}: {}", self.file, misfit.message);
@@ -143,7 +143,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Notes the id of an outline; a second row (or a written case) of the same id is refused.
-    fn claim(&mut self, desk: &mut Desk, place: usize, line: usize) {
+    fn claim(&mut self, desk: &mut SuiteDesk, place: usize, line: usize) {
         let outlines = &self.cases.outlines;
         let id_at = |place: usize| outlines.get(place).map_or("", |outline| outline.id);
         let id = id_at(place);
@@ -179,7 +179,7 @@ impl<'a> Intake<'a> {
             self.refuse(
                 desk,
                 line,
-                Misfit {
+                RowMisfit {
                     at: None,
                     message,
                     hint,
@@ -188,7 +188,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn close(self, desk: &mut Desk) -> usize {
+    fn close(self, desk: &mut SuiteDesk) -> usize {
         if self.bad > SHOWN {
             let message = format!("{}: {} more rows do not fit", self.file, self.bad - SHOWN);
             desk.push(Problem::error(Code::DatasetRow, self.at, message));
@@ -205,33 +205,34 @@ impl<'a> Intake<'a> {
     }
 }
 
-impl Judged {
+impl JudgedBatch {
     /// Of a batch that begins on `line`, and could not be judged.
-    fn fault(line: usize) -> Judged {
-        let misfit = Misfit::plain("a fault of eval-harness itself in this row or one of the next");
-        Judged {
+    fn fault(line: usize) -> JudgedBatch {
+        let misfit =
+            RowMisfit::plain("a fault of eval-harness itself in this row or one of the next");
+        JudgedBatch {
             rows: vec![(line, Some(misfit))],
-            ..Judged::default()
+            ..JudgedBatch::default()
         }
     }
 }
 
-fn judge(make: &mut dyn Make, mut batch: Batch) -> Judged {
-    let mut judged = Judged {
+fn judge(make: &mut dyn CaseMaker, mut batch: RecordBatch) -> JudgedBatch {
+    let mut judged = JudgedBatch {
         rows: Vec::with_capacity(batch.len()),
-        outlines: Outlines::default(),
+        outlines: CaseOutlines::default(),
     };
     for at in 0..batch.len() {
         let line = batch.line(at);
         let case = match batch.take(at) {
             Ok(row) => make.case(Value::Object(row), line),
-            Err(reason) => Err(Misfit::plain(reason)),
+            Err(reason) => Err(RowMisfit::plain(reason)),
         };
         let kept = case.and_then(|case| {
             judged
                 .outlines
                 .push(&case)
-                .map_err(|error| Misfit::plain(error.to_string()))
+                .map_err(|error| RowMisfit::plain(error.to_string()))
         });
         judged.rows.push((line, kept.err()));
     }

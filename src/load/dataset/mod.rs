@@ -22,43 +22,47 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::cases::Cases;
-use super::evals::Header;
+use super::cases::UniqueCases;
+use super::evals::EvalHeader;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
-use super::scope::{Desk, SuiteScope};
-use super::source::{Sources, Span};
-use super::template::Scope;
+use super::scope::{SuiteDesk, SuiteScope};
+use super::source::{SourceFiles, Span};
+use super::template::TemplateScope;
 use super::tree::Node;
 use crate::model::Case;
 use crate::spec::DatasetSpec;
-use intake::Intake;
-use records::Layout;
+use intake::RowIntake;
+use records::RecordLayout;
 use source::DataFile;
 
 /// How rows become cases. It owns all it needs, so that it outlives the loading of its suite.
-trait Recipe: fmt::Debug + Send + Sync {
+trait CaseRecipe: fmt::Debug + Send + Sync {
     /// `checked`: rows are held against the schema; they need not be when they were before.
-    fn open<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Box<dyn Make + 'a>>;
+    fn open<'a>(
+        &'a self,
+        sources: &'a SourceFiles,
+        checked: bool,
+    ) -> Option<Box<dyn CaseMaker + 'a>>;
 }
 
 /// Makes one case after the other.
-trait Make: Send {
+trait CaseMaker: Send {
     /// `row` is a JSON object.
-    fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit>;
+    fn case(&mut self, row: Value, line: usize) -> Result<Case, RowMisfit>;
 }
 
 /// What is wrong with a row, and where in the template, if there.
 #[derive(Debug)]
-struct Misfit {
+struct RowMisfit {
     at: Option<Span>,
     message: String,
     hint: Option<String>,
 }
 
-impl Misfit {
-    fn plain(message: impl Into<String>) -> Misfit {
-        Misfit {
+impl RowMisfit {
+    fn plain(message: impl Into<String>) -> RowMisfit {
+        RowMisfit {
             at: None,
             message: message.into(),
             hint: None,
@@ -68,17 +72,17 @@ impl Misfit {
 
 /// What all rows of a data file share.
 #[derive(Debug)]
-struct Setting {
+struct DatasetSetting {
     /// The data file as written, for messages.
     file: String,
     /// Its suite, without the variables, which the recipe holds in its own form.
     suite: SuiteScope,
     /// The folder of the eval file.
     dir: PathBuf,
-    header: Header,
+    header: EvalHeader,
 }
 
-impl Setting {
+impl DatasetSetting {
     /// `file:line:1`, as the origin of a case.
     fn origin(&self, line: usize) -> String {
         format!("{}:{line}:1", self.file)
@@ -86,7 +90,12 @@ impl Setting {
 }
 
 /// Adds the cases of a `dataset:` block; the number of rows that were read, good or bad.
-pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mut Cases) -> usize {
+pub(super) fn load(
+    desk: &mut SuiteDesk,
+    node: &mut Node,
+    header: &EvalHeader,
+    cases: &mut UniqueCases,
+) -> usize {
     let spec: DatasetSpec = match serde_json::from_value(node.to_json()) {
         Ok(spec) => spec,
         Err(error) => {
@@ -95,11 +104,11 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
         }
     };
     let (path, limit, layout) = match &spec {
-        DatasetSpec::Jsonl(rows) => (&rows.path, rows.limit, Layout::Lines),
-        DatasetSpec::Json(rows) => (&rows.path, rows.limit, Layout::Array),
-        DatasetSpec::Csv(rows) => (&rows.path, rows.limit, Layout::Csv),
-        DatasetSpec::Humaneval(b) => (&b.path, b.limit, Layout::Lines),
-        DatasetSpec::Mbpp(b) => (&b.path, b.limit, Layout::LinesOrArray),
+        DatasetSpec::Jsonl(rows) => (&rows.path, rows.limit, RecordLayout::Lines),
+        DatasetSpec::Json(rows) => (&rows.path, rows.limit, RecordLayout::Array),
+        DatasetSpec::Csv(rows) => (&rows.path, rows.limit, RecordLayout::Csv),
+        DatasetSpec::Humaneval(b) => (&b.path, b.limit, RecordLayout::Lines),
+        DatasetSpec::Mbpp(b) => (&b.path, b.limit, RecordLayout::LinesOrArray),
     };
     let at = node.locate("/path");
     let file = existing_file(desk.dir, path, &desk.suite.fence, at);
@@ -111,10 +120,10 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
         desk.push(Problem::error(Code::DatasetUnreadable, at, message));
         return 0;
     }
-    let setting = Setting {
+    let setting = DatasetSetting {
         file: path.clone(),
         suite: SuiteScope {
-            templates: Scope::default(),
+            templates: TemplateScope::default(),
             ..desk.suite.clone()
         },
         dir: desk.dir.to_path_buf(),
@@ -136,10 +145,10 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
         limit,
         rows: 0,
         recipe,
-        nowhere: Sources::new(),
+        nowhere: SourceFiles::new(),
     };
     let before = cases.outlines.len();
-    let rows = Intake::new(path.clone(), at, cases).read(desk, &data);
+    let rows = RowIntake::new(path.clone(), at, cases).read(desk, &data);
     data.rows = cases.outlines.len() - before;
     cases.data = Some(Arc::new(data));
     rows

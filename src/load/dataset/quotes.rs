@@ -8,9 +8,9 @@ use super::records::{MAX_RECORD, RecordsError};
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Passes a file on as it is, up to the first wrong quotation mark.
-pub(super) struct Quotes<R> {
+pub(super) struct QuoteChecker<R> {
     inner: R,
-    state: State,
+    state: QuoteState,
     /// From 1.
     line: usize,
     /// Where the last quotation mark opened.
@@ -22,7 +22,7 @@ pub(super) struct Quotes<R> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum QuoteState {
     /// Before a field.
     Start,
     Plain,
@@ -34,16 +34,16 @@ enum State {
 /// What is wrong, as it comes through a reader that knows only errors of input.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
-struct Misquoted {
+struct QuoteFault {
     line: usize,
     reason: String,
 }
 
-impl<R> Quotes<R> {
-    pub fn new(inner: R) -> Quotes<R> {
-        Quotes {
+impl<R> QuoteChecker<R> {
+    pub fn new(inner: R) -> QuoteChecker<R> {
+        QuoteChecker {
             inner,
-            state: State::Start,
+            state: QuoteState::Start,
             line: 1,
             opened: 1,
             marked: 0,
@@ -51,8 +51,8 @@ impl<R> Quotes<R> {
         }
     }
 
-    fn step(&mut self, byte: u8) -> Result<(), Misquoted> {
-        let wrong = |line: usize, reason: String| Err(Misquoted { line, reason });
+    fn step(&mut self, byte: u8) -> Result<(), QuoteFault> {
+        let wrong = |line: usize, reason: String| Err(QuoteFault { line, reason });
         if self.line == 1 && self.marked < BOM.len() && BOM.get(self.marked) == Some(&byte) {
             self.marked += 1;
             return Ok(());
@@ -60,25 +60,25 @@ impl<R> Quotes<R> {
         self.marked = BOM.len();
         self.record += 1;
         self.state = match (self.state, byte) {
-            (State::Start, b'"') => {
+            (QuoteState::Start, b'"') => {
                 self.opened = self.line;
-                State::Quoted
+                QuoteState::Quoted
             }
-            (State::Quoted, b'"') => State::Closing,
-            (State::Quoted, _) | (State::Closing, b'"') => State::Quoted,
-            (_, b',') => State::Start,
+            (QuoteState::Quoted, b'"') => QuoteState::Closing,
+            (QuoteState::Quoted, _) | (QuoteState::Closing, b'"') => QuoteState::Quoted,
+            (_, b',') => QuoteState::Start,
             (_, b'\r' | b'\n') => {
                 self.record = 0;
-                State::Start
+                QuoteState::Start
             }
-            (State::Closing, _) => {
+            (QuoteState::Closing, _) => {
                 let reason = format!(
                     "after the quotation mark that ends the field of line {} stands neither a comma nor the end of the line; one inside a field is written twice",
                     self.opened
                 );
                 return wrong(self.line, reason);
             }
-            (State::Start | State::Plain, _) => State::Plain,
+            (QuoteState::Start | QuoteState::Plain, _) => QuoteState::Plain,
         };
         self.line += usize::from(byte == b'\n');
         if self.record > MAX_RECORD {
@@ -91,13 +91,13 @@ impl<R> Quotes<R> {
     }
 }
 
-impl<R: Read> Read for Quotes<R> {
+impl<R: Read> Read for QuoteChecker<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let invalid = |wrong: Misquoted| io::Error::new(io::ErrorKind::InvalidData, wrong);
+        let invalid = |wrong: QuoteFault| io::Error::new(io::ErrorKind::InvalidData, wrong);
         let read = self.inner.read(buffer)?;
-        if read == 0 && !buffer.is_empty() && self.state == State::Quoted {
+        if read == 0 && !buffer.is_empty() && self.state == QuoteState::Quoted {
             let reason = "a quotation mark opens a field here and is never closed".to_owned();
-            return Err(invalid(Misquoted {
+            return Err(invalid(QuoteFault {
                 line: self.opened,
                 reason,
             }));
@@ -111,16 +111,16 @@ impl<R: Read> Read for Quotes<R> {
     }
 }
 
-/// An error of a reader over [`Quotes`]; `line` is where that reader was.
+/// An error of a reader over [`QuoteChecker`]; `line` is where that reader was.
 pub(super) fn explained(error: &csv::Error, line: usize) -> RecordsError {
     let wrong = match error.kind() {
         csv::ErrorKind::Io(error) => error
             .get_ref()
-            .and_then(|inner| inner.downcast_ref::<Misquoted>()),
+            .and_then(|inner| inner.downcast_ref::<QuoteFault>()),
         _ => None,
     };
     match wrong {
-        Some(Misquoted { line, reason }) => RecordsError::Format {
+        Some(QuoteFault { line, reason }) => RecordsError::Format {
             line: *line,
             reason: reason.clone(),
         },

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::quotes::{Quotes, explained};
+use super::quotes::{QuoteChecker, explained};
 use eval_base::files::open_file;
 use eval_base::json;
 
@@ -22,7 +22,7 @@ const MAX_ARRAY: u64 = 1 << 30;
 
 /// How records lie in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum RecordLayout {
     /// A JSON object a line.
     Lines,
     /// One JSON array of objects.
@@ -43,7 +43,7 @@ pub(super) enum RecordsError {
 }
 
 /// What a record turned out to be, or why it is none.
-pub(super) type Record = Result<Map<String, Value>, String>;
+pub(super) type RecordResult = Result<Map<String, Value>, String>;
 
 /// Records that are read together.
 const BATCH: usize = 256;
@@ -52,21 +52,21 @@ const BATCH_BYTES: usize = 1 << 20;
 
 /// Records in a row, not yet understood where that can wait for those who want them.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct RecordBatch {
     text: Vec<u8>,
-    rows: Vec<(usize, Raw)>,
+    rows: Vec<(usize, RawRecord)>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-enum Raw {
+enum RawRecord {
     /// Where in the batch's text.
     Json(Range<usize>),
     /// A row of a table, with about its size.
-    Done(Box<Record>, usize),
+    Done(Box<RecordResult>, usize),
 }
 
-impl Batch {
+impl RecordBatch {
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -79,25 +79,25 @@ impl Batch {
     /// About how much memory a record takes.
     pub fn bytes(&self, at: usize) -> usize {
         match self.rows.get(at) {
-            Some((_, Raw::Json(range))) => range.len(),
-            Some((_, Raw::Done(_, bytes))) => *bytes,
+            Some((_, RawRecord::Json(range))) => range.len(),
+            Some((_, RawRecord::Done(_, bytes))) => *bytes,
             None => 0,
         }
     }
 
     /// Takes a record out and understands it.
-    pub fn take(&mut self, at: usize) -> Record {
+    pub fn take(&mut self, at: usize) -> RecordResult {
         let nothing = || Err("the record was taken".to_owned());
         match self.rows.get_mut(at) {
-            Some((_, Raw::Json(range))) => object(serde_json::from_slice(
+            Some((_, RawRecord::Json(range))) => object(serde_json::from_slice(
                 self.text.get(range.clone()).unwrap_or_default(),
             )),
-            Some((_, Raw::Done(record, _))) => std::mem::replace(&mut **record, nothing()),
+            Some((_, RawRecord::Done(record, _))) => std::mem::replace(&mut **record, nothing()),
             None => nothing(),
         }
     }
 
-    fn push(&mut self, line: usize, raw: Raw) {
+    fn push(&mut self, line: usize, raw: RawRecord) {
         self.rows.push((line, raw));
         self.bytes += self.bytes(self.rows.len() - 1);
     }
@@ -111,7 +111,7 @@ impl Batch {
                     .to_owned();
             return Err(RecordsError::Format { line, reason });
         }
-        self.push(line, Raw::Json(range));
+        self.push(line, RawRecord::Json(range));
         Ok(())
     }
 
@@ -121,47 +121,49 @@ impl Batch {
 }
 
 /// The records of a file in order, batch by batch; after an error there is nothing more.
-pub(super) struct Records {
-    reader: Option<Reader>,
+pub(super) struct RecordStream {
+    reader: Option<RecordReader>,
     /// Records that are still to be read.
     left: usize,
     failed: Option<RecordsError>,
 }
 
-enum Reader {
-    Lines(Lines),
-    Array(Array),
-    Table(Table),
+enum RecordReader {
+    Lines(JsonLinesReader),
+    Array(JsonArrayReader),
+    Table(CsvTableReader),
 }
 
-impl Records {
+impl RecordStream {
     /// At most `limit` records are read.
     pub fn open(
         path: &Path,
-        layout: Layout,
+        layout: RecordLayout,
         limit: Option<usize>,
-    ) -> Result<Records, RecordsError> {
+    ) -> Result<RecordStream, RecordsError> {
         let reader = match layout {
-            Layout::Lines => Reader::Lines(Lines::open(path)?),
-            Layout::Array => Reader::Array(Array::open(path)?),
-            Layout::Csv => Reader::Table(Table::open(path)?),
-            Layout::LinesOrArray if begins_an_array(path)? => Reader::Array(Array::open(path)?),
-            Layout::LinesOrArray => Reader::Lines(Lines::open(path)?),
+            RecordLayout::Lines => RecordReader::Lines(JsonLinesReader::open(path)?),
+            RecordLayout::Array => RecordReader::Array(JsonArrayReader::open(path)?),
+            RecordLayout::Csv => RecordReader::Table(CsvTableReader::open(path)?),
+            RecordLayout::LinesOrArray if begins_an_array(path)? => {
+                RecordReader::Array(JsonArrayReader::open(path)?)
+            }
+            RecordLayout::LinesOrArray => RecordReader::Lines(JsonLinesReader::open(path)?),
         };
-        Ok(Records {
+        Ok(RecordStream {
             reader: Some(reader),
             left: limit.unwrap_or(usize::MAX),
             failed: None,
         })
     }
 
-    fn fill(&mut self) -> Batch {
-        let mut batch = Batch::default();
+    fn fill(&mut self) -> RecordBatch {
+        let mut batch = RecordBatch::default();
         while self.left > 0 && !batch.is_full() {
             let more = match &mut self.reader {
-                Some(Reader::Lines(lines)) => lines.read(&mut batch),
-                Some(Reader::Array(array)) => array.read(&mut batch),
-                Some(Reader::Table(table)) => table.read(&mut batch),
+                Some(RecordReader::Lines(lines)) => lines.read(&mut batch),
+                Some(RecordReader::Array(array)) => array.read(&mut batch),
+                Some(RecordReader::Table(table)) => table.read(&mut batch),
                 None => Ok(false),
             };
             match more {
@@ -180,14 +182,14 @@ impl Records {
     }
 }
 
-impl Iterator for Records {
-    type Item = Result<Batch, RecordsError>;
+impl Iterator for RecordStream {
+    type Item = Result<RecordBatch, RecordsError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let batch = if self.failed.is_none() {
             self.fill()
         } else {
-            Batch::default()
+            RecordBatch::default()
         };
         if batch.len() > 0 {
             Some(Ok(batch))
@@ -208,20 +210,20 @@ fn begins_an_array(path: &Path) -> Result<bool, RecordsError> {
     Ok(first[0] == b'[')
 }
 
-struct Lines {
+struct JsonLinesReader {
     reader: BufReader<File>,
     line: usize,
 }
 
-impl Lines {
-    fn open(path: &Path) -> Result<Lines, RecordsError> {
-        Ok(Lines {
+impl JsonLinesReader {
+    fn open(path: &Path) -> Result<JsonLinesReader, RecordsError> {
+        Ok(JsonLinesReader {
             reader: BufReader::with_capacity(256 * 1024, open_file(path)?),
             line: 0,
         })
     }
 
-    fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
+    fn read(&mut self, batch: &mut RecordBatch) -> Result<bool, RecordsError> {
         loop {
             let start = batch.text.len();
             self.line += 1;
@@ -267,7 +269,7 @@ impl Lines {
     }
 }
 
-fn object(parsed: Result<Value, serde_json::Error>) -> Record {
+fn object(parsed: Result<Value, serde_json::Error>) -> RecordResult {
     match parsed {
         Ok(Value::Object(map)) => Ok(map),
         Ok(Value::Array(_)) => Err("not a JSON object but an array".to_owned()),
@@ -287,15 +289,15 @@ fn object(parsed: Result<Value, serde_json::Error>) -> Record {
 }
 
 /// A JSON array, which is read whole.
-struct Array {
+struct JsonArrayReader {
     text: String,
     at: usize,
     line: usize,
     begun: bool,
 }
 
-impl Array {
-    fn open(path: &Path) -> Result<Array, RecordsError> {
+impl JsonArrayReader {
+    fn open(path: &Path) -> Result<JsonArrayReader, RecordsError> {
         let file = open_file(path)?;
         if file.metadata()?.len() > MAX_ARRAY {
             let reason = "a JSON array of more than 1 GiB; use JSON lines".to_owned();
@@ -316,7 +318,7 @@ impl Array {
         } else {
             0
         };
-        Ok(Array {
+        Ok(JsonArrayReader {
             text,
             at,
             line: 1,
@@ -324,8 +326,8 @@ impl Array {
         })
     }
 
-    fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
-        let mut cursor = Cursor {
+    fn read(&mut self, batch: &mut RecordBatch) -> Result<bool, RecordsError> {
+        let mut cursor = ArrayCursor {
             text: &self.text,
             at: self.at,
             line: self.line,
@@ -373,13 +375,13 @@ impl Array {
     }
 }
 
-struct Cursor<'t> {
+struct ArrayCursor<'t> {
     text: &'t str,
     at: usize,
     line: usize,
 }
 
-impl Cursor<'_> {
+impl ArrayCursor<'_> {
     fn skip(&mut self, bytes: usize) {
         let passed = self
             .text
@@ -414,15 +416,15 @@ impl Cursor<'_> {
     }
 }
 
-struct Table {
-    reader: csv::Reader<Quotes<File>>,
+struct CsvTableReader {
+    reader: csv::Reader<QuoteChecker<File>>,
     names: Vec<String>,
     record: csv::StringRecord,
 }
 
-impl Table {
-    fn open(path: &Path) -> Result<Table, RecordsError> {
-        let file = Quotes::new(open_file(path)?);
+impl CsvTableReader {
+    fn open(path: &Path) -> Result<CsvTableReader, RecordsError> {
+        let file = QuoteChecker::new(open_file(path)?);
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
             .buffer_capacity(64 * 1024)
@@ -442,14 +444,14 @@ impl Table {
                 return Err(RecordsError::Format { line: 1, reason });
             }
         }
-        Ok(Table {
+        Ok(CsvTableReader {
             reader,
             names,
             record: csv::StringRecord::new(),
         })
     }
 
-    fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
+    fn read(&mut self, batch: &mut RecordBatch) -> Result<bool, RecordsError> {
         let line_of = |p: Option<&csv::Position>| {
             p.map_or(1, |p| usize::try_from(p.line()).unwrap_or(usize::MAX))
         };
@@ -482,7 +484,7 @@ impl Table {
             }
         };
         let bytes = record.as_slice().len();
-        batch.push(line, Raw::Done(Box::new(row), bytes));
+        batch.push(line, RawRecord::Done(Box::new(row), bytes));
         Ok(true)
     }
 }

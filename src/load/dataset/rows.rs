@@ -7,26 +7,26 @@ use std::sync::Arc;
 use minijinja::{Environment, Value as Jinja};
 use serde_json::Value;
 
-use super::cells::{Cell, Part, compile, fill, fill_data};
-use super::direct::Direct;
-use super::{Make, Misfit, Recipe, Setting};
+use super::cells::{TemplateCell, TemplateRegion, compile, fill, fill_data};
+use super::direct::DirectTemplate;
+use super::{CaseMaker, CaseRecipe, DatasetSetting, RowMisfit};
 use crate::load::evals::finish;
-use crate::load::graders::{self, Written};
+use crate::load::graders::{self, WrittenGraders};
 use crate::load::infer::infer_case;
 use crate::load::inputs::{row_data_hash, tells_context};
 use crate::load::problem::{Code, Problem, Problems, Severity};
-use crate::load::schema::Validator;
-use crate::load::scope::Desk;
+use crate::load::schema::SchemaValidator;
+use crate::load::scope::SuiteDesk;
 use crate::load::session::case_validator;
-use crate::load::source::{Sources, Span};
-use crate::load::template::{Engine, is_template, to_jinja};
+use crate::load::source::{SourceFiles, Span};
+use crate::load::template::{TemplateEngine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
 use crate::model::Case;
 use crate::spec::CaseSpec;
 
 /// Makes cases of rows by a template.
-pub(super) struct Rows {
-    setting: Setting,
+pub(super) struct RowRecipe {
+    setting: DatasetSetting,
     environment: Environment<'static>,
     case: Node,
     /// `input.context`, which the other texts may name.
@@ -34,10 +34,10 @@ pub(super) struct Rows {
     /// True when the prompt is made of it. Of the template, since filled texts don't tell what they
     /// were.
     context_told: bool,
-    validator: &'static Validator,
+    validator: &'static SchemaValidator,
 }
 
-impl fmt::Debug for Rows {
+impl fmt::Debug for RowRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rows")
             .field("setting", &self.setting)
@@ -47,15 +47,15 @@ impl fmt::Debug for Rows {
 
 /// The recipe of a `case:` template; `None` after saying what is wrong with it.
 pub(super) fn recipe(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     node: &mut Node,
-    setting: Setting,
-) -> Option<Arc<dyn Recipe>> {
+    setting: DatasetSetting,
+) -> Option<Arc<dyn CaseRecipe>> {
     let (validator, case) = (case_validator()?, node.get_mut("case")?);
     if !check_template(desk, validator, case) {
         return None;
     }
-    let own = Written::of_template(case);
+    let own = WrittenGraders::of_template(case);
     let has_own = case.get("grader").or(case.get("graders")).is_some();
     let shared = if has_own {
         &own
@@ -68,7 +68,7 @@ pub(super) fn recipe(
     if !graders::tell_doubts(desk, shared, kind.filter(|_| !has_own)) {
         return None;
     }
-    let environment = Engine::new(&desk.suite.templates).environment(true);
+    let environment = TemplateEngine::new(&desk.suite.templates).environment(true);
     if let Err(problem) = compile(&environment, case) {
         return desk.refuse(*problem);
     }
@@ -76,7 +76,7 @@ pub(super) fn recipe(
     let context_told = case
         .get("input")
         .is_some_and(|input| tells_context(desk, input));
-    Some(Arc::new(Rows {
+    Some(Arc::new(RowRecipe {
         setting,
         environment,
         case: case.clone(),
@@ -86,32 +86,36 @@ pub(super) fn recipe(
     }))
 }
 
-impl Recipe for Rows {
-    fn open<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Box<dyn Make + 'a>> {
+impl CaseRecipe for RowRecipe {
+    fn open<'a>(
+        &'a self,
+        sources: &'a SourceFiles,
+        checked: bool,
+    ) -> Option<Box<dyn CaseMaker + 'a>> {
         Some(Box::new(self.maker(sources, checked)?))
     }
 }
 
-impl Rows {
-    fn maker<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Maker<'a>> {
+impl RowRecipe {
+    fn maker<'a>(&'a self, sources: &'a SourceFiles, checked: bool) -> Option<RowMaker<'a>> {
         let cell = compile(&self.environment, &self.case).ok()?;
         let context = self
             .context
             .as_ref()
             .and_then(|context| compile(&self.environment, context).ok());
         let max_latency_ms = self.setting.header.max_latency_ms;
-        let direct = Direct::of(
+        let direct = DirectTemplate::of(
             &self.case,
             &self.environment,
             context.as_ref(),
             max_latency_ms,
         );
-        let judge = Judge {
+        let judge = CaseValidator {
             recipe: self,
             sources,
             checked,
         };
-        Some(Maker {
+        Some(RowMaker {
             recipe: self,
             judge,
             cell,
@@ -121,16 +125,16 @@ impl Rows {
     }
 }
 
-struct Maker<'a> {
-    recipe: &'a Rows,
-    judge: Judge<'a>,
-    cell: Cell<'a>,
-    context: Option<Cell<'a>>,
-    direct: Option<Direct<'a>>,
+struct RowMaker<'a> {
+    recipe: &'a RowRecipe,
+    judge: CaseValidator<'a>,
+    cell: TemplateCell<'a>,
+    context: Option<TemplateCell<'a>>,
+    direct: Option<DirectTemplate<'a>>,
 }
 
-impl Make for Maker<'_> {
-    fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
+impl CaseMaker for RowMaker<'_> {
+    fn case(&mut self, row: Value, line: usize) -> Result<Case, RowMisfit> {
         if let Some(case) = self.direct.as_ref().and_then(|direct| direct.case(&row)) {
             return Ok(Case {
                 origin: self.recipe.setting.origin(line),
@@ -161,16 +165,16 @@ impl Make for Maker<'_> {
 }
 
 /// Judges a filled template like a case that is written.
-struct Judge<'a> {
-    recipe: &'a Rows,
-    sources: &'a Sources,
+struct CaseValidator<'a> {
+    recipe: &'a RowRecipe,
+    sources: &'a SourceFiles,
     /// False when the row was found to fit before.
     checked: bool,
 }
 
-impl Judge<'_> {
-    fn case(&self, mut node: Node, line: usize) -> Result<Case, Misfit> {
-        let Setting {
+impl CaseValidator<'_> {
+    fn case(&self, mut node: Node, line: usize) -> Result<Case, RowMisfit> {
+        let DatasetSetting {
             suite, dir, header, ..
         } = &self.recipe.setting;
         let mut found = Problems::new();
@@ -190,7 +194,7 @@ impl Judge<'_> {
         if let Some(json) = json {
             match serde_json::from_value::<CaseSpec>(json) {
                 Ok(spec) => {
-                    let mut desk = Desk {
+                    let mut desk = SuiteDesk {
                         sources: self.sources,
                         problems: &mut found,
                         suite,
@@ -205,13 +209,13 @@ impl Judge<'_> {
             }
         }
         if let Some(first) = found.iter().find(|p| p.severity == Severity::Error) {
-            return Err(Misfit {
+            return Err(RowMisfit {
                 at: first.span,
                 message: first.message.clone(),
                 hint: first.hint.clone(),
             });
         }
-        let case = case.ok_or_else(|| Misfit::plain("the row makes no case"))?;
+        let case = case.ok_or_else(|| RowMisfit::plain("the row makes no case"))?;
         Ok(Case {
             context_told: self.recipe.context_told,
             ..case
@@ -220,12 +224,12 @@ impl Judge<'_> {
 }
 
 /// Checks the template itself: its keys, and every name that is not the row's.
-fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bool {
+fn check_template(desk: &mut SuiteDesk, validator: &SchemaValidator, case: &mut Node) -> bool {
     let mut found = Problems::new();
     validator.normalise(desk.sources, case, &mut found);
     validator.validate(case, &mut found);
     let mut templates = Vec::new();
-    texts(case, Part::Case, &mut templates);
+    texts(case, TemplateRegion::Case, &mut templates);
     // What a row will put in is judged with the row.
     let known: Vec<Problem> = found
         .into_iter()
@@ -236,7 +240,7 @@ fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bo
         .collect();
     let mut whole = !known.iter().any(|p| p.severity == Severity::Error);
     desk.problems.extend(known);
-    let engine = Engine::new(&desk.suite.templates);
+    let engine = TemplateEngine::new(&desk.suite.templates);
     for (text, span) in templates {
         whole &= engine.check(
             &text,
@@ -249,9 +253,9 @@ fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bo
     whole
 }
 
-fn texts(node: &Node, part: Part, out: &mut Vec<(String, Span)>) {
+fn texts(node: &Node, part: TemplateRegion, out: &mut Vec<(String, Span)>) {
     match &node.value {
-        _ if part == Part::Asked => {}
+        _ if part == TemplateRegion::Asked => {}
         NodeValue::Text(text) if part.is_matcher(text) => {}
         NodeValue::Text(text) if is_template(text) => out.push((text.to_string(), node.span)),
         NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, part, out)),
@@ -269,7 +273,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::load::evals::Header;
+    use crate::load::evals::EvalHeader;
     use crate::load::scope::SuiteScope;
     use crate::load::tree;
 
@@ -300,12 +304,12 @@ mod tests {
             ),
         ];
         for (text, short) in table {
-            let mut sources = Sources::new();
+            let mut sources = SourceFiles::new();
             let file = sources.add("case", text);
             let case = tree::parse(&sources, file, &mut Problems::new()).unwrap();
             let context = case.at_pointer("/input/context").cloned();
-            let (suite, header) = (SuiteScope::default(), Header::default());
-            let setting = Setting {
+            let (suite, header) = (SuiteScope::default(), EvalHeader::default());
+            let setting = DatasetSetting {
                 file: "r".into(),
                 suite,
                 dir: "/".into(),
@@ -313,7 +317,7 @@ mod tests {
             };
             let (environment, validator) =
                 (crate::load::environment(true), case_validator().unwrap());
-            let rows = Rows {
+            let rows = RowRecipe {
                 setting,
                 environment,
                 case,

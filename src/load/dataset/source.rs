@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::records::{Batch, Layout, Records, RecordsError};
-use super::{Make, Recipe};
-use crate::load::source::Sources;
-use crate::model::{Case, CaseFault, CaseSource, Stream, Streamed, Wanted};
+use super::records::{RecordBatch, RecordLayout, RecordStream, RecordsError};
+use super::{CaseMaker, CaseRecipe};
+use crate::load::source::SourceFiles;
+use crate::model::{Case, CaseFault, CaseSource, CaseStream, PlaceFilter, StreamedCase};
 
 /// A data file whose rows all fit when the suite was loaded.
 #[derive(Debug)]
@@ -17,18 +17,18 @@ pub(super) struct DataFile {
     pub name: String,
     /// Absolute.
     pub path: PathBuf,
-    pub layout: Layout,
+    pub layout: RecordLayout,
     pub limit: Option<usize>,
     /// Rows that make cases: all of them, when the suite is loaded.
     pub rows: usize,
-    pub recipe: Arc<dyn Recipe>,
+    pub recipe: Arc<dyn CaseRecipe>,
     /// Authored texts are of no concern any more.
-    pub nowhere: Sources,
+    pub nowhere: SourceFiles,
 }
 
 impl DataFile {
-    pub fn records(&self) -> Result<Records, RecordsError> {
-        Records::open(&self.path, self.layout, self.limit)
+    pub fn records(&self) -> Result<RecordStream, RecordsError> {
+        RecordStream::open(&self.path, self.layout, self.limit)
     }
 
     fn changed(&self, what: impl Into<String>) -> CaseFault {
@@ -47,49 +47,49 @@ impl DataFile {
 }
 
 impl CaseSource for DataFile {
-    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+    fn stream<'a>(&'a self, wanted: PlaceFilter<'a>) -> CaseStream<'a> {
         let state = match self.records() {
-            Ok(records) => State::Reading(records),
-            Err(error) => State::Ended(self.unreadable(&error)),
+            Ok(records) => RowStreamState::Reading(records),
+            Err(error) => RowStreamState::Ended(self.unreadable(&error)),
         };
-        Box::new(Rows {
+        Box::new(RowStream {
             file: self,
             wanted,
             state,
             make: None,
-            batch: Batch::default(),
+            batch: RecordBatch::default(),
             next: 0,
             at: 0,
         })
     }
 }
 
-enum State {
-    Reading(Records),
+enum RowStreamState {
+    Reading(RecordStream),
     /// Why what comes now can't be had any more.
     Ended(CaseFault),
 }
 
-struct Rows<'a> {
+struct RowStream<'a> {
     file: &'a DataFile,
-    wanted: Wanted<'a>,
-    state: State,
+    wanted: PlaceFilter<'a>,
+    state: RowStreamState,
     /// Made when it is first needed: in the thread that streams.
-    make: Option<Box<dyn Make + 'a>>,
-    batch: Batch,
+    make: Option<Box<dyn CaseMaker + 'a>>,
+    batch: RecordBatch,
     /// The next row of the batch, and its place among all.
     next: usize,
     at: usize,
 }
 
-impl Rows<'_> {
+impl RowStream<'_> {
     fn end(&mut self, fault: CaseFault) {
-        self.state = State::Ended(fault);
-        self.batch = Batch::default();
+        self.state = RowStreamState::Ended(fault);
+        self.batch = RecordBatch::default();
     }
 
     fn case(&mut self, next: usize) -> Result<Arc<Case>, CaseFault> {
-        if let State::Ended(fault) = &self.state {
+        if let RowStreamState::Ended(fault) = &self.state {
             return Err(fault.clone());
         }
         let line = self.batch.line(next);
@@ -112,21 +112,21 @@ impl Rows<'_> {
     }
 }
 
-impl Iterator for Rows<'_> {
-    type Item = Streamed;
+impl Iterator for RowStream<'_> {
+    type Item = StreamedCase;
 
-    fn next(&mut self) -> Option<Streamed> {
+    fn next(&mut self) -> Option<StreamedCase> {
         loop {
             if self.at >= self.file.rows {
                 return None;
             }
-            let ended = matches!(self.state, State::Ended(_));
+            let ended = matches!(self.state, RowStreamState::Ended(_));
             if ended || self.next < self.batch.len() {
                 let (next, at) = (self.next, self.at);
                 self.next += 1;
                 self.at += 1;
                 if (self.wanted)(at) {
-                    return Some(Streamed {
+                    return Some(StreamedCase {
                         at,
                         bytes: self.batch.bytes(next),
                         case: self.case(next),
@@ -135,12 +135,12 @@ impl Iterator for Rows<'_> {
                 continue;
             }
             match &mut self.state {
-                State::Reading(records) => match records.next() {
+                RowStreamState::Reading(records) => match records.next() {
                     Some(Ok(batch)) => (self.batch, self.next) = (batch, 0),
                     Some(Err(error)) => self.end(self.file.unreadable(&error)),
                     None => self.end(self.file.changed("it has become shorter")),
                 },
-                State::Ended(_) => {}
+                RowStreamState::Ended(_) => {}
             }
         }
     }

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::intake::SHOWN;
-use crate::load::{LoadRequest, Loaded, load};
-use crate::model::{Case, Cases, CodeGrader, GraderKind, Input, Tests};
+use crate::load::{LoadRequest, LoadedPlan, load};
+use crate::model::{Case, CaseInput, CodeGrader, CodeTests, EvalCases, GraderKind};
 
 /// A suite of one eval file with a dataset, in a folder that stays as long as its data may be read.
 struct Kept {
     dir: tempfile::TempDir,
-    loaded: Loaded,
+    loaded: LoadedPlan,
 }
 
 impl Deref for Kept {
-    type Target = Loaded;
+    type Target = LoadedPlan;
 
-    fn deref(&self) -> &Loaded {
+    fn deref(&self) -> &LoadedPlan {
         &self.loaded
     }
 }
@@ -54,7 +54,7 @@ fn kept(eval: &str, rows: &str) -> Kept {
     of_file(eval, &[("r.jsonl", rows)])
 }
 
-fn errors(loaded: &Loaded) -> Vec<String> {
+fn errors(loaded: &LoadedPlan) -> Vec<String> {
     let error = |p: &&crate::load::Problem| p.severity == crate::load::Severity::Error;
     loaded
         .problems
@@ -82,7 +82,7 @@ fn a_lone_expression_takes_the_row_s_value_as_it_is() {
     assert_eq!(cases[0].id, "7");
     assert_eq!(
         cases[0].input,
-        Input::Prompt {
+        CaseInput::Prompt {
             text: "Say 1.5".into(),
             context: None
         }
@@ -108,7 +108,7 @@ fn a_row_is_never_a_template() {
     let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
     assert_eq!(
         case.input,
-        Input::Prompt {
+        CaseInput::Prompt {
             text: "Say {{ env.HOME }} {% if %}".into(),
             context: None
         }
@@ -280,7 +280,7 @@ fn numbers_of_a_row_stay_numbers_in_what_is_compared() {
         case.expected.as_ref().map(ToString::to_string).as_deref(),
         Some(r#"{"id":50,"of":[{"input":50,"name":true}]}"#)
     );
-    let Input::Prompt { text, context } = &case.input else {
+    let CaseInput::Prompt { text, context } = &case.input else {
         panic!("{case:?}")
     };
     assert_eq!(
@@ -316,7 +316,7 @@ fn a_humaneval_record_becomes_a_program_that_is_judged_by_check() {
     assert_eq!(code.prefix, "def f(x):\n    \"\"\"Doubles.\"\"\"\n");
     assert_eq!(code.entry_point.as_deref(), Some("f"));
     assert_eq!(code.limits.wall.as_secs(), 3);
-    assert!(matches!(&code.tests, Tests::Check { code } if code.starts_with("def check")));
+    assert!(matches!(&code.tests, CodeTests::Check { code } if code.starts_with("def check")));
 }
 
 #[test]
@@ -333,14 +333,14 @@ fn mbpp_is_read_in_both_layouts() {
         let plan = found.plan.as_ref().expect("a plan");
         let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
         assert_eq!(case.id, "11");
-        assert!(matches!(&case.input, Input::Prompt { text, .. } if text == "11!"));
+        assert!(matches!(&case.input, CaseInput::Prompt { text, .. } if text == "11!"));
         let GraderKind::Code(CodeGrader::CodeExecution(code)) = &case.grading.graders[0].kind
         else {
             panic!("another grader")
         };
         assert_eq!(
             code.tests,
-            Tests::Asserts {
+            CodeTests::Asserts {
                 asserts: vec!["assert f() == 1".into()]
             }
         );
@@ -350,7 +350,7 @@ fn mbpp_is_read_in_both_layouts() {
 }
 
 impl Kept {
-    fn cases(&self) -> &Cases {
+    fn cases(&self) -> &EvalCases {
         &self.loaded.plan.as_ref().expect("a plan").evals[0].cases
     }
 

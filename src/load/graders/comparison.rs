@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::super::problem::{Code, Problem};
-use super::super::scope::Desk;
+use super::super::scope::SuiteDesk;
 use super::super::source::Span;
 use crate::graders::LEAST_LIKENESS;
 use crate::graders::structural_match::{check_tolerances, only_numbers, warn_of_vacuous};
-use crate::model::{CodeGrader, Likeness, Similarity, Structural};
+use crate::model::{CodeGrader, Similarity, SimilarityBound, StructuralOptions};
 use crate::spec::{ComparisonSpec, ComparisonTolerance, ComparisonType, StructuralSpec};
 use eval_match::similarity::has_words;
 use eval_match::{EditUnit, SimilarityMetric};
@@ -18,7 +18,7 @@ const LIKENESS_KEYS: [&str; 2] = ["similarity", "threshold"];
 
 /// The code grader that a `comparison:` means; `None` after saying why there is none.
 pub(in crate::load) fn from_comparison(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     comparison: &ComparisonSpec,
     baseline: &Value,
     at: Span,
@@ -60,7 +60,7 @@ pub(in crate::load) fn from_comparison(
     Some(CodeGrader::StructuralMatch(structural))
 }
 
-fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
+fn structural(comparison: &ComparisonSpec, baseline: &Value) -> StructuralOptions {
     use ComparisonType::{Exact, Semantic};
     let written = comparison
         .options
@@ -76,9 +76,9 @@ fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
 /// A text is compared whole; of JSON the structure is compared as it stands, and every text by its
 /// likeness.
 fn semantic_grader(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     comparison: &ComparisonSpec,
-    structural: Structural,
+    structural: StructuralOptions,
     at: Span,
 ) -> Option<CodeGrader> {
     let allowed = comparison.tolerance.clone().unwrap_or_default();
@@ -113,7 +113,7 @@ fn semantic_grader(
         }
         _ => {
             warn_of_vacuous(desk, &structural, at);
-            Some(CodeGrader::StructuralMatch(Structural {
+            Some(CodeGrader::StructuralMatch(StructuralOptions {
                 tolerance: Default::default(),
                 likeness: Some(likeness),
                 ..structural
@@ -131,7 +131,11 @@ fn words_in(value: &Value) -> bool {
     }
 }
 
-fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<Likeness> {
+fn likeness(
+    desk: &mut SuiteDesk,
+    allowed: &ComparisonTolerance,
+    at: Span,
+) -> Option<SimilarityBound> {
     let measure = allowed.metric.unwrap_or(SimilarityMetric::TokenF1);
     let mut refuse = |message: String, hint: &str| {
         desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
@@ -183,7 +187,7 @@ fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<
         let message = format!("a likeness is between 0 and 1, so that none reaches {threshold}");
         return refuse(message, "1 is for equal texts");
     }
-    Some(Likeness { measure, threshold })
+    Some(SimilarityBound { measure, threshold })
 }
 
 /// The settings of a `structural_match` grader and of a `comparison:` beside it, as one.

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::super::problem::{Code, Problem};
-use super::super::scope::Desk;
+use super::super::scope::SuiteDesk;
 use super::super::tree::Node;
 use crate::model::{Grader, name_fault};
 
 /// False after saying what is wrong. `nodes` are those that the graders were read from.
-pub(super) fn check(desk: &mut Desk, graders: &[Grader], nodes: &[&Node]) -> bool {
+pub(super) fn check(desk: &mut SuiteDesk, graders: &[Grader], nodes: &[&Node]) -> bool {
     let mut whole = true;
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for (at, grader) in graders.iter().enumerate() {

@@ -14,12 +14,12 @@ use serde_json::Value;
 use super::infer::was_inferred;
 use super::problem::{Code, Problem, Problems, Severity};
 use super::reach::SparePart;
-use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
-use super::session::Session;
+use super::scope::{GraderShelf, NamedGrader, SuiteDesk, SuiteScope};
+use super::session::LoadSession;
 use super::source::Span;
 use super::tree::Node;
-use crate::graders::settings::{CaseExpectation, Expected};
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
+use crate::graders::settings::{CaseExpectation, PlacedExpectation};
+use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, GraderType};
 use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
 
 pub(super) use comparison::{from_comparison, merged};
@@ -27,21 +27,21 @@ pub(super) use comparison::{from_comparison, merged};
 /// The graders that a case (or a file, for its cases) names, with the nodes that they were read
 /// from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenGraders {
     pub graders: Vec<(GraderRef, Node)>,
     pub combine: Option<(CombineSpec, Span)>,
 }
 
-impl Written {
+impl WrittenGraders {
     /// From `grader`, `graders` and `combine` of a node; both of the first two at once are an
     /// error.
     pub fn of(
-        desk: &mut Desk,
+        desk: &mut SuiteDesk,
         node: &Node,
         grader: Option<GraderRef>,
         graders: Vec<GraderRef>,
         combine: Option<CombineSpec>,
-    ) -> Written {
+    ) -> WrittenGraders {
         if let (Some(_), Some(key)) = (
             &grader,
             node.key_place("graders").filter(|_| !graders.is_empty()),
@@ -63,18 +63,18 @@ impl Written {
         let nodes = node.seq("graders");
         written.extend(graders.into_iter().zip(nodes.iter().cloned()));
         let combine = combine.map(|c| (c, node.key_span("/combine")));
-        Written {
+        WrittenGraders {
             graders: written,
             combine,
         }
     }
 
     /// The graders of a template of cases, as far as they can be read before rows fill it.
-    pub fn of_template(case: &Node) -> Written {
+    pub fn of_template(case: &Node) -> WrittenGraders {
         let lone = case.get("grader").into_iter();
         let several = case.seq("graders");
         let read = |node: &Node| Some((serde_json::from_value(node.to_json()).ok()?, node.clone()));
-        Written {
+        WrittenGraders {
             graders: lone.chain(several).filter_map(read).collect(),
             combine: None,
         }
@@ -87,7 +87,7 @@ impl Written {
 
 /// What a case's graders may compare with besides an expectation.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Known<'a> {
+pub(super) enum CaseBaseline<'a> {
     /// No regression: there is no such thing.
     Nothing,
     /// A regression that has no baseline yet. What needs one is errored when it runs.
@@ -95,11 +95,11 @@ pub(super) enum Known<'a> {
     Baseline(&'a Value),
 }
 
-impl<'a> Known<'a> {
+impl<'a> CaseBaseline<'a> {
     fn baseline(self) -> Option<&'a Value> {
         match self {
-            Known::Baseline(value) => Some(value),
-            Known::Nothing | Known::Missing => None,
+            CaseBaseline::Baseline(value) => Some(value),
+            CaseBaseline::Nothing | CaseBaseline::Missing => None,
         }
     }
 }
@@ -107,12 +107,12 @@ impl<'a> Known<'a> {
 /// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case
 /// without graders is told.
 pub(super) fn resolve(
-    desk: &mut Desk,
-    written: &Written,
-    expected: Option<Expected>,
-    known: Known,
+    desk: &mut SuiteDesk,
+    written: &WrittenGraders,
+    expected: Option<PlacedExpectation>,
+    known: CaseBaseline,
     at: Span,
-) -> Option<Grading> {
+) -> Option<CaseGrading> {
     let mut specs = look_up(desk, written)?;
     specs.extend(default_judge(desk, &specs, expected));
     let overridden = override_type(desk, &mut specs, at)?;
@@ -126,7 +126,7 @@ pub(super) fn resolve(
     let mut combine = Combine::All;
     let lone = specs.len() == 1;
     let mut whole = true;
-    for Found {
+    for FoundGrader {
         name,
         spec,
         node,
@@ -176,14 +176,14 @@ pub(super) fn resolve(
         _ => combine,
     };
     let demands = desk.suite.demands.mark(&graders);
-    Some(Grading {
+    Some(CaseGrading {
         graders,
         combine,
         demands,
     })
 }
 
-struct Found {
+struct FoundGrader {
     name: Option<String>,
     spec: GraderSpec,
     node: Node,
@@ -193,9 +193,9 @@ struct Found {
     inferred: bool,
 }
 
-impl Found {
-    fn named(name: &str, named: &NamedGrader) -> Found {
-        Found {
+impl FoundGrader {
+    fn named(name: &str, named: &NamedGrader) -> FoundGrader {
+        FoundGrader {
             name: Some(name.to_owned()),
             spec: named.spec.clone(),
             node: named.node.clone(),
@@ -206,7 +206,11 @@ impl Found {
 }
 
 /// The suite's default judge, where an expectation needs one and no grader is written.
-fn default_judge(desk: &mut Desk, specs: &[Found], expected: Option<Expected>) -> Option<Found> {
+fn default_judge(
+    desk: &mut SuiteDesk,
+    specs: &[FoundGrader],
+    expected: Option<PlacedExpectation>,
+) -> Option<FoundGrader> {
     let is_semantic =
         expected.is_some_and(|expected| matches!(expected.spec, ExpectedSpec::Semantic(_)));
     let shelf = &desk.suite.shelf;
@@ -214,20 +218,20 @@ fn default_judge(desk: &mut Desk, specs: &[Found], expected: Option<Expected>) -
         .defaults
         .get(&GraderType::Model)
         .filter(|_| specs.is_empty() && is_semantic)?;
-    let found = Found {
+    let found = FoundGrader {
         inferred: true,
-        ..Found::named(name, shelf.graders.get(name)?)
+        ..FoundGrader::named(name, shelf.graders.get(name)?)
     };
     desk.require(&SparePart::Grader(name.clone()));
     Some(found)
 }
 
-fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
+fn look_up(desk: &mut SuiteDesk, written: &WrittenGraders) -> Option<Vec<FoundGrader>> {
     let mut found = Vec::new();
     let mut whole = true;
     for (grader, node) in &written.graders {
         match grader {
-            NameOr::Inline(spec) => found.push(Found {
+            NameOr::Inline(spec) => found.push(FoundGrader {
                 name: None,
                 spec: spec.clone(),
                 node: node.clone(),
@@ -236,7 +240,7 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
             }),
             NameOr::Name(name) => match desk.suite.shelf.graders.get(name) {
                 Some(named) => {
-                    found.push(Found::named(name, named));
+                    found.push(FoundGrader::named(name, named));
                     desk.require(&SparePart::Grader(name.clone()));
                 }
                 None => {
@@ -249,7 +253,7 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
     whole.then_some(found)
 }
 
-fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
+fn unknown_grader(desk: &mut SuiteDesk, name: &str, at: Span) {
     let shelf = &desk.suite.shelf;
     let problem = Problem::error(
         Code::UnknownGrader,
@@ -263,7 +267,7 @@ fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
 
 /// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that
 /// type.
-fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bool> {
+fn override_type(desk: &mut SuiteDesk, specs: &mut Vec<FoundGrader>, at: Span) -> Option<bool> {
     let Some(wanted) = desk.suite.grader_type else {
         return Some(false);
     };
@@ -284,7 +288,7 @@ fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bo
     };
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;
-    *specs = vec![Found::named(name, named)];
+    *specs = vec![FoundGrader::named(name, named)];
     desk.require(&SparePart::Grader(name.clone()));
     Some(true)
 }
@@ -297,7 +301,7 @@ pub(super) fn type_word(grader_type: GraderType) -> &'static str {
     }
 }
 
-fn nothing_to_grade_with(expected: Option<Expected>, at: Span) -> Problem {
+fn nothing_to_grade_with(expected: Option<PlacedExpectation>, at: Span) -> Problem {
     match expected {
         Some(expected) => no_grader_for(expected.kind(), expected.span),
         None => Problem::error(
@@ -320,11 +324,11 @@ fn no_grader_for(kind: &str, at: Span) -> Problem {
 /// One grader; several when `contains` has alternatives, any of which is as good. It comes with its
 /// place and the folder of its file.
 fn kinds_of(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &GraderSpec,
     (node, dir): (&Node, &Path),
-    expected: Option<Expected>,
-    known: Known,
+    expected: Option<PlacedExpectation>,
+    known: CaseBaseline,
 ) -> Option<Vec<GraderKind>> {
     let case = CaseExpectation {
         expected,
@@ -332,7 +336,7 @@ fn kinds_of(
     };
     match spec {
         GraderSpec::Code(grader)
-            if matches!(known, Known::Missing) && grader.config.needs_expectation() =>
+            if matches!(known, CaseBaseline::Missing) && grader.config.needs_expectation() =>
         {
             Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
         }
@@ -342,7 +346,7 @@ fn kinds_of(
             Some(graders.into_iter().map(GraderKind::Code).collect())
         }
         GraderSpec::Model(grader)
-            if matches!(known, Known::Missing)
+            if matches!(known, CaseBaseline::Missing)
                 && grader.config.rubric.is_none()
                 && grader.config.criteria.is_empty() =>
         {
@@ -365,7 +369,7 @@ fn kinds_of(
 /// Checks named graders without a case: what they lack may come from an expectation, all else is
 /// judged.
 pub(super) fn check_named(
-    session: &mut Session,
+    session: &mut LoadSession,
     scope: &SuiteScope,
     dir: &Path,
     shelf: GraderShelf,
@@ -382,7 +386,7 @@ pub(super) fn check_named(
             &named.spec,
             (&named.node, &named.dir),
             None,
-            Known::Nothing,
+            CaseBaseline::Nothing,
         );
         session.problems.extend(
             found
@@ -395,9 +399,13 @@ pub(super) fn check_named(
 /// Tells what is doubtful about the graders that the rows of a dataset share, once: of a row only
 /// what is wrong is told. False when no row can make a case, because a suite that is not known
 /// defines what grades it. `kind` is the expectations'.
-pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str, Span)>) -> bool {
+pub(super) fn tell_doubts(
+    desk: &mut SuiteDesk,
+    written: &WrittenGraders,
+    kind: Option<(&str, Span)>,
+) -> bool {
     let mut found = Problems::new();
-    let mut aside = Desk {
+    let mut aside = SuiteDesk {
         problems: &mut found,
         ..*desk
     };
@@ -413,12 +421,18 @@ pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str
             return false;
         }
     }
-    for Found {
+    for FoundGrader {
         spec, node, dir, ..
     } in graders.unwrap_or_default()
     {
         if matches!(spec, GraderSpec::Model(_)) {
-            kinds_of(&mut aside, &spec, (&node, &dir), None, Known::Nothing);
+            kinds_of(
+                &mut aside,
+                &spec,
+                (&node, &dir),
+                None,
+                CaseBaseline::Nothing,
+            );
         }
     }
     desk.problems.extend(
@@ -429,7 +443,12 @@ pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str
     true
 }
 
-fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -> Option<Combine> {
+fn combined(
+    desk: &mut SuiteDesk,
+    spec: &CombineSpec,
+    at: Span,
+    graders: &[Grader],
+) -> Option<Combine> {
     let graders: Vec<&Grader> = graders
         .iter()
         .filter(|grader| !grader.informative)

@@ -1,16 +1,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::load::{LoadRequest, Loaded, Overrides, Purpose, load};
-use crate::model::{CodeGrader, Combine, GraderKind, GraderType, Grading};
+use crate::load::{LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, load};
+use crate::model::{CaseGrading, CodeGrader, Combine, GraderKind, GraderType};
 
-fn loaded(text: &str, overrides: Overrides) -> Loaded {
+fn loaded(text: &str, overrides: LoadOverrides) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::write(cwd.join("suite.yaml"), text).expect("written");
     load(&LoadRequest {
         suite: "suite.yaml".into(),
-        purpose: Purpose::Run,
+        purpose: PlanPurpose::Run,
         overrides,
         env: BTreeMap::from([("TOKEN_X".to_owned(), "secret-value".to_owned())]),
         cwd,
@@ -18,11 +18,11 @@ fn loaded(text: &str, overrides: Overrides) -> Loaded {
     })
 }
 
-fn grading(case: &str) -> Grading {
+fn grading(case: &str) -> CaseGrading {
     let text = format!(
         "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
     );
-    let loaded = loaded(&text, Overrides::default());
+    let loaded = loaded(&text, LoadOverrides::default());
     let words: Vec<_> = loaded.problems.iter().map(|p| p.message.clone()).collect();
     let plan = loaded.plan.unwrap_or_else(|| panic!("{case}: {words:?}"));
     plan.evals[0].cases.get(0).unwrap().unwrap().grading.clone()
@@ -119,9 +119,9 @@ const NAMED: &str = "eval_suite:\n  name: s\n  target: {type: echo}\n  env: [TOK
 fn a_grader_type_takes_the_default_where_a_case_has_none_of_it() {
     let plan = loaded(
         NAMED,
-        Overrides {
+        LoadOverrides {
             grader_type: Some(GraderType::Model),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
     );
     let plan = plan.plan.expect("a plan");
@@ -137,10 +137,10 @@ fn a_grader_type_takes_the_default_where_a_case_has_none_of_it() {
 #[test]
 fn built_in_presets_speak_of_the_largest_k_of_the_suite() {
     let text = NAMED.replace("  env:", "  config: {k: [1, 5]}\n  env:");
-    let overrides = Overrides {
+    let overrides = LoadOverrides {
         preset: Some("production".into()),
         thresholds: vec!["pass@1=0.5".into(), "latency_p95_ms=900".into()],
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
     let plan = loaded(&text, overrides).plan.expect("a plan");
     let lines: Vec<String> = plan
@@ -164,7 +164,9 @@ fn what_changes_the_grading_changes_its_hash_alone() {
         let text = format!(
             "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
         );
-        let plan = loaded(&text, Overrides::default()).plan.expect("a plan");
+        let plan = loaded(&text, LoadOverrides::default())
+            .plan
+            .expect("a plan");
         let case = plan.evals[0].cases.get(0).unwrap().unwrap();
         (case.input_hash, case.grading_hash)
     };
@@ -182,7 +184,7 @@ fn complaints(executors: &str, config: &str) -> String {
     let text = format!(
         "eval_suite:\n  name: s\n  target: {{type: echo}}\n  executors: {executors}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, config: {config}}}}}\n"
     );
-    let loaded = loaded(&text, Overrides::default());
+    let loaded = loaded(&text, LoadOverrides::default());
     let told: Vec<String> = loaded
         .problems
         .iter()
@@ -315,7 +317,9 @@ fn an_executor_is_part_of_what_tells_gradings_apart() {
         let text = format!(
             "eval_suite:\n  name: s\n  target: {{type: echo}}\n  executors: {executors}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, config: {{executor: c, stdio: [{{output: x}}]}}}}}}\n"
         );
-        let plan = loaded(&text, Overrides::default()).plan.expect("a plan");
+        let plan = loaded(&text, LoadOverrides::default())
+            .plan
+            .expect("a plan");
         plan.evals[0].cases.get(0).unwrap().unwrap().grading_hash
     };
     assert_eq!(hash(C), hash(C));

@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::name::Named;
-use super::providers::{self, Provider};
-use super::{Written, key, layered, name, request, settings_of};
+use super::name::NamedModel;
+use super::providers::{self, WrittenProvider};
+use super::{WrittenModel, key, layered, name, request, settings_of};
 use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
-use crate::load::scope::{Desk, seconds};
+use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::targets::{authorities, check_base, check_headers};
 use crate::load::template::is_template;
-use crate::model::{Api, Dialect, Endpoint, Limits, Patience};
+use crate::model::{CallLimits, Endpoint, HttpDialect, LaneLimits, ProviderApi};
 use crate::spec::{ModelSpec, ProviderSpec};
 use eval_base::redact::is_sensitive_header;
 use eval_models::net;
 
 /// `None` after saying what is wrong.
-pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
+pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Endpoint> {
     let named = name::resolve(desk, written)?;
     providers::require(desk, &named.provider, written.spec.replay.is_some())?;
     let provider = providers::find(desk, &named.provider).cloned();
@@ -64,14 +64,14 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
 }
 
 fn api(
-    desk: &mut Desk,
-    written: &Written,
-    named: &Named,
+    desk: &mut SuiteDesk,
+    written: &WrittenModel,
+    named: &NamedModel,
     of: Option<&ProviderSpec>,
-) -> Option<Api> {
+) -> Option<ProviderApi> {
     let api = match (of, written.spec.request.is_some()) {
         // Of a suite that is not known; it will say that its API is one's own.
-        (None, true) if !name::BUILT_IN.contains(&named.provider.as_str()) => Api::Http,
+        (None, true) if !name::BUILT_IN.contains(&named.provider.as_str()) => ProviderApi::Http,
         _ => providers::api(&named.provider, of),
     };
     match (
@@ -79,12 +79,12 @@ fn api(
         written.spec.request.is_some(),
         of.is_some_and(|of| of.request.is_some()),
     ) {
-        (Api::Http, false, false) => {
+        (ProviderApi::Http, false, false) => {
             let message = "nothing says how the API is asked";
             let hint = "add `request: {body: {prompt: \"{{ prompt }}\"}, answer: \"$.text\"}`";
             desk.refuse(Problem::error(Code::BadRequest, written.at("model"), message).hint(hint))
         }
-        (Api::Openai | Api::Anthropic, true, _) => {
+        (ProviderApi::Openai | ProviderApi::Anthropic, true, _) => {
             let message = format!(
                 "`request` describes a custom API; `{}` has a fixed one",
                 named.provider
@@ -102,11 +102,11 @@ fn api(
 
 /// The address, and whether it is another than the provider's.
 fn address(
-    desk: &mut Desk,
-    written: &Written,
-    named: &Named,
+    desk: &mut SuiteDesk,
+    written: &WrittenModel,
+    named: &NamedModel,
     of: Option<&ProviderSpec>,
-    api: Api,
+    api: ProviderApi,
 ) -> Option<(String, bool)> {
     let usual = providers::base_url(&named.provider, of);
     let usual = usual.map(|url| url.trim_end_matches('/').to_owned());
@@ -151,8 +151,8 @@ pub(super) fn joined(
 }
 
 fn headers(
-    desk: &mut Desk,
-    written: &Written,
+    desk: &mut SuiteDesk,
+    written: &WrittenModel,
     of: Option<&ProviderSpec>,
     elsewhere: bool,
 ) -> Option<BTreeMap<String, String>> {
@@ -170,9 +170,9 @@ fn headers(
 /// The variable that holds the key, and where that is said. A key goes nowhere but where it was
 /// written for: to an address of one's own only with a word of one's own.
 fn key_env(
-    written: &Written,
-    provider: Option<&Provider>,
-    api: Api,
+    written: &WrittenModel,
+    provider: Option<&WrittenProvider>,
+    api: ProviderApi,
     base_url: &str,
     elsewhere: bool,
 ) -> Option<(String, Span)> {
@@ -189,12 +189,12 @@ fn key_env(
 }
 
 fn dialect(
-    desk: &mut Desk,
-    written: &Written,
-    provider: Option<&Provider>,
-    api: Api,
-) -> Option<Option<Box<Dialect>>> {
-    if api != Api::Http {
+    desk: &mut SuiteDesk,
+    written: &WrittenModel,
+    provider: Option<&WrittenProvider>,
+    api: ProviderApi,
+) -> Option<Option<Box<HttpDialect>>> {
+    if api != ProviderApi::Http {
         return Some(None);
     }
     let own = written.spec.request.as_ref();
@@ -210,16 +210,16 @@ fn dialect(
 /// Targets that say nothing of it share the allowance of their provider; one that does has a lane
 /// of its own.
 fn limits(
-    desk: &Desk,
-    written: &Written,
+    desk: &SuiteDesk,
+    written: &WrittenModel,
     joint: &ModelSpec,
-    named: &Named,
+    named: &NamedModel,
     base_url: &str,
     elsewhere: bool,
-) -> Limits {
+) -> LaneLimits {
     let (spec, usual) = (
         written.spec,
-        desk.suite.workers.unwrap_or(Limits::CONCURRENCY),
+        desk.suite.workers.unwrap_or(LaneLimits::CONCURRENCY),
     );
     let max_concurrency = joint.max_concurrency.unwrap_or(usual).max(1);
     let (requests_per_minute, tokens_per_minute) =
@@ -257,7 +257,7 @@ fn limits(
         }
         lane.push(')');
     }
-    Limits {
+    LaneLimits {
         lane,
         max_concurrency,
         requests_per_minute,
@@ -265,10 +265,10 @@ fn limits(
     }
 }
 
-fn patience(desk: &Desk, joint: &ModelSpec) -> Patience {
-    let usual = Patience::default();
+fn patience(desk: &SuiteDesk, joint: &ModelSpec) -> CallLimits {
+    let usual = CallLimits::default();
     let total = joint.timeout_seconds.map(seconds);
-    Patience {
+    CallLimits {
         connect: joint.connect_timeout_seconds.map_or(usual.connect, seconds),
         first_byte: joint.first_byte_timeout_seconds.map(seconds),
         // The command line's wins, which the case has.
@@ -279,8 +279,8 @@ fn patience(desk: &Desk, joint: &ModelSpec) -> Patience {
 }
 
 fn ca_file(
-    desk: &mut Desk,
-    written: &Written,
+    desk: &mut SuiteDesk,
+    written: &WrittenModel,
     of: Option<&ProviderSpec>,
 ) -> Option<Option<PathBuf>> {
     let suite_dir = desk.suite.dir.clone();
@@ -292,7 +292,7 @@ fn ca_file(
     }
 }
 
-fn replay(desk: &mut Desk, written: &Written) -> Option<Option<PathBuf>> {
+fn replay(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Option<PathBuf>> {
     let Some(folder) = &written.spec.replay else {
         return Some(None);
     };

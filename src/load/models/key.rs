@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::load::problem::{Code, Problem, Problems};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
 use crate::model::{ApiKey, Endpoint, Eval, Target, judge_models};
 
@@ -32,7 +32,7 @@ impl KeyPlaces {
 
 /// The key that a variable holds. White space around it, such as the line break at the end of a
 /// file, is no part of it.
-pub(super) fn read(desk: &mut Desk, env: &str, at: Span) -> Option<ApiKey> {
+pub(super) fn read(desk: &mut SuiteDesk, env: &str, at: Span) -> Option<ApiKey> {
     let first = env
         .chars()
         .next()
@@ -93,13 +93,13 @@ pub(in crate::load) fn check_keys(
 
 /// Every model that may be asked: those that give outputs to the cases of these evals, and those
 /// that judge them.
-pub(in crate::load) struct Asked<'a> {
+pub(in crate::load) struct AskedModels<'a> {
     pub targets: Vec<&'a Endpoint>,
     pub judges: Vec<&'a Endpoint>,
 }
 
-impl<'a> Asked<'a> {
-    pub fn of(evals: &'a [Arc<Eval>], target: Option<&'a Target>) -> Asked<'a> {
+impl<'a> AskedModels<'a> {
+    pub fn of(evals: &'a [Arc<Eval>], target: Option<&'a Target>) -> AskedModels<'a> {
         let profiles = || evals.iter().flat_map(|eval| eval.cases.profiles());
         let main = target.filter(|_| profiles().any(|profile| profile.target.is_none()));
         let own = profiles().filter_map(|profile| profile.target.as_ref());
@@ -111,7 +111,7 @@ impl<'a> Asked<'a> {
                 _ => None,
             });
         let judges = judge_models(evals).into_iter().map(|model| &model.endpoint);
-        Asked {
+        AskedModels {
             targets: targets.collect(),
             judges: judges.collect(),
         }

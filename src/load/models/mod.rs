@@ -7,8 +7,8 @@ mod providers;
 mod request;
 mod settings;
 
-pub(super) use key::{Asked, KeyPlaces, check_keys};
-pub(super) use providers::{Providers, check_providers};
+pub(super) use key::{AskedModels, KeyPlaces, check_keys};
+pub(super) use providers::{WrittenProviders, check_providers};
 pub use settings::cache_folder;
 pub(super) use settings::{is_offline, settings};
 
@@ -20,10 +20,10 @@ use serde_json::Value;
 
 use super::problem::{Code, Problem};
 use super::reach::{InheritedKind, SparePart};
-use super::scope::Desk;
+use super::scope::SuiteDesk;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{Api, Dialect, Input, ModelTarget, Sampling};
+use crate::model::{CaseInput, HttpDialect, ModelTarget, ProviderApi, SamplingOptions};
 use crate::spec::words::ThoughtsMode;
 use crate::spec::{ApiWord, ModelSpec};
 use eval_base::ordered::OrderedValue;
@@ -33,7 +33,7 @@ use eval_base::ordered::OrderedValue;
 const OWN_FIELDS: [&str; 3] = ["messages", "model", "stream"];
 
 /// What somebody wrote of a model, with what it stands on.
-pub(super) struct Written<'a> {
+pub(super) struct WrittenModel<'a> {
     pub spec: &'a ModelSpec,
     pub node: &'a Node,
     /// Where the rest was written, of what stands on another target.
@@ -42,7 +42,7 @@ pub(super) struct Written<'a> {
     pub dir: &'a Path,
 }
 
-impl Written<'_> {
+impl WrittenModel<'_> {
     /// The value of a key, or what it would be part of.
     fn at(&self, key: &str) -> Span {
         let base = self.base.filter(|_| self.node.get(key).is_none());
@@ -74,7 +74,7 @@ impl Written<'_> {
 /// A model target with everything in place; `dir` is the folder of the file that says it. One that
 /// names no model stands on the suite's.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &ModelSpec,
     node: &Node,
     dir: &Path,
@@ -82,7 +82,7 @@ pub(super) fn resolve(
     if spec.model.is_some() {
         return target(
             desk,
-            &Written {
+            &WrittenModel {
                 spec,
                 node,
                 base: None,
@@ -103,7 +103,7 @@ pub(super) fn resolve(
     let spec = &on_top(spec, &base);
     target(
         desk,
-        &Written {
+        &WrittenModel {
             spec,
             node,
             base: Some(&base_node),
@@ -112,7 +112,7 @@ pub(super) fn resolve(
     )
 }
 
-fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
+fn target(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<ModelTarget> {
     let errors = desk.problems.error_count();
     let sampling = sampling(desk, written);
     let endpoint = endpoint::resolve(desk, written)?;
@@ -121,7 +121,7 @@ fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
         .system
         .clone()
         .filter(|text| !text.trim().is_empty());
-    let deaf = |dialect: &&Dialect| !request::holds(dialect, &["system", "messages"]);
+    let deaf = |dialect: &&HttpDialect| !request::holds(dialect, &["system", "messages"]);
     if system.is_some() && endpoint.dialect.as_deref().filter(deaf).is_some() {
         let message = "there is a system prompt, and the request has no place for it";
         let hint = "put `{{ system }}` or `{{ messages }}` into its body";
@@ -140,7 +140,7 @@ fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
 }
 
 /// Warns of what is set and never sent, because the request has no place for it.
-fn warn_of_unsent(desk: &mut Desk, written: &Written, dialect: &Dialect) {
+fn warn_of_unsent(desk: &mut SuiteDesk, written: &WrittenModel, dialect: &HttpDialect) {
     let spec = written.spec;
     let set = [
         ("temperature", spec.temperature.is_some()),
@@ -190,7 +190,7 @@ pub(super) fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
     }
 }
 
-fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
+fn sampling(desk: &mut SuiteDesk, written: &WrittenModel) -> SamplingOptions {
     let spec = written.spec;
     if let Some(schema) = spec.json_schema.clone().map(Value::Object)
         && let Err(error) = jsonschema::validator_for(&schema)
@@ -216,7 +216,7 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
         let message = "an empty text can't stop a model";
         desk.push(Problem::error(Code::BadFormat, written.at("stop"), message));
     }
-    Sampling {
+    SamplingOptions {
         temperature: spec.temperature,
         top_p: spec.top_p,
         max_tokens: spec.max_tokens,
@@ -281,17 +281,17 @@ pub(super) fn layered(layers: impl IntoIterator<Item = Value>) -> ModelSpec {
 
 /// Checks that a model can be told this input.
 pub(super) fn check_input(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     target: &ModelTarget,
-    input: &Input,
+    input: &CaseInput,
     node: &Node,
 ) -> Option<()> {
     let known: &[&str] = match target.endpoint.api {
-        Api::Openai => &["system", "developer", "user", "assistant", "tool"],
-        Api::Anthropic => &["system", "user", "assistant"],
-        Api::Http => &[],
+        ProviderApi::Openai => &["system", "developer", "user", "assistant", "tool"],
+        ProviderApi::Anthropic => &["system", "user", "assistant"],
+        ProviderApi::Http => &[],
     };
-    let Input::Messages { messages, .. } = input else {
+    let CaseInput::Messages { messages, .. } = input else {
         return Some(());
     };
     if let Some(dialect) = target.endpoint.dialect.as_deref() {
@@ -326,11 +326,11 @@ pub(super) fn check_input(
     whole
 }
 
-fn api_of(word: ApiWord) -> Api {
+fn api_of(word: ApiWord) -> ProviderApi {
     match word {
-        ApiWord::Openai => Api::Openai,
-        ApiWord::Anthropic => Api::Anthropic,
-        ApiWord::Http => Api::Http,
+        ApiWord::Openai => ProviderApi::Openai,
+        ApiWord::Anthropic => ProviderApi::Anthropic,
+        ApiWord::Http => ProviderApi::Http,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Names of models: whose they are.
 
-use super::Written;
+use super::WrittenModel;
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::template::is_template;
 use eval_base::nearest::did_you_mean;
 
@@ -11,14 +11,14 @@ pub(super) const BUILT_IN: [&str; 3] = ["openai", "anthropic", "http"];
 
 /// A model and who is asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedModel {
     pub provider: String,
     pub model: String,
 }
 
-impl Named {
-    fn new(provider: &str, model: &str) -> Named {
-        Named {
+impl NamedModel {
+    fn new(provider: &str, model: &str) -> NamedModel {
+        NamedModel {
             provider: provider.to_owned(),
             model: model.to_owned(),
         }
@@ -26,14 +26,14 @@ impl Named {
 }
 
 /// Who is meant by `PROVIDER:MODEL`, or by a model's name alone.
-pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
+pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<NamedModel> {
     let (text, at) = (
         written.spec.model.as_deref().unwrap_or_default(),
         written.at("model"),
     );
     if is_template(text) {
         // What a template failed to fill was told.
-        return Some(Named::new("openai", text));
+        return Some(NamedModel::new("openai", text));
     }
     let spaced = |text: &str| text.trim() != text;
     if spaced(text)
@@ -63,7 +63,7 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
     // The suite that is not known may have it.
     let is_known = suite.providers.contains_key(provider) || BUILT_IN.contains(&provider);
     if is_known || suite.shelf.open {
-        return Some(Named::new(provider, model));
+        return Some(NamedModel::new(provider, model));
     }
     let known = suite.providers.keys().map(String::as_str).chain(BUILT_IN);
     let hint = match did_you_mean(provider, known) {
@@ -86,21 +86,21 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
 }
 
 /// Whose model it is when nobody says.
-fn bare(desk: &mut Desk, written: &Written, text: &str) -> Option<Named> {
+fn bare(desk: &mut SuiteDesk, written: &WrittenModel, text: &str) -> Option<NamedModel> {
     let at = written.at("model");
     if text.is_empty() {
         return desk.refuse(Problem::error(Code::BadFormat, at, "the model has no name"));
     }
     let spec = written.spec;
     if spec.request.is_some() {
-        return Some(Named::new("http", text));
+        return Some(NamedModel::new("http", text));
     }
     // Whatever it is called, a server of one's own speaks the common language.
     if spec.base_url.is_some() {
-        return Some(Named::new("openai", text));
+        return Some(NamedModel::new("openai", text));
     }
     if let Some(provider) = owner(text) {
-        return Some(Named::new(provider, text));
+        return Some(NamedModel::new(provider, text));
     }
     let message = format!("nothing says whose model `{text}` is");
     let hint = match desk

@@ -5,36 +5,36 @@ use std::collections::BTreeMap;
 use super::{api_of, name, request};
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::SparePart;
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
 use crate::load::targets::{check_base, check_headers};
 use crate::load::tree::Node;
-use crate::model::Api;
+use crate::model::ProviderApi;
 use crate::spec::{ApiWord, ProviderSpec};
 
 /// One of them, with where it is written.
-pub(in crate::load) type Provider = (ProviderSpec, Node);
+pub(in crate::load) type WrittenProvider = (ProviderSpec, Node);
 
 /// By name.
-pub(in crate::load) type Providers = BTreeMap<String, Provider>;
+pub(in crate::load) type WrittenProviders = BTreeMap<String, WrittenProvider>;
 
 /// Where an API is, and the variable that usually holds its key.
-pub(super) fn home_of(api: Api) -> Option<(&'static str, &'static str)> {
+pub(super) fn home_of(api: ProviderApi) -> Option<(&'static str, &'static str)> {
     match api {
-        Api::Openai => Some(("https://api.openai.com/v1", "OPENAI_API_KEY")),
-        Api::Anthropic => Some(("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")),
-        Api::Http => None,
+        ProviderApi::Openai => Some(("https://api.openai.com/v1", "OPENAI_API_KEY")),
+        ProviderApi::Anthropic => Some(("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")),
+        ProviderApi::Http => None,
     }
 }
 
 /// What is known of a provider by its name alone, or by what the suite says of it.
-pub(super) fn api(name: &str, spec: Option<&ProviderSpec>) -> Api {
+pub(super) fn api(name: &str, spec: Option<&ProviderSpec>) -> ProviderApi {
     let said = spec.and_then(|spec| spec.api.or(spec.request.as_ref().map(|_| ApiWord::Http)));
     match (said, name) {
         (Some(word), _) => api_of(word),
-        (None, "anthropic") => Api::Anthropic,
-        (None, "http") => Api::Http,
-        (None, _) => Api::Openai,
+        (None, "anthropic") => ProviderApi::Anthropic,
+        (None, "http") => ProviderApi::Http,
+        (None, _) => ProviderApi::Openai,
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) fn base_url(name: &str, spec: Option<&ProviderSpec>) -> Option<String
 }
 
 /// Checks what a suite says of its providers, used or not.
-pub(in crate::load) fn check_providers(desk: &mut Desk) {
+pub(in crate::load) fn check_providers(desk: &mut SuiteDesk) {
     let suite = desk.suite;
     for (name, (spec, node)) in suite.providers.iter() {
         let usable = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -73,7 +73,7 @@ pub(in crate::load) fn check_providers(desk: &mut Desk) {
         check_headers(desk, &spec.headers, node);
         let api = api(name, Some(spec));
         match &spec.request {
-            Some(_) if api != Api::Http => {
+            Some(_) if api != ProviderApi::Http => {
                 let message = format!(
                     "`request` describes a custom API; `{}` has a fixed one",
                     api.name()
@@ -90,11 +90,11 @@ pub(in crate::load) fn check_providers(desk: &mut Desk) {
 }
 
 /// Refuses an address that already ends with what is put behind it.
-pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
+pub(super) fn check_end(desk: &mut SuiteDesk, url: &str, api: ProviderApi, at: Span) {
     let ends: &[&str] = match api {
-        Api::Openai => &["/chat/completions", "/completions", "/responses"],
-        Api::Anthropic => &["/messages"],
-        Api::Http => &[],
+        ProviderApi::Openai => &["/chat/completions", "/completions", "/responses"],
+        ProviderApi::Anthropic => &["/messages"],
+        ProviderApi::Http => &[],
     };
     let trimmed = url.split('?').next().unwrap_or(url).trim_end_matches('/');
     if let Some(end) = ends.iter().find(|end| trimmed.ends_with(**end)) {
@@ -108,7 +108,7 @@ pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
 
 /// Reports what the provider of a model lacks; `None` when it lacks something. Headers are not sent
 /// where the model's answers are recorded, and may lack keys.
-pub(super) fn require(desk: &mut Desk, name: &str, is_replayed: bool) -> Option<()> {
+pub(super) fn require(desk: &mut SuiteDesk, name: &str, is_replayed: bool) -> Option<()> {
     let suite = desk.suite;
     let part = SparePart::Provider(name.to_owned());
     let headers = find(desk, name)
@@ -126,6 +126,6 @@ pub(super) fn require(desk: &mut Desk, name: &str, is_replayed: bool) -> Option<
 }
 
 /// The provider of a model, and its node; `None` for one that only this program knows.
-pub(super) fn find<'a>(desk: &Desk<'a>, name: &str) -> Option<&'a Provider> {
+pub(super) fn find<'a>(desk: &SuiteDesk<'a>, name: &str) -> Option<&'a WrittenProvider> {
     desk.suite.providers.get(name)
 }

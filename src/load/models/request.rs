@@ -3,15 +3,15 @@
 use super::ordered;
 use crate::load::problem::{Code, Problem};
 use crate::load::render_pass::OF_MODELS;
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::targets::{check_method, collect_texts, unfilled};
 use crate::load::tree::Node;
-use crate::model::Dialect;
+use crate::model::HttpDialect;
 use crate::spec::RequestSpec;
 use eval_base::placeholders;
 
 /// True when the request has a place for one of these.
-pub(super) fn holds(dialect: &Dialect, names: &[&str]) -> bool {
+pub(super) fn holds(dialect: &HttpDialect, names: &[&str]) -> bool {
     let mut texts = vec![dialect.path.as_str()];
     let body = dialect.body.to_value();
     collect_texts(Some(&body), &mut texts);
@@ -23,7 +23,11 @@ fn says(text: &str, names: &[&str]) -> bool {
 }
 
 /// Paths and placeholders are checked; `None` after saying what is wrong.
-pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Option<Dialect> {
+pub(super) fn dialect(
+    desk: &mut SuiteDesk,
+    spec: &RequestSpec,
+    node: &Node,
+) -> Option<HttpDialect> {
     let errors = desk.problems.error_count();
     let method = spec.method.as_deref().unwrap_or("POST").to_uppercase();
     check_method(desk, &method, node.locate("/method"));
@@ -74,7 +78,7 @@ pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Optio
             ));
         }
     }
-    (desk.problems.error_count() == errors).then(|| Dialect {
+    (desk.problems.error_count() == errors).then(|| HttpDialect {
         method,
         path,
         body: ordered(&spec.body, node.get("body")),

@@ -55,7 +55,7 @@ pub fn cache_folder(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::request::{ModelOverrides, Overrides};
+    use crate::load::request::{LoadOverrides, ModelOverrides};
     use crate::spec::SuiteCache;
 
     fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -98,9 +98,9 @@ mod tests {
         let request = |models| LoadRequest {
             cwd: "/project".into(),
             env: env(&[("EVAL_HARNESS_CACHE_DIR", "mine")]),
-            overrides: Overrides {
+            overrides: LoadOverrides {
                 models,
-                ..Overrides::default()
+                ..LoadOverrides::default()
             },
             ..LoadRequest::default()
         };

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::ordered;
-use crate::load::source::{Sources, Span};
-use crate::load::tree::{Key, Node, NodeValue};
-use crate::load::{LoadRequest, Loaded, Overrides, Problem, Purpose, load};
+use crate::load::source::{SourceFiles, Span};
+use crate::load::tree::{MappingKey, Node, NodeValue};
+use crate::load::{LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, Problem, load};
 use crate::model::{Endpoint, ModelTarget, Target};
 use eval_base::ordered::OrderedValue;
 
@@ -23,10 +23,10 @@ fn environment() -> BTreeMap<String, String> {
 
 fn load_with(
     suite: &str,
-    purpose: Purpose,
-    overrides: Overrides,
+    purpose: PlanPurpose,
+    overrides: LoadOverrides,
     env: BTreeMap<String, String>,
-) -> Loaded {
+) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::write(cwd.join("suite.yaml"), suite).expect("written");
@@ -48,16 +48,16 @@ fn suite(target: &str, more: &str) -> String {
     )
 }
 
-fn loaded(target: &str, more: &str) -> Loaded {
+fn loaded(target: &str, more: &str) -> LoadedPlan {
     load_with(
         &suite(target, more),
-        Purpose::Run,
-        Overrides::default(),
+        PlanPurpose::Run,
+        LoadOverrides::default(),
         environment(),
     )
 }
 
-fn tell(loaded: &Loaded) -> String {
+fn tell(loaded: &LoadedPlan) -> String {
     let one = |p: &Problem| {
         let at = p.span.map(|span| {
             let at = loaded.sources.position(span);
@@ -439,12 +439,12 @@ fn keys_keep_the_order_in_which_they_are_written() {
 /// Comparing each key with each other would take hours.
 #[test]
 fn keys_of_a_large_map_keep_their_order() {
-    let span = Span::new(Sources::new().add("a", ""), 0, 0);
+    let span = Span::new(SourceFiles::new().add("a", ""), 0, 0);
     let name = |at: u32| format!("{:06}", (at * 7) % 400_000);
     let node = |value| Node { span, value };
     let entries = (0..400_000).map(|at| {
         (
-            Key {
+            MappingKey {
                 name: name(at).into(),
                 span,
             },
@@ -468,40 +468,49 @@ fn a_key_is_needed_for_a_run_alone_and_only_where_it_would_be_sent() {
     let try_with =
         |text: &str, purpose, overrides| tell(&load_with(text, purpose, overrides, none()));
     let plain = suite("{type: model, model: gpt-x}", "");
-    insta::assert_snapshot!(try_with(&plain, Purpose::Run, Overrides::default()), @"3:32 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(try_with(&plain, PlanPurpose::Run, LoadOverrides::default()), @"3:32 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     assert_eq!(
-        try_with(&plain, Purpose::Validate, Overrides::default()),
+        try_with(&plain, PlanPurpose::Validate, LoadOverrides::default()),
         ""
     );
-    assert_eq!(try_with(&plain, Purpose::List, Overrides::default()), "");
-    let nobody = Overrides {
+    assert_eq!(
+        try_with(&plain, PlanPurpose::List, LoadOverrides::default()),
+        ""
+    );
+    let nobody = LoadOverrides {
         asks_nobody: true,
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
-    assert_eq!(try_with(&plain, Purpose::Run, nobody), "");
+    assert_eq!(try_with(&plain, PlanPurpose::Run, nobody), "");
     let replayed = suite("{type: model, model: gpt-x, replay: kept}", "");
-    assert_eq!(try_with(&replayed, Purpose::Run, Overrides::default()), "");
+    assert_eq!(
+        try_with(&replayed, PlanPurpose::Run, LoadOverrides::default()),
+        ""
+    );
     let local = suite(
         "{type: model, model: x, base_url: 'http://127.0.0.1:1/v1'}",
         "",
     );
-    assert_eq!(try_with(&local, Purpose::Run, Overrides::default()), "");
+    assert_eq!(
+        try_with(&local, PlanPurpose::Run, LoadOverrides::default()),
+        ""
+    );
     insta::assert_snapshot!(said("{type: model, model: gpt-x, api_key_env: EMPTY}", ""), @"3:52 no-api-key: openai:gpt-x needs a key, and the environment variable `EMPTY` is not set | set `EMPTY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     // A target that nothing asks needs none, nor does an eval that is not selected.
     let other = "eval_suite:\n  name: s\n  targets:\n    default: {type: echo}\n    far: {type: model, model: gpt-x}\n  evals:\n    \
                  - {id: e, input: x, expected: y}\n    - {id: r, baseline: {output: x}, current: {input: x, execution: {type: model}}}\n";
     let only = |eval: &str| {
-        let filters = crate::load::Filters {
+        let filters = crate::load::CaseFilters {
             eval: vec![eval.to_owned()],
             ..Default::default()
         };
-        Overrides {
+        LoadOverrides {
             filters,
-            ..Overrides::default()
+            ..LoadOverrides::default()
         }
     };
-    assert_eq!(try_with(other, Purpose::Run, only("e")), "");
-    insta::assert_snapshot!(try_with(other, Purpose::Run, only("r")), @"5:31 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    assert_eq!(try_with(other, PlanPurpose::Run, only("e")), "");
+    insta::assert_snapshot!(try_with(other, PlanPurpose::Run, only("r")), @"5:31 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
 }
 
 #[test]
@@ -560,8 +569,8 @@ fn an_execution_without_a_model_stands_on_the_suites() {
     let told = |execution: &str| {
         let loaded = load_with(
             &suite(execution),
-            Purpose::Run,
-            Overrides::default(),
+            PlanPurpose::Run,
+            LoadOverrides::default(),
             environment(),
         );
         let words = tell(&loaded);
@@ -601,7 +610,12 @@ fn a_prompt_that_names_its_context_tells_it() {
                 - {id: c, input: {type: messages, messages: [{role: user, content: '{{ context.x }}'}], context: {x: 1}}, expected: y}\n        \
                 - {id: d, input: {type: prompt, content: 'Say {{ 1 + 1 }} in this context', context: {x: 1}}, expected: y}\n        \
                 - {id: e, input: 'no context', expected: y}\n";
-    let loaded = load_with(text, Purpose::Run, Overrides::default(), environment());
+    let loaded = load_with(
+        text,
+        PlanPurpose::Run,
+        LoadOverrides::default(),
+        environment(),
+    );
     let words = tell(&loaded);
     let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
     let told: Vec<bool> = (0..5)
@@ -626,7 +640,7 @@ fn rows_tell_their_context_once() {
         fs::write(cwd.join("suite.yaml"), text).expect("written");
         let request = LoadRequest {
             suite: "suite.yaml".into(),
-            purpose: Purpose::Run,
+            purpose: PlanPurpose::Run,
             cwd: cwd.clone(),
             cpus: 1,
             ..LoadRequest::default()
@@ -662,8 +676,8 @@ fn roles_are_checked_against_what_the_model_knows() {
         );
         tell(&load_with(
             &text,
-            Purpose::Run,
-            Overrides::default(),
+            PlanPurpose::Run,
+            LoadOverrides::default(),
             environment(),
         ))
     };
@@ -688,8 +702,8 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
         said(target, ""),
         tell(&load_with(
             talk,
-            Purpose::Run,
-            Overrides::default(),
+            PlanPurpose::Run,
+            LoadOverrides::default(),
             environment(),
         )),
     ];
@@ -708,8 +722,8 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
     assert_eq!(
         tell(&load_with(
             &both,
-            Purpose::Run,
-            Overrides::default(),
+            PlanPurpose::Run,
+            LoadOverrides::default(),
             environment()
         )),
         ""
@@ -720,8 +734,8 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
             .replace("'{{ prompt }}'", body);
         tell(&load_with(
             &talk,
-            Purpose::Run,
-            Overrides::default(),
+            PlanPurpose::Run,
+            LoadOverrides::default(),
             environment(),
         ))
     };
@@ -747,12 +761,12 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
 #[test]
 fn more_samples_are_under_way_than_are_graded_where_they_wait_for_models() {
     let in_flight = |target: &str, config: &str, jobs: Option<usize>| {
-        let overrides = Overrides {
+        let overrides = LoadOverrides {
             jobs,
-            ..Overrides::default()
+            ..LoadOverrides::default()
         };
         let suite = suite(target, &format!("  config: {{{config}}}\n"));
-        let plan = load_with(&suite, Purpose::Run, overrides, environment())
+        let plan = load_with(&suite, PlanPurpose::Run, overrides, environment())
             .plan
             .unwrap();
         (plan.settings.max_workers, plan.settings.in_flight)
@@ -777,15 +791,15 @@ fn several_samples_at_temperature_0_are_warned_of() {
     let call = |overrides| {
         tell(&load_with(
             &suite(fixed, several),
-            Purpose::Run,
+            PlanPurpose::Run,
             overrides,
             environment(),
         ))
     };
     assert_eq!(
-        call(Overrides {
+        call(LoadOverrides {
             samples: Some(1),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         }),
         ""
     );
@@ -800,8 +814,8 @@ fn several_samples_at_temperature_0_are_warned_of() {
     assert_eq!(
         tell(&load_with(
             &beside,
-            Purpose::Run,
-            Overrides::default(),
+            PlanPurpose::Run,
+            LoadOverrides::default(),
             environment()
         )),
         ""
@@ -811,7 +825,7 @@ fn several_samples_at_temperature_0_are_warned_of() {
         // Without samples of their own cases have the largest k.
         said(fixed, "  thresholds: {pass_hat_3: 0.5}\n"),
         said("{type: echo}", &format!("  targets: {{far: {fixed}}}\n{several}")),
-        tell(&load_with(&own, Purpose::Run, Overrides::default(), environment())),
+        tell(&load_with(&own, PlanPurpose::Run, LoadOverrides::default(), environment())),
     ].join("\n--\n"), @"
     3:44 suspicious-value: 5 samples at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
     --

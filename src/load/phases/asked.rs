@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{PhaseDesk, StepPlace};
 use crate::load::problem::{Code, Problem};
-use crate::load::refs::{Fence, existing_file};
+use crate::load::refs::{PathFence, existing_file};
 use crate::load::source::Span;
 use crate::load::thresholds::{WrittenSet, asked, required_pass_rate, unknown_metric};
 use crate::load::tree::Node;
-use crate::model::{EvalStep, Metric, Work};
+use crate::model::{EvalStep, Metric, StepWork};
 use crate::spec::StepConfig;
 
 /// The step, with the places of its parts below `node`. `None` when it can't be used, which is
@@ -18,7 +18,7 @@ pub(super) fn eval_step(
     config: StepConfig,
     node: &Node,
     notification: Option<Span>,
-) -> Option<(Work, StepPlace)> {
+) -> Option<(StepWork, StepPlace)> {
     let shown = config.suite?;
     let set: WrittenSet = (config.thresholds, node.get("thresholds").cloned());
     let (mut demands, max_regressions, require) = asked(&set, &mut desk.session.problems);
@@ -33,7 +33,7 @@ pub(super) fn eval_step(
     }
     let metrics = metrics(desk, &config.metrics, node);
     let suite_at = node.locate("/suite");
-    let suite = match existing_file(&desk.dir, &shown, &Fence::default(), suite_at) {
+    let suite = match existing_file(&desk.dir, &shown, &PathFence::default(), suite_at) {
         Ok(path) => path,
         Err(problem) => {
             // A plan may be written before its evals are.
@@ -63,7 +63,7 @@ pub(super) fn eval_step(
         metrics,
         notification,
     };
-    Some((Work::Eval(Box::new(eval)), place))
+    Some((StepWork::Eval(Box::new(eval)), place))
 }
 
 /// The canonical names of metrics that are to be shown; twice the same is told.

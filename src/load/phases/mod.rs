@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use super::kinds::detect;
 use super::problem::{Code, Problem, Problems, Severity};
 use super::refs::{lexical, project_root};
-use super::request::{LoadRequest, Overrides, Purpose};
-use super::session::Session;
-use super::source::{Sources, Span};
+use super::request::{LoadOverrides, LoadRequest, PlanPurpose};
+use super::session::LoadSession;
+use super::source::{SourceFiles, Span};
 use super::suite::check_vars;
 use super::tree::Node;
 use crate::model::{Phase, Plan};
@@ -57,7 +57,7 @@ pub struct PhaseRequest {
     /// Where the Markdown report goes, whatever the file says. Relative to `cwd`.
     pub report_path: Option<PathBuf>,
     /// What the command line says in place of what the steps and suites say.
-    pub overrides: Overrides,
+    pub overrides: LoadOverrides,
     pub env: BTreeMap<String, String>,
     /// Absolute.
     pub cwd: PathBuf,
@@ -84,16 +84,16 @@ pub struct LoadedPhase {
     /// The moment of a trigger that waits for another one.
     pub waits_for: Option<String>,
     pub problems: Problems,
-    pub sources: Sources,
+    pub sources: SourceFiles,
 }
 
 /// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these
 /// files.
 pub fn phase(request: &PhaseRequest) -> LoadedPhase {
-    let mut session = Session {
+    let mut session = LoadSession {
         cwd: request.cwd.clone(),
-        purpose: Purpose::Run,
-        ..Session::default()
+        purpose: PlanPurpose::Run,
+        ..LoadSession::default()
     };
     let (PhaseFileName::Plan(given) | PhaseFileName::Trigger(given)) = &request.file;
     let path = lexical(&request.cwd.join(given));
@@ -103,8 +103,8 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
     });
     let mut loaded = LoadedPhase::default();
     match read {
-        Some(Read::Waits(moment)) => loaded.waits_for = Some(moment),
-        Some(Read::Phase(phase)) => {
+        Some(PhaseReading::Waits(moment)) => loaded.waits_for = Some(moment),
+        Some(PhaseReading::Phase(phase)) => {
             let mut phase = *phase;
             loaded.suites = suites::load_all(&mut session, request, &phase);
             loaded.results = suites::results(request, &phase.phase, &loaded.suites);
@@ -119,7 +119,7 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
     if loaded.phase.is_some() {
         check_vars(&request.overrides.vars, &mut session, Severity::Warning);
     }
-    let Session {
+    let LoadSession {
         problems, sources, ..
     } = session;
     LoadedPhase {
@@ -133,7 +133,7 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
 /// names. `named`: a suite that is not there is an error, since the file was meant, and not found
 /// in a folder.
 pub(super) fn check(
-    session: &mut Session,
+    session: &mut LoadSession,
     mut node: Node,
     path: &Path,
     named: bool,
@@ -147,9 +147,9 @@ pub(super) fn check(
         junit: Vec::new(),
         base: None,
         report_path: None,
-        overrides: Overrides {
+        overrides: LoadOverrides {
             vars: vars.to_vec(),
-            ..Overrides::default()
+            ..LoadOverrides::default()
         },
         env: env.clone(),
         cwd: session.cwd.clone(),
@@ -193,7 +193,7 @@ impl StepPlace {
     }
 }
 
-enum Read {
+enum PhaseReading {
     Phase(Box<PlacedPhase>),
     /// It is another moment than this one.
     Waits(String),
@@ -201,7 +201,7 @@ enum Read {
 
 /// One file that is read: where it lies, and where problems go.
 struct PhaseDesk<'a> {
-    session: &'a mut Session,
+    session: &'a mut LoadSession,
     /// The file as given.
     given: PathBuf,
     /// Absolute.
@@ -213,7 +213,7 @@ struct PhaseDesk<'a> {
 }
 
 impl<'a> PhaseDesk<'a> {
-    fn new(session: &'a mut Session, given: &Path, path: &Path, strict: bool) -> Self {
+    fn new(session: &'a mut LoadSession, given: &Path, path: &Path, strict: bool) -> Self {
         let dir = path.parent().unwrap_or(path).to_path_buf();
         let root = project_root(&dir);
         PhaseDesk {
@@ -231,7 +231,7 @@ impl<'a> PhaseDesk<'a> {
     }
 
     /// The document as the kind of file that was asked for.
-    fn document(&mut self, mut node: Node, request: &PhaseRequest) -> Option<Read> {
+    fn document(&mut self, mut node: Node, request: &PhaseRequest) -> Option<PhaseReading> {
         let (wanted, other) = match request.file {
             PhaseFileName::Plan(_) => (SchemaKind::Phase, SchemaKind::Trigger),
             PhaseFileName::Trigger(_) => (SchemaKind::Trigger, SchemaKind::Phase),
@@ -267,6 +267,6 @@ impl<'a> PhaseDesk<'a> {
         let phases = plan::phases(self, spec, &node);
         let mut chosen = plan::choose(self, phases, request.phase_id.as_deref(), &node)?;
         chosen.phase.base = request.base.clone().or(chosen.phase.base);
-        Some(Read::Phase(Box::new(chosen)))
+        Some(PhaseReading::Phase(Box::new(chosen)))
     }
 }

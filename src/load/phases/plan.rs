@@ -6,7 +6,7 @@ use super::{PhaseDesk, PlacedPhase, report_path, step};
 use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Phase, Work};
+use crate::model::{Phase, StepWork};
 use crate::spec::{PhaseFile, PhaseSpec};
 
 /// Every phase of a plan that is whole; ids that stand twice are told.
@@ -107,7 +107,12 @@ fn phase(desk: &mut PhaseDesk, spec: PhaseSpec, node: &Node) -> PlacedPhase {
         when: None,
     };
     // A step that can't be used is told of already.
-    if phase.steps.len() == all && phase.steps.iter().all(|step| step.work == Work::Unchecked) {
+    if phase.steps.len() == all
+        && phase
+            .steps
+            .iter()
+            .all(|step| step.work == StepWork::Unchecked)
+    {
         let message = "no step of the phase runs anything, so it would pass without a check";
         let problem = Problem::error(Code::EmptyCases, node.key_span("/steps"), message);
         desk.problem(problem.hint("give a step a `command:`, or add a step of type `eval`"));

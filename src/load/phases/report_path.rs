@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::PhaseDesk;
 use crate::load::problem::{Code, Problem};
-use crate::load::refs::{Fence, lexical};
+use crate::load::refs::{PathFence, lexical};
 use crate::load::source::Span;
 use eval_base::text::escape_path_component;
 
@@ -22,9 +22,15 @@ pub(super) fn resolve(desk: &mut PhaseDesk, text: &str, id: &str, at: Span) -> O
     }
 }
 
-type Fault = (Code, String, Option<String>);
+type PathFault = (Code, String, Option<String>);
 
-fn judged(text: &str, id: &str, dir: &Path, root: &Path, file: &Path) -> Result<PathBuf, Fault> {
+fn judged(
+    text: &str,
+    id: &str,
+    dir: &Path,
+    root: &Path,
+    file: &Path,
+) -> Result<PathBuf, PathFault> {
     if text.trim().is_empty() || text.contains('\0') {
         return Err((
             Code::BadPath,
@@ -64,7 +70,7 @@ fn judged(text: &str, id: &str, dir: &Path, root: &Path, file: &Path) -> Result<
     }
     // What is a link on the way may lead elsewhere; what is not there yet will lie in the deepest
     // folder that is.
-    let fence = Fence::new([root]);
+    let fence = PathFence::new([root]);
     let parent = path.parent().unwrap_or(&path);
     let real = parent
         .ancestors()

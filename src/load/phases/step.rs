@@ -9,7 +9,7 @@ use crate::load::refs::lexical;
 use crate::load::scope::seconds;
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Step, StepCommand, Work};
+use crate::model::{PhaseStep, StepCommand, StepWork};
 use crate::spec::{FailureAction, StepConfig, StepSpec, StepType};
 use eval_base::globs::path_glob;
 
@@ -37,7 +37,7 @@ pub(super) fn read(
     spec: StepSpec,
     node: &Node,
     notification: Option<Span>,
-) -> Option<(Step, Option<StepPlace>)> {
+) -> Option<(PhaseStep, Option<StepPlace>)> {
     fitting(desk, &spec, node);
     let StepSpec {
         kind,
@@ -70,19 +70,19 @@ pub(super) fn read(
         (_, command) => {
             let junit = junit(desk, &config, &folder, node);
             match command {
-                Some(argv) => Work::Command(StepCommand {
+                Some(argv) => StepWork::Command(StepCommand {
                     argv,
                     dir: folder,
                     timeout: seconds(timeout_seconds.unwrap_or(DEFAULT_TIMEOUT)),
                     junit,
                 }),
-                None if junit.is_empty() => Work::Unchecked,
-                None => Work::Junit(junit),
+                None if junit.is_empty() => StepWork::Unchecked,
+                None => StepWork::Junit(junit),
             }
         }
     };
     Some((
-        Step {
+        PhaseStep {
             kind,
             name,
             action,

@@ -6,25 +6,25 @@ use std::path::PathBuf;
 use super::{PhaseRequest, PlacedPhase, StepPlace, StepSuite};
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
-use crate::load::request::{Filters, LoadRequest, Overrides};
-use crate::load::session::Session;
+use crate::load::request::{CaseFilters, LoadOverrides, LoadRequest};
+use crate::load::session::LoadSession;
 use crate::load::source::Span;
 use crate::load::suite::load_into;
 use crate::load::thresholds::unknown_metric;
-use crate::model::{EvalStep, Metric, Phase, Plan, PlannedSamples, Work};
+use crate::model::{EvalStep, Metric, Phase, Plan, PlannedSamples, StepWork};
 use crate::spec::FilterSpec;
 
 /// Loads the suite of each eval step. All problems of all of them are noted; those that have no
 /// place of their own stand where the step says what is wrong.
 pub(super) fn load_all(
-    session: &mut Session,
+    session: &mut LoadSession,
     request: &PhaseRequest,
     placed: &PlacedPhase,
 ) -> Vec<StepSuite> {
     let mut suites = Vec::new();
     let mut places = placed.places.iter();
     for step in &placed.phase.steps {
-        let Work::Eval(eval) = &step.work else {
+        let StepWork::Eval(eval) = &step.work else {
             continue;
         };
         let Some(place) = places.next() else { break };
@@ -48,7 +48,7 @@ pub(super) fn load_all(
 }
 
 /// What a step asks, with the command line on top.
-fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> LoadRequest {
+fn load_request(session: &LoadSession, request: &PhaseRequest, eval: &EvalStep) -> LoadRequest {
     let line = &request.overrides;
     let mut vars = eval.vars.clone();
     vars.extend(line.vars.iter().cloned());
@@ -60,7 +60,7 @@ fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> L
             .unwrap_or(&eval.suite)
             .to_owned(),
         purpose: session.purpose,
-        overrides: Overrides {
+        overrides: LoadOverrides {
             target: line.target.clone().or_else(|| eval.target.clone()),
             vars,
             // `phase --var` is for the suites of all steps, and is checked over all of them.
@@ -80,8 +80,8 @@ fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> L
     }
 }
 
-fn filters(spec: &FilterSpec) -> Filters {
-    Filters {
+fn filters(spec: &FilterSpec) -> CaseFilters {
+    CaseFilters {
         category: spec.categories.clone(),
         tag: spec.tags.clone(),
         eval: spec.evals.clone(),

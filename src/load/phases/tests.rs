@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::load::{self, CheckRequest};
-use crate::model::{Bound, Work};
+use crate::model::{Bound, StepWork};
 use crate::spec::{FailureAction, StepType};
 
 const SUITE: &str = r#"
@@ -38,14 +38,14 @@ fn request(dir: &Path, file: PhaseFileName) -> PhaseRequest {
         junit: Vec::new(),
         base: None,
         report_path: None,
-        overrides: Overrides::default(),
+        overrides: LoadOverrides::default(),
         env: BTreeMap::new(),
         cwd: dir.canonicalize().expect("a folder"),
         cpus: 2,
     }
 }
 
-fn told(problems: &Problems, sources: &Sources) -> String {
+fn told(problems: &Problems, sources: &SourceFiles) -> String {
     let lines = problems.iter().map(|problem| {
         let place = problem
             .span
@@ -155,9 +155,9 @@ fn the_plan_of_the_seeds_loads_word_for_word() {
     );
     assert_eq!(
         (&phase.steps[0].work, &phase.steps[1].work),
-        (&Work::Unchecked, &Work::Unchecked)
+        (&StepWork::Unchecked, &StepWork::Unchecked)
     );
-    let Work::Eval(eval) = &phase.steps[2].work else {
+    let StepWork::Eval(eval) = &phase.steps[2].work else {
         panic!("{:?}", phase.steps[2].work)
     };
     assert_eq!(eval.metrics, ["pass_at_1", "pass_hat_3"]);
@@ -197,8 +197,8 @@ fn the_trigger_of_the_seeds_loads_word_for_word() {
     );
     assert_eq!((phase.notification, phase.archive), (true, true));
     assert_eq!(phase.when.as_deref(), Some(AFTER_TESTS_PASS));
-    let works: Vec<&Work> = phase.steps.iter().map(|step| &step.work).collect();
-    let [Work::Junit(globs), Work::Eval(eval)] = works.as_slice() else {
+    let works: Vec<&StepWork> = phase.steps.iter().map(|step| &step.work).collect();
+    let [StepWork::Junit(globs), StepWork::Eval(eval)] = works.as_slice() else {
         panic!("{works:?}")
     };
     assert_eq!(globs, &[format!("{}/out/*.xml", asked.cwd.display())]);
@@ -229,7 +229,7 @@ fn a_plan_may_be_json() {
     ));
     assert_eq!(told(&loaded.problems, &loaded.sources), "");
     let phase = loaded.phase.expect("a phase");
-    let Work::Command(command) = &phase.steps[0].work else {
+    let StepWork::Command(command) = &phase.steps[0].work else {
         panic!("{:?}", phase.steps)
     };
     assert_eq!(

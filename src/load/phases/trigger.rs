@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::asked;
 use super::report_path::{self, PLACEHOLDER};
 use super::step::absolute_glob;
-use super::{AFTER_TESTS_PASS, PhaseDesk, PhaseRequest, PlacedPhase, Read};
+use super::{AFTER_TESTS_PASS, PhaseDesk, PhaseReading, PhaseRequest, PlacedPhase};
 use crate::load::problem::{Code, Problem};
 use crate::load::tree::Node;
-use crate::model::{Phase, Step, Work};
+use crate::model::{Phase, PhaseStep, StepWork};
 use crate::spec::{FailureAction, StepConfig, StepType, TriggerFile};
 use eval_base::globs::path_glob;
 
@@ -23,7 +23,7 @@ pub(super) fn read(
     file: TriggerFile,
     node: &Node,
     request: &PhaseRequest,
-) -> Option<Read> {
+) -> Option<PhaseReading> {
     let moment = &file.eval_trigger.when;
     if request
         .when
@@ -51,7 +51,7 @@ pub(super) fn read(
             desk.problem(Problem::error(Code::SuspiciousValue, at, message).hint(hint));
             return None;
         }
-        return Some(Read::Waits(moment.clone()));
+        return Some(PhaseReading::Waits(moment.clone()));
     }
     let asks_for_id = file
         .eval_trigger
@@ -93,7 +93,7 @@ pub(super) fn read(
     }
     let mut placed = phase(desk, file, node, &id, &globs)?;
     placed.phase.base = request.base.clone();
-    Some(Read::Phase(Box::new(placed)))
+    Some(PhaseReading::Phase(Box::new(placed)))
 }
 
 /// The phase of a trigger: test results that others wrote, if there are any, then the suite.
@@ -134,13 +134,13 @@ pub(super) fn phase(
     };
     let told = told.filter(|_| failure.notification == Some(true));
     let (eval, place) = asked::eval_step(desk, config, at, told)?;
-    let tests = (!junit.is_empty()).then(|| Step {
+    let tests = (!junit.is_empty()).then(|| PhaseStep {
         kind: StepType::Test,
         name: TESTS.to_owned(),
         action: FailureAction::Block,
-        work: Work::Junit(junit.to_vec()),
+        work: StepWork::Junit(junit.to_vec()),
     });
-    let evals = Step {
+    let evals = PhaseStep {
         kind: StepType::Eval,
         name: EVALS.to_owned(),
         action: failure.action,

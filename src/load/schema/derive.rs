@@ -40,7 +40,7 @@ const MAX_REFS: usize = 32;
 
 /// A tagged union: the key that tells the branches apart, and each branch's tags (the canonical one
 /// first).
-pub(in crate::load) struct Tagged {
+pub(in crate::load) struct BranchTags {
     pub key: String,
     pub tags: Vec<Vec<String>>,
 }
@@ -135,7 +135,7 @@ pub(in crate::load) fn aliases<'v>(schema: &'v Value, word: &str) -> impl Iterat
 }
 
 /// What tells these branches apart: a property that each of them fixes to texts.
-pub(in crate::load) fn discriminator(root: &Value, branches: &[&Value]) -> Option<Tagged> {
+pub(in crate::load) fn discriminator(root: &Value, branches: &[&Value]) -> Option<BranchTags> {
     let flat: Vec<_> = branches.iter().map(|b| flatten(root, b)).collect();
     let tags_of = |key: &str, branch: &Map<String, Value>| {
         let property = branch.get("properties")?.get(key)?;
@@ -150,7 +150,7 @@ pub(in crate::load) fn discriminator(root: &Value, branches: &[&Value]) -> Optio
         .chain(first.keys().map(String::as_str))
         .find_map(|key| {
             let tags: Option<Vec<_>> = flat.iter().map(|branch| tags_of(key, branch)).collect();
-            tags.map(|tags| Tagged {
+            tags.map(|tags| BranchTags {
                 key: key.to_owned(),
                 tags,
             })
@@ -242,7 +242,7 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
         object.insert("type".into(), json!("string"));
         return;
     }
-    let Some(Tagged { key, tags }) = discriminator(root, &refs) else {
+    let Some(BranchTags { key, tags }) = discriminator(root, &refs) else {
         return;
     };
     object.remove(word);
@@ -375,7 +375,7 @@ fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
         return;
     };
     let tagged = discriminator(root, &list.iter().collect::<Vec<_>>());
-    if let Some(Tagged { key, .. }) = tagged {
+    if let Some(BranchTags { key, .. }) = tagged {
         for branch in &mut list {
             if let Some(Value::Array(required)) = branch.get_mut("required") {
                 required.retain(|name| *name != key.as_str());

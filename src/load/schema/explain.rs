@@ -21,7 +21,7 @@ pub(super) fn explain(
     errors: &[ValidationError<'_>],
     problems: &mut Problems,
 ) {
-    let mut explainer = Explainer {
+    let mut explainer = SchemaExplainer {
         derived,
         root,
         found: Vec::new(),
@@ -52,7 +52,7 @@ pub(super) fn explain(
     );
 }
 
-struct Explainer<'e> {
+struct SchemaExplainer<'e> {
     derived: &'e Value,
     root: &'e Node,
     /// Each problem; for a missing key also its map and name.
@@ -62,7 +62,7 @@ struct Explainer<'e> {
     meant: HashSet<(String, String)>,
 }
 
-impl Explainer<'_> {
+impl SchemaExplainer<'_> {
     fn errors(&mut self, errors: &[ValidationError<'_>]) {
         // A value of the wrong type breaks other rules as well: only the type is worth telling.
         let wrong_type: HashSet<&str> = errors

@@ -1,5 +1,5 @@
 use super::*;
-use crate::load::source::Sources;
+use crate::load::source::SourceFiles;
 use serde_json::json;
 
 fn schema() -> Value {
@@ -36,12 +36,12 @@ fn schema() -> Value {
 }
 
 fn checked(text: &str) -> (Option<Value>, Vec<String>) {
-    let mut sources = Sources::new();
+    let mut sources = SourceFiles::new();
     let file = sources.add("t.yaml", text);
     let mut problems = Problems::new();
     let mut node =
         crate::load::tree::parse(&sources, file, &mut problems).expect("the fixture is YAML");
-    let value = Validator::new(&schema())
+    let value = SchemaValidator::new(&schema())
         .expect("the schema compiles")
         .check(&sources, &mut node, &mut problems);
     let shown = problems.sorted().into_iter().map(|p| {
@@ -395,7 +395,7 @@ fn editors_are_told_what_we_check() {
     let published = published(&schema());
     let validator = jsonschema::validator_for(&published).expect("the published schema compiles");
     for (text, json, _) in TABLE {
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let file = sources.add("t.yaml", *text);
         let node = crate::load::tree::parse(&sources, file, &mut Problems::new())
             .expect("the fixture is YAML");
@@ -491,7 +491,7 @@ mod made_by_schemars {
 #[test]
 fn what_schemars_makes_is_understood() {
     let canonical = schemars::schema_for!(made_by_schemars::Suite).to_value();
-    let validator = Validator::new(&canonical).expect("the schema compiles");
+    let validator = SchemaValidator::new(&canonical).expect("the schema compiles");
     let ok = "name: n\ngraders: []\n";
     let table = [
         (
@@ -528,7 +528,7 @@ fn what_schemars_makes_is_understood() {
         (format!("{ok}limits: 5\n"), "3:9 wrong-type"),
     ];
     for (text, expected) in table {
-        let mut sources = Sources::new();
+        let mut sources = SourceFiles::new();
         let file = sources.add("t.yaml", text.as_str());
         let mut problems = Problems::new();
         let mut node =

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::model::Against;
-use eval_base::git::{self, Committed, GitError};
+use eval_base::git::{self, CommittedFile, GitError};
 
 /// The most that a large output beside its baseline may hold, in bytes.
 pub(super) const MAX_OUTPUT_BYTES: u64 = 1 << 30;
 
 /// Where baseline files are read from.
 #[derive(Debug, Clone, Default)]
-pub enum Folder {
+pub enum BaselineFolder {
     Disk(PathBuf),
-    Revision(Arc<Revision>),
+    Revision(Arc<RevisionFolder>),
     /// No folder: it holds nothing.
     #[default]
     Nowhere,
@@ -25,28 +25,28 @@ pub enum Folder {
 
 /// A folder as it was at a commit.
 #[derive(Debug)]
-pub struct Revision {
+pub struct RevisionFolder {
     pub dir: PathBuf,
     /// As the user named it.
     pub rev: String,
     /// The full hash that it stands for.
     pub commit: String,
-    files: BTreeMap<String, Committed>,
+    files: BTreeMap<String, CommittedFile>,
 }
 
-impl Revision {
+impl RevisionFolder {
     /// Reads the files of `dir` (absolute) at a revision of the repository that holds it.
     ///
     /// # Errors
     /// Whatever git can't do, in words.
-    pub fn read(dir: &Path, rev: &str) -> Result<Revision, GitError> {
+    pub fn read(dir: &Path, rev: &str) -> Result<RevisionFolder, GitError> {
         let there = dir
             .ancestors()
             .find(|dir| dir.is_dir())
             .unwrap_or(Path::new("/"));
         let commit = git::commit_of(there, rev)?;
         let files = git::folder(dir, &commit)?;
-        Ok(Revision {
+        Ok(RevisionFolder {
             dir: dir.to_owned(),
             rev: rev.to_owned(),
             commit,
@@ -55,23 +55,23 @@ impl Revision {
     }
 }
 
-impl Folder {
+impl BaselineFolder {
     pub fn dir(&self) -> &Path {
         match self {
-            Folder::Disk(dir) => dir,
-            Folder::Revision(revision) => &revision.dir,
-            Folder::Nowhere => Path::new(""),
+            BaselineFolder::Disk(dir) => dir,
+            BaselineFolder::Revision(revision) => &revision.dir,
+            BaselineFolder::Nowhere => Path::new(""),
         }
     }
 
     /// The revision that it is of.
     pub(in crate::load) fn against(&self) -> Option<Against> {
         match self {
-            Folder::Revision(revision) => Some(Against {
+            BaselineFolder::Revision(revision) => Some(Against {
                 rev: revision.rev.clone(),
                 commit: revision.commit.clone(),
             }),
-            Folder::Disk(_) | Folder::Nowhere => None,
+            BaselineFolder::Disk(_) | BaselineFolder::Nowhere => None,
         }
     }
 
@@ -84,10 +84,10 @@ impl Folder {
     /// # Errors
     /// When it cannot be read.
     pub fn names(&self) -> io::Result<Vec<String>> {
-        let Folder::Disk(dir) = self else {
+        let BaselineFolder::Disk(dir) = self else {
             return Ok(match self {
-                Folder::Revision(revision) => revision.files.keys().cloned().collect(),
-                Folder::Disk(_) | Folder::Nowhere => Vec::new(),
+                BaselineFolder::Revision(revision) => revision.files.keys().cloned().collect(),
+                BaselineFolder::Disk(_) | BaselineFolder::Nowhere => Vec::new(),
             });
         };
         let entries = match dir.read_dir() {
@@ -110,18 +110,18 @@ impl Folder {
         let path = self.path(name);
         let shown = path.strip_prefix(cwd).unwrap_or(&path).display();
         match self {
-            Folder::Disk(_) | Folder::Nowhere => shown.to_string(),
-            Folder::Revision(revision) => format!("{}:{shown}", revision.rev),
+            BaselineFolder::Disk(_) | BaselineFolder::Nowhere => shown.to_string(),
+            BaselineFolder::Revision(revision) => format!("{}:{shown}", revision.rev),
         }
     }
 
     /// A command that brings back what git has of a file.
     pub(super) fn restore(&self, name: &str, cwd: &Path) -> String {
         match self {
-            Folder::Disk(_) | Folder::Nowhere => {
+            BaselineFolder::Disk(_) | BaselineFolder::Nowhere => {
                 format!("`git checkout HEAD -- {}`", self.display(name, cwd))
             }
-            Folder::Revision(_) => "use another revision".to_owned(),
+            BaselineFolder::Revision(_) => "use another revision".to_owned(),
         }
     }
 
@@ -131,13 +131,15 @@ impl Folder {
     /// In words: a folder, a link that leads elsewhere, no permission, more than `most` bytes.
     pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
         match self {
-            Folder::Nowhere => Ok(None),
-            Folder::Disk(dir) => read_in(dir, name, most),
-            Folder::Revision(revision) => match revision.files.get(name) {
+            BaselineFolder::Nowhere => Ok(None),
+            BaselineFolder::Disk(dir) => read_in(dir, name, most),
+            BaselineFolder::Revision(revision) => match revision.files.get(name) {
                 None => Ok(None),
-                Some(Committed::Link) => Err("it is a symbolic link there".to_owned()),
-                Some(Committed::File(bytes)) if bytes.len() as u64 > most => Err(too_large(most)),
-                Some(Committed::File(bytes)) => Ok(Some(bytes.clone())),
+                Some(CommittedFile::Link) => Err("it is a symbolic link there".to_owned()),
+                Some(CommittedFile::File(bytes)) if bytes.len() as u64 > most => {
+                    Err(too_large(most))
+                }
+                Some(CommittedFile::File(bytes)) => Ok(Some(bytes.clone())),
             },
         }
     }

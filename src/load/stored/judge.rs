@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::graders::structural_match::check_matchers;
 use crate::load::problem::{Code, Problem, Problems};
-use crate::load::scope::{Desk, SuiteScope};
-use crate::load::source::{FileId, Sources, Span};
+use crate::load::scope::{SuiteDesk, SuiteScope};
+use crate::load::source::{FileId, SourceFiles, Span};
 use crate::load::tree::{Node, NodeValue};
-use crate::model::{Standing, baseline_file_name};
+use crate::model::{BaselineStage, baseline_file_name};
 use crate::spec::BaselineFile;
 use eval_match::validate_matcher;
 
@@ -17,7 +17,7 @@ use eval_match::validate_matcher;
 const MARKERS: [&str; 2] = ["<<<<<<<", ">>>>>>>"];
 
 /// The first line of an unfinished merge, and what to do.
-pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Problem> {
+pub(in crate::load) fn conflict(sources: &SourceFiles, file: FileId) -> Option<Problem> {
     let text = sources.text(file);
     if !MARKERS.iter().any(|mark| text.contains(mark)) {
         return None;
@@ -67,21 +67,26 @@ pub(in crate::load) fn unknown_version(node: &Node, word: &str, newest: u32) -> 
 }
 
 /// A file and the eval that it was looked up for.
-pub(super) struct Name<'a> {
+pub(super) struct BaselineFileName<'a> {
     pub name: &'a str,
     pub id: Option<&'a str>,
 }
 
 /// `x.pending.yaml` waits, every other file counts.
-pub(super) fn standing_of(name: &str) -> Standing {
+pub(super) fn standing_of(name: &str) -> BaselineStage {
     if name.ends_with(".pending.yaml") {
-        Standing::Pending
+        BaselineStage::Pending
     } else {
-        Standing::Accepted
+        BaselineStage::Accepted
     }
 }
 
-pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut Problems) {
+pub(super) fn header(
+    spec: &BaselineFile,
+    node: &Node,
+    of: &BaselineFileName,
+    problems: &mut Problems,
+) {
     let standing = standing_of(of.name);
     let at = node.locate("/eval_id");
     let right = baseline_file_name(&spec.eval_id, standing);
@@ -108,7 +113,7 @@ pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut
         }
         _ => {}
     }
-    if standing == Standing::Accepted && spec.replaces.is_some() {
+    if standing == BaselineStage::Accepted && spec.replaces.is_some() {
         let message = "`replaces` belongs to pending files; here it says nothing";
         let problem = Problem::warning(Code::SuspiciousValue, node.key_span("/replaces"), message);
         problems.push(problem.hint("`eval-harness baseline accept` leaves it out"));
@@ -128,12 +133,12 @@ pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut
 }
 
 /// The name of an output file: one of this folder, and one that git has when the baseline counts.
-pub(super) fn output_name(name: &str, standing: Standing, at: Span) -> Result<(), Problem> {
+pub(super) fn output_name(name: &str, standing: BaselineStage, at: Span) -> Result<(), Problem> {
     if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
         let message = format!("`{name}` is no name of a file in the same folder");
         return Err(Problem::error(Code::BadPath, at, message));
     }
-    if standing == Standing::Accepted && name.ends_with(".pending.output.json") {
+    if standing == BaselineStage::Accepted && name.ends_with(".pending.output.json") {
         let message = format!("`{name}` belongs to a pending baseline, which git ignores");
         return Err(Problem::error(Code::OutputFile, at, message)
             .hint("`eval-harness baseline accept` moves it to where it counts"));
@@ -141,10 +146,10 @@ pub(super) fn output_name(name: &str, standing: Standing, at: Span) -> Result<()
     Ok(())
 }
 
-pub(super) fn matchers(sources: &Sources, problems: &mut Problems, output: &Node) {
+pub(super) fn matchers(sources: &SourceFiles, problems: &mut Problems, output: &Node) {
     let suite = SuiteScope::default();
     check_matchers(
-        &mut Desk {
+        &mut SuiteDesk {
             sources,
             problems,
             suite: &suite,

@@ -8,16 +8,16 @@ const WHOLE: &str = "format_version: 1\neval_id: e\noutput: {a: 1}\n";
 
 /// What reading the accepted baseline of `e` says, one line a problem: place, severity, code,
 /// message, hint.
-fn read(dir: &Path) -> (Found, String) {
-    let (mut sources, mut problems) = (Sources::new(), Problems::new());
-    let folder = Folder::Disk(dir.to_owned());
-    let mut reader = Reader {
+fn read(dir: &Path) -> (BaselineLookup, String) {
+    let (mut sources, mut problems) = (SourceFiles::new(), Problems::new());
+    let folder = BaselineFolder::Disk(dir.to_owned());
+    let mut reader = BaselineReader {
         folder: &folder,
         sources: &mut sources,
         problems: &mut problems,
         cwd: dir,
     };
-    let found = reader.of_eval("e", Standing::Accepted);
+    let found = reader.of_eval("e", BaselineStage::Accepted);
     // Nothing of it panics, and all of it can be shown.
     human(
         &problems,
@@ -61,7 +61,7 @@ fn told(files: &[(&str, &str)]) -> String {
     }
     let (found, told) = read(dir.path());
     assert_eq!(
-        matches!(found, Found::Broken),
+        matches!(found, BaselineLookup::Broken),
         told.lines().any(|line| !line.contains("(warning)")),
         "{told}"
     );
@@ -231,7 +231,7 @@ fn what_is_no_ordinary_file_is_told() {
     let mut all = Vec::new();
     let mut look = |name: &str| {
         let (found, told) = read(dir.path());
-        assert_eq!(found == Found::Nothing, told.is_empty());
+        assert_eq!(found == BaselineLookup::Nothing, told.is_empty());
         all.push(format!(
             "## {name}\n{}",
             told.replace(&outside.path().display().to_string(), "OUTSIDE")
@@ -270,7 +270,7 @@ fn what_is_no_ordinary_file_is_told() {
     std::fs::write(dir.path().join("real.yaml"), WHOLE).expect("a file");
     std::os::unix::fs::symlink("real.yaml", &path).expect("a link");
     assert!(
-        matches!(read(dir.path()), (Found::Kept(_), told) if told.is_empty()),
+        matches!(read(dir.path()), (BaselineLookup::Kept(_), told) if told.is_empty()),
         "a link inside is followed"
     );
 }
@@ -282,7 +282,7 @@ fn a_file_that_git_gave_the_line_ends_of_windows_reads_the_same() {
     let mut prints = Vec::new();
     for text in [text.to_owned(), text.replace('\n', "\r\n")] {
         std::fs::write(dir.path().join("e.yaml"), text).expect("a file");
-        let (Found::Kept(kept), _) = read(dir.path()) else {
+        let (BaselineLookup::Kept(kept), _) = read(dir.path()) else {
             panic!("it is fine")
         };
         prints.push(kept.fingerprint);
@@ -295,16 +295,16 @@ fn texts_are_kept_only_for_problems() {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::write(dir.path().join("e.yaml"), WHOLE).expect("a file");
     std::fs::write(dir.path().join("f.yaml"), "x").expect("a file");
-    let (mut sources, mut problems) = (Sources::new(), Problems::new());
-    let folder = Folder::Disk(dir.path().to_owned());
-    let mut reader = Reader {
+    let (mut sources, mut problems) = (SourceFiles::new(), Problems::new());
+    let folder = BaselineFolder::Disk(dir.path().to_owned());
+    let mut reader = BaselineReader {
         folder: &folder,
         sources: &mut sources,
         problems: &mut problems,
         cwd: dir.path(),
     };
-    assert!(matches!(reader.of_file("e.yaml"), Found::Kept(_)));
-    assert_eq!(reader.of_file("f.yaml"), Found::Broken);
+    assert!(matches!(reader.of_file("e.yaml"), BaselineLookup::Kept(_)));
+    assert_eq!(reader.of_file("f.yaml"), BaselineLookup::Broken);
     let places: Vec<_> = problems
         .iter()
         .filter_map(|p| p.span)

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use super::Loader;
+use super::SuiteLoader;
 use crate::load::models;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
 use crate::load::request::LoadRequest;
 use crate::load::scope::SuiteScope;
-use crate::load::targets::{self, Chosen, Targets};
+use crate::load::targets::{self, ChosenTarget, WrittenTargets};
 use crate::load::tree::Node;
 use crate::model::Eval;
 use crate::spec::{SuiteSpec, TargetSpec};
 
-impl Loader<'_> {
+impl SuiteLoader<'_> {
     /// The target of the run. What evals may take from the suite's targets is put into the scope.
     pub(super) fn target(
         &mut self,
         spec: &SuiteSpec,
         node: &Node,
         scope: &mut SuiteScope,
-    ) -> Chosen {
-        let mut all = Targets::new();
+    ) -> ChosenTarget {
+        let mut all = WrittenTargets::new();
         for (name, target) in &spec.targets {
             let at = node
                 .get("targets")
@@ -90,8 +90,8 @@ impl Loader<'_> {
     }
 }
 
-pub(super) fn choice(request: &LoadRequest) -> targets::Choice<'_> {
-    targets::Choice {
+pub(super) fn choice(request: &LoadRequest) -> targets::TargetChoice<'_> {
+    targets::TargetChoice {
         name: request.overrides.target.as_deref(),
         outputs: request
             .overrides

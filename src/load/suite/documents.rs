@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::load::baselines;
-use crate::load::evals::{Built, build};
+use crate::load::evals::{BuiltEval, build};
 use crate::load::infer::{infer_evals, infer_named};
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::reach::{MissingValues, SparePart};
 use crate::load::render_pass::RenderPass;
 use crate::load::scope::{GraderShelf, NamedGrader, SuiteScope};
-use crate::load::session::{Broken, Session, validator};
-use crate::load::template::{Engine, Scope};
+use crate::load::session::{BrokenPlaces, LoadSession, validator};
+use crate::load::template::{TemplateEngine, TemplateScope};
 use crate::load::thresholds::WrittenSet;
 use crate::load::tree::Node;
 use crate::model::GraderType;
@@ -20,12 +20,12 @@ use crate::spec::{GradersFile, SchemaKind};
 
 /// An eval document from its tree to its evals; also for files that are checked alone.
 pub(in crate::load) fn eval_document(
-    session: &mut Session,
+    session: &mut LoadSession,
     mut node: Node,
     scope: &SuiteScope,
     dir: &Path,
-) -> Vec<Built> {
-    let Session {
+) -> Vec<BuiltEval> {
+    let LoadSession {
         sources, problems, ..
     } = session;
     infer_evals(&mut node, problems);
@@ -33,7 +33,7 @@ pub(in crate::load) fn eval_document(
         return Vec::new();
     };
     validator.normalise(sources, &mut node, problems);
-    let engine = Engine::new(&scope.templates);
+    let engine = TemplateEngine::new(&scope.templates);
     RenderPass {
         engine: &engine,
         sources,
@@ -41,25 +41,25 @@ pub(in crate::load) fn eval_document(
     }
     .evals(&mut node, scope.reach.as_deref());
     validator.validate_filled(&mut node, problems);
-    let broken = Broken::of(problems);
+    let broken = BrokenPlaces::of(problems);
     let shelf = baselines::fetch(session, scope, &mut node);
     build(&mut session.desk(scope, dir), &mut node, &broken, shelf)
 }
 
 /// A graders document: completed, checked, read.
 pub(in crate::load) fn graders_file(
-    session: &mut Session,
+    session: &mut LoadSession,
     document: &mut Node,
-    scope: &Scope,
+    scope: &TemplateScope,
     missing: Option<&mut MissingValues>,
 ) -> Option<GradersFile> {
-    let Session {
+    let LoadSession {
         sources, problems, ..
     } = session;
     infer_named(document, problems);
     let validator = validator(SchemaKind::Graders)?;
     validator.normalise(sources, document, problems);
-    let engine = Engine::new(scope);
+    let engine = TemplateEngine::new(scope);
     render_named(
         &mut RenderPass {
             engine: &engine,

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::referred::circular;
-use super::{HeadEvals, Loader, eval_document};
+use super::{HeadEvals, SuiteLoader, eval_document};
 use crate::load::baselines;
-use crate::load::evals::{Built, build};
-use crate::load::kinds::{Part, detect, parts};
+use crate::load::evals::{BuiltEval, build};
+use crate::load::kinds::{DocumentPart, detect, parts};
 use crate::load::problem::{Code, Problem, Severity};
 use crate::load::refs;
 use crate::load::scope::SuiteScope;
-use crate::load::session::Broken;
+use crate::load::session::BrokenPlaces;
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::Eval;
@@ -20,13 +20,13 @@ use crate::spec::SchemaKind;
 use eval_base::nearest::did_you_mean;
 
 /// An eval and the `$ref` that brought it in.
-pub(super) struct Gathered {
-    pub built: Built,
+pub(super) struct GatheredEval {
+    pub built: BuiltEval,
     pub by: Span,
 }
 
-impl Loader<'_> {
-    pub(super) fn gather(&mut self, evals: HeadEvals, scope: &SuiteScope) -> Vec<Gathered> {
+impl SuiteLoader<'_> {
+    pub(super) fn gather(&mut self, evals: HeadEvals, scope: &SuiteScope) -> Vec<GatheredEval> {
         let evals = match evals {
             HeadEvals::Listed(evals) => evals,
             HeadEvals::Alone(document) => {
@@ -34,12 +34,12 @@ impl Loader<'_> {
                 let built = eval_document(self.session, document, scope, &self.dir);
                 return built
                     .into_iter()
-                    .map(|built| Gathered { built, by })
+                    .map(|built| GatheredEval { built, by })
                     .collect();
             }
         };
         let mut gathered = Vec::new();
-        let broken = Broken::of(&self.session.problems);
+        let broken = BrokenPlaces::of(&self.session.problems);
         for mut node in evals {
             let by = node.span;
             let reference = node.get("$ref").and_then(Node::as_text).map(str::to_owned);
@@ -47,21 +47,25 @@ impl Loader<'_> {
                 Some(reference) => {
                     let at = node.locate("/$ref");
                     let built = self.referenced(&reference, at, scope);
-                    gathered.extend(built.into_iter().map(|built| Gathered { built, by: at }));
+                    gathered.extend(
+                        built
+                            .into_iter()
+                            .map(|built| GatheredEval { built, by: at }),
+                    );
                 }
                 None if node.get("$ref").is_some() => {}
                 None => {
                     let shelf = baselines::fetch(self.session, scope, &mut node);
                     let mut desk = self.session.desk(scope, &self.dir);
                     let built = build(&mut desk, &mut node, &broken, shelf);
-                    gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
+                    gathered.extend(built.into_iter().map(|built| GatheredEval { built, by }));
                 }
             }
         }
         gathered
     }
 
-    fn referenced(&mut self, text: &str, at: Span, scope: &SuiteScope) -> Vec<Built> {
+    fn referenced(&mut self, text: &str, at: Span, scope: &SuiteScope) -> Vec<BuiltEval> {
         let reference = refs::resolve(&self.dir, text, &self.session.fence, at);
         let Some(reference) = self.session.problems.take(reference) else {
             return Vec::new();
@@ -89,7 +93,7 @@ impl Loader<'_> {
         let Some(id) = &reference.fragment else {
             return found;
         };
-        let picked: Vec<Built> = found
+        let picked: Vec<BuiltEval> = found
             .iter()
             .filter(|b| b.eval.info.id == *id)
             .cloned()
@@ -128,7 +132,7 @@ impl Loader<'_> {
         at: Span,
         by_glob: bool,
         scope: &SuiteScope,
-    ) -> Option<Vec<Built>> {
+    ) -> Option<Vec<BuiltEval>> {
         if let Some(known) = self.files.get(file) {
             return Some(known.clone());
         }
@@ -156,7 +160,7 @@ impl Loader<'_> {
             .map_or_else(|| self.dir.clone(), Path::to_path_buf);
         let ids: Vec<String> = parts(&mut node)
             .iter()
-            .filter_map(Part::id)
+            .filter_map(DocumentPart::id)
             .map(str::to_owned)
             .collect();
         let built = eval_document(self.session, node, scope, &dir);
@@ -171,11 +175,11 @@ impl Loader<'_> {
     }
 
     /// Refuses ids that are taken, and evals that two references bring in.
-    pub(super) fn unique(&mut self, gathered: Vec<Gathered>) -> Vec<Arc<Eval>> {
+    pub(super) fn unique(&mut self, gathered: Vec<GatheredEval>) -> Vec<Arc<Eval>> {
         let mut taken: HashMap<String, (Span, Span)> = HashMap::new();
         let mut evals = Vec::new();
-        for Gathered {
-            built: Built { eval, at },
+        for GatheredEval {
+            built: BuiltEval { eval, at },
             by,
         } in gathered
         {

@@ -1,21 +1,21 @@
 //! What a suite says of itself, without its evals.
 
-use super::{Loader, load};
+use super::{SuiteLoader, load};
 use crate::load::baselines;
 use crate::load::kinds::detect;
-use crate::load::request::{LoadRequest, Loaded, Overview, SuiteOverview};
-use crate::load::session::Session;
+use crate::load::request::{LoadRequest, LoadedOverview, LoadedPlan, SuiteOverview};
+use crate::load::session::LoadSession;
 use crate::spec::SchemaKind;
 
 /// What a suite says of itself; the files of its evals are not opened, unless it is an eval file
 /// itself.
-pub fn overview(request: &LoadRequest) -> Overview {
-    let mut session = Session {
+pub fn overview(request: &LoadRequest) -> LoadedOverview {
+    let mut session = LoadSession {
         purpose: request.purpose,
         cwd: request.cwd.clone(),
-        ..Session::default()
+        ..LoadSession::default()
     };
-    let mut loader = Loader::new(request, &mut session);
+    let mut loader = SuiteLoader::new(request, &mut session);
     let path = loader.path.clone();
     let node = loader.session.parse(&path, None);
     let suite = match node {
@@ -29,7 +29,7 @@ pub fn overview(request: &LoadRequest) -> Overview {
         }
         // An eval file is a suite of its own evals' name, or no suite at all.
         _ => {
-            let Loaded {
+            let LoadedPlan {
                 plan,
                 problems,
                 sources,
@@ -40,17 +40,17 @@ pub fn overview(request: &LoadRequest) -> Overview {
                 baselines: p.baselines,
                 root: p.suite.root,
             });
-            return Overview {
+            return LoadedOverview {
                 suite,
                 problems,
                 sources,
             };
         }
     };
-    let Session {
+    let LoadSession {
         problems, sources, ..
     } = session;
-    Overview {
+    LoadedOverview {
         suite: suite.filter(|_| !problems.has_errors()),
         problems,
         sources,

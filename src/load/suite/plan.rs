@@ -8,40 +8,40 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::variables::unread_vars;
-use super::{Loader, count};
+use super::{SuiteLoader, count};
 use crate::load::metrics;
 use crate::load::models;
 use crate::load::prices;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
-use crate::load::request::{Counts, Purpose};
+use crate::load::request::{PlanPurpose, SuiteCounts};
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
 use crate::load::source::Span;
-use crate::load::targets::Chosen;
-use crate::load::thresholds::{self, Resolved};
+use crate::load::targets::ChosenTarget;
+use crate::load::thresholds::{self, ResolvedDemands};
 use crate::load::tree::Node;
 use crate::model::{
-    Channel, Eval, Fingerprint, GateRequirement, GateSpec, Measured, ModelSettings, Plan,
-    PlannedSamples, ReportFormat, Reporting, Settings, SuiteInfo, Target,
+    Eval, Fingerprint, GateRequirement, GateSpec, ModelSettings, NotifyChannel, NumberKind, Plan,
+    PlanSettings, PlannedSamples, ReportFormat, ReportSettings, SuiteInfo, Target,
 };
 use crate::spec::SuiteSpec;
 
 /// Everything of a plan but what the command line still changes.
-pub(super) struct Parts {
+pub(super) struct PlanParts {
     pub spec: SuiteSpec,
     pub node: Node,
-    pub channels: Vec<Channel>,
-    pub demands: Resolved,
+    pub channels: Vec<NotifyChannel>,
+    pub demands: ResolvedDemands,
     pub evals: Vec<Arc<Eval>>,
-    pub chosen: Chosen,
+    pub chosen: ChosenTarget,
     pub scope: SuiteScope,
 }
 
-impl Loader<'_> {
+impl SuiteLoader<'_> {
     /// A `config.k` above the samples that cases have, each by its own `samples` or the suite's: an
     /// error where the suite's are too few, else a warning.
-    fn check_ks(&mut self, parts: &Parts) {
+    fn check_ks(&mut self, parts: &PlanParts) {
         let Some(k) = parts.spec.config.k.0.iter().copied().max() else {
             return;
         };
@@ -67,7 +67,7 @@ impl Loader<'_> {
         self.session.problems.push(problem.hint(hint));
     }
 
-    pub(super) fn plan(&mut self, parts: Parts) -> (Option<Plan>, Counts, Counts) {
+    pub(super) fn plan(&mut self, parts: PlanParts) -> (Option<Plan>, SuiteCounts, SuiteCounts) {
         self.check_ks(&parts);
         let (spec, target) = (&parts.spec, parts.chosen.target.as_ref());
         let overrides = &self.request.overrides;
@@ -91,7 +91,7 @@ impl Loader<'_> {
             complete,
             problems,
         );
-        let Resolved { set, typed, .. } = &parts.demands;
+        let ResolvedDemands { set, typed, .. } = &parts.demands;
         let max_regressions = set.max_regressions.or(spec.max_regressions);
         let max_regressions = typed
             .max_regressions
@@ -150,7 +150,7 @@ impl Loader<'_> {
         } else {
             1
         });
-        let models = models::Asked::of(&evals, target);
+        let models = models::AskedModels::of(&evals, target);
         let in_flight = match overrides.jobs.is_some() || !parallel {
             true => max_workers,
             // Those that wait for a model leave room for those that are graded, and for what comes
@@ -171,7 +171,7 @@ impl Loader<'_> {
             models.all()
         };
         let needs_keys = !overrides.asks_nobody && !models::is_offline(&asked);
-        if self.session.purpose == Purpose::Run && needs_keys {
+        if self.session.purpose == PlanPurpose::Run && needs_keys {
             models::check_keys(&may_be_asked, &parts.scope.key_places, problems);
         }
         let retries = match config.retry_failed {
@@ -201,7 +201,7 @@ impl Loader<'_> {
             evals,
             whole: if selected == total { Vec::new() } else { all },
             shard: overrides.shard,
-            settings: Settings {
+            settings: PlanSettings {
                 max_workers: max_workers.max(1),
                 in_flight: in_flight.max(1),
                 ks,
@@ -213,7 +213,7 @@ impl Loader<'_> {
                     .filter(|d| *d > Duration::ZERO),
                 grade_timeout: config
                     .grade_timeout_seconds
-                    .map_or(Settings::GRADE_TIMEOUT, seconds),
+                    .map_or(PlanSettings::GRADE_TIMEOUT, seconds),
                 retry_failed: retries,
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
@@ -228,11 +228,11 @@ impl Loader<'_> {
             composites,
             score_metrics: declared
                 .iter()
-                .filter(|(_, kind)| **kind == Measured::Score)
+                .filter(|(_, kind)| **kind == NumberKind::Score)
                 .map(|(name, _)| name.clone())
                 .collect(),
             again: overrides.filters.only.is_some(),
-            reporting: Reporting {
+            reporting: ReportSettings {
                 formats: formats(overrides.formats.as_ref(), &spec.reporting),
                 output_dir: match (&overrides.output_dir, &spec.reporting.output_dir) {
                     (Some(dir), _) => lexical(&self.request.cwd.join(dir)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::Loader;
+use super::SuiteLoader;
 use super::documents::{graders_file, sets, shelf};
 use crate::load::executors::ExecutorShelf;
 use crate::load::kinds::detect;
@@ -13,11 +13,11 @@ use crate::load::reach::MissingValues;
 use crate::load::refs;
 use crate::load::scope::{GraderShelf, SuiteScope};
 use crate::load::source::Span;
-use crate::load::thresholds::{self, Resolved, WrittenSet};
+use crate::load::thresholds::{self, ResolvedDemands, WrittenSet};
 use crate::load::tree::Node;
 use crate::spec::{RefOr, SchemaKind, SuiteSpec, Thresholds, ThresholdsFile};
 
-impl Loader<'_> {
+impl SuiteLoader<'_> {
     /// The named graders: written in the suite, or in the file that it refers to.
     pub(super) fn graders(
         &mut self,
@@ -131,7 +131,7 @@ impl Loader<'_> {
     }
 
     /// The thresholds of the suite, of the file that it refers to and of the command line.
-    pub(super) fn demands(&mut self, spec: &SuiteSpec, node: &Node) -> Resolved {
+    pub(super) fn demands(&mut self, spec: &SuiteSpec, node: &Node) -> ResolvedDemands {
         let mut presets: BTreeMap<String, WrittenSet> = BTreeMap::new();
         let mut own: WrittenSet = (Thresholds::default(), None);
         match &spec.thresholds {
@@ -148,7 +148,7 @@ impl Loader<'_> {
             None => {}
         }
         presets.extend(sets(spec.presets.clone(), node.get("presets")));
-        let sources = thresholds::Sources {
+        let sources = thresholds::ThresholdSources {
             own,
             presets,
             preset: spec

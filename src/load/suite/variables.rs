@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Loader;
+use super::SuiteLoader;
 use crate::load::problem::{Code, Problem, Severity};
-use crate::load::request::Purpose;
-use crate::load::session::Session;
-use crate::load::template::Scope;
+use crate::load::request::PlanPurpose;
+use crate::load::session::LoadSession;
+use crate::load::template::TemplateScope;
 use crate::load::tree::Node;
 use crate::spec::words::CacheMode;
 
-impl Loader<'_> {
+impl SuiteLoader<'_> {
     /// The variables of the suite and the command line, and the environment that the suite lists.
-    pub(super) fn templates(&mut self, suite: Option<&Node>) -> Scope {
+    pub(super) fn templates(&mut self, suite: Option<&Node>) -> TemplateScope {
         let entries = suite
             .and_then(|s| s.get("vars"))
             .and_then(Node::as_map)
@@ -49,8 +49,8 @@ impl Loader<'_> {
         self.session
             .problems
             .hide(env.values().filter(|value| !here(value)).cloned());
-        let idle = self.request.purpose != Purpose::Run || self.request.overrides.asks_nobody;
-        Scope {
+        let idle = self.request.purpose != PlanPurpose::Run || self.request.overrides.asks_nobody;
+        TemplateScope {
             vars,
             env,
             env_listed,
@@ -75,7 +75,7 @@ impl Loader<'_> {
 
 /// The variables of the command line that no file of the suite that was loaded last defines or
 /// reads.
-pub(super) fn unread_vars(vars: &[(String, String)], session: &Session) -> BTreeSet<String> {
+pub(super) fn unread_vars(vars: &[(String, String)], session: &LoadSession) -> BTreeSet<String> {
     let texts = session.files.iter().map(|file| session.sources.text(*file));
     let Some(read) = all_names_read(texts) else {
         return BTreeSet::new();
@@ -90,7 +90,7 @@ pub(super) fn unread_vars(vars: &[(String, String)], session: &Session) -> BTree
 /// Reports variables of the command line that no file defines or reads: nothing would come of them.
 pub(in crate::load) fn check_vars(
     vars: &[(String, String)],
-    session: &mut Session,
+    session: &mut LoadSession,
     severity: Severity,
 ) {
     let typed: BTreeSet<&String> = vars

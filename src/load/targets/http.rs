@@ -11,11 +11,11 @@ use crate::load::problem::{Code, Problem};
 use crate::load::reach::{InheritedKind, SparePart};
 use crate::load::refs::lexical;
 use crate::load::render_pass::OF_CALLS;
-use crate::load::scope::{Desk, seconds};
+use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::template::is_template;
 use crate::load::tree::Node;
-use crate::model::{HttpCall, HttpTarget, Input, Target};
+use crate::model::{CaseInput, HttpCall, HttpTarget, Target};
 use crate::spec::HttpSpec;
 use eval_base::redact::{without_secret_parameters, without_userinfo};
 use eval_models::net;
@@ -27,7 +27,7 @@ const RETRIES: u32 = 2;
 
 /// An HTTP target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: &HttpSpec,
     node: &Node,
     dir: &Path,
@@ -88,7 +88,7 @@ pub(super) fn resolve(
 /// A file of certificates, absolute. One that can't be read is an error for a run; else it is left
 /// out.
 pub(in crate::load) fn authorities(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     file: &str,
     at: Span,
     dir: &Path,
@@ -132,7 +132,7 @@ fn no_address(at: Span) -> Problem {
     )
 }
 
-pub(in crate::load) fn check_base(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
+pub(in crate::load) fn check_base(desk: &mut SuiteDesk, url: &str, at: Span) -> Option<()> {
     // What a template failed to fill was told.
     if is_template(url) {
         return Some(());
@@ -146,7 +146,7 @@ pub(in crate::load) fn check_base(desk: &mut Desk, url: &str, at: Span) -> Optio
 }
 
 pub(in crate::load) fn check_headers(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     headers: &BTreeMap<String, String>,
     node: &Node,
 ) -> Option<()> {
@@ -177,7 +177,7 @@ pub(in crate::load) fn check_headers(
     whole
 }
 
-pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> Option<()> {
+pub(in crate::load) fn check_method(desk: &mut SuiteDesk, method: &str, at: Span) -> Option<()> {
     let Err(why) = net::check_method(method) else {
         return Some(());
     };
@@ -186,7 +186,12 @@ pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> 
 
 /// The request that is made of inputs that are none; `Some(None)` when the target says nothing of
 /// it.
-fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Option<HttpCall>> {
+fn call(
+    desk: &mut SuiteDesk,
+    spec: &HttpSpec,
+    node: &Node,
+    base: &str,
+) -> Option<Option<HttpCall>> {
     let Some(endpoint) = &spec.endpoint else {
         for (key, given) in [
             ("method", spec.method.is_some()),
@@ -270,7 +275,7 @@ pub(in crate::load) fn unfilled<'t>(text: &'t str, names: &[&str]) -> Option<&'t
     None
 }
 
-fn check_endpoint(desk: &mut Desk, base: &str, endpoint: &str, at: Span) -> Option<()> {
+fn check_endpoint(desk: &mut SuiteDesk, base: &str, endpoint: &str, at: Span) -> Option<()> {
     let Err(error) = net::join(base, endpoint) else {
         return Some(());
     };
@@ -286,7 +291,7 @@ fn check_endpoint(desk: &mut Desk, base: &str, endpoint: &str, at: Span) -> Opti
 
 /// Checks what an `api_call` says of itself.
 pub(in crate::load) fn check_call(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     method: &str,
     endpoint: &str,
     headers: &BTreeMap<String, String>,
@@ -308,15 +313,15 @@ pub(in crate::load) fn check_call(
 /// Checks that the case's target (its own, with where that is written, else the suite's) can be
 /// given this input.
 pub(in crate::load) fn check_input(
-    desk: &mut Desk,
-    input: &Input,
+    desk: &mut SuiteDesk,
+    input: &CaseInput,
     own: Option<(&Target, Span)>,
     node: &Node,
 ) -> Option<()> {
     let suite = desk.suite;
     let at = own.map_or(node.span, |(_, span)| span);
     match (own.map(|(target, _)| target).or(suite.asks.as_ref()), input) {
-        (Some(Target::Http(http)), Input::ApiCall { endpoint, .. }) => {
+        (Some(Target::Http(http)), CaseInput::ApiCall { endpoint, .. }) => {
             let unknown = is_template(&http.base_url) || http.base_url.is_empty();
             match unknown || is_template(endpoint) {
                 true => Some(()),

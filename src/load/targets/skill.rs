@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::check_program;
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::{InheritedKind, SparePart};
-use crate::load::scope::{Desk, seconds};
-use crate::load::template::{Engine, is_template, to_jinja};
+use crate::load::scope::{SuiteDesk, seconds};
+use crate::load::template::{TemplateEngine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
 use crate::model::{CommandTarget, SkillTarget};
 use crate::spec::SkillSpec;
@@ -21,7 +21,7 @@ const BESIDE: [&str; 3] = ["skill_name", "parameters", "input_file"];
 
 /// A skill with everything in place. What the spec leaves out is taken from what the suite says of
 /// skills.
-pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
+pub(super) fn resolve(desk: &mut SuiteDesk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
     desk.require(&SparePart::Inherited(InheritedKind::Skill))?;
     let (base, base_node) = desk
         .suite
@@ -82,17 +82,17 @@ pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<
     })
 }
 
-type Parameters = std::collections::BTreeMap<String, Value>;
+type SkillParameters = std::collections::BTreeMap<String, Value>;
 
 /// The words of the command line, and the places of those that are still templates because they
 /// hold the input.
 fn fill(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     parts: &[Node],
     name: &str,
-    parameters: &Parameters,
+    parameters: &SkillParameters,
 ) -> Option<(Vec<String>, Vec<usize>)> {
-    let engine = Engine::new(&desk.suite.templates);
+    let engine = TemplateEngine::new(&desk.suite.templates);
     let given = Jinja::from_pairs(
         parameters
             .iter()

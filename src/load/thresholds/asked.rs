@@ -12,7 +12,7 @@ pub(in crate::load) fn asked(
     problems: &mut Problems,
 ) -> (Vec<AskedThreshold>, Option<u32>, Option<GateRequirement>) {
     let read = read_set(set, problems);
-    let asked = |demand: super::Demand| AskedThreshold {
+    let asked = |demand: super::ThresholdDemand| AskedThreshold {
         threshold: demand.threshold,
         bare: demand.bare,
     };
@@ -79,13 +79,13 @@ pub(in crate::load) fn required_pass_rate(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::source::Sources;
+    use crate::load::source::SourceFiles;
     use crate::load::tree;
     use crate::spec::Thresholds;
 
     /// What is asked for with this `required_pass_rate`, or what is wrong.
     fn said(thresholds: &str, rate: Option<f64>) -> String {
-        let (mut sources, mut problems) = (Sources::default(), Problems::new());
+        let (mut sources, mut problems) = (SourceFiles::default(), Problems::new());
         let file = sources.add("phase.yaml", thresholds);
         let node = tree::parse(&sources, file, &mut problems).expect("a document");
         let set: Thresholds = serde_json::from_value(node.to_json()).expect("thresholds");

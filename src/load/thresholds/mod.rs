@@ -15,13 +15,13 @@ mod tests;
 mod typed;
 mod unguarded;
 
-use super::metrics::Declared;
+use super::metrics::DeclaredMetrics;
 use super::parts::part_of_plan;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{
-    AskedThreshold, Bound, Composite, Eval, Figure, Measured, Metric, MetricName, Threshold,
+    AskedThreshold, Bound, Composite, Eval, Figure, Metric, MetricName, NumberKind, Threshold,
 };
 use crate::spec::Thresholds;
 use crate::spec::words::GateRequirement;
@@ -34,7 +34,7 @@ pub(super) use unguarded::warn_of_unguarded;
 
 pub(super) use presets::built_in_presets;
 use presets::{built_in, unknown_preset};
-use read::{MAX_REGRESSIONS, Set, fault, near_built_in, out_of_range};
+use read::{DemandSet, MAX_REGRESSIONS, fault, near_built_in, out_of_range};
 use typed::read_typed;
 
 /// A set of thresholds with the node that it was read from.
@@ -42,27 +42,33 @@ pub(super) type WrittenSet = (Thresholds, Option<Node>);
 
 /// A demand with the place where it is written; none for the command line and the built-in presets.
 #[derive(Debug, Clone)]
-pub(super) struct Demand {
+pub(super) struct ThresholdDemand {
     /// The metric of the threshold.
     pub name: MetricName,
     pub threshold: Threshold,
     pub at: Option<Span>,
     /// A number without a word on whether it is a minimum or a maximum; the metric decides.
     pub bare: bool,
-    pub by: By,
+    pub by: DemandSource,
 }
 
 /// Who demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum By {
+pub(super) enum DemandSource {
     File,
     Preset,
     Phase,
     CommandLine,
 }
 
-impl Demand {
-    fn new(name: MetricName, bound: Bound, value: f64, on: Figure, by: By) -> Demand {
+impl ThresholdDemand {
+    fn new(
+        name: MetricName,
+        bound: Bound,
+        value: f64,
+        on: Figure,
+        by: DemandSource,
+    ) -> ThresholdDemand {
         let metric = name.to_string();
         let threshold = Threshold {
             metric,
@@ -70,7 +76,7 @@ impl Demand {
             value,
             on,
         };
-        Demand {
+        ThresholdDemand {
             name,
             threshold,
             at: None,
@@ -99,9 +105,9 @@ impl Demand {
     /// of the suite.
     pub fn problem(&self, code: Code, message: String) -> Problem {
         let message = match self.by {
-            By::CommandLine => format!("`--threshold`: {message}"),
-            By::Phase => format!("the thresholds of the phase: {message}"),
-            By::File | By::Preset => message,
+            DemandSource::CommandLine => format!("`--threshold`: {message}"),
+            DemandSource::Phase => format!("the thresholds of the phase: {message}"),
+            DemandSource::File | DemandSource::Preset => message,
         };
         Problem::error(code, self.at, message)
     }
@@ -109,18 +115,18 @@ impl Demand {
 
 /// What was demanded, before it is known what the graders measure.
 #[derive(Debug, Default)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedDemands {
     /// The set that holds.
-    pub set: Set,
+    pub set: DemandSet,
     /// The command line's, whose demands replace those on the same metric.
-    pub typed: Set,
+    pub typed: DemandSet,
     /// Demands of all sets, chosen or not, on metrics that are not built in.
-    named: Vec<Demand>,
+    named: Vec<ThresholdDemand>,
 }
 
 /// Everything that may say thresholds.
 #[derive(Debug, Default)]
-pub(super) struct Sources<'a> {
+pub(super) struct ThresholdSources<'a> {
     pub own: WrittenSet,
     pub presets: BTreeMap<String, WrittenSet>,
     /// The suite's `preset:`.
@@ -137,19 +143,19 @@ pub(super) struct Sources<'a> {
 
 /// The demands of a run: the preset's (the command line's before the suite's), else the suite's
 /// own; then the command line's.
-pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
+pub(super) fn resolve(sources: &ThresholdSources, problems: &mut Problems) -> ResolvedDemands {
     let own = read_set(&sources.own, problems);
-    let named: BTreeMap<&str, Set> = sources
+    let named: BTreeMap<&str, DemandSet> = sources
         .presets
         .iter()
         .map(|(name, set)| (name.as_str(), read_set(set, problems)))
         .collect();
-    let is_named = |demand: &&Demand| demand.author_name().is_some();
+    let is_named = |demand: &&ThresholdDemand| demand.author_name().is_some();
     let written = own
         .demands
         .iter()
         .chain(named.values().flat_map(|set| &set.demands));
-    let mut mentioned: Vec<Demand> = written.filter(is_named).cloned().collect();
+    let mut mentioned: Vec<ThresholdDemand> = written.filter(is_named).cloned().collect();
     let wanted = match (sources.chosen, &sources.preset) {
         (Some(name), _) => Some((name, None)),
         (None, Some((name, at))) => Some((name.as_str(), Some(*at))),
@@ -170,15 +176,15 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
         },
     };
     let asked = |ask: &AskedThreshold| {
-        Some(Demand {
+        Some(ThresholdDemand {
             name: ask.threshold.metric.parse().ok()?,
             threshold: ask.threshold.clone(),
             at: None,
             bare: ask.bare,
-            by: By::Phase,
+            by: DemandSource::Phase,
         })
     };
-    let mut typed = Set::default();
+    let mut typed = DemandSet::default();
     typed.demands.extend(sources.asked.iter().filter_map(asked));
     for text in sources.overrides {
         problems.extend(read_typed(text, &mut typed).err().map(|problem| *problem));
@@ -186,31 +192,31 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
     let of_line = typed
         .demands
         .iter()
-        .filter(|demand| demand.by == By::CommandLine);
+        .filter(|demand| demand.by == DemandSource::CommandLine);
     problems.extend(of_line.filter_map(|demand| fault(demand, None)));
     mentioned.extend(typed.demands.iter().filter(is_named).cloned());
-    Resolved {
+    ResolvedDemands {
         set,
         typed,
         named: mentioned,
     }
 }
 
-impl Resolved {
+impl ResolvedDemands {
     /// The demands, once it is known what graders measure and the suite computes. `complete`: false
     /// when faults may have hidden a part of that.
     pub fn settle(
         self,
-        declared: &Declared,
+        declared: &DeclaredMetrics,
         composites: &[Composite],
         complete: bool,
         problems: &mut Problems,
-    ) -> Vec<Demand> {
+    ) -> Vec<ThresholdDemand> {
         let kind = |name: &str| {
             let composed = composites
                 .iter()
                 .any(|c| c.name == name)
-                .then_some(Measured::Score);
+                .then_some(NumberKind::Score);
             declared.get(name).copied().or(composed)
         };
         let known: Vec<&str> = declared
@@ -241,14 +247,14 @@ impl Resolved {
                 problems.push(demand.problem(Code::UnknownMetric, message));
             }
         }
-        let settled = |mut demand: Demand| {
+        let settled = |mut demand: ThresholdDemand| {
             let name = demand.author_name().filter(|_| demand.bare);
-            if name.is_some_and(|name| kind(name) == Some(Measured::Rate)) {
+            if name.is_some_and(|name| kind(name) == Some(NumberKind::Rate)) {
                 demand.threshold.bound = Bound::Max;
             }
             demand
         };
-        let mut demands: Vec<Demand> = self.set.demands.into_iter().map(settled).collect();
+        let mut demands: Vec<ThresholdDemand> = self.set.demands.into_iter().map(settled).collect();
         for demand in self.typed.demands.into_iter().map(settled) {
             let (metric, bound) = (&demand.threshold.metric, demand.threshold.bound);
             demands.retain(|d| d.threshold.metric != *metric || d.threshold.bound != bound);
@@ -261,14 +267,15 @@ impl Resolved {
 
 /// A minimum above a maximum of the same figure that come from two places, or from the command
 /// line; in one place of a file it is told there.
-fn contradiction(demands: &[Demand]) -> Option<Problem> {
+fn contradiction(demands: &[ThresholdDemand]) -> Option<Problem> {
     demands.iter().find_map(|low| {
-        let over = |high: &&Demand| {
+        let over = |high: &&ThresholdDemand| {
             let (a, b) = (&low.threshold, &high.threshold);
             let both = a.metric == b.metric
                 && a.on == b.on
                 && (a.bound, b.bound) == (Bound::Min, Bound::Max);
-            let told = (low.at, low.by) == (high.at, high.by) && low.by != By::CommandLine;
+            let told =
+                (low.at, low.by) == (high.at, high.by) && low.by != DemandSource::CommandLine;
             both && a.value > b.value && !told
         };
         let high = demands.iter().find(over)?;
@@ -288,10 +295,10 @@ fn contradiction(demands: &[Demand]) -> Option<Problem> {
 }
 
 /// A demand on a measured metric that has no direction, or lies out of its range.
-fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
+fn named_fault(demand: &ThresholdDemand, kind: NumberKind) -> Option<Problem> {
     let Threshold { metric, value, .. } = &demand.threshold;
     match kind {
-        Measured::Number if demand.bare => {
+        NumberKind::Number if demand.bare => {
             let message =
                 format!("is `{metric}` better when it is higher, or lower? Nothing says so");
             let hint = format!(
@@ -299,10 +306,10 @@ fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
             );
             Some(demand.problem(Code::MissingKey, message).hint(hint))
         }
-        Measured::Score if !(0.0..=1.0).contains(value) => {
+        NumberKind::Score if !(0.0..=1.0).contains(value) => {
             Some(out_of_range(metric, *value, true, demand.at))
         }
-        Measured::Rate if *value < 0.0 => Some(out_of_range(metric, *value, false, demand.at)),
+        NumberKind::Rate if *value < 0.0 => Some(out_of_range(metric, *value, false, demand.at)),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::read::Set;
-use super::{By, Demand};
+use super::read::DemandSet;
+use super::{DemandSource, ThresholdDemand};
 use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
 use crate::model::{Bound, Figure, Metric, MetricName};
@@ -23,7 +23,11 @@ pub(in crate::load) fn built_in_presets() -> impl Iterator<Item = &'static str> 
     PRESETS.iter().map(|(name, ..)| *name)
 }
 
-pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str, Set>) -> Problem {
+pub(super) fn unknown_preset(
+    name: &str,
+    at: Option<Span>,
+    named: &BTreeMap<&str, DemandSet>,
+) -> Problem {
     let known: Vec<&str> = named
         .keys()
         .copied()
@@ -35,7 +39,7 @@ pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str
         .or_hint(format!("known presets: {}", known.join(", ")))
 }
 
-pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
+pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<DemandSet> {
     let (_, one, at_k, hat_k) = PRESETS.iter().find(|(preset, ..)| *preset == name)?;
     let k = ks
         .iter()
@@ -45,15 +49,15 @@ pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
         .unwrap_or(PRESET_K);
     let demand = |metric: Metric, value: f64| {
         let name = MetricName { metric, part: None };
-        Demand::new(name, Bound::Min, value, Figure::Value, By::Preset)
+        ThresholdDemand::new(name, Bound::Min, value, Figure::Value, DemandSource::Preset)
     };
     let demands = vec![
         demand(Metric::PassAt(1), *one),
         demand(Metric::PassAt(k), *at_k),
         demand(Metric::PassHat(k), *hat_k),
     ];
-    Some(Set {
+    Some(DemandSet {
         demands,
-        ..Set::default()
+        ..DemandSet::default()
     })
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Demand;
+use super::ThresholdDemand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
 use crate::model::{
-    Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Part, PlannedSamples,
-    Target, Threshold,
+    Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, PartSelector,
+    PlannedSamples, Target, Threshold,
 };
 use eval_base::nearest::did_you_mean;
 
@@ -16,7 +16,7 @@ use eval_base::nearest::did_you_mean;
 pub(in crate::load) fn ks(
     configured: &[u32],
     reported: &[String],
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     composites: &[Composite],
 ) -> Vec<u32> {
     let mut ks: Vec<u32> = vec![1];
@@ -39,7 +39,7 @@ pub(in crate::load) fn ks(
 /// Demands for data that no run of these evals could have, on a metric itself or on one that it is
 /// made of.
 pub(in crate::load) fn check_producible(
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     composites: &[Composite],
     evals: &[Arc<Eval>],
     target: Option<&Target>,
@@ -80,7 +80,7 @@ pub(in crate::load) fn check_producible(
 
 /// Demands on ends of intervals that there are none of, for lack of evals.
 pub(in crate::load) fn check_evals(
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     evals: &[Arc<Eval>],
     scope: IntervalScope,
     problems: &mut Problems,
@@ -166,7 +166,7 @@ fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option
 
 /// Demands on parts that hold nothing of the suite: an error, since the gate could not decide.
 pub(in crate::load) fn check_parts(
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     evals: &[Arc<Eval>],
     problems: &mut Problems,
 ) {
@@ -187,7 +187,7 @@ pub(in crate::load) fn check_parts(
 /// The same once it is known which evals and cases are selected. `again`: nobody chose them by what
 /// thresholds are of; then it is a warning.
 pub(in crate::load) fn check_part_selected(
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     evals: &[Arc<Eval>],
     again: bool,
     problems: &mut Problems,
@@ -208,8 +208,11 @@ pub(in crate::load) fn check_part_selected(
 }
 
 /// Each part once, with the first demand on it.
-fn empty_parts<'a>(demands: &'a [Demand], evals: &[Arc<Eval>]) -> Vec<(&'a Demand, &'a Part)> {
-    let mut looked: BTreeSet<&Part> = BTreeSet::new();
+fn empty_parts<'a>(
+    demands: &'a [ThresholdDemand],
+    evals: &[Arc<Eval>],
+) -> Vec<(&'a ThresholdDemand, &'a PartSelector)> {
+    let mut looked: BTreeSet<&PartSelector> = BTreeSet::new();
     let mut empty = Vec::new();
     for demand in demands {
         if let Some(part) = &demand.name.part
@@ -222,28 +225,28 @@ fn empty_parts<'a>(demands: &'a [Demand], evals: &[Arc<Eval>]) -> Vec<(&'a Deman
     empty
 }
 
-fn having(part: &Part, which: &str) -> String {
+fn having(part: &PartSelector, which: &str) -> String {
     match part {
-        Part::Type(_) => format!("eval {which}is of type `{}`", part.value()),
-        Part::Category(name) => format!("eval {which}is of category `{name}`"),
-        Part::Tag(tag) => format!("eval or case {which}has the tag `{tag}`"),
-        Part::Eval(glob) => format!("eval {which}has an id that fits `{glob}`"),
+        PartSelector::Type(_) => format!("eval {which}is of type `{}`", part.value()),
+        PartSelector::Category(name) => format!("eval {which}is of category `{name}`"),
+        PartSelector::Tag(tag) => format!("eval or case {which}has the tag `{tag}`"),
+        PartSelector::Eval(glob) => format!("eval {which}has an id that fits `{glob}`"),
     }
 }
 
 /// What was probably meant, else what there is.
-fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
+fn hint(part: &PartSelector, evals: &[Arc<Eval>]) -> String {
     let infos = || evals.iter().map(|eval| &eval.info);
-    if matches!(part, Part::Category(name) if matches!(name.as_str(), "capability" | "regression"))
+    if matches!(part, PartSelector::Category(name) if matches!(name.as_str(), "capability" | "regression"))
     {
         return format!("did you mean `type={}`?", part.value());
     }
     let known: BTreeSet<&str> = match part {
-        Part::Type(_) => BTreeSet::new(),
-        Part::Category(_) => infos()
+        PartSelector::Type(_) => BTreeSet::new(),
+        PartSelector::Category(_) => infos()
             .filter_map(|info| info.category.as_deref())
             .collect(),
-        Part::Tag(_) => {
+        PartSelector::Tag(_) => {
             let own = evals
                 .iter()
                 .flat_map(|eval| eval.cases.profiles())
@@ -252,7 +255,7 @@ fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
                 .map(String::as_str)
                 .collect()
         }
-        Part::Eval(_) => infos().map(|info| info.id.as_str()).collect(),
+        PartSelector::Eval(_) => infos().map(|info| info.id.as_str()).collect(),
     };
     match did_you_mean(part.value(), known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -269,7 +272,13 @@ fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
     }
 }
 
-fn check_k(k: u32, metric: &Metric, demand: &Demand, evals: &[Arc<Eval>], problems: &mut Problems) {
+fn check_k(
+    k: u32,
+    metric: &Metric,
+    demand: &ThresholdDemand,
+    evals: &[Arc<Eval>],
+    problems: &mut Problems,
+) {
     let Some(short) = PlannedSamples::of(evals, |_, case| case.samples).fewer_than(k) else {
         return;
     };

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{By, Demand, WrittenSet};
+use super::{DemandSource, ThresholdDemand, WrittenSet};
 use crate::load::parts::PartFilter;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Bound, Figure, Metric, MetricName, NoMetric, PLAIN_METRICS, Part, Threshold};
+use crate::model::{
+    Bound, Figure, Metric, MetricName, NoMetric, PLAIN_METRICS, PartSelector, Threshold,
+};
 use crate::spec::words::GateRequirement;
 use crate::spec::{IntervalBound, PartThreshold, ThresholdBounds, ThresholdSpec};
 use eval_base::nearest::did_you_mean;
@@ -19,22 +21,22 @@ pub(super) const REQUIRE: &str = "require";
 
 /// A set as it is written.
 #[derive(Debug, Clone, Default)]
-pub(in crate::load) struct Set {
-    pub demands: Vec<Demand>,
+pub(in crate::load) struct DemandSet {
+    pub demands: Vec<ThresholdDemand>,
     pub max_regressions: Option<u32>,
     pub require: Option<GateRequirement>,
 }
 
 /// One set as demands; what is wrong with it is noted.
-pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problems) -> Set {
-    let mut read = Set {
+pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problems) -> DemandSet {
+    let mut read = DemandSet {
         require: set.require,
-        ..Set::default()
+        ..DemandSet::default()
     };
     let mut taken: BTreeMap<MetricName, String> = BTreeMap::new();
     for (written, spec) in &set.by_metric {
         let node_of = node.as_ref().and_then(|n| n.get(written));
-        let place = Place {
+        let place = DemandPlace {
             key: node.as_ref().and_then(|n| n.key_place(written)),
             value: node_of.map(|n| n.span),
         };
@@ -108,17 +110,17 @@ fn part_fault(name: &MetricName, at: Option<Span>) -> Option<Problem> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct DemandPlace {
     key: Option<Span>,
     value: Option<Span>,
 }
 
 /// A metric with its bounds, as one entry says them.
-struct Ask {
+struct MetricBounds {
     name: MetricName,
     /// As messages show it.
     written: String,
-    place: Place,
+    place: DemandPlace,
     /// A number without a word on its direction.
     number: Option<f64>,
     min: Option<f64>,
@@ -132,10 +134,10 @@ fn asks(
     name: MetricName,
     spec: &ThresholdSpec,
     node: Option<&Node>,
-    place: Place,
+    place: DemandPlace,
     problems: &mut Problems,
-) -> Vec<Ask> {
-    let whole = Ask {
+) -> Vec<MetricBounds> {
+    let whole = MetricBounds {
         name,
         written: written.to_owned(),
         place,
@@ -146,7 +148,7 @@ fn asks(
     };
     let bounds = match spec {
         ThresholdSpec::Number(number) => {
-            return vec![Ask {
+            return vec![MetricBounds {
                 number: Some(*number),
                 ..whole
             }];
@@ -164,7 +166,7 @@ fn asks(
     let parted = groups.iter().any(|(.., parts)| !parts.is_empty());
     let mut asks = Vec::new();
     if bounds.min.is_some() || bounds.max.is_some() || !parted {
-        asks.push(Ask {
+        asks.push(MetricBounds {
             min: bounds.min,
             max: bounds.max,
             figure,
@@ -180,7 +182,7 @@ fn asks(
             continue;
         }
         for (value, spec) in parts {
-            let place = Place {
+            let place = DemandPlace {
                 key: group.and_then(|group| group.key_place(value)).or(place.key),
                 value: group
                     .and_then(|group| group.get(value))
@@ -188,7 +190,7 @@ fn asks(
                     .or(place.value),
             };
             match part_ask(&metric, (kind, value), spec, figure, place, problems) {
-                Ok(ask) => asks.push(Ask {
+                Ok(ask) => asks.push(MetricBounds {
                     written: format!("{written}: {key}: {value}"),
                     ..ask
                 }),
@@ -204,10 +206,10 @@ fn part_ask(
     (kind, value): (&str, &str),
     spec: &PartThreshold,
     inherited: Figure,
-    place: Place,
+    place: DemandPlace,
     problems: &mut Problems,
-) -> Result<Ask, Box<Problem>> {
-    let part = Part::new(kind, value).map_err(|why| {
+) -> Result<MetricBounds, Box<Problem>> {
+    let part = PartSelector::new(kind, value).map_err(|why| {
         let types = ["capability", "regression"]
             .into_iter()
             .filter(|_| kind == "type");
@@ -227,7 +229,7 @@ fn part_ask(
             (None, b.min, b.max, figure)
         }
     };
-    Ok(Ask {
+    Ok(MetricBounds {
         name,
         written: String::new(),
         place,
@@ -257,9 +259,9 @@ fn figure(
     bound.or(on)
 }
 
-impl Ask {
-    fn demands(self, demands: &mut Vec<Demand>, problems: &mut Problems) {
-        let Ask {
+impl MetricBounds {
+    fn demands(self, demands: &mut Vec<ThresholdDemand>, problems: &mut Problems) {
+        let MetricBounds {
             name,
             place,
             number,
@@ -292,10 +294,10 @@ impl Ask {
             problems.push(Problem::error(Code::UnknownMetric, place.value, message));
         }
         for (bound, value) in bounds.into_iter().flatten() {
-            let demand = Demand {
+            let demand = ThresholdDemand {
                 at: place.key,
                 bare: number.is_some(),
-                ..Demand::new(name.clone(), bound, value, figure, By::File)
+                ..ThresholdDemand::new(name.clone(), bound, value, figure, DemandSource::File)
             };
             problems.extend(fault(&demand, place.value));
             demands.push(demand);
@@ -338,8 +340,8 @@ pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[
 }
 
 /// A demand that is out of the metric's range, or that every run meets.
-pub(super) fn fault(demand: &Demand, at: Option<Span>) -> Option<Problem> {
-    let Demand {
+pub(super) fn fault(demand: &ThresholdDemand, at: Option<Span>) -> Option<Problem> {
+    let ThresholdDemand {
         name, threshold, ..
     } = demand;
     let Threshold { value, bound, .. } = *threshold;

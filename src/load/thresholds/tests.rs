@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::load::{Filters, LoadRequest, Loaded, Overrides, Purpose, load};
+use crate::load::{CaseFilters, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, load};
 use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, GateSpec, Shard, Threshold};
 
 const EVALS: &str = "  evals:
@@ -13,14 +13,14 @@ const EVALS: &str = "  evals:
     - {id: reg-login, category: auth, baseline: {output: y}, current: {input: x}}
 ";
 
-fn load_with(head: &str, evals: &str, overrides: Overrides) -> Loaded {
+fn load_with(head: &str, evals: &str, overrides: LoadOverrides) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     let text = format!("eval_suite:\n  name: s\n  target: {{type: echo}}\n{head}{evals}");
     fs::write(cwd.join("s.yaml"), text).expect("written");
     load(&LoadRequest {
         suite: "s.yaml".into(),
-        purpose: Purpose::Run,
+        purpose: PlanPurpose::Run,
         overrides,
         env: Default::default(),
         cwd,
@@ -49,12 +49,12 @@ fn line(spec: &GateSpec) -> String {
 }
 
 /// The demands of the plan, or the problems; warnings follow the demands.
-fn said(head: &str, overrides: Overrides) -> String {
+fn said(head: &str, overrides: LoadOverrides) -> String {
     of_evals(head, EVALS, overrides)
 }
 
 /// The same of other evals.
-fn of_evals(head: &str, evals: &str, overrides: Overrides) -> String {
+fn of_evals(head: &str, evals: &str, overrides: LoadOverrides) -> String {
     let loaded = load_with(head, evals, overrides);
     let problems = loaded.problems.iter().map(|p| {
         let at = p.span.map_or("-".to_owned(), |span| {
@@ -78,15 +78,15 @@ fn of_evals(head: &str, evals: &str, overrides: Overrides) -> String {
         .join("\n")
 }
 
-fn typed(thresholds: &[&str]) -> Overrides {
-    Overrides {
+fn typed(thresholds: &[&str]) -> LoadOverrides {
+    LoadOverrides {
         thresholds: thresholds.iter().map(|t| (*t).to_owned()).collect(),
-        ..Overrides::default()
+        ..LoadOverrides::default()
     }
 }
 
 fn alone(head: &str) -> String {
-    said(head, Overrides::default())
+    said(head, LoadOverrides::default())
 }
 
 #[test]
@@ -133,9 +133,9 @@ fn a_whole_name_says_the_same_in_files_and_on_the_command_line() {
 #[test]
 fn max_regressions_of_a_set_comes_before_the_suites_and_goes_with_its_preset() {
     let head = "  max_regressions: 5\n  thresholds: {max_regressions: 3}\n  presets: {lax: {max_regressions: {max: 9}}, bare: {pass_rate: 0.5}}\n";
-    let preset = |name: &str| Overrides {
+    let preset = |name: &str| LoadOverrides {
         preset: Some(name.into()),
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
     assert_eq!(alone(head), "max_regressions 3");
     assert_eq!(said(head, preset("lax")), "max_regressions 9");
@@ -146,7 +146,7 @@ fn max_regressions_of_a_set_comes_before_the_suites_and_goes_with_its_preset() {
     assert_eq!(
         said(
             head,
-            Overrides {
+            LoadOverrides {
                 max_regressions: Some(1),
                 ..preset("lax")
             }
@@ -251,7 +251,7 @@ fn a_k_is_asked_of_the_cases_of_the_part_alone() {
 fn is_warned(thresholds: &str) -> bool {
     said(
         &format!("  thresholds: {thresholds}\n"),
-        Overrides::default(),
+        LoadOverrides::default(),
     )
     .contains("unguarded-gate")
 }
@@ -305,7 +305,11 @@ fn thresholds_that_failing_evals_meet_are_warned_of() {
     let of = |graders: &str| {
         let evals =
             format!("  evals:\n    - {{id: a, input: x, expected: y, graders: [{graders}]}}\n");
-        of_evals("  thresholds: {exact: 0.5}\n", &evals, Overrides::default())
+        of_evals(
+            "  thresholds: {exact: 0.5}\n",
+            &evals,
+            LoadOverrides::default(),
+        )
     };
     let measured = "{type: code, metric: exact}";
     assert_eq!(of(measured), "exact >= 0.5");
@@ -340,9 +344,9 @@ fn the_warning_names_thresholds_and_what_to_write() {
 #[test]
 fn all_evals_are_required_where_a_set_the_command_line_or_a_phase_says_so() {
     let head = "  thresholds: {errored_samples: 0, require: all_evals}\n";
-    let phase = |require| Overrides {
+    let phase = |require| LoadOverrides {
         require: Some(require),
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
     insta::assert_snapshot!([
         alone(head),
@@ -407,7 +411,7 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
         of_evals(
             &format!("  config: {config}\n"),
             &evals(first),
-            Overrides::default(),
+            LoadOverrides::default(),
         )
     };
     // Every case has its own samples, so that the suite's count for none.
@@ -417,9 +421,9 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
         of("{samples: 1, k: [1, 3]}", ""),
         of("{samples: 3, k: [1, 3]}", ", samples: 2"),
         of("{samples: 2, k: [1, 4]}", ""),
-        said("  config: {samples: 2, k: [1, 4]}\n", Overrides::default()),
-        said("  config: {k: [1, 4]}\n", Overrides { samples: Some(1), ..Overrides::default() }),
-        said("  config: {samples: 1}\n  thresholds: {pass@2: 0.5}\n", Overrides::default()),
+        said("  config: {samples: 2, k: [1, 4]}\n", LoadOverrides::default()),
+        said("  config: {k: [1, 4]}\n", LoadOverrides { samples: Some(1), ..LoadOverrides::default() }),
+        said("  config: {samples: 1}\n  thresholds: {pass@2: 0.5}\n", LoadOverrides::default()),
     ].join("\n"), @"
     4:27 k-above-samples: pass@3 needs 3 samples of every case, but `x` of `a` has 1 | raise `samples` to 3, or lower `k`
 
@@ -434,18 +438,18 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
 #[test]
 fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_reruns() {
     let head = "  thresholds: {pass_rate: {by_type: {regression: 1}, by_tag: {edge: 1}}}\n";
-    let filters = |eval: &str| Filters {
+    let filters = |eval: &str| CaseFilters {
         eval: vec![eval.to_owned()],
-        ..Filters::default()
+        ..CaseFilters::default()
     };
-    insta::assert_snapshot!(said(head, Overrides { filters: filters("cap-*"), ..Overrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it");
+    insta::assert_snapshot!(said(head, LoadOverrides { filters: filters("cap-*"), ..LoadOverrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it");
     let only = [("cap-auth".to_owned(), "cap-auth".to_owned())].into();
-    let again = Overrides {
-        filters: Filters {
+    let again = LoadOverrides {
+        filters: CaseFilters {
             only: Some(only),
-            ..Filters::default()
+            ..CaseFilters::default()
         },
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
     insta::assert_snapshot!(said(head, again), @"
     pass_rate[type=regression] >= 1
@@ -458,9 +462,9 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
         assert_eq!(
             said(
                 head,
-                Overrides {
+                LoadOverrides {
                     shard,
-                    ..Overrides::default()
+                    ..LoadOverrides::default()
                 }
             ),
             "pass_rate[type=regression] >= 1\npass_rate[tag=edge] >= 1"
@@ -483,7 +487,7 @@ fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
         ask("pass_rate", 0.9, false),
         ask("score[tag=critical]", 0.8, true),
     ];
-    let overrides = Overrides {
+    let overrides = LoadOverrides {
         asked,
         ..typed(&["pass_rate=0.5"])
     };
@@ -495,7 +499,7 @@ fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
         ask("pass_rate[tag=criticl]", 0.9, false),
         ask("lint_pass", 0.8, true),
     ];
-    insta::assert_snapshot!(said("", Overrides { asked, ..Overrides::default() }), @"
+    insta::assert_snapshot!(said("", LoadOverrides { asked, ..LoadOverrides::default() }), @"
     - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
     - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` is of nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
     ");
@@ -517,14 +521,17 @@ fn the_presets_are_those_of_the_table() {
         ] {
             let expected =
                 format!("pass_at_1 >= {one}\npass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}");
-            let preset = Overrides {
+            let preset = LoadOverrides {
                 preset: Some(name.into()),
-                ..Overrides::default()
+                ..LoadOverrides::default()
             };
             // One eval has 4 samples, as its author says.
             let fits = k <= 4;
             let of_line = said(config, preset.clone());
-            let of_suite = said(&format!("{config}  preset: {name}\n"), Overrides::default());
+            let of_suite = said(
+                &format!("{config}  preset: {name}\n"),
+                LoadOverrides::default(),
+            );
             if fits {
                 assert_eq!(of_line, expected, "{name} {config}");
                 assert_eq!(of_suite, expected, "{name} {config}");
@@ -534,7 +541,7 @@ fn the_presets_are_those_of_the_table() {
                     "{of_line}"
                 );
             }
-            let mixed = Overrides {
+            let mixed = LoadOverrides {
                 thresholds: vec!["pass@1=0.5".into()],
                 ..preset
             };

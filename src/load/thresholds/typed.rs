@@ -1,14 +1,14 @@
 //! `--threshold METRIC=VALUE`.
 
-use super::read::{MAX_REGRESSIONS, REQUIRE, Set, metric_name};
-use super::{By, Demand};
+use super::read::{DemandSet, MAX_REGRESSIONS, REQUIRE, metric_name};
+use super::{DemandSource, ThresholdDemand};
 use crate::load::problem::{Code, Problem};
 use crate::model::{Bound, Figure};
 
 /// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a
 /// part of the run: `pass_rate[tag=critical]=1`. `VALUE@lower` and `VALUE@upper` look at an end of
 /// the interval.
-pub(super) fn read_typed(text: &str, set: &mut Set) -> Result<(), Box<Problem>> {
+pub(super) fn read_typed(text: &str, set: &mut DemandSet) -> Result<(), Box<Problem>> {
     let wrong = |message: String| Box::new(Problem::general(Code::UnknownMetric, message));
     let (name, direction, value) = parts(text).ok_or_else(|| {
         let problem = wrong(format!("`--threshold {text}` is not METRIC=VALUE"));
@@ -46,9 +46,9 @@ pub(super) fn read_typed(text: &str, set: &mut Set) -> Result<(), Box<Problem>> 
     };
     let value: f64 = value.parse().map_err(|_| no_number())?;
     let bound = direction.unwrap_or(name.metric.bound());
-    set.demands.push(Demand {
+    set.demands.push(ThresholdDemand {
         bare: direction.is_none(),
-        ..Demand::new(name, bound, value, on, By::CommandLine)
+        ..ThresholdDemand::new(name, bound, value, on, DemandSource::CommandLine)
     });
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Demand;
+use super::ThresholdDemand;
 use crate::load::problem::{Code, Problems};
 use crate::model::{Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric};
 use eval_stats::{reaches, stays_within};
@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 /// all regressions pass. Not where each grader that decides over a case measures something that a
 /// threshold is on.
 pub(in crate::load) fn warn_of_unguarded(
-    demands: &[Demand],
+    demands: &[ThresholdDemand],
     composites: &[Composite],
     evals: &[Arc<Eval>],
     problems: &mut Problems,
@@ -68,7 +68,7 @@ fn is_capability(eval: &Eval) -> bool {
 }
 
 /// True when the threshold is missed while all capability evals fail and all regressions pass.
-fn guards(demand: &Demand, composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
+fn guards(demand: &ThresholdDemand, composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
     let (threshold, evals) = (&demand.threshold, &demand.evals(evals));
     match (&demand.name.metric, threshold.bound) {
         (Metric::FailedSamples, Bound::Max) => {
@@ -132,7 +132,11 @@ fn share_left(metric: &Metric, evals: &[Arc<Eval>]) -> Option<f64> {
 
 /// True when every grader that decides over some capability case measures something that a
 /// threshold is on: if it fails, that is seen in the numbers that the author chose.
-fn are_measured(demands: &[Demand], composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
+fn are_measured(
+    demands: &[ThresholdDemand],
+    composites: &[Composite],
+    evals: &[Arc<Eval>],
+) -> bool {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for demand in demands {
         let metric = demand.threshold.metric.as_str();

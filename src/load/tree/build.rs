@@ -11,10 +11,10 @@ use granit_parser::{Event, Parser, ScalarStyle, Span as EventSpan, StructureStyl
 
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scalar;
-use crate::load::source::{FileId, Sources, Span};
+use crate::load::source::{FileId, SourceFiles, Span};
 
-use super::map::{MapInProgress, Pending};
-use super::{Key, Node, NodeValue};
+use super::map::{MapInProgress, PendingKey};
+use super::{MappingKey, Node, NodeValue};
 use super::{syntax, tag};
 
 /// How deep lists and maps may be nested.
@@ -23,7 +23,7 @@ pub const MAX_DEPTH: usize = 128;
 pub const MAX_EXPANDED: usize = 1_000_000;
 
 /// Parses one document. What is wrong is added to `problems`; `None` when nothing usable came out.
-pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Node> {
+pub fn parse(sources: &SourceFiles, file: FileId, problems: &mut Problems) -> Option<Node> {
     let text = sources.text(file);
     let options = options! {
         emit_comments: false,
@@ -33,7 +33,7 @@ pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
     };
-    let mut builder = Builder::new(sources, file, problems);
+    let mut builder = TreeBuilder::new(sources, file, problems);
     for next in Parser::new_from_str_with_options(text, options) {
         let going_on = match next {
             Ok((event, span)) => builder.event(event, span),
@@ -62,8 +62,8 @@ pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option
 }
 
 /// A list or a map that is not finished.
-struct Frame<'s> {
-    content: Content,
+struct NodeFrame<'s> {
+    content: FrameContent,
     start: Span,
     flow: bool,
     anchor: usize,
@@ -72,17 +72,17 @@ struct Frame<'s> {
     template: Option<&'s str>,
 }
 
-enum Content {
+enum FrameContent {
     Seq(Vec<Node>),
     Map(Box<MapInProgress>),
 }
 
-struct Builder<'s, 'p> {
-    sources: &'s Sources,
+struct TreeBuilder<'s, 'p> {
+    sources: &'s SourceFiles,
     text: &'s str,
     file: FileId,
     problems: &'p mut Problems,
-    stack: Vec<Frame<'s>>,
+    stack: Vec<NodeFrame<'s>>,
     anchors: HashMap<usize, Node>,
     expanded: usize,
     root: Option<Node>,
@@ -90,11 +90,11 @@ struct Builder<'s, 'p> {
     failed: bool,
 }
 
-impl<'s, 'p> Builder<'s, 'p> {
-    fn new(sources: &'s Sources, file: FileId, problems: &'p mut Problems) -> Self {
+impl<'s, 'p> TreeBuilder<'s, 'p> {
+    fn new(sources: &'s SourceFiles, file: FileId, problems: &'p mut Problems) -> Self {
         let text = sources.text(file);
         let (stack, anchors) = (Vec::new(), HashMap::new());
-        Builder {
+        TreeBuilder {
             sources,
             text,
             file,
@@ -151,7 +151,7 @@ impl<'s, 'p> Builder<'s, 'p> {
             }
             Event::SequenceStart(style, anchor, tag) => {
                 return self.open(
-                    Content::Seq(Vec::new()),
+                    FrameContent::Seq(Vec::new()),
                     style,
                     anchor,
                     tag.map(std::borrow::Cow::into_owned),
@@ -160,7 +160,7 @@ impl<'s, 'p> Builder<'s, 'p> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 return self.open(
-                    Content::Map(Box::default()),
+                    FrameContent::Map(Box::default()),
                     style,
                     anchor,
                     tag.map(std::borrow::Cow::into_owned),
@@ -194,12 +194,12 @@ impl<'s, 'p> Builder<'s, 'p> {
 
     /// Whether the next node is a key.
     fn at_key(&self) -> bool {
-        matches!(self.stack.last(), Some(Frame { content: Content::Map(map), .. }) if map.pending.is_none())
+        matches!(self.stack.last(), Some(NodeFrame { content: FrameContent::Map(map), .. }) if map.pending.is_none())
     }
 
     fn open(
         &mut self,
-        content: Content,
+        content: FrameContent,
         style: StructureStyle,
         anchor: usize,
         tag: Option<Tag>,
@@ -210,13 +210,13 @@ impl<'s, 'p> Builder<'s, 'p> {
             return false;
         }
         let flow = style == StructureStyle::Flow;
-        let is_map = matches!(content, Content::Map(_));
+        let is_map = matches!(content, FrameContent::Map(_));
         let template = if flow && is_map {
             syntax::template_at(self.text, start.start as usize)
         } else {
             None
         };
-        self.stack.push(Frame {
+        self.stack.push(NodeFrame {
             content,
             start,
             flow,
@@ -232,11 +232,11 @@ impl<'s, 'p> Builder<'s, 'p> {
             return;
         };
         let (value, last) = match frame.content {
-            Content::Seq(items) => {
+            FrameContent::Seq(items) => {
                 let last = items.last().map(|n| n.span);
                 (NodeValue::Seq(items), last)
             }
-            Content::Map(map) => {
+            FrameContent::Map(map) => {
                 let last = map.entries.last().map(|(k, v)| k.span.to(v.span));
                 (NodeValue::Map(map.finish()), last)
             }
@@ -319,8 +319,8 @@ impl<'s, 'p> Builder<'s, 'p> {
     /// Where an empty value stands: right after its key, not at the next token that the parser saw.
     fn empty_place(&self, span: Span) -> Span {
         match self.stack.last().map(|f| &f.content) {
-            Some(Content::Map(map)) => match &map.pending {
-                Some(Pending::Key(key)) => Span {
+            Some(FrameContent::Map(map)) => match &map.pending {
+                Some(PendingKey::Key(key)) => Span {
                     start: key.span.end,
                     end: key.span.end,
                     ..key.span
@@ -348,13 +348,13 @@ impl<'s, 'p> Builder<'s, 'p> {
         let pending = if text == "<<" && style == ScalarStyle::Plain {
             self.merge_key(span)
         } else {
-            self.key(Key {
+            self.key(MappingKey {
                 name: Arc::from(text),
                 span,
             })
         };
-        if let Some(Frame {
-            content: Content::Map(map),
+        if let Some(NodeFrame {
+            content: FrameContent::Map(map),
             ..
         }) = self.stack.last_mut()
         {
@@ -362,39 +362,39 @@ impl<'s, 'p> Builder<'s, 'p> {
         }
     }
 
-    fn merge_key(&mut self, span: Span) -> Pending {
-        let Some(Frame {
-            content: Content::Map(map),
+    fn merge_key(&mut self, span: Span) -> PendingKey {
+        let Some(NodeFrame {
+            content: FrameContent::Map(map),
             ..
         }) = self.stack.last_mut()
         else {
-            return Pending::Dropped;
+            return PendingKey::Dropped;
         };
         match map.merge {
             None => {
                 map.merge = Some((span, map.entries.len()));
-                Pending::Merge
+                PendingKey::Merge
             }
             Some((first, _)) => {
                 self.duplicate("<<", first, span);
-                Pending::Dropped
+                PendingKey::Dropped
             }
         }
     }
 
-    fn key(&mut self, key: Key) -> Pending {
-        let Some(Frame {
-            content: Content::Map(map),
+    fn key(&mut self, key: MappingKey) -> PendingKey {
+        let Some(NodeFrame {
+            content: FrameContent::Map(map),
             ..
         }) = self.stack.last_mut()
         else {
-            return Pending::Dropped;
+            return PendingKey::Dropped;
         };
         match map.remember(&key) {
-            None => Pending::Key(key),
+            None => PendingKey::Key(key),
             Some(first) => {
                 self.duplicate(&key.name, first, key.span);
-                Pending::Dropped
+                PendingKey::Dropped
             }
         }
     }
@@ -415,8 +415,8 @@ impl<'s, 'p> Builder<'s, 'p> {
         }
         if self.at_key() {
             let pending = self.node_as_key(node);
-            if let Some(Frame {
-                content: Content::Map(map),
+            if let Some(NodeFrame {
+                content: FrameContent::Map(map),
                 ..
             }) = self.stack.last_mut()
             {
@@ -429,10 +429,10 @@ impl<'s, 'p> Builder<'s, 'p> {
             return;
         };
         match &mut frame.content {
-            Content::Seq(items) => items.push(node),
-            Content::Map(map) => match map.pending.take() {
-                Some(Pending::Key(key)) => map.entries.push((key, node)),
-                Some(Pending::Merge) => {
+            FrameContent::Seq(items) => items.push(node),
+            FrameContent::Map(map) => match map.pending.take() {
+                Some(PendingKey::Key(key)) => map.entries.push((key, node)),
+                Some(PendingKey::Merge) => {
                     if let Err(span) = map.merge_in(node) {
                         self.error(
                             Code::BadMergeKey,
@@ -441,13 +441,13 @@ impl<'s, 'p> Builder<'s, 'p> {
                         );
                     }
                 }
-                Some(Pending::Dropped) | None => {}
+                Some(PendingKey::Dropped) | None => {}
             },
         }
     }
 
     /// A key that is not an untagged scalar: an alias, a tagged scalar, or what cannot be a key.
-    fn node_as_key(&mut self, node: Node) -> Pending {
+    fn node_as_key(&mut self, node: Node) -> PendingKey {
         let name: Arc<str> = match node.value {
             NodeValue::Text(text) => text,
             NodeValue::Null => Arc::from("null"),
@@ -466,10 +466,10 @@ impl<'s, 'p> Builder<'s, 'p> {
                         format!("a key must be text, and this is {}", node.kind()),
                     );
                 }
-                return Pending::Dropped;
+                return PendingKey::Dropped;
             }
         };
-        self.key(Key {
+        self.key(MappingKey {
             name,
             span: node.span,
         })

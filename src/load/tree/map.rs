@@ -6,26 +6,26 @@ use std::sync::Arc;
 
 use crate::load::source::Span;
 
-use super::{Key, Node, NodeValue};
+use super::{MappingKey, Node, NodeValue};
 
 /// Maps with more keys look for equal keys by hash.
 const SMALL_MAP: usize = 16;
 
 #[derive(Default)]
 pub(super) struct MapInProgress {
-    pub(super) entries: Vec<(Key, Node)>,
+    pub(super) entries: Vec<(MappingKey, Node)>,
     /// The key whose value comes next.
-    pub(super) pending: Option<Pending>,
+    pub(super) pending: Option<PendingKey>,
     /// Where the keys of `entries` stand, once they are many.
     names: HashMap<Arc<str>, Span>,
     /// What merge keys bring, and before which entry it stands.
-    merged: Vec<(Key, Node)>,
+    merged: Vec<(MappingKey, Node)>,
     merged_names: HashSet<Arc<str>>,
     pub(super) merge: Option<(Span, usize)>,
 }
 
-pub(super) enum Pending {
-    Key(Key),
+pub(super) enum PendingKey {
+    Key(MappingKey),
     Merge,
     /// A key that was reported as wrong: its value is read and dropped.
     Dropped,
@@ -33,7 +33,7 @@ pub(super) enum Pending {
 
 impl MapInProgress {
     /// Notes a key; the place of an equal one that was there before.
-    pub(super) fn remember(&mut self, key: &Key) -> Option<Span> {
+    pub(super) fn remember(&mut self, key: &MappingKey) -> Option<Span> {
         if self.entries.len() < SMALL_MAP {
             return self
                 .entries
@@ -77,7 +77,7 @@ impl MapInProgress {
     }
 
     /// The entries, with what was merged and is not overridden at the place of the merge key.
-    pub(super) fn finish(mut self) -> Vec<(Key, Node)> {
+    pub(super) fn finish(mut self) -> Vec<(MappingKey, Node)> {
         let Some((_, at)) = self.merge else {
             return self.entries;
         };

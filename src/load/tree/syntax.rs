@@ -3,7 +3,7 @@
 use granit_parser::ErrorKind;
 
 use crate::load::problem::{Code, Problem};
-use crate::load::source::{FileId, Sources, Span};
+use crate::load::source::{FileId, SourceFiles, Span};
 
 /// The text from `{{` to the last `}}` of its line, when a template stands at this byte.
 pub(super) fn template_at(text: &str, at: usize) -> Option<&str> {
@@ -37,7 +37,7 @@ pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
 /// begins.
 pub(super) fn explain(
     kind: &ErrorKind,
-    sources: &Sources,
+    sources: &SourceFiles,
     file: FileId,
     at: usize,
     open: Option<Span>,
@@ -72,7 +72,7 @@ pub(super) fn explain(
 }
 
 /// A value of this line, or of the line before, that begins with `{{` or `{%`.
-fn template_on_line(sources: &Sources, file: FileId, at: usize) -> Option<(usize, &str)> {
+fn template_on_line(sources: &SourceFiles, file: FileId, at: usize) -> Option<(usize, &str)> {
     let text = sources.text(file);
     let line = sources.position(Span::new(file, at, at)).line;
     [line, line.saturating_sub(1)].into_iter().find_map(|line| {
@@ -120,9 +120,9 @@ fn at_end(kind: &ErrorKind) -> bool {
     )
 }
 
-type Words = (Code, String, Option<String>);
+type SyntaxMessage = (Code, String, Option<String>);
 
-fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
+fn words(kind: &ErrorKind, text: &str, at: usize) -> SyntaxMessage {
     let syntax = |message: &str, hint: &str| {
         (
             Code::Syntax,

@@ -2,17 +2,17 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::load::problem::Problems;
-use crate::load::source::Sources;
+use crate::load::source::SourceFiles;
 
-fn parsed(text: &str) -> (Option<Node>, Problems, Sources) {
-    let mut sources = Sources::new();
+fn parsed(text: &str) -> (Option<Node>, Problems, SourceFiles) {
+    let mut sources = SourceFiles::new();
     let file = sources.add("t.yaml", text);
     let mut problems = Problems::new();
     let node = parse(&sources, file, &mut problems);
     (node, problems, sources)
 }
 
-fn shown(problems: &Problems, sources: &Sources) -> Vec<String> {
+fn shown(problems: &Problems, sources: &SourceFiles) -> Vec<String> {
     problems
         .sorted()
         .iter()

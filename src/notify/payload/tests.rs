@@ -3,23 +3,23 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Given, Hidden};
+use crate::model::{SecretText, SecretValue};
 
-fn message() -> Message {
-    Message {
+fn message() -> NotifyMessage {
+    NotifyMessage {
         suite: Some("support".to_owned()),
         phase: None,
         decision: Decision::Fail,
         exit_code: 1,
         reasons: vec!["pass_at_1 is 60.0% and must be at least 90.0%".to_owned()],
         failures: vec![
-            Failed {
+            NotifyFailure {
                 kind: "case",
                 id: "cap-1/a".to_owned(),
                 name: "a".to_owned(),
                 outcome: "failed",
             },
-            Failed {
+            NotifyFailure {
                 kind: "case",
                 id: "cap-1/b".to_owned(),
                 name: "<!channel> *read* <http://evil|me> @here".to_owned(),
@@ -39,7 +39,7 @@ fn message() -> Message {
 
 fn hook(format: NotifyFormat, body: Option<Value>) -> Webhook {
     Webhook {
-        url: Given::Value(Hidden::new("http://127.0.0.1:1/x")),
+        url: SecretValue::Value(SecretText::new("http://127.0.0.1:1/x")),
         format,
         body,
         headers: Vec::new(),
@@ -118,7 +118,7 @@ fn a_body_that_cannot_be_filled_is_replaced_and_told() {
 fn a_long_message_is_cut_and_what_is_cut_is_counted() {
     let mut long = message();
     long.failures = (0..20)
-        .map(|n| Failed {
+        .map(|n| NotifyFailure {
             kind: "case",
             id: format!("{n}{}", "x".repeat(190)),
             name: "y".repeat(200),

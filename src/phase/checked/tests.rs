@@ -1,15 +1,15 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::model::Work;
+use crate::model::StepWork;
 use crate::spec::FailureAction;
 
-fn step(kind: StepType) -> Step {
-    Step {
+fn step(kind: StepType) -> PhaseStep {
+    PhaseStep {
         kind,
         name: "a step".to_owned(),
         action: FailureAction::Block,
-        work: Work::Unchecked,
+        work: StepWork::Unchecked,
     }
 }
 
@@ -29,7 +29,7 @@ async fn done(kind: StepType, command: &StepCommand) -> StepResult {
     command_step(
         &step(kind),
         command,
-        &Cancel::default(),
+        &CancelSwitch::default(),
         &mut |_| {},
         &command.dir,
     )
@@ -241,7 +241,7 @@ async fn who_interrupts_does_not_wait_for_the_command() {
         "echo $$ > part; mv part pid; exec sleep 600",
         &[],
     );
-    let cancel = Cancel::default();
+    let cancel = CancelSwitch::default();
     let turn = async {
         while !dir.path().join("pid").exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -282,7 +282,7 @@ async fn output_is_handed_on_and_its_end_is_kept() {
     let result = command_step(
         &step(StepType::Check),
         &command,
-        &Cancel::default(),
+        &CancelSwitch::default(),
         &mut listen,
         dir.path(),
     )

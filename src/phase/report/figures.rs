@@ -2,16 +2,17 @@
 
 use crate::model::{EvalStepResult, Figure, Metric, Summary};
 use crate::report::figures::{
-    self, NO_VALUE, Unit, decision_label, figure_or_none, interval_of, metric_name, threshold_row,
+    self, FigureUnit, NO_VALUE, decision_label, figure_or_none, interval_of, metric_name,
+    threshold_row,
 };
-use crate::report::page::Interval;
+use crate::report::page::DrawnInterval;
 
 /// What is written where a metric has no threshold.
 pub const NO_THRESHOLD: &str = "-";
 
 /// A line of the table, not yet escaped.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct PhaseMetricRow {
     /// The canonical name, which says where the line stands.
     pub metric: String,
     pub name: String,
@@ -25,15 +26,15 @@ pub struct Row {
 
 /// Thresholds, and metrics that were asked for without one, as people read them. Where there are
 /// neither, the shares that passed.
-pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
+pub fn rows(eval: &EvalStepResult) -> Vec<PhaseMetricRow> {
     let summary = &eval.eval_report;
-    let mut rows: Vec<Row> = summary
+    let mut rows: Vec<PhaseMetricRow> = summary
         .gate
         .thresholds
         .iter()
         .map(|threshold| {
             let row = threshold_row(threshold);
-            Row {
+            PhaseMetricRow {
                 metric: threshold.metric.clone(),
                 name: row.metric,
                 value: brief(&threshold.metric, &row.value),
@@ -71,8 +72,8 @@ pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
     rows
 }
 
-fn unbounded(summary: &Summary, metric: &str) -> Row {
-    Row {
+fn unbounded(summary: &Summary, metric: &str) -> PhaseMetricRow {
+    PhaseMetricRow {
         metric: metric.to_owned(),
         name: metric_name(metric),
         value: brief(
@@ -97,7 +98,7 @@ fn shares(summary: &Summary) -> Vec<&str> {
 
 /// A rate without zeros behind its second decimal: `0.92`, `0.923`.
 fn brief(metric: &str, written: &str) -> String {
-    if Unit::of_metric(metric) != Unit::Rate {
+    if FigureUnit::of_metric(metric) != FigureUnit::Rate {
         return written.to_owned();
     }
     let Some((whole, decimals)) = written.split_once('.') else {
@@ -125,14 +126,14 @@ fn needs(metric: &str, needs: &str) -> String {
 }
 
 /// What can be drawn of a line; `None` where its value is not a share.
-pub fn interval(summary: &Summary, row: &Row) -> Option<Interval> {
-    let is_rate = Unit::of_metric(&row.metric) == Unit::Rate;
+pub fn interval(summary: &Summary, row: &PhaseMetricRow) -> Option<DrawnInterval> {
+    let is_rate = FigureUnit::of_metric(&row.metric) == FigureUnit::Rate;
     let value = figures::value_of(summary, &row.metric).filter(|_| is_rate)?;
     let mut thresholds = summary.gate.thresholds.iter();
     let threshold = thresholds.find(|threshold| {
         threshold.metric == row.metric && threshold_row(threshold).metric == row.name
     });
-    (0.0..=1.0).contains(&value).then(|| Interval {
+    (0.0..=1.0).contains(&value).then(|| DrawnInterval {
         value,
         ends: summary.estimates.get(&row.metric).and_then(|e| e.ci),
         limit: threshold.map(|threshold| threshold.threshold),
@@ -140,7 +141,7 @@ pub fn interval(summary: &Summary, row: &Row) -> Option<Interval> {
 }
 
 /// Why a metric has no value; `None` when it has one.
-pub fn undefined<'a>(summary: &'a Summary, row: &Row) -> Option<&'a str> {
+pub fn undefined<'a>(summary: &'a Summary, row: &PhaseMetricRow) -> Option<&'a str> {
     let why = summary
         .estimates
         .get(&row.metric)

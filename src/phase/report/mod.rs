@@ -13,7 +13,7 @@ use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
 use crate::report::html::page as shell;
-use crate::report::page::{View, html as blocks, markdown, terminal};
+use crate::report::page::{PageView, html as blocks, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 
 /// Bytes of expected and actual values in a document: one that is too long is not shown by those
@@ -25,12 +25,12 @@ const HTML_PAGE: usize = 8_000_000;
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    let options = markdown::Options {
+    let options = markdown::MarkdownOptions {
         deeper: 1,
         evidence: Some(EVIDENCE),
-        ..markdown::Options::default()
+        ..markdown::MarkdownOptions::default()
     };
-    let page = page::page(report, &View::markdown(), &[]);
+    let page = page::page(report, &PageView::markdown(), &[]);
     Ok(out.write_all(markdown::write(&page, options).as_bytes())?)
 }
 
@@ -38,22 +38,22 @@ pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportE
 pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     // A suite of the same name has a comment of its own.
     let marker = comments::marker("eval-harness phase", &report.metadata.phase_id);
-    let page = page::page(report, &View::markdown(), &[]);
+    let page = page::page(report, &PageView::markdown(), &[]);
     comments::write(&marker, &page, "The report has all.", out)
 }
 
 /// The report as one HTML file, which needs nothing beside itself.
 pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    let options = blocks::Options {
+    let options = blocks::HtmlOptions {
         most: HTML_PAGE,
         evidence: HTML_EVIDENCE,
         rest: "The JSON report has all.",
     };
-    let document = shell::Document {
+    let document = shell::HtmlDocument {
         decision: report.gate.decision,
         subject: &report.metadata.name,
         version: &report.metadata.harness_version,
-        main: blocks::write(&page::page(report, &View::html(), &[]), options),
+        main: blocks::write(&page::page(report, &PageView::html(), &[]), options),
     };
     shell::document(&document, out)
 }
@@ -70,7 +70,7 @@ pub fn terminal(
     written: &[String],
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    let page = page::page(report, &View::terminal(options), written);
+    let page = page::page(report, &PageView::terminal(options), written);
     Ok(terminal::write(&page, options, out)?)
 }
 

@@ -9,8 +9,9 @@ use crate::model::{
 };
 use crate::report::figures::{decision_label, duration_seconds};
 use crate::report::page::{
-    Block, Column, DOT, FAILED, Item, Mark, Medium, Notice, PENDING, Page, SKIPPED, Symbol, Table,
-    Text, Tone, UNKNOWN, View, WITHIN, bold, code, dim, outside, own, place, span, text,
+    DOT, FAILED, ListItem, ListMark, PENDING, Page, PageBlock, PageMedium, PageNotice, PageTable,
+    PageView, SKIPPED, StyledText, Symbol, TableColumn, TextTone, UNKNOWN, WITHIN, bold, code, dim,
+    outside, own, place, span, text,
 };
 use crate::report::{notices, run};
 use crate::spec::{FailureAction, StepType};
@@ -25,10 +26,10 @@ const TAIL_LINES_VERBOSE: usize = 100;
 const TAIL_BYTES_VERBOSE: usize = 10_000;
 
 /// The whole report. `written` are the paths of what was written, in the order to show them.
-pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
+pub fn page(report: &PhaseReport, view: &PageView, written: &[String]) -> Page {
     let mut page = Page::default();
     match view.medium {
-        Medium::Terminal => {
+        PageMedium::Terminal => {
             header(&mut page, report);
             overview(&mut page, &report.steps);
             for step in &report.steps {
@@ -43,7 +44,7 @@ pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
             );
             run::paths(&mut page, written);
         }
-        Medium::Html => {
+        PageMedium::Html => {
             page.title(named(report));
             decision(&mut page, report, view);
             facts(&mut page, report);
@@ -54,7 +55,7 @@ pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
             pending(&mut page, &report.steps, view);
             implementation(&mut page, report, view);
         }
-        Medium::Markdown | Medium::Comment => {
+        PageMedium::Markdown | PageMedium::Comment => {
             page.title("Phase Completion Report");
             decision(&mut page, report, view);
             implementation(&mut page, report, view);
@@ -73,10 +74,10 @@ fn is_unsandboxed(report: &PhaseReport) -> bool {
 }
 
 /// The phase's name, and its id where that is not its name.
-fn named(report: &PhaseReport) -> Text {
+fn named(report: &PhaseReport) -> StyledText {
     let metadata = &report.metadata;
     let id = match metadata.phase_id == metadata.name {
-        true => Text::default(),
+        true => StyledText::default(),
         false => dim(text![" (", code(&metadata.phase_id), ")"]),
     };
     text![outside(&metadata.name), id]
@@ -85,7 +86,7 @@ fn named(report: &PhaseReport) -> Text {
 fn interrupted(page: &mut Page, report: &PhaseReport) {
     if report.gate.interrupted {
         let words = "INTERRUPTED: the phase was ended early; the remaining steps were not run";
-        page.push(Block::Notice(Notice::loud(words)));
+        page.push(PageBlock::Notice(PageNotice::loud(words)));
     }
 }
 
@@ -105,14 +106,14 @@ fn header(page: &mut Page, report: &PhaseReport) {
     interrupted(page, report);
 }
 
-fn decision(page: &mut Page, report: &PhaseReport, view: &View) {
+fn decision(page: &mut Page, report: &PhaseReport, view: &PageView) {
     let gate = &report.gate;
     let alarm = match is_unsandboxed(report) {
         true => format!(" ({})", notices::NOT_SANDBOXED),
         false => String::new(),
     };
     if view.is_html() {
-        let alarm = Text::from(span(Tone::Alarm, alarm));
+        let alarm = StyledText::from(span(TextTone::Alarm, alarm));
         page.lead(text![run::decided(gate.decision), alarm]);
     } else {
         let label = bold(own(decision_label(gate.decision)));
@@ -123,9 +124,9 @@ fn decision(page: &mut Page, report: &PhaseReport, view: &View) {
         report.metadata.description.as_deref().unwrap_or_default(),
     ));
     interrupted(page, report);
-    let reasons = gate.reasons.iter().map(Item::dash);
+    let reasons = gate.reasons.iter().map(ListItem::dash);
     let notes = report.notes.iter();
-    page.list(reasons.chain(notes.map(|note| Item::dash(text!["Note: ", note]))));
+    page.list(reasons.chain(notes.map(|note| ListItem::dash(text!["Note: ", note]))));
 }
 
 /// Where and when the phase ran.
@@ -150,7 +151,7 @@ fn facts(page: &mut Page, report: &PhaseReport) {
     page.facts(facts);
 }
 
-fn implementation(page: &mut Page, report: &PhaseReport, view: &View) {
+fn implementation(page: &mut Page, report: &PhaseReport, view: &PageView) {
     page.section("Implementation Summary");
     match &report.implementation {
         Some(changed) => changes(page, changed, view),
@@ -162,7 +163,7 @@ fn implementation(page: &mut Page, report: &PhaseReport, view: &View) {
     }
 }
 
-fn changes(page: &mut Page, changed: &Implementation, view: &View) {
+fn changes(page: &mut Page, changed: &Implementation, view: &PageView) {
     let counts = [
         ("Files modified", changed.files_modified),
         ("Lines added", changed.lines_added),
@@ -171,7 +172,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
     page.facts(counts.map(|(label, n)| (label.into(), own(group_digits(n)))));
     let commit = short_commit(&changed.base_commit);
     let commit = match commit.is_empty() || changed.base_commit.starts_with(&changed.base) {
-        true => Text::default(),
+        true => StyledText::default(),
         false => text![" (commit ", code(commit), ")"],
     };
     let base = code(&changed.base);
@@ -182,8 +183,8 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
         ", uncommitted changes included."
     ]);
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), group_digits);
-    let [added, removed] = ["Added", "Removed"].map(Column::right);
-    let mut table = Table::new([Column::left("File"), added, removed]);
+    let [added, removed] = ["Added", "Removed"].map(TableColumn::right);
+    let mut table = PageTable::new([TableColumn::left("File"), added, removed]);
     let most = if view.verbose { usize::MAX } else { FILES };
     for file in changed.files.iter().take(most) {
         table.row([
@@ -203,7 +204,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &View) {
 }
 
 /// Cases that wait for people, of all suites.
-fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
+fn pending(page: &mut Page, steps: &[StepResult], view: &PageView) {
     let suites = || {
         steps
             .iter()
@@ -221,7 +222,7 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
         waiting.map(move |case| {
             let name = case.name.as_ref().unwrap_or(&eval.name);
             let name = suite::named(name, &[&eval.id, &case.id]);
-            Item::new(Mark::Box(false), text![place(&eval.id, &case.id), name])
+            ListItem::new(ListMark::Box(false), text![place(&eval.id, &case.id), name])
         })
     });
     page.section("Pending Human Grades");
@@ -236,29 +237,32 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
 // Steps.
 
 /// The sign of a status, in its colour.
-fn mark(status: StepStatus) -> Text {
+fn mark(status: StepStatus) -> StyledText {
     let (symbol, tone) = match status {
-        StepStatus::Passed => (Symbol::of(Outcome::Passed), Tone::Good),
-        StepStatus::Failed => (FAILED, Tone::Bad),
-        StepStatus::Incomplete => (Symbol::of(Outcome::Errored), Tone::Warn),
-        StepStatus::Pending => (PENDING, Tone::Wait),
-        StepStatus::NotChecked => (UNKNOWN, Tone::Warn),
-        StepStatus::NotReached => (SKIPPED, Tone::Dim),
+        StepStatus::Passed => (Symbol::of(Outcome::Passed), TextTone::Good),
+        StepStatus::Failed => (FAILED, TextTone::Bad),
+        StepStatus::Incomplete => (Symbol::of(Outcome::Errored), TextTone::Warn),
+        StepStatus::Pending => (PENDING, TextTone::Wait),
+        StepStatus::NotChecked => (UNKNOWN, TextTone::Warn),
+        StepStatus::NotReached => (SKIPPED, TextTone::Dim),
     };
-    Text::from(symbol).toned(tone)
+    StyledText::from(symbol).toned(tone)
 }
 
-fn tone(status: StepStatus) -> Tone {
-    mark(status).0.first().map_or(Tone::Plain, |span| span.tone)
+fn tone(status: StepStatus) -> TextTone {
+    mark(status)
+        .0
+        .first()
+        .map_or(TextTone::Plain, |span| span.tone)
 }
 
 /// A line for each step.
 fn overview(page: &mut Page, steps: &[StepResult]) {
-    let mut table = Table::new([
-        Column::left("Step").least(12),
-        Column::left("Kind").least(6).optional(),
-        Column::left("Status"),
-        Column::left("Counts"),
+    let mut table = PageTable::new([
+        TableColumn::left("Step").least(12),
+        TableColumn::left("Kind").least(6).optional(),
+        TableColumn::left("Status"),
+        TableColumn::left("Counts"),
     ]);
     for step in steps {
         let blocks = if blocking(step).is_empty() {
@@ -298,13 +302,13 @@ fn counts(step: &StepResult) -> String {
 }
 
 /// A step with its time and what it found; suites have a section each.
-fn timed(step: &StepResult, view: &View) -> Item {
+fn timed(step: &StepResult, view: &PageView) -> ListItem {
     let status = format!("{}{}", status_words(step.status), blocking(step));
     let kind = own(step.kind.name());
     let mut facts = vec![
         bold(outside(&step.name)),
         dim(if step.name == step.kind.name() {
-            Text::default()
+            StyledText::default()
         } else {
             kind
         }),
@@ -323,8 +327,8 @@ fn timed(step: &StepResult, view: &View) -> Item {
         facts.push(dim(own(duration_seconds(step.duration_seconds))));
     }
     facts.retain(|fact| !fact.is_empty());
-    let sign = Mark::Sign(mark(step.status));
-    let mut item = Item::new(sign, Text::joined(facts, DOT));
+    let sign = ListMark::Sign(mark(step.status));
+    let mut item = ListItem::new(sign, StyledText::joined(facts, DOT));
     if step.eval.is_none() {
         item.below = below(step, view);
     }
@@ -332,7 +336,7 @@ fn timed(step: &StepResult, view: &View) -> Item {
 }
 
 /// What is to be said of a step beside its line; nothing of most that passed.
-fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &View) {
+fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &PageView) {
     let mut body = Page {
         blocks: below(step, view),
     };
@@ -348,15 +352,15 @@ fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &View) 
 
 /// Test steps, and steps that are neither tests nor evals, with a box that is ticked only for what
 /// passed.
-fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
+fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
     let of = |kinds: fn(StepType) -> bool| report.steps.iter().filter(move |step| kinds(step.kind));
     let mut tests = of(|kind| kind == StepType::Test).peekable();
     if tests.peek().is_some() {
         page.section("Test Results");
     }
-    page.list(tests.map(|step| Item {
+    page.list(tests.map(|step| ListItem {
         below: below(step, view),
-        ..Item::dash(text![outside(&step.name), ": ", own(tested(step))])
+        ..ListItem::dash(text![outside(&step.name), ": ", own(tested(step))])
     }));
     let mut others = of(|kind| !matches!(kind, StepType::Test | StepType::Eval)).peekable();
     if others.peek().is_some() {
@@ -372,17 +376,17 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
         let words = status_words(step.status);
         let counts = counts.unwrap_or_default();
         let status = own(format!("{kind}: {words}{counts}{}", blocking(step)));
-        Item {
+        ListItem {
             below: below(step, view),
-            ..Item::new(
-                Mark::Box(step.status == StepStatus::Passed),
+            ..ListItem::new(
+                ListMark::Box(step.status == StepStatus::Passed),
                 text![outside(&step.name), status],
             )
         }
     }));
 }
 
-fn suites(page: &mut Page, report: &PhaseReport, view: &View) {
+fn suites(page: &mut Page, report: &PhaseReport, view: &PageView) {
     let is_suite = |step: &&StepResult| step.kind == StepType::Eval;
     let suites: Vec<&StepResult> = report.steps.iter().filter(is_suite).collect();
     for step in &suites {
@@ -391,7 +395,7 @@ fn suites(page: &mut Page, report: &PhaseReport, view: &View) {
             continue;
         }
         page.section(match suites.len() {
-            1 => Text::from("Eval Results"),
+            1 => StyledText::from("Eval Results"),
             _ => text!["Eval Results: ", outside(&step.name)],
         });
         let Some(eval) = &step.eval else {
@@ -403,10 +407,10 @@ fn suites(page: &mut Page, report: &PhaseReport, view: &View) {
         };
         let decision = eval.eval_report.gate.decision;
         let tone = match view.is_html() {
-            true => Tone::of_decision(decision),
-            false => Tone::Plain,
+            true => TextTone::of_decision(decision),
+            false => TextTone::Plain,
         };
-        let sign = Text::from(Symbol::of_decision(decision)).toned(tone);
+        let sign = StyledText::from(Symbol::of_decision(decision)).toned(tone);
         let label = bold(own(decision_label(decision)).toned(tone));
         page.words(text![
             sign,
@@ -482,7 +486,7 @@ const NOTES: usize = 5;
 
 /// Why a step did not pass: its reason, failed tests, notes, and the end of what the command wrote
 /// where no test is named (with `--verbose` also where some are).
-fn below(step: &StepResult, view: &View) -> Vec<Block> {
+fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     let mut page = Page::default();
     let passed = step.status == StepStatus::Passed;
     if !passed && !step.reason.trim().is_empty() {
@@ -493,7 +497,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     let most = if view.verbose { usize::MAX } else { FAILURES };
     page.list(tests.failures.iter().take(most).map(|failure| {
         let name = match failure.name.trim().is_empty() {
-            true => Text::from("(no name)"),
+            true => StyledText::from("(no name)"),
             false => outside(&failure.name),
         };
         let mut words = name;
@@ -503,7 +507,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
         if !failure.message.trim().is_empty() {
             words.push(text![": ", outside(&failure.message)]);
         }
-        Item::new(Mark::Sign(mark(StepStatus::Failed)), words)
+        ListItem::new(ListMark::Sign(mark(StepStatus::Failed)), words)
     }));
     let listed = tests.failures.len().min(most);
     let failed = tests
@@ -522,7 +526,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     }
     if view.is_html() && !tests.source.is_empty() {
         let files = tests.files.iter().map(|file| outside(file));
-        let files = Text::joined(files, ", ");
+        let files = StyledText::joined(files, ", ");
         let between = if files.is_empty() { "" } else { ": " };
         page.facts([(
             "Counted from".into(),
@@ -533,9 +537,9 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     if !passed && (view.verbose || tests.failures.is_empty()) && !tail.is_empty() {
         let label = "End of its output";
         let folded = view.is_html() && !tests.failures.is_empty();
-        let tail = Block::Code {
+        let tail = PageBlock::Code {
             label: if folded {
-                Text::default()
+                StyledText::default()
             } else {
                 label.into()
             },
@@ -551,7 +555,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
 }
 
 /// The last lines, sanitised.
-fn tail(written: &str, view: &View) -> String {
+fn tail(written: &str, view: &PageView) -> String {
     let (most, bytes) = if view.verbose {
         (TAIL_LINES_VERBOSE, TAIL_BYTES_VERBOSE)
     } else {

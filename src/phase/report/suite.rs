@@ -7,10 +7,10 @@ use crate::model::{
 };
 use crate::report::figures as numbers;
 use crate::report::page::{
-    Block, Column, Content, Evidence, Item, Mark, Medium, Page, Table, Text, Tone, View, bold,
-    code, dim, mark, outside, own, text,
+    FailureEvidence, ListItem, ListMark, Page, PageBlock, PageMedium, PageTable, PageView,
+    SpanContent, StyledText, TableColumn, TextTone, bold, code, dim, mark, outside, own, text,
 };
-use crate::report::{Failures, failures, run};
+use crate::report::{FailureIndex, failures, run};
 use eval_base::text::{group_digits, plural};
 
 /// Where a page can fold: evals that passed, and others, that are listed unfolded; and evals whose
@@ -19,12 +19,12 @@ const PASSED: usize = 12;
 const OPEN: usize = 60;
 const UNFOLDED: usize = 3;
 
-pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &View) {
+pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &PageView) {
     let summary = &eval.eval_report;
     let before = page.blocks.len();
     run::remarks(page, summary, view);
     for block in page.blocks.iter_mut().skip(before) {
-        if let (Block::Notice(notice), false) = (block, view.is_html()) {
+        if let (PageBlock::Notice(notice), false) = (block, view.is_html()) {
             // It would name the run.
             notice.command = None;
         }
@@ -35,7 +35,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
         !said.any(|said| said.contains(reason.as_str()))
     };
     let reasons = summary.gate.reasons.iter().filter(known);
-    page.list(reasons.map(Item::dash));
+    page.list(reasons.map(ListItem::dash));
     metrics(page, eval, view);
     page.words(own(ungraded_words(summary).unwrap_or_default()));
     let failures = failures(summary);
@@ -60,26 +60,26 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     }
 }
 
-fn metrics(page: &mut Page, eval: &EvalStepResult, view: &View) {
+fn metrics(page: &mut Page, eval: &EvalStepResult, view: &PageView) {
     let summary = &eval.eval_report;
     let rows = figures::rows(eval);
-    let mut table = Table::new([
-        Column::left("Metric").least(12),
-        Column::right("Value"),
-        Column::left(own(numbers::interval_label(summary))),
-        Column::left("0 to 1 (dashed: threshold)"),
-        Column::left("Threshold"),
-        Column::left("Status"),
+    let mut table = PageTable::new([
+        TableColumn::left("Metric").least(12),
+        TableColumn::right("Value"),
+        TableColumn::left(own(numbers::interval_label(summary))),
+        TableColumn::left("0 to 1 (dashed: threshold)"),
+        TableColumn::left("Threshold"),
+        TableColumn::left("Status"),
     ]);
     for row in &rows {
         let tone = match row.status {
-            "PASS" => Tone::Good,
-            "FAIL" => Tone::Bad,
-            figures::NO_THRESHOLD => Tone::Dim,
-            _ => Tone::Warn,
+            "PASS" => TextTone::Good,
+            "FAIL" => TextTone::Bad,
+            figures::NO_THRESHOLD => TextTone::Dim,
+            _ => TextTone::Warn,
         };
         let interval = figures::interval(summary, row).filter(|_| view.is_html());
-        let drawn = interval.map(|interval| Text::from(Content::Interval(interval)));
+        let drawn = interval.map(|interval| StyledText::from(SpanContent::Interval(interval)));
         table.row([
             outside(&row.name),
             own(row.value.as_str()),
@@ -125,7 +125,13 @@ pub fn ungraded_words(summary: &Summary) -> Option<String> {
     (!parts.is_empty()).then_some(words)
 }
 
-fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures, view: &View) {
+fn list(
+    page: &mut Page,
+    summary: &Summary,
+    kind: EvalType,
+    failures: &FailureIndex,
+    view: &PageView,
+) {
     let of_kind = summary.evals.iter().filter(|eval| eval.kind == kind);
     let evals: Vec<&EvalResult> = of_kind.collect();
     if evals.is_empty() {
@@ -145,9 +151,9 @@ fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures,
     let more: Vec<String> = more.collect();
     let more = (!more.is_empty()).then(|| {
         let evals = plural(evals.len() - listed.len(), "more eval");
-        Item::dash(own(format!("... and {evals}: {}", more.join(", "))))
+        ListItem::dash(own(format!("... and {evals}: {}", more.join(", "))))
     });
-    let items = |evals: &[&EvalResult]| -> Vec<Item> {
+    let items = |evals: &[&EvalResult]| -> Vec<ListItem> {
         let items = evals.iter().map(|eval| item(eval, failures, view));
         items.collect()
     };
@@ -162,7 +168,7 @@ fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures,
 }
 
 /// Evals that did not pass, then the others. Where they are many, most of them are folded.
-fn folded(page: &mut Page, mut open: Vec<Item>, passed: Vec<Item>) {
+fn folded(page: &mut Page, mut open: Vec<ListItem>, passed: Vec<ListItem>) {
     if open.len() > UNFOLDED {
         open.iter_mut().for_each(|item| item.folded = true);
     }
@@ -170,11 +176,11 @@ fn folded(page: &mut Page, mut open: Vec<Item>, passed: Vec<Item>) {
     page.list(open);
     if !rest.is_empty() {
         let title = format!("{} that did not pass", plural(rest.len(), "more eval"));
-        page.part(own(title), true, vec![Block::List(rest)]);
+        page.part(own(title), true, vec![PageBlock::List(rest)]);
     }
     if passed.len() > PASSED {
         let title = format!("{} passed", plural(passed.len(), "eval"));
-        page.part(own(title), true, vec![Block::List(passed)]);
+        page.part(own(title), true, vec![PageBlock::List(passed)]);
     } else {
         page.list(passed);
     }
@@ -190,14 +196,14 @@ fn chosen<'a>(evals: &[&'a EvalResult], most: usize) -> Vec<&'a EvalResult> {
 }
 
 /// `: Name`, unless it is one of the ids that stand before it.
-pub fn named(name: &str, ids: &[&str]) -> Text {
+pub fn named(name: &str, ids: &[&str]) -> StyledText {
     match name.trim().is_empty() || ids.contains(&name) {
-        true => Text::default(),
+        true => StyledText::default(),
         false => text![": ", outside(name)],
     }
 }
 
-fn item(eval: &EvalResult, failures: &Failures, view: &View) -> Item {
+fn item(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> ListItem {
     let passed = eval.outcome == Outcome::Passed;
     let label = format!(" ({})", eval.outcome.name().to_uppercase());
     let label = own(if passed { String::new() } else { label });
@@ -208,15 +214,15 @@ fn item(eval: &EvalResult, failures: &Failures, view: &View) -> Item {
             format!(", {passed} of {} passed", plural(total, "case"))
         }
     };
-    let label = label.toned(Tone::of(eval.outcome));
+    let label = label.toned(TextTone::of(eval.outcome));
     let name = named(&eval.name, &[&eval.id]);
     let (box_, id) = match view.medium {
-        Medium::Terminal | Medium::Html => {
-            (Mark::Sign(mark(eval.outcome)), bold(outside(&eval.id)))
+        PageMedium::Terminal | PageMedium::Html => {
+            (ListMark::Sign(mark(eval.outcome)), bold(outside(&eval.id)))
         }
-        Medium::Markdown | Medium::Comment => (Mark::Box(passed), outside(&eval.id)),
+        PageMedium::Markdown | PageMedium::Comment => (ListMark::Box(passed), outside(&eval.id)),
     };
-    let mut item = Item::new(box_, text![id, name, label, own(cases)]);
+    let mut item = ListItem::new(box_, text![id, name, label, own(cases)]);
     if !passed {
         item.below = below(eval, failures, view);
     }
@@ -224,7 +230,7 @@ fn item(eval: &EvalResult, failures: &Failures, view: &View) -> Item {
 }
 
 /// The first cases that ended as their eval did.
-fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
+fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<PageBlock> {
     let mut page = Page::default();
     let mut cases = eval
         .cases
@@ -239,9 +245,9 @@ fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
         }
         let cause = case.cause.map_or(case.outcome.name(), Cause::name);
         let title = text![outside(&case.id), own(format!(" ({cause})"))];
-        page.list([Item {
+        page.list([ListItem {
             below: told,
-            ..Item::dash(title)
+            ..ListItem::dash(title)
         }]);
     }
     let more = cases.count();
@@ -252,7 +258,12 @@ fn below(eval: &EvalResult, failures: &Failures, view: &View) -> Vec<Block> {
 }
 
 /// The reason where it says more than the two sides, then the sides.
-fn of_case(eval: &EvalResult, case: &CaseResult, failures: &Failures, view: &View) -> Vec<Block> {
+fn of_case(
+    eval: &EvalResult,
+    case: &CaseResult,
+    failures: &FailureIndex,
+    view: &PageView,
+) -> Vec<PageBlock> {
     let mut page = Page::default();
     let failure = failures.get(&(&eval.id, &case.id, case.outcome));
     // Skipped and pending ones have no entry; their cause is all there is.
@@ -263,14 +274,14 @@ fn of_case(eval: &EvalResult, case: &CaseResult, failures: &Failures, view: &Vie
         page.facts(cause);
         return page.blocks;
     };
-    let evidence = Evidence::of(failure, view.brief_evidence());
-    let by_path = matches!(evidence, Some(Evidence::ByPath(_)));
+    let evidence = FailureEvidence::of(failure, view.brief_evidence());
+    let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
     let both = failure.expected.is_some() && failure.actual.is_some();
     let wrong = failure.cause == Some(Cause::WrongAnswer);
     let says_more = !by_path && !both || !wrong;
     let reason = Some(&failure.reason).filter(|reason| says_more && !reason.trim().is_empty());
     let reason = reason.map(|reason| ("Reason".into(), outside(reason)));
     page.facts(cause.into_iter().chain(reason));
-    page.blocks.extend(evidence.map(Block::Evidence));
+    page.blocks.extend(evidence.map(PageBlock::Evidence));
     page.blocks
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Tally, junit, say_each};
+use super::{TestTally, junit, say_each};
 use eval_base::files::open_file;
 use eval_base::globs::{files_below, is_glob, path_glob};
 use eval_base::text::plural;
@@ -19,31 +19,31 @@ const COARSE: Duration = Duration::from_secs(3);
 
 /// What is read of the files.
 #[derive(Debug, Default)]
-pub struct Reading {
-    pub tally: Tally,
+pub struct FileTally {
+    pub tally: TestTally,
     /// The files that were read, relative to the project root, ascending.
     pub files: Vec<String>,
 }
 
 /// The files that globs found before a command ran: what has not changed since is not its result.
 #[derive(Debug)]
-pub struct Before {
+pub struct EarlierFiles {
     started: SystemTime,
-    files: BTreeSet<Stamp>,
+    files: BTreeSet<ResultFileStamp>,
 }
 
 /// What tells that a file was written again, whatever its name is by then.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Stamp {
+struct ResultFileStamp {
     device: u64,
     inode: u64,
     modified: Option<SystemTime>,
     length: u64,
 }
 
-impl Stamp {
-    fn of(meta: &Metadata) -> Stamp {
-        Stamp {
+impl ResultFileStamp {
+    fn of(meta: &Metadata) -> ResultFileStamp {
+        ResultFileStamp {
             device: meta.dev(),
             inode: meta.ino(),
             modified: meta.modified().ok(),
@@ -52,21 +52,21 @@ impl Stamp {
     }
 }
 
-impl Before {
+impl EarlierFiles {
     /// Looks at what is there. `now` is the time at which the command starts.
-    pub fn look(globs: &[String], now: SystemTime) -> Before {
+    pub fn look(globs: &[String], now: SystemTime) -> EarlierFiles {
         let files = globs
             .iter()
             .flat_map(|glob| expand(glob).unwrap_or_default());
-        let files = files.filter_map(|file| Some(Stamp::of(&file.metadata().ok()?)));
-        Before {
+        let files = files.filter_map(|file| Some(ResultFileStamp::of(&file.metadata().ok()?)));
+        EarlierFiles {
             started: now,
             files: files.collect(),
         }
     }
 
     fn is_stale(&self, meta: &Metadata) -> bool {
-        let stamp = Stamp::of(meta);
+        let stamp = ResultFileStamp::of(meta);
         let old = stamp.modified.is_some_and(|at| at + COARSE < self.started);
         old || self.files.contains(&stamp)
     }
@@ -77,8 +77,8 @@ impl Before {
 /// pass, the last only if nothing else is there.
 ///
 /// `globs` are absolute; paths are shown relative to `root`.
-pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
-    let mut reading = Reading::default();
+pub fn read(globs: &[String], root: &Path, before: Option<&EarlierFiles>) -> FileTally {
+    let mut reading = FileTally::default();
     let mut files = BTreeSet::new();
     let mut stale = BTreeSet::new();
     for glob in globs {
@@ -133,20 +133,25 @@ pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
     reading
 }
 
-fn one(file: &Path, shown: &str) -> Tally {
+fn one(file: &Path, shown: &str) -> TestTally {
     let (mut tally, broken) = match open_file(file) {
         Ok(open) => junit::read(open),
         Err(error) => {
             let why = format!("it can't be read: {error}");
-            (Tally::default(), Some(junit::Broken { line: 0, why }))
+            (
+                TestTally::default(),
+                Some(junit::JunitError { line: 0, why }),
+            )
         }
     };
     for sentence in tally.broken.iter_mut().chain(&mut tally.doubts) {
         *sentence = format!("{shown}: {sentence}");
     }
     match broken {
-        Some(junit::Broken { line: 0, why }) => tally.doubts.push(format!("{shown}: {why}")),
-        Some(junit::Broken { line, why }) => tally.doubts.push(format!("{shown}:{line}: {why}")),
+        Some(junit::JunitError { line: 0, why }) => tally.doubts.push(format!("{shown}: {why}")),
+        Some(junit::JunitError { line, why }) => {
+            tally.doubts.push(format!("{shown}:{line}: {why}"))
+        }
         None => {}
     }
     tally

@@ -12,7 +12,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Tally;
+use super::TestTally;
 use eval_base::text::{one_line, plural, quoted};
 
 /// Elements within each other.
@@ -29,7 +29,7 @@ const MESSAGE: usize = 8 * 1024;
 
 /// Why a file can't be read to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct JunitError {
     /// From 1; 0 when it is the file as a whole.
     pub line: usize,
     pub why: String,
@@ -37,12 +37,12 @@ pub struct Broken {
 
 /// What the tests of a file came to, and why it could not be read to its end if so; what came
 /// before that is reported.
-pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
+pub fn read(source: impl Read) -> (TestTally, Option<JunitError>) {
     let text = match decoded(source) {
         Ok(text) => text,
-        Err(why) => return (Tally::default(), Some(Broken { line: 0, why })),
+        Err(why) => return (TestTally::default(), Some(JunitError { line: 0, why })),
     };
-    let mut reading = Reading::default();
+    let mut reading = JunitReader::default();
     let mut reader = Reader::from_str(&text);
     reader.config_mut().allow_dangling_amp = true;
     let why = loop {
@@ -59,7 +59,7 @@ pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
         let read = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let read = text.as_bytes().get(..read).unwrap_or(text.as_bytes());
         let line = 1 + read.iter().filter(|byte| **byte == b'\n').count();
-        Broken { line, why }
+        JunitError { line, why }
     });
     reading.close_flaky();
     (reading.tally, broken)
@@ -116,18 +116,18 @@ fn declared_encoding(bytes: &[u8]) -> Result<&'static Encoding, String> {
 
 /// An element that is open.
 #[derive(Debug)]
-enum Open {
-    Suite(Suite),
-    Case(Box<Case>),
+enum OpenElement {
+    Suite(JunitSuite),
+    Case(Box<JunitCase>),
     /// In a case or, of a suite that failed as a whole, in a suite.
-    Failure(Message),
+    Failure(JunitFailure),
     /// What a program wrote, and properties: what stands in there is no result.
     Output,
     Other,
 }
 
 #[derive(Debug, Default)]
-struct Suite {
+struct JunitSuite {
     name: String,
     claimed_tests: usize,
     claimed_failures: usize,
@@ -142,7 +142,7 @@ struct Suite {
 }
 
 #[derive(Debug, Default)]
-struct Case {
+struct JunitCase {
     suite: String,
     name: String,
     /// The message of the first failure.
@@ -156,14 +156,14 @@ struct Case {
 }
 
 #[derive(Debug, Default)]
-struct Message {
+struct JunitFailure {
     /// The attributes.
     message: String,
     kind: String,
     text: String,
 }
 
-impl Message {
+impl JunitFailure {
     /// What tells most: the attribute `message`, else a line of the text, else the attribute
     /// `type`. Of a panic, the line that says what was wrong: the one before it holds the number of
     /// a process, which no two runs share. Of go, not the name of the test once more.
@@ -197,14 +197,14 @@ impl Message {
 }
 
 #[derive(Debug, Default)]
-struct Reading {
-    tally: Tally,
-    open: Vec<Open>,
+struct JunitReader {
+    tally: TestTally,
+    open: Vec<OpenElement>,
     rooted: bool,
     flaky: usize,
 }
 
-impl Reading {
+impl JunitReader {
     fn event(&mut self, event: Event<'_>) -> Result<(), String> {
         match event {
             Event::Start(tag) => self.begins(&tag),
@@ -251,25 +251,27 @@ impl Reading {
             return Err(format!("its elements are nested deeper than {DEEPEST}"));
         }
         let opened = match (name.as_str(), self.open.last()) {
-            ("testsuites" | "testsuite", None | Some(Open::Suite(_))) => Open::Suite(suite(tag)?),
-            ("testcase", Some(Open::Suite(parent))) => {
-                let suite = parent.name.clone();
-                Open::Case(Box::new(case(tag, suite)?))
+            ("testsuites" | "testsuite", None | Some(OpenElement::Suite(_))) => {
+                OpenElement::Suite(suite(tag)?)
             }
-            (_, Some(Open::Output)) | ("system-out" | "system-err" | "properties", _) => {
-                Open::Output
+            ("testcase", Some(OpenElement::Suite(parent))) => {
+                let suite = parent.name.clone();
+                OpenElement::Case(Box::new(case(tag, suite)?))
+            }
+            (_, Some(OpenElement::Output)) | ("system-out" | "system-err" | "properties", _) => {
+                OpenElement::Output
             }
             // At any depth: some writers put groups or steps around what failed.
-            ("failure" | "error", _) => Open::Failure(message(tag)?),
-            (other, Some(Open::Case(_))) => {
+            ("failure" | "error", _) => OpenElement::Failure(message(tag)?),
+            (other, Some(OpenElement::Case(_))) => {
                 let is_message = self.of_case(other);
                 if is_message {
-                    Open::Failure(message(tag)?)
+                    OpenElement::Failure(message(tag)?)
                 } else {
-                    Open::Other
+                    OpenElement::Other
                 }
             }
-            _ => Open::Other,
+            _ => OpenElement::Other,
         };
         self.open.push(opened);
         Ok(())
@@ -278,7 +280,7 @@ impl Reading {
     /// What an element says of the case that it stands in. `true` when it is an attempt that
     /// failed, with a message.
     fn of_case(&mut self, element: &str) -> bool {
-        let Some(Open::Case(case)) = self.open.last_mut() else {
+        let Some(OpenElement::Case(case)) = self.open.last_mut() else {
             return false;
         };
         match element {
@@ -296,7 +298,7 @@ impl Reading {
     }
 
     fn text(&mut self, bytes: &[u8], escaped: bool) -> Result<(), String> {
-        if let Some(Open::Failure(message)) = self.open.last_mut()
+        if let Some(OpenElement::Failure(message)) = self.open.last_mut()
             && message.text.len() < MESSAGE
         {
             let text = String::from_utf8_lossy(bytes.get(..MESSAGE).unwrap_or(bytes));
@@ -311,14 +313,14 @@ impl Reading {
 
     fn ends(&mut self) {
         match self.open.pop() {
-            Some(Open::Suite(suite)) => self.suite_ends(suite),
-            Some(Open::Case(case)) => self.case_ends(*case),
-            Some(Open::Failure(message)) => match self.holder() {
-                Some(Open::Case(case)) => {
+            Some(OpenElement::Suite(suite)) => self.suite_ends(suite),
+            Some(OpenElement::Case(case)) => self.case_ends(*case),
+            Some(OpenElement::Failure(message)) => match self.holder() {
+                Some(OpenElement::Case(case)) => {
                     case.failures += 1;
                     case.failed.get_or_insert_with(|| message.line().to_owned());
                 }
-                Some(Open::Suite(suite)) => {
+                Some(OpenElement::Suite(suite)) => {
                     suite.failures += 1;
                     let (name, line) = (suite.name.clone(), message.line().to_owned());
                     let detail = if line.is_empty() {
@@ -337,20 +339,20 @@ impl Reading {
                 }
                 _ => {}
             },
-            Some(Open::Other | Open::Output) | None => {}
+            Some(OpenElement::Other | OpenElement::Output) | None => {}
         }
     }
 
     /// The case or, outside of any, the suite that is open.
-    fn holder(&mut self) -> Option<&mut Open> {
+    fn holder(&mut self) -> Option<&mut OpenElement> {
         self.open
             .iter_mut()
             .rev()
-            .find(|open| matches!(open, Open::Case(_) | Open::Suite(_)))
+            .find(|open| matches!(open, OpenElement::Case(_) | OpenElement::Suite(_)))
     }
 
-    fn case_ends(&mut self, case: Case) {
-        let Case {
+    fn case_ends(&mut self, case: JunitCase) {
+        let JunitCase {
             suite,
             name,
             failed,
@@ -371,14 +373,14 @@ impl Reading {
                 self.flaky += usize::from(flaky > 0);
             }
         }
-        if let Some(Open::Suite(suite)) = self.open.last_mut() {
+        if let Some(OpenElement::Suite(suite)) = self.open.last_mut() {
             suite.cases += 1;
             suite.failures += failures.max(usize::from(marked_failed));
             suite.reruns += reruns;
         }
     }
 
-    fn suite_ends(&mut self, mut suite: Suite) {
+    fn suite_ends(&mut self, mut suite: JunitSuite) {
         let name = if suite.name.is_empty() {
             "a suite".to_owned()
         } else {
@@ -398,7 +400,7 @@ impl Reading {
                 [format!("{name} claims {claimed}, but holds {there}")],
             );
         }
-        if let Some(Open::Suite(parent)) = self.open.last_mut() {
+        if let Some(OpenElement::Suite(parent)) = self.open.last_mut() {
             parent.cases += suite.cases;
             parent.failures += suite.failures;
             parent.reruns += suite.reruns;
@@ -424,8 +426,8 @@ impl Reading {
     }
 }
 
-fn suite(tag: &BytesStart<'_>) -> Result<Suite, String> {
-    let mut suite = Suite::default();
+fn suite(tag: &BytesStart<'_>) -> Result<JunitSuite, String> {
+    let mut suite = JunitSuite::default();
     let mut of_catch2 = false;
     for (key, value) in attributes(tag)? {
         let number = || value.trim().parse::<usize>().unwrap_or(0);
@@ -447,10 +449,10 @@ fn suite(tag: &BytesStart<'_>) -> Result<Suite, String> {
     Ok(suite)
 }
 
-fn case(tag: &BytesStart<'_>, suite: String) -> Result<Case, String> {
-    let mut case = Case {
+fn case(tag: &BytesStart<'_>, suite: String) -> Result<JunitCase, String> {
+    let mut case = JunitCase {
         suite,
-        ..Case::default()
+        ..JunitCase::default()
     };
     for (key, value) in attributes(tag)? {
         match key.as_str() {
@@ -473,8 +475,8 @@ fn case(tag: &BytesStart<'_>, suite: String) -> Result<Case, String> {
     Ok(case)
 }
 
-fn message(tag: &BytesStart<'_>) -> Result<Message, String> {
-    let mut message = Message::default();
+fn message(tag: &BytesStart<'_>) -> Result<JunitFailure, String> {
+    let mut message = JunitFailure::default();
     for (key, value) in attributes(tag)? {
         match key.as_str() {
             "message" => message.message = value,

@@ -9,13 +9,13 @@ const LONGEST: usize = 8 * 1024;
 
 /// Puts lines together from pieces. Holds at most [`LONGEST`] bytes.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LineAssembler {
     begun: Vec<u8>,
     /// What comes next stands at the line's beginning again.
     returned: bool,
 }
 
-impl Lines {
+impl LineAssembler {
     /// Calls `each` with every line that has come to its end, without escape sequences and its line
     /// break.
     pub fn take(&mut self, bytes: &[u8], mut each: impl FnMut(&str)) {
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(pieces: &[&[u8]]) -> Vec<String> {
-        let (mut lines, mut read) = (Lines::default(), Vec::new());
+        let (mut lines, mut read) = (LineAssembler::default(), Vec::new());
         for piece in pieces {
             lines.take(piece, |line| read.push(line.to_owned()));
         }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_takes_bounded_memory() {
-        let mut lines = Lines::default();
+        let mut lines = LineAssembler::default();
         for _ in 0..1000 {
             lines.take(&[b'x'; 4096], |_| panic!("no line has ended"));
         }

@@ -1,6 +1,6 @@
 //! What tests came to: JUnit files and the summaries that test runners print.
 //!
-//! Every source is read into a [`Tally`], which holds the numbers and, apart from them, what
+//! Every source is read into a [`TestTally`], which holds the numbers and, apart from them, what
 //! forbids to call them a pass.
 
 pub mod files;
@@ -8,7 +8,7 @@ pub mod junit;
 mod lines;
 mod runners;
 
-pub use runners::{Said, Summaries};
+pub use runners::{RunnerResults, SummaryReader};
 
 use crate::model::{TestFailure, TestResults};
 use eval_base::text::{one_line, plural, truncate_bytes};
@@ -24,7 +24,7 @@ const MAX_MESSAGE: usize = 500;
 
 /// What a source of test results says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct TestTally {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
@@ -41,7 +41,7 @@ pub struct Tally {
     pub notes: Vec<String>,
 }
 
-impl Tally {
+impl TestTally {
     pub fn total(&self) -> usize {
         self.ran().saturating_add(self.skipped)
     }
@@ -79,7 +79,7 @@ impl Tally {
     }
 
     /// Adds what another source says.
-    pub fn add(&mut self, other: Tally) {
+    pub fn add(&mut self, other: TestTally) {
         let numbers = [
             (&mut self.passed, other.passed),
             (&mut self.failed, other.failed),

@@ -14,19 +14,19 @@ mod panics;
 mod pytest;
 mod unittest;
 
-use super::Tally;
-use super::lines::Lines;
+use super::TestTally;
+use super::lines::LineAssembler;
 
 /// Reads output as it comes and remembers what runners said in it, in bounded memory.
 #[derive(Debug, Default)]
-pub struct Summaries {
-    lines: Lines,
-    runners: Runners,
+pub struct SummaryReader {
+    lines: LineAssembler,
+    runners: RunnerSet,
 }
 
 #[derive(Debug, Default)]
-struct Runners {
-    panics: panics::Panics,
+struct RunnerSet {
+    panics: panics::PanicMessages,
     nextest: nextest::Nextest,
     cargo: cargo::CargoTest,
     /// What stands within a run of nextest, which calls the same binaries.
@@ -40,24 +40,24 @@ struct Runners {
 
 /// What the output said: the runners' names, and their numbers together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct RunnerResults {
     /// As in `TestResults.source`; several are joined by ` + `.
     pub source: String,
-    pub tally: Tally,
+    pub tally: TestTally,
     /// A runner's exit code for "there was no test to run", of the runners that spoke.
     pub no_tests_codes: Vec<i32>,
 }
 
-impl Summaries {
+impl SummaryReader {
     pub fn hear(&mut self, bytes: &[u8]) {
-        let Summaries { lines, runners } = self;
+        let SummaryReader { lines, runners } = self;
         lines.take(bytes, |line| runners.hear(line));
     }
 
     /// `None` when no runner printed a summary.
-    pub fn finish(mut self) -> Option<Said> {
+    pub fn finish(mut self) -> Option<RunnerResults> {
         self.lines.end(|line| self.runners.hear(line));
-        let Runners {
+        let RunnerSet {
             panics,
             nextest,
             cargo,
@@ -83,7 +83,7 @@ impl Summaries {
             ("vitest", vitest.finish(), Some(1)),
             ("jest", jest.finish(), Some(1)),
         ];
-        let mut said: Option<Said> = None;
+        let mut said: Option<RunnerResults> = None;
         for (name, tally, no_tests) in told {
             let Some(tally) = tally else { continue };
             let said = said.get_or_insert_default();
@@ -99,7 +99,7 @@ impl Summaries {
     }
 }
 
-impl Runners {
+impl RunnerSet {
     fn hear(&mut self, line: &str) {
         if line.is_empty() {
             self.cargo.hear(line);

@@ -10,7 +10,7 @@ pub(crate) mod words;
 use std::io::{self, Write};
 
 use crate::model::Comparisons;
-use crate::report::page::{View, markdown, terminal};
+use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 use eval_base::text;
 
@@ -22,14 +22,14 @@ pub fn terminal(
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let page = page::page(comparisons, &View::terminal(options));
+    let page = page::page(comparisons, &PageView::terminal(options));
     terminal::write(&page, options, out)
 }
 
 /// Writes GitHub-flavoured Markdown; long lists are folded.
 pub fn markdown(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
-    let page = page::page(comparisons, &View::markdown());
-    let page = markdown::write(&page, markdown::Options::default());
+    let page = page::page(comparisons, &PageView::markdown());
+    let page = markdown::write(&page, markdown::MarkdownOptions::default());
     Ok(out.write_all(page.as_bytes())?)
 }
 
@@ -44,7 +44,7 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
     let about = format!("{} {}", suite.unwrap_or_default(), targets.join(" "));
     let about = text::truncate_bytes(about.trim_end(), 1_000);
     let marker = comments::marker("eval-harness comparison", about);
-    let page = page::page(comparisons, &View::comment());
+    let page = page::page(comparisons, &PageView::comment());
     comments::write(&marker, &page, "The comparison has all.", out)
 }
 

@@ -1,13 +1,15 @@
 //! Comparisons as pages: the verdict, what it rests on, then which cases flipped. A terminal shows
 //! what the caller's exit code says last, a document first.
 
-use super::words::{self, Groups, Headline, Kind, Leaning, Row as MetricRow};
+use super::words::{
+    self, ComparisonHeadline, ComparisonRow as MetricRow, FlipKind, MetricLeaning, ShownGroups,
+};
 use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, Comparisons};
 use crate::report::figures;
 use crate::report::page::{
-    ARROW, BETTER, Block, Column, DOT, ERRORED, FAILED, Item, Mark, Narrow, Notice, PASSED, Page,
-    Part, Row, SKIPPED, Symbol, Table, Text, Tone, UNKNOWN, View, WORSE, bold, code, dim, outside,
-    own, signed, span, text,
+    ARROW, BETTER, DOT, ERRORED, FAILED, ListItem, ListMark, NarrowLayout, PASSED, Page, PageBlock,
+    PageNotice, PageSection, PageTable, PageView, SKIPPED, StyledText, Symbol, TableColumn,
+    TableRow, TextTone, UNKNOWN, WORSE, bold, code, dim, outside, own, signed, span, text,
 };
 use crate::spec::words::FailOn;
 use eval_base::text::{group_digits, plural};
@@ -15,7 +17,7 @@ use eval_base::text::{group_digits, plural};
 /// Columns that names keep however narrow a terminal is.
 const NAME: usize = 10;
 
-pub fn page(comparisons: &Comparisons, view: &View) -> Page {
+pub fn page(comparisons: &Comparisons, view: &PageView) -> Page {
     let mut page = Page::default();
     let all = comparisons.candidates.as_slice();
     let document = !view.is_terminal();
@@ -30,7 +32,7 @@ pub fn page(comparisons: &Comparisons, view: &View) -> Page {
     match all {
         [one] => {
             if !document {
-                page.push(Block::Gap);
+                page.push(PageBlock::Gap);
                 verdict(&mut page, one, view);
             }
             metrics(&mut page, one, view);
@@ -51,18 +53,18 @@ pub fn page(comparisons: &Comparisons, view: &View) -> Page {
         }
     }
     if let Some(first) = all.first().filter(|_| document || view.verbose) {
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
         page.words(dim(outside(&words::method(first))));
     }
     if !document {
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
         gate(&mut page, comparisons, view);
     }
     page
 }
 
 /// The section of a run's report; `fail_on` as the run was started with.
-pub fn section(page: &mut Page, comparison: &Comparison, fail_on: Option<FailOn>, view: &View) {
+pub fn section(page: &mut Page, comparison: &Comparison, fail_on: Option<FailOn>, view: &PageView) {
     let reference = words::label(&comparison.reference);
     page.section(text!["Compared with ", outside(&reference)]);
     page.facts([fact("reference", &comparison.reference)]);
@@ -70,11 +72,11 @@ pub fn section(page: &mut Page, comparison: &Comparison, fail_on: Option<FailOn>
     metrics(page, comparison, view);
     groups(page, comparison, view);
     cases(page, &comparison.cases, view, false);
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.words(dim(own(words::bearing(fail_on))));
 }
 
-fn title(page: &mut Page, all: &[Comparison], view: &View) {
+fn title(page: &mut Page, all: &[Comparison], view: &PageView) {
     let Some(first) = all.first() else { return };
     let candidates = match all {
         [one] => outside(&words::label(&one.candidate)),
@@ -88,9 +90,9 @@ fn title(page: &mut Page, all: &[Comparison], view: &View) {
         false => {
             let worst = all
                 .iter()
-                .map(Headline::of)
+                .map(ComparisonHeadline::of)
                 .min_by_key(|headline| rank(*headline));
-            let worst = worst.unwrap_or(Headline::NoEvidence);
+            let worst = worst.unwrap_or(ComparisonHeadline::NoEvidence);
             text![
                 symbol(worst),
                 " ",
@@ -105,35 +107,35 @@ fn title(page: &mut Page, all: &[Comparison], view: &View) {
 }
 
 /// The worst first.
-fn rank(headline: Headline) -> u8 {
+fn rank(headline: ComparisonHeadline) -> u8 {
     match headline {
-        Headline::Regression => 0,
-        Headline::Undecided => 1,
-        Headline::Untested => 2,
-        Headline::Improvement => 3,
-        Headline::NoEvidence => 4,
+        ComparisonHeadline::Regression => 0,
+        ComparisonHeadline::Undecided => 1,
+        ComparisonHeadline::Untested => 2,
+        ComparisonHeadline::Improvement => 3,
+        ComparisonHeadline::NoEvidence => 4,
     }
 }
 
-fn symbol(headline: Headline) -> Symbol {
+fn symbol(headline: ComparisonHeadline) -> Symbol {
     match headline {
-        Headline::Regression => Symbol {
+        ComparisonHeadline::Regression => Symbol {
             emoji: "❌",
             ..WORSE
         },
-        Headline::Improvement => Symbol {
+        ComparisonHeadline::Improvement => Symbol {
             emoji: "✅",
             ..BETTER
         },
-        Headline::NoEvidence => UNKNOWN,
-        Headline::Undecided | Headline::Untested => ERRORED,
+        ComparisonHeadline::NoEvidence => UNKNOWN,
+        ComparisonHeadline::Undecided | ComparisonHeadline::Untested => ERRORED,
     }
 }
 
-fn fact(role: &'static str, side: &ComparedSide) -> (Text, Text) {
+fn fact(role: &'static str, side: &ComparedSide) -> (StyledText, StyledText) {
     let facts = std::iter::once(words::label(side)).chain(words::facts(side));
     let facts = facts.map(|fact| outside(&fact));
-    (role.into(), dim(Text::joined(facts, DOT)))
+    (role.into(), dim(StyledText::joined(facts, DOT)))
 }
 
 fn sides(page: &mut Page, all: &[Comparison]) {
@@ -143,25 +145,25 @@ fn sides(page: &mut Page, all: &[Comparison]) {
 }
 
 /// The loudest line, and what it rests on.
-fn verdict(page: &mut Page, comparison: &Comparison, view: &View) {
-    let headline = Headline::of(comparison);
+fn verdict(page: &mut Page, comparison: &Comparison, view: &PageView) {
+    let headline = ComparisonHeadline::of(comparison);
     let tone = match headline {
-        Headline::Regression => Tone::BadMark,
-        Headline::Improvement => Tone::GoodMark,
-        Headline::NoEvidence => Tone::Bold,
-        Headline::Undecided | Headline::Untested => Tone::Warn,
+        ComparisonHeadline::Regression => TextTone::BadMark,
+        ComparisonHeadline::Improvement => TextTone::GoodMark,
+        ComparisonHeadline::NoEvidence => TextTone::Bold,
+        ComparisonHeadline::Undecided | ComparisonHeadline::Untested => TextTone::Warn,
     };
     let words = own(headline.words().to_uppercase());
     page.lead(text![symbol(headline), " ", words].toned(tone));
     said(page, comparison, view);
 }
 
-fn said(page: &mut Page, comparison: &Comparison, view: &View) {
+fn said(page: &mut Page, comparison: &Comparison, view: &PageView) {
     match words::undecided(comparison) {
-        Some(why) if view.is_terminal() => page.words(span(Tone::Warn, why)),
-        Some(why) => page.push(Block::Notice(Notice {
+        Some(why) if view.is_terminal() => page.words(span(TextTone::Warn, why)),
+        Some(why) => page.push(PageBlock::Notice(PageNotice {
             loud: true,
-            ..Notice::quiet(format!("Undecided: {why}"))
+            ..PageNotice::quiet(format!("Undecided: {why}"))
         })),
         None => {}
     }
@@ -171,8 +173,8 @@ fn said(page: &mut Page, comparison: &Comparison, view: &View) {
     }
     let notes = comparison.notes.iter().take(view.limits.notes);
     page.list(notes.map(|note| {
-        let mark = Mark::Sign(Text::from(ERRORED).toned(Tone::Warn));
-        Item::new(mark, outside(note).toned(Tone::Warn))
+        let mark = ListMark::Sign(StyledText::from(ERRORED).toned(TextTone::Warn));
+        ListItem::new(mark, outside(note).toned(TextTone::Warn))
     }));
     page.more(
         view,
@@ -182,11 +184,14 @@ fn said(page: &mut Page, comparison: &Comparison, view: &View) {
 }
 
 /// What the caller's exit code says.
-fn gate(page: &mut Page, comparisons: &Comparisons, view: &View) {
+fn gate(page: &mut Page, comparisons: &Comparisons, view: &PageView) {
     let (decision, word) = (comparisons.decision, comparisons.fail_on);
     let label = figures::decision_label(decision);
     let label = match view.is_terminal() {
-        true => Text::from(span(Tone::of_decision(decision), format!("GATE {label}"))),
+        true => StyledText::from(span(
+            TextTone::of_decision(decision),
+            format!("GATE {label}"),
+        )),
         false => text![
             "Gate: ",
             Symbol::of_decision(decision),
@@ -196,17 +201,17 @@ fn gate(page: &mut Page, comparisons: &Comparisons, view: &View) {
     };
     let flag = code(&format!("--fail-on {}", word.name()));
     page.lead(text![label, " (", flag, ": ", words::what_fails(word), ")"]);
-    page.list(comparisons.reasons.iter().map(Item::dash));
+    page.list(comparisons.reasons.iter().map(ListItem::dash));
 }
 
 /// One of several candidates.
-fn candidate(page: &mut Page, one: &Comparison, view: &View) {
+fn candidate(page: &mut Page, one: &Comparison, view: &PageView) {
     let label = outside(&words::label(&one.candidate));
     if view.is_terminal() {
         page.section(label);
         verdict(page, one, view);
     } else {
-        let headline = Headline::of(one);
+        let headline = ComparisonHeadline::of(one);
         page.section(text![symbol(headline), " ", label, ": ", headline.words()]);
         said(page, one, view);
     }
@@ -226,21 +231,21 @@ fn candidate(page: &mut Page, one: &Comparison, view: &View) {
 // Metrics.
 
 /// A difference with its sign where it is more than chance.
-fn difference(row: &MetricRow) -> Text {
+fn difference(row: &MetricRow) -> StyledText {
     leant(row.leaning.filter(|_| row.moved), &row.difference)
 }
 
-fn leant(leaning: Option<Leaning>, difference: &str) -> Text {
+fn leant(leaning: Option<MetricLeaning>, difference: &str) -> StyledText {
     let difference = own(difference);
     match leaning {
-        Some(Leaning::Worse) => text![WORSE, " ", difference].toned(Tone::Bad),
-        Some(Leaning::Better) => text![BETTER, " ", difference].toned(Tone::Good),
+        Some(MetricLeaning::Worse) => text![WORSE, " ", difference].toned(TextTone::Bad),
+        Some(MetricLeaning::Better) => text![BETTER, " ", difference].toned(TextTone::Good),
         None => difference,
     }
 }
 
 /// The metric's name, marked when the verdict rests on it.
-fn named(row: &MetricRow) -> Text {
+fn named(row: &MetricRow) -> StyledText {
     let name = outside(&row.name);
     if row.decides {
         text![bold(name), " *"]
@@ -249,25 +254,25 @@ fn named(row: &MetricRow) -> Text {
     }
 }
 
-fn metric_columns(first: &'static str) -> [Column; 6] {
+fn metric_columns(first: &'static str) -> [TableColumn; 6] {
     [
-        Column::left(first).least(NAME),
-        Column::right("From"),
-        Column::right("To"),
-        Column::right("Difference"),
-        Column::left("95 % interval"),
-        Column::right("p"),
+        TableColumn::left(first).least(NAME),
+        TableColumn::right("From"),
+        TableColumn::right("To"),
+        TableColumn::right("Difference"),
+        TableColumn::left("95 % interval"),
+        TableColumn::right("p"),
     ]
 }
 
-fn metric_cells(name: Text, difference: Text, row: &MetricRow) -> Vec<Text> {
+fn metric_cells(name: StyledText, difference: StyledText, row: &MetricRow) -> Vec<StyledText> {
     let figures = [&row.reference, &row.candidate].map(|figure| own(figure.as_str()));
     let [from, to] = figures;
     let p = outside(&row.p);
     vec![name, from, to, difference, own(row.interval.as_str()), p]
 }
 
-fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
+fn metrics(page: &mut Page, comparison: &Comparison, view: &PageView) {
     let rows = words::rows(comparison);
     if rows.is_empty() {
         return;
@@ -275,20 +280,20 @@ fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
     let most = view.limits.metrics;
     let defined = || rows.iter().filter(|row| row.undefined.is_empty());
     let document = !view.is_terminal();
-    let paired = document.then(|| Column::left("Paired"));
-    let mut table = Table::new(metric_columns("Metric").into_iter().chain(paired));
+    let paired = document.then(|| TableColumn::left("Paired"));
+    let mut table = PageTable::new(metric_columns("Metric").into_iter().chain(paired));
     for row in rows.iter().take(most) {
         let mut cells = metric_cells(named(row), difference(row), row);
         if !row.undefined.is_empty() {
             cells.truncate(1);
-            cells.push(span(Tone::Warn, figures::NO_VALUE).into());
-            cells.resize(6, Text::default());
+            cells.push(span(TextTone::Warn, figures::NO_VALUE).into());
+            cells.resize(6, StyledText::default());
         }
         if document {
             cells.push(outside(&row.n));
         }
         let note = outside(&row.undefined);
-        table.rows.push(Row { cells, note });
+        table.rows.push(TableRow { cells, note });
     }
     page.table(table);
     page.more(view, rows.len().saturating_sub(most), "metric");
@@ -301,13 +306,13 @@ fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
     let others = others.map(|row| text![outside(&row.name), " ", outside(&row.n)]);
     let paired = std::iter::once(outside(usual)).chain(others);
     if !usual.is_empty() && !document {
-        page.words(dim(text!["paired: ", Text::joined(paired, ", ")]));
+        page.words(dim(text!["paired: ", StyledText::joined(paired, ", ")]));
     }
     let loud = |row: &&MetricRow| row.decides || view.verbose || document;
     for row in rows.iter().filter(|row| !row.range.is_empty()).filter(loud) {
         let words = " if all without a grade had gone against, or for, the candidate";
         let range = own(format!(" {}{words}", row.range));
-        page.words(text![outside(&row.name), range].toned(Tone::Warn));
+        page.words(text![outside(&row.name), range].toned(TextTone::Warn));
     }
     legend(page, comparison);
 }
@@ -318,7 +323,7 @@ fn legend(page: &mut Page, comparison: &Comparison) {
 
 // Groups.
 
-fn groups(page: &mut Page, comparison: &Comparison, view: &View) {
+fn groups(page: &mut Page, comparison: &Comparison, view: &PageView) {
     let kinds = words::groups(comparison, view.verbose);
     for kind in kinds.iter().filter(|kind| !kind.shown.is_empty()) {
         let part = group(kind, comparison, view);
@@ -329,14 +334,14 @@ fn groups(page: &mut Page, comparison: &Comparison, view: &View) {
     if !silent.is_empty() && view.is_terminal() {
         let by = silent.join(", ");
         let rest = view.rest();
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
         page.words(dim(own(format!(
             "by {by}: no group differs by more than chance; {rest}"
         ))));
     }
 }
 
-fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
+fn group(kind: &ShownGroups, comparison: &Comparison, view: &PageView) -> PageBlock {
     let most = view.limits.groups;
     let metric = kind
         .shown
@@ -357,15 +362,15 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
         own(finding),
     ];
     let [name, from, to, by, interval, p] = metric_columns("Group");
-    let cases = Column::right("Cases").optional();
-    let flips = Column::left("Flips");
-    let mut table = Table::new([name, from, to, by, interval, p, flips, cases]);
+    let cases = TableColumn::right("Cases").optional();
+    let flips = TableColumn::left("Flips");
+    let mut table = PageTable::new([name, from, to, by, interval, p, flips, cases]);
     for group in kind.shown.iter().take(most) {
         let row = words::row(&group.metric, comparison);
         let leaning = match group.verdict {
             ComparisonVerdict::None => None,
-            ComparisonVerdict::Regression => Some(Leaning::Worse),
-            ComparisonVerdict::Improvement => Some(Leaning::Better),
+            ComparisonVerdict::Regression => Some(MetricLeaning::Worse),
+            ComparisonVerdict::Improvement => Some(MetricLeaning::Better),
         };
         let difference = leant(leaning, &row.difference);
         let mut cells = metric_cells(outside(&group.group), difference, &row);
@@ -385,7 +390,7 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
         let rest = view.rest();
         body.words(dim(own(format!("{groups} {how}; {rest}"))));
     }
-    Block::Part(Part {
+    PageBlock::Part(PageSection {
         title,
         folded: true,
         blocks: body.blocks,
@@ -393,37 +398,43 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
 }
 
 /// How many cases broke, and how many were fixed.
-fn flips_of(broken: usize, fixed: usize) -> Text {
-    let flips = [(FAILED, Tone::Bad, broken), (PASSED, Tone::Good, fixed)];
+fn flips_of(broken: usize, fixed: usize) -> StyledText {
+    let flips = [
+        (FAILED, TextTone::Bad, broken),
+        (PASSED, TextTone::Good, fixed),
+    ];
     let flips = flips.into_iter().filter(|(.., count)| *count > 0);
     let flips =
         flips.map(|(symbol, tone, count)| text![symbol, own(group_digits(count))].toned(tone));
-    Text::joined(flips, " ")
+    StyledText::joined(flips, " ")
 }
 
 // Cases.
 
 /// What became of cases. In the report of a run a terminal shows only the kinds of flips that matter
 /// most; with `whole`, all.
-fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
-    page.push(Block::Gap);
+fn cases(page: &mut Page, cases: &CaseChanges, view: &PageView, whole: bool) {
+    page.push(PageBlock::Gap);
     for (at, sentence) in words::case_sentences(cases).into_iter().enumerate() {
         let sentence = own(sentence);
         page.words(if at == 0 { bold(sentence) } else { sentence });
     }
-    for kind in Kind::ALL {
+    for kind in FlipKind::ALL {
         let list = kind.of(cases);
         let brief = view.is_terminal() && !view.verbose;
-        let loud = matches!(kind, Kind::Broken | Kind::Fixed | Kind::Changed);
-        if list.count == 0 || brief && (kind == Kind::StillFailing || !whole && !loud) {
+        let loud = matches!(kind, FlipKind::Broken | FlipKind::Fixed | FlipKind::Changed);
+        if list.count == 0 || brief && (kind == FlipKind::StillFailing || !whole && !loud) {
             continue;
         }
         let (symbol, tone) = flip(kind);
-        let mut table = Table::new([Column::left("Case").least(12), Column::left("Passed")]);
+        let mut table = PageTable::new([
+            TableColumn::left("Case").least(12),
+            TableColumn::left("Passed"),
+        ]);
         let listed = words::critical_first(list);
         for case in listed.iter().take(view.limits.cases) {
             let mut name = text![
-                Text::from(symbol).toned(tone),
+                StyledText::from(symbol).toned(tone),
                 " ",
                 outside(&words::case_name(case))
             ];
@@ -442,41 +453,41 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
     }
 }
 
-fn flip(kind: Kind) -> (Symbol, Tone) {
+fn flip(kind: FlipKind) -> (Symbol, TextTone) {
     let own = |sign: &'static str| Symbol {
         unicode: sign,
         ascii: sign,
         emoji: SKIPPED.emoji,
     };
     match kind {
-        Kind::Broken => (FAILED, Tone::Bad),
-        Kind::Fixed => (PASSED, Tone::Good),
-        Kind::StillFailing => (FAILED, Tone::Dim),
-        Kind::Ungraded => (ERRORED, Tone::Warn),
-        Kind::Changed => (own("~"), Tone::Plain),
-        Kind::New => (own("+"), Tone::Plain),
-        Kind::Gone => (SKIPPED, Tone::Plain),
+        FlipKind::Broken => (FAILED, TextTone::Bad),
+        FlipKind::Fixed => (PASSED, TextTone::Good),
+        FlipKind::StillFailing => (FAILED, TextTone::Dim),
+        FlipKind::Ungraded => (ERRORED, TextTone::Warn),
+        FlipKind::Changed => (own("~"), TextTone::Plain),
+        FlipKind::New => (own("+"), TextTone::Plain),
+        FlipKind::Gone => (SKIPPED, TextTone::Plain),
     }
 }
 
 // Several candidates.
 
 /// A column for each candidate.
-fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
-    let labels = candidates.iter().map(|one| Column {
+fn columns(page: &mut Page, candidates: &[Comparison], view: &PageView) {
+    let labels = candidates.iter().map(|one| TableColumn {
         keeps_end: true,
-        ..Column::left(bold(outside(&words::label(&one.candidate))))
+        ..TableColumn::left(bold(outside(&words::label(&one.candidate))))
     });
-    let mut table = Table::new(std::iter::once(Column::left("").least(17)).chain(labels));
-    table.narrow = Narrow::Split;
-    let mut line = |name: Text, cell: &dyn Fn(&Comparison) -> Text| {
+    let mut table = PageTable::new(std::iter::once(TableColumn::left("").least(17)).chain(labels));
+    table.narrow = NarrowLayout::Split;
+    let mut line = |name: StyledText, cell: &dyn Fn(&Comparison) -> StyledText| {
         table.row(std::iter::once(name).chain(candidates.iter().map(cell)));
     };
     line("verdict".into(), &|one| {
-        let headline = Headline::of(one);
+        let headline = ComparisonHeadline::of(one);
         let words = match headline {
-            Headline::NoEvidence => "no evidence",
-            Headline::Untested => "not tested",
+            ComparisonHeadline::NoEvidence => "no evidence",
+            ComparisonHeadline::Untested => "not tested",
             headline => headline.words(),
         };
         text![symbol(headline), " ", words]
@@ -499,7 +510,7 @@ fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
             None => dim(own(figures::NO_VALUE)),
             Some(row) => {
                 let p = match row.p.is_empty() {
-                    true => Text::default(),
+                    true => StyledText::default(),
                     false => text!["p ", outside(&row.p)],
                 };
                 let lines = [
@@ -512,36 +523,36 @@ fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
                     dim(own(row.interval.as_str())),
                     dim(p),
                 ];
-                Text::joined(
+                StyledText::joined(
                     lines.into_iter().filter(|line| !line.is_empty()),
-                    Text::line_break(),
+                    StyledText::line_break(),
                 )
             }
         });
     }
     let mut count =
-        |name: &'static str, tone: Tone, of: &dyn Fn(&Comparison) -> usize, always: bool| {
+        |name: &'static str, tone: TextTone, of: &dyn Fn(&Comparison) -> usize, always: bool| {
             if always || candidates.iter().any(|one| of(one) > 0) {
                 line(name.into(), &|one| {
-                    let tone = if of(one) == 0 { Tone::Dim } else { tone };
+                    let tone = if of(one) == 0 { TextTone::Dim } else { tone };
                     span(tone, group_digits(of(one))).into()
                 });
             }
         };
     count(
         "cases compared",
-        Tone::Plain,
+        TextTone::Plain,
         &|one| one.cases.compared,
         true,
     );
     for (kind, tone) in [
-        (Kind::Broken, Tone::Bad),
-        (Kind::Fixed, Tone::Good),
-        (Kind::StillFailing, Tone::Plain),
-        (Kind::Ungraded, Tone::Warn),
-        (Kind::Changed, Tone::Plain),
-        (Kind::New, Tone::Plain),
-        (Kind::Gone, Tone::Plain),
+        (FlipKind::Broken, TextTone::Bad),
+        (FlipKind::Fixed, TextTone::Good),
+        (FlipKind::StillFailing, TextTone::Plain),
+        (FlipKind::Ungraded, TextTone::Warn),
+        (FlipKind::Changed, TextTone::Plain),
+        (FlipKind::New, TextTone::Plain),
+        (FlipKind::Gone, TextTone::Plain),
     ] {
         count(kind.name(), tone, &|one| kind.of(&one.cases).count, false);
     }
@@ -555,7 +566,7 @@ fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
         line("could have found".into(), &|one| dim(own(drop(one))));
     }
     if view.is_terminal() {
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
     }
     page.table(table);
     if let Some(first) = candidates.first() {

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Shown, cause};
+use super::{HistoryFilter, cause};
 use crate::model::Outcome;
-use crate::run::history::{EvalHistory, FlakyCommit, Group, History, PastEval, PastRun};
+use crate::run::history::{EvalHistory, FlakyCommit, HistoryGroup, PastEval, PastRun, RunHistory};
 
 /// The version of this form.
 const FORMAT_VERSION: u32 = 1;
 
-pub fn history(history: &History, shown: Shown<'_>) -> Value {
+pub fn history(history: &RunHistory, shown: HistoryFilter<'_>) -> Value {
     let left = &history.left_out;
     let groups: Vec<Value> = history
         .groups
@@ -32,7 +32,7 @@ pub fn history(history: &History, shown: Shown<'_>) -> Value {
     })
 }
 
-fn group(group: &Group, shown: Shown<'_>) -> Value {
+fn group(group: &HistoryGroup, shown: HistoryFilter<'_>) -> Value {
     let trend = group.trend();
     let (mut flaky, mut unproved) = group.flaky();
     unproved.retain(|case| shown.takes(&case.eval_id));
@@ -109,7 +109,7 @@ fn reference(run: Option<&PastRun>) -> Option<Value> {
     )
 }
 
-fn eval(group: &Group, eval: &EvalHistory, with_cases: bool) -> Value {
+fn eval(group: &HistoryGroup, eval: &EvalHistory, with_cases: bool) -> Value {
     let latest = eval.latest;
     let of_runs = group.runs.iter().flat_map(|run| {
         run.evals

@@ -13,25 +13,25 @@ use serde_json::Value;
 
 use crate::model::Cause;
 use crate::report::TerminalOptions;
-use crate::report::page::{View, terminal};
-use crate::run::history::{EvalHistory, Group, History, PastEval, PastRun};
+use crate::report::page::{PageView, terminal};
+use crate::run::history::{EvalHistory, HistoryGroup, PastEval, PastRun, RunHistory};
 use eval_base::globs::IdGlobs;
 use eval_base::text;
 
 /// What of a history is shown.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shown<'a> {
+pub struct HistoryFilter<'a> {
     /// Only evals whose id it takes; `None` takes all.
     pub evals: Option<&'a IdGlobs>,
 }
 
-impl Shown<'_> {
+impl HistoryFilter<'_> {
     fn takes(&self, id: &str) -> bool {
         self.evals.is_none_or(|globs| globs.fit(id))
     }
 
     /// The evals of a group that are shown, by id.
-    fn evals<'g>(&self, group: &'g Group) -> BTreeMap<&'g str, EvalHistory<'g>> {
+    fn evals<'g>(&self, group: &'g HistoryGroup) -> BTreeMap<&'g str, EvalHistory<'g>> {
         let mut evals = group.evals();
         evals.retain(|id, _| self.takes(id));
         evals
@@ -41,17 +41,17 @@ impl Shown<'_> {
 /// Writes the page for people: every suite and target; of a single eval that is asked for, each of
 /// its runs.
 pub fn render(
-    history: &History,
-    shown: Shown<'_>,
+    history: &RunHistory,
+    shown: HistoryFilter<'_>,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let page = page::page(history, shown, &View::terminal(options));
+    let page = page::page(history, shown, &PageView::terminal(options));
     terminal::write(&page, options, out)
 }
 
 /// The same as JSON, with an end of line. Outcomes of cases are told when evals were asked for.
-pub fn json(history: &History, shown: Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn json(history: &RunHistory, shown: HistoryFilter<'_>, out: &mut dyn Write) -> io::Result<()> {
     let value: Value = json::history(history, shown);
     eval_base::json::to_writer_pretty(&mut *out, &value)?;
     out.write_all(b"\n")

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{Shown, cause, commit, day};
+use super::{HistoryFilter, cause, commit, day};
 use crate::model::{Counts, EvalType, Outcome};
 use crate::report::page::{
-    Block, Column, Page, Row, Symbol, Table, Text, Tone, View, bold, dim, mark, outside, own,
-    place, span, text,
+    Page, PageBlock, PageTable, PageView, StyledText, Symbol, TableColumn, TableRow, TextTone,
+    bold, dim, mark, outside, own, place, span, text,
 };
 use crate::report::{figures, run};
-use crate::run::history::{EvalHistory, Group, History, PastRun};
+use crate::run::history::{EvalHistory, HistoryGroup, PastRun, RunHistory};
 use eval_base::text::{group_digits, plural};
 
 /// Outcomes of the last runs that are shown of an eval, where there is room.
 const LAST_RUNS: usize = 40;
 
 /// Every suite and target; of a single selected eval, each of its runs.
-pub fn page(history: &History, shown: Shown<'_>, view: &View) -> Page {
+pub fn page(history: &RunHistory, shown: HistoryFilter<'_>, view: &PageView) -> Page {
     let mut page = Page::default();
     for group in &history.groups {
         let evals = shown.evals(group);
@@ -44,9 +44,9 @@ pub fn page(history: &History, shown: Shown<'_>, view: &View) -> Page {
 }
 
 /// Suite, target and period.
-fn header(page: &mut Page, group: &Group) {
+fn header(page: &mut Page, group: &HistoryGroup) {
     page.title(outside(&group.suite));
-    let mut facts: Vec<Text> = run::target(&group.target, &group.target_type)
+    let mut facts: Vec<StyledText> = run::target(&group.target, &group.target_type)
         .into_iter()
         .collect();
     if let (Some(first), Some(last)) = (group.runs.first(), group.runs.last()) {
@@ -60,11 +60,11 @@ fn header(page: &mut Page, group: &Group) {
     page.line(facts);
 }
 
-fn trend(page: &mut Page, group: &Group) {
+fn trend(page: &mut Page, group: &HistoryGroup) {
     let trend = group.trend();
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     if !trend.rates.is_empty() {
-        page.push(Block::Bars(bold("Pass rate"), trend.rates.clone()));
+        page.push(PageBlock::Bars(bold("Pass rate"), trend.rates.clone()));
         let rates = [
             ("first", trend.first),
             ("last", trend.last),
@@ -99,9 +99,9 @@ fn last_run(page: &mut Page, run: &PastRun) {
     facts.push(evals);
     facts.extend(
         run.gate
-            .map(|gate| text!["gate ", own(gate.name())].toned(Tone::of_decision(gate))),
+            .map(|gate| text!["gate ", own(gate.name())].toned(TextTone::of_decision(gate))),
     );
-    page.facts([(bold("Last run"), Text::joined(facts, "  "))]);
+    page.facts([(bold("Last run"), StyledText::joined(facts, "  "))]);
     if let Some(by) = run.regraded_by.last() {
         let words = text![
             "regraded by ",
@@ -126,31 +126,31 @@ const SKIPPED: Symbol = Symbol {
 };
 
 /// The sign of an outcome in a row of many.
-fn dot(outcome: Outcome) -> Text {
+fn dot(outcome: Outcome) -> StyledText {
     let symbol = match outcome {
         Outcome::Passed => PASSED,
         Outcome::Skipped => SKIPPED,
         outcome => Symbol::of(outcome),
     };
-    Text::from(symbol).toned(Tone::of(outcome))
+    StyledText::from(symbol).toned(TextTone::of(outcome))
 }
 
-fn over_time(what: &'static str) -> Table {
-    let marks = Column {
+fn over_time(what: &'static str) -> PageTable {
+    let marks = TableColumn {
         keeps_end: true,
-        ..Column::right("Last runs").least(8)
+        ..TableColumn::right("Last runs").least(8)
     };
-    Table::new([
-        Column::left(what).least(12),
+    PageTable::new([
+        TableColumn::left(what).least(12),
         marks,
-        Column::right("Rate"),
-        Column::left("Last passed").optional(),
-        Column::right("Fails"),
+        TableColumn::right("Rate"),
+        TableColumn::left("Last passed").optional(),
+        TableColumn::right("Fails"),
     ])
 }
 
 /// One line: outcomes are oldest first.
-fn row(id: &str, outcomes: &[Outcome], rate: Option<f64>, passed: Option<&PastRun>) -> Row {
+fn row(id: &str, outcomes: &[Outcome], rate: Option<f64>, passed: Option<&PastRun>) -> TableRow {
     let failures = outcomes
         .iter()
         .filter(|outcome| **outcome == Outcome::Failed)
@@ -159,14 +159,18 @@ fn row(id: &str, outcomes: &[Outcome], rate: Option<f64>, passed: Option<&PastRu
     let last = outcomes
         .get(outcomes.len().saturating_sub(LAST_RUNS)..)
         .unwrap_or_default();
-    let mut marks = Text::default();
+    let mut marks = StyledText::default();
     last.iter().for_each(|outcome| marks.push(dot(*outcome)));
     let passed = match passed {
         Some(run) => own(format!("{} {}", day(&run.timestamp), commit(run))),
-        None => span(Tone::Warn, "never").into(),
+        None => span(TextTone::Warn, "never").into(),
     };
-    let tone = if failures > 0 { Tone::Bad } else { Tone::Dim };
-    Row {
+    let tone = if failures > 0 {
+        TextTone::Bad
+    } else {
+        TextTone::Dim
+    };
+    TableRow {
         cells: vec![
             if outcomes.last() == Some(&Outcome::Passed) {
                 id
@@ -178,14 +182,14 @@ fn row(id: &str, outcomes: &[Outcome], rate: Option<f64>, passed: Option<&PastRu
             passed,
             span(tone, group_digits(failures)).into(),
         ],
-        note: Text::default(),
+        note: StyledText::default(),
     }
 }
 
 /// What the marks mean.
 fn legend(page: &mut Page) {
     let words = Outcome::ALL.map(|outcome| text![dot(outcome), " ", own(outcome.name())]);
-    page.words(dim(Text::joined(words, "   ")));
+    page.words(dim(StyledText::joined(words, "   ")));
 }
 
 /// Regressions first, the most critical of them first; then the broken before the sound, and those
@@ -215,7 +219,7 @@ fn heading(eval: &EvalHistory) -> String {
     }
 }
 
-fn all_evals(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, view: &View) {
+fn all_evals(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, view: &PageView) {
     let most = view.limits.evals;
     let mut rows: Vec<&EvalHistory> = evals.values().collect();
     rows.sort_by_key(|eval| order(eval));
@@ -236,9 +240,9 @@ fn all_evals(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, view: &View) 
         if outcomes.is_empty() {
             let runs = plural(eval.partial, "run");
             let mut cells = vec![outside(id)];
-            cells.resize(5, Text::default());
+            cells.resize(5, StyledText::default());
             let note = own(format!("in {runs}, in none with all of its cases"));
-            table.rows.push(Row { cells, note });
+            table.rows.push(TableRow { cells, note });
         } else {
             let last = eval.last(Outcome::Passed);
             table
@@ -251,16 +255,16 @@ fn all_evals(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, view: &View) 
     legend(page);
 }
 
-fn flaky(page: &mut Page, group: &Group, takes: impl Fn(&str) -> bool, view: &View) {
+fn flaky(page: &mut Page, group: &HistoryGroup, takes: impl Fn(&str) -> bool, view: &PageView) {
     let (mut flaky, mut unproved) = group.flaky();
     unproved.retain(|case| takes(&case.eval_id));
     flaky.retain(|case| takes(&case.eval));
     if !flaky.is_empty() {
         page.section("Flaky");
-        let counts = ["Passed", "Failed"].map(Column::right);
+        let counts = ["Passed", "Failed"].map(TableColumn::right);
         let [passed, failed] = counts;
-        let case = Column::left("Case").least(12);
-        let mut table = Table::new([case, passed, failed, Column::left("At commit")]);
+        let case = TableColumn::left("Case").least(12);
+        let mut table = PageTable::new([case, passed, failed, TableColumn::left("At commit")]);
         for case in flaky.iter().take(view.limits.cases) {
             let Some(worst) = case.commits.first() else {
                 continue;
@@ -286,23 +290,23 @@ fn flaky(page: &mut Page, group: &Group, takes: impl Fn(&str) -> bool, view: &Vi
     }
     if !unproved.is_empty() {
         let cases = plural(unproved.len(), "case");
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
         page.words(dim(own(format!(
             "{cases} passed and failed in checkouts with uncommitted changes, or without git: the changes may be the cause"
         ))));
     }
 }
 
-fn slowest(page: &mut Page, group: &Group, shown: Shown<'_>, view: &View) {
+fn slowest(page: &mut Page, group: &HistoryGroup, shown: HistoryFilter<'_>, view: &PageView) {
     let mut slow = group.slowest();
     slow.retain(|case| shown.takes(&case.eval));
     if slow.is_empty() {
         return;
     }
     page.section("Slowest");
-    let figures_of = ["Median latency", "Samples"].map(Column::right);
-    let mut table = Table::new(
-        [Column::left("Case").least(12)]
+    let figures_of = ["Median latency", "Samples"].map(TableColumn::right);
+    let mut table = PageTable::new(
+        [TableColumn::left("Case").least(12)]
             .into_iter()
             .chain(figures_of),
     );
@@ -318,7 +322,7 @@ fn slowest(page: &mut Page, group: &Group, shown: Shown<'_>, view: &View) {
 
 // One eval, run by run.
 
-fn one_eval(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
+fn one_eval(page: &mut Page, group: &HistoryGroup, eval: &EvalHistory, view: &PageView) {
     let latest = eval.latest;
     let name = (latest.name != latest.id).then(|| text!["  ", outside(&latest.name)]);
     page.section(text![outside(&latest.id), name.unwrap_or_default()]);
@@ -372,14 +376,14 @@ fn when(run: &PastRun) -> String {
         .to_owned()
 }
 
-fn runs(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
-    let mut table = Table::new([
-        Column::left("Run").least(10),
-        Column::left("Commit").optional(),
-        Column::left("Outcome").least(9),
-        Column::right("Cases"),
-        Column::right("Score"),
-        Column::right("Latency"),
+fn runs(page: &mut Page, group: &HistoryGroup, eval: &EvalHistory, view: &PageView) {
+    let mut table = PageTable::new([
+        TableColumn::left("Run").least(10),
+        TableColumn::left("Commit").optional(),
+        TableColumn::left("Outcome").least(9),
+        TableColumn::right("Cases"),
+        TableColumn::right("Score"),
+        TableColumn::right("Latency"),
     ]);
     let most = view.limits.evals;
     let mut all = 0;
@@ -392,7 +396,7 @@ fn runs(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
             }
             let word = cause(eval).map_or(eval.outcome.name(), |cause| cause.name());
             let part = if eval.partial { " (part)" } else { "" };
-            let word = own(format!("{word}{part}")).toned(Tone::of(eval.outcome));
+            let word = own(format!("{word}{part}")).toned(TextTone::of(eval.outcome));
             let latency = eval.median_latency_ms();
             let or_none = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
             table.row([
@@ -410,7 +414,7 @@ fn runs(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
 }
 
 /// Its cases, when it has several.
-fn cases(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
+fn cases(page: &mut Page, group: &HistoryGroup, eval: &EvalHistory, view: &PageView) {
     let mut by_id: BTreeMap<&str, Vec<(&PastRun, Outcome)>> = BTreeMap::new();
     for run in &group.runs {
         let evals = run
@@ -445,15 +449,15 @@ fn cases(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
 }
 
 /// Runs that the request leaves out.
-fn left_out(page: &mut Page, history: &History) {
+fn left_out(page: &mut Page, history: &RunHistory) {
     let left = &history.left_out;
     let of = |groups: &BTreeMap<String, usize>, what: &str, rest: &'static str| {
-        let mut names: Vec<Text> = groups.keys().take(5).map(Text::from).collect();
+        let mut names: Vec<StyledText> = groups.keys().take(5).map(StyledText::from).collect();
         if groups.len() > names.len() {
             names.push(own(format!("{} more", groups.len() - names.len())));
         }
         let runs = plural(groups.values().sum(), "run");
-        let names = Text::joined(names, ", ");
+        let names = StyledText::joined(names, ", ");
         (!groups.is_empty()).then(|| text![own(format!("{runs} {what} (")), names, ")", rest])
     };
     let many = |n: usize, what: &str| {
@@ -472,7 +476,7 @@ fn left_out(page: &mut Page, history: &History) {
     ];
     for (at, words) in all.into_iter().flatten().enumerate() {
         if at == 0 {
-            page.push(Block::Gap);
+            page.push(PageBlock::Gap);
         }
         page.words(dim(text!["left out: ", words]));
     }

@@ -66,14 +66,14 @@ fn run(n: usize, commit: &str, dirty: bool, outcomes: [Outcome; 3]) -> PastRun {
     .with(counts, Decision::Fail)
 }
 
-fn history() -> History {
+fn history() -> RunHistory {
     let runs = vec![
         run(0, "a1b2", false, [P, P, F]),
         run(1, "a1b2", false, [P, F, P]),
         run(2, "c3d4", true, [P, P, Outcome::Errored]),
         run(3, "c3d4", false, [P, P, P]),
     ];
-    let group = Group {
+    let group = HistoryGroup {
         suite: "The suite".into(),
         target: "solver".into(),
         target_type: "command".into(),
@@ -84,14 +84,14 @@ fn history() -> History {
         other_suites: BTreeMap::from([("Other".to_owned(), 2)]),
         ..Default::default()
     };
-    History {
+    RunHistory {
         groups: vec![group],
         warnings: vec!["a warning".into()],
         left_out,
     }
 }
 
-fn page(shown: Shown<'_>, options: &TerminalOptions) -> String {
+fn page(shown: HistoryFilter<'_>, options: &TerminalOptions) -> String {
     let mut out = Vec::new();
     render(&history(), shown, options, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -108,7 +108,7 @@ fn only(id: &str) -> IdGlobs {
 
 #[test]
 fn the_page_of_a_suite() {
-    insta::assert_snapshot!(page(Shown::default(), &TerminalOptions::default()), @"
+    insta::assert_snapshot!(page(HistoryFilter::default(), &TerminalOptions::default()), @"
     The suite
       target solver (command) · 4 runs on 2026-03-01
 
@@ -142,7 +142,7 @@ fn the_page_of_a_suite() {
 
 #[test]
 fn the_page_of_one_eval() {
-    let shown = Shown {
+    let shown = HistoryFilter {
         evals: Some(&only("reg-users")),
     };
     let options = TerminalOptions {
@@ -181,9 +181,9 @@ fn a_narrow_page_is_no_wider_than_it_may_be() {
             width,
             ..TerminalOptions::default()
         };
-        page(Shown::default(), &options);
+        page(HistoryFilter::default(), &options);
         page(
-            Shown {
+            HistoryFilter {
                 evals: Some(&only("cap-a-capability-with-a-long-name")),
             },
             &options,
@@ -194,7 +194,7 @@ fn a_narrow_page_is_no_wider_than_it_may_be() {
 #[test]
 fn the_json_names_everything_and_undefined_is_null() {
     let mut out = Vec::new();
-    json(&history(), Shown::default(), &mut out).unwrap();
+    json(&history(), HistoryFilter::default(), &mut out).unwrap();
     let value: Value = serde_json::from_slice(&out).unwrap();
     let group = &value["history"]["groups"][0];
     assert_eq!(group["pass_rate"]["highest"].to_string(), "1.0");
@@ -226,7 +226,7 @@ fn the_json_names_everything_and_undefined_is_null() {
     let mut out = Vec::new();
     json(
         &history(),
-        Shown {
+        HistoryFilter {
             evals: Some(&only("reg-users")),
         },
         &mut out,

@@ -16,7 +16,7 @@ const PIECE: usize = 64 * 1024;
 /// Outside of texts JSON has none of these characters.
 pub fn block(id: &str, value: &impl Serialize, out: &mut dyn Write) -> Result<(), ReportError> {
     write!(out, "<script type=\"application/json\" id=\"{id}\">")?;
-    let mut escaped = Escaped::to(out);
+    let mut escaped = JsonEscaper::to(out);
     let written = serde_json::to_writer(&mut escaped, value);
     written.map_err(|error| {
         if error.is_io() {
@@ -33,7 +33,7 @@ pub fn block(id: &str, value: &impl Serialize, out: &mut dyn Write) -> Result<()
 /// Writes a block that is a list, of items that are JSON already.
 pub fn list(id: &str, items: &[Vec<u8>], out: &mut dyn Write) -> Result<(), ReportError> {
     write!(out, "<script type=\"application/json\" id=\"{id}\">[")?;
-    let mut escaped = Escaped::to(out);
+    let mut escaped = JsonEscaper::to(out);
     for (at, item) in items.iter().enumerate() {
         if at > 0 {
             escaped.write_all(b",")?;
@@ -61,7 +61,7 @@ pub fn length(json: &[u8]) -> usize {
 }
 
 /// Passes JSON on with what could end its block escaped, wherever a writer cuts it.
-struct Escaped<'a> {
+struct JsonEscaper<'a> {
     out: &'a mut dyn Write,
     ready: Vec<u8>,
     /// How many bytes of a separator have come; they are not in `ready`.
@@ -71,9 +71,9 @@ struct Escaped<'a> {
 /// What both separators begin with.
 const SEPARATOR: [u8; 2] = [0xE2, 0x80];
 
-impl<'a> Escaped<'a> {
+impl<'a> JsonEscaper<'a> {
     fn to(out: &'a mut dyn Write) -> Self {
-        Escaped {
+        JsonEscaper {
             out,
             ready: Vec::new(),
             begun: 0,
@@ -114,7 +114,7 @@ impl<'a> Escaped<'a> {
     }
 }
 
-impl Write for Escaped<'_> {
+impl Write for JsonEscaper<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
@@ -177,7 +177,7 @@ mod tests {
         #[test]
         fn cuts_change_nothing(text in "[<>&a\u{2028}\u{2029}\u{2027}€é\u{e080}]{0,30}", cuts in prop::collection::vec(0usize..4, 0..90)) {
             let mut out = Vec::new();
-            let mut escaped = Escaped::to(&mut out);
+            let mut escaped = JsonEscaper::to(&mut out);
             let mut rest = text.as_bytes();
             for cut in cuts {
                 let (now, later) = rest.split_at(cut.min(rest.len()));

@@ -17,7 +17,7 @@ mod sides;
 use std::io::Write;
 
 use crate::model::{Comparisons, Summary};
-use crate::report::sides::Sides;
+use crate::report::sides::RunSides;
 use crate::report::{ReportError, figures};
 
 /// Bytes of all data of a run's page, which is to stay below 20 MB. What is told of every case
@@ -36,7 +36,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
         metadata.suite_name, metadata.run_id
     )];
     sentences.extend(summary.gate.reasons.iter().cloned());
-    let head = page::Head {
+    let head = page::PageHead {
         title: format!("{decision}: {}", metadata.suite_name),
         sentences: &sentences,
     };
@@ -62,7 +62,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
 /// Writes one comparison, or several candidates against one reference.
 pub fn comparison(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = figures::decision_label(comparisons.decision);
-    let head = page::Head {
+    let head = page::PageHead {
         title: format!("{decision}: comparison"),
         sentences: &comparisons.reasons,
     };
@@ -72,8 +72,8 @@ pub fn comparison(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), 
 }
 
 /// Writes several runs side by side.
-pub fn sides(sides: &Sides<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
-    let head = page::Head {
+pub fn sides(sides: &RunSides<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+    let head = page::PageHead {
         title: "Side by side".to_owned(),
         sentences: &[],
     };

@@ -57,18 +57,18 @@ const SCRIPTS: &[&str] = &[
 ];
 
 /// Everything before the data but the title: it is the same on every page.
-static SHELL: LazyLock<Shell> = LazyLock::new(|| Shell::new(STYLES, SCRIPTS));
+static SHELL: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(STYLES, SCRIPTS));
 /// The same of documents, in which no script may run.
-static DOCUMENT: LazyLock<Shell> = LazyLock::new(|| Shell::new(DOCUMENT_STYLES, &[]));
+static DOCUMENT: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(DOCUMENT_STYLES, &[]));
 
-struct Shell {
+struct PageShell {
     style: String,
     script: String,
     policy: String,
 }
 
-impl Shell {
-    fn new(styles: &[&str], scripts: &[&str]) -> Shell {
+impl PageShell {
+    fn new(styles: &[&str], scripts: &[&str]) -> PageShell {
         let style = format!("\n{}", styles.concat());
         let script = format!("\n{}", scripts.concat());
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
@@ -82,7 +82,7 @@ impl Shell {
              require-trusted-types-for 'script'; trusted-types 'none'",
             hash(&style)
         );
-        Shell {
+        PageShell {
             style,
             script,
             policy,
@@ -91,13 +91,13 @@ impl Shell {
 
     /// Up to the beginning of the body.
     fn begin(&self, title: &str, out: &mut dyn Write) -> Result<(), ReportError> {
-        let Shell { style, policy, .. } = self;
+        let PageShell { style, policy, .. } = self;
         let title = escape(&text::one_line(title));
         write!(
             out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"generator\" content=\"eval-harness\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta http-equiv=\"SpanContent-Security-Policy\" content=\"{policy}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <meta name=\"referrer\" content=\"no-referrer\">\n\
@@ -109,7 +109,7 @@ impl Shell {
 
 /// A page that is whole without a script.
 #[derive(Debug, Clone)]
-pub struct Document<'a> {
+pub struct HtmlDocument<'a> {
     pub decision: Decision,
     pub subject: &'a str,
     pub version: &'a str,
@@ -117,7 +117,7 @@ pub struct Document<'a> {
     pub main: String,
 }
 
-pub fn document(document: &Document<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn document(document: &HtmlDocument<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let label = decision_label(document.decision);
     let title = format!("{label}: {}", document.subject);
     DOCUMENT.begin(&title, out)?;
@@ -138,7 +138,7 @@ pub fn document(document: &Document<'_>, out: &mut dyn Write) -> Result<(), Repo
 
 /// What is told of a page before any script runs.
 #[derive(Debug, Clone)]
-pub struct Head<'a> {
+pub struct PageHead<'a> {
     /// Shown by the browser's tab.
     pub title: String,
     /// What is to be known where no script runs, in sentences.
@@ -148,7 +148,7 @@ pub struct Head<'a> {
 /// Writes a page; `data` writes its blocks (see [`super::embed::block`]), of which `report` with
 /// its `kind` must be one.
 pub fn write(
-    head: &Head<'_>,
+    head: &PageHead<'_>,
     out: &mut dyn Write,
     data: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
@@ -204,7 +204,7 @@ mod tests {
     /// policy forbids.
     #[test]
     fn script_and_style_keep_to_the_policy() {
-        let Shell { style, script, .. } = &*SHELL;
+        let PageShell { style, script, .. } = &*SHELL;
         for part in [style, script, &DOCUMENT.style] {
             let lower = part.to_ascii_lowercase();
             for forbidden in ["</script", "</style", "<!--"] {

@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{Outcome, Summary};
-use crate::report::figures::{self, Unit};
-use crate::report::sides::{CaseLine, EvalLine, Sides};
+use crate::report::figures::{self, FigureUnit};
+use crate::report::sides::{CaseLine, EvalLine, RunSides};
 use eval_base::text;
 
 /// The block `report` of a page of several runs.
-pub(super) fn of(sides: &Sides<'_>) -> impl Serialize + use<> {
+pub(super) fn of(sides: &RunSides<'_>) -> impl Serialize + use<> {
     let first = sides.runs.first().map(|run| &run.metadata);
     let lines = sides.evals();
     let differing: Vec<Value> = lines
@@ -60,7 +60,7 @@ fn side(run: &Summary, label: String) -> Value {
 }
 
 /// One metric of each run, with an axis that holds all of its intervals.
-fn metric(sides: &Sides<'_>, metric: &str) -> Value {
+fn metric(sides: &RunSides<'_>, metric: &str) -> Value {
     let drawn: Vec<(Option<f64>, Option<[f64; 2]>)> = sides
         .runs
         .iter()
@@ -80,8 +80,8 @@ fn metric(sides: &Sides<'_>, metric: &str) -> Value {
             .iter()
             .flat_map(|(value, ci)| value.iter().copied().chain(ci.iter().flatten().copied()))
     };
-    let is_share =
-        Unit::of_metric(metric) == Unit::Rate && places().all(|at| (0.0..=1.0).contains(&at));
+    let is_share = FigureUnit::of_metric(metric) == FigureUnit::Rate
+        && places().all(|at| (0.0..=1.0).contains(&at));
     let max = if is_share {
         1.0
     } else {

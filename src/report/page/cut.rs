@@ -11,7 +11,7 @@ pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
         return markdown.to_owned();
     }
     let room = room.saturating_sub(CLOSING + rest.len());
-    let mut open = Open::default();
+    let mut open = OpenMarkup::default();
     let mut kept = 0;
     let mut lines = 0;
     for line in markdown.split_inclusive('\n') {
@@ -35,13 +35,13 @@ pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
 
 /// What is open after some lines.
 #[derive(Default)]
-struct Open {
+struct OpenMarkup {
     /// The backticks of the fence, with the blanks before them: in a list item it is indented.
     fence: Option<String>,
     details: usize,
 }
 
-impl Open {
+impl OpenMarkup {
     fn read(&mut self, line: &str) {
         let line = line.trim_end();
         let text = line.trim_start_matches(' ');
@@ -138,7 +138,7 @@ mod tests {
             let cut = cut(&whole, room, "See the report.");
             prop_assert!(cut.len() <= room);
             if whole.len() > room {
-                let mut open = Open::default();
+                let mut open = OpenMarkup::default();
                 cut.split_inclusive('\n').for_each(|line| open.read(line));
                 prop_assert!(open.fence.is_none());
             }

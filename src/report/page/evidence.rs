@@ -3,28 +3,28 @@
 
 use std::fmt::Write as _;
 
-use super::view::Shown;
+use super::view::EvidenceLimits;
 use crate::model::Failure;
-use crate::report::differences::{self, Rows};
-use crate::report::values::{self, Comparison, LineKind};
+use crate::report::differences::{self, DifferenceTable};
+use crate::report::values::{self, LineKind, ShownValues};
 use eval_base::text::{self, plural};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Evidence {
-    ByPath(Rows),
-    Values(Comparison),
+pub enum FailureEvidence {
+    ByPath(DifferenceTable),
+    Values(ShownValues),
 }
 
-impl Evidence {
+impl FailureEvidence {
     /// `None` when a failure has neither side.
-    pub fn of(failure: &Failure, shown: Shown) -> Option<Evidence> {
+    pub fn of(failure: &Failure, shown: EvidenceLimits) -> Option<FailureEvidence> {
         if let Some(rows) = differences::of_details(&failure.details, shown.places()) {
-            return Some(Evidence::ByPath(rows));
+            return Some(FailureEvidence::ByPath(rows));
         }
         let (expected, actual) = (failure.expected.as_ref(), failure.actual.as_ref());
         match values::compare(expected, actual, shown) {
-            Comparison::Nothing => None,
-            values => Some(Evidence::Values(values)),
+            ShownValues::Nothing => None,
+            values => Some(FailureEvidence::Values(values)),
         }
     }
 
@@ -32,8 +32,8 @@ impl Evidence {
     /// that can be held against each other.
     pub fn as_diff(&self, columns: usize) -> Option<(String, Option<String>)> {
         let body = match self {
-            Evidence::ByPath(rows) => differences::as_diff(rows, columns),
-            Evidence::Values(Comparison::Diff { lines, .. }) => {
+            FailureEvidence::ByPath(rows) => differences::as_diff(rows, columns),
+            FailureEvidence::Values(ShownValues::Diff { lines, .. }) => {
                 let mut body = String::new();
                 for line in lines {
                     let _ = match line.kind {
@@ -43,7 +43,7 @@ impl Evidence {
                 }
                 body
             }
-            Evidence::Values(_) => return None,
+            FailureEvidence::Values(_) => return None,
         };
         Some((body, self.more()))
     }
@@ -51,21 +51,21 @@ impl Evidence {
     /// What a list of differences leaves out.
     pub fn more(&self) -> Option<String> {
         let (more, noun) = match self {
-            Evidence::ByPath(rows) => (rows.more, "more difference"),
-            Evidence::Values(Comparison::Diff { more, .. }) => (*more, "more line"),
-            Evidence::Values(_) => return None,
+            FailureEvidence::ByPath(rows) => (rows.more, "more difference"),
+            FailureEvidence::Values(ShownValues::Diff { more, .. }) => (*more, "more line"),
+            FailureEvidence::Values(_) => return None,
         };
         (more > 0).then(|| plural(more, noun))
     }
 }
 
-impl Shown {
+impl EvidenceLimits {
     pub fn ellipsis(self) -> &'static str {
         if self.unicode { text::ELLIPSIS } else { "..." }
     }
 
-    fn places(self) -> differences::Limits {
-        differences::Limits {
+    fn places(self) -> differences::DifferenceLimits {
+        differences::DifferenceLimits {
             rows: self.places,
             columns: self.columns,
             unicode: self.unicode,

@@ -6,10 +6,10 @@
 use std::fmt::Write as _;
 
 use super::{
-    Block, Content, Evidence, Interval, Item, Mark, Notice, Page, Part, Span, Table, Text, Tone,
-    outside, text,
+    DrawnInterval, FailureEvidence, ListItem, ListMark, Page, PageBlock, PageNotice, PageSection,
+    PageTable, SpanContent, StyledSpan, StyledText, TextTone, outside, text,
 };
-use crate::report::values::{Comparison, LineKind};
+use crate::report::values::{LineKind, ShownValues};
 use eval_base::text::{exact_line, plural, sanitize, shortened, truncate_bytes, truncate_width};
 
 /// Columns of a text from outside.
@@ -19,7 +19,7 @@ const CODE: usize = 20_000;
 
 /// How much a page holds.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct HtmlOptions {
     /// Bytes after which no further block, item or row begins.
     pub most: usize,
     /// Bytes of expected and actual values.
@@ -28,8 +28,8 @@ pub struct Options {
     pub rest: &'static str,
 }
 
-pub fn write(page: &Page, options: Options) -> String {
-    let mut writer = Writer {
+pub fn write(page: &Page, options: HtmlOptions) -> String {
+    let mut writer = HtmlWriter {
         options,
         evidence: options.evidence,
         out: String::new(),
@@ -37,13 +37,13 @@ pub fn write(page: &Page, options: Options) -> String {
         is_cut: false,
         is_shortened: false,
     };
-    let begins = |block: &Block| matches!(block, Block::Heading(2, _));
+    let begins = |block: &PageBlock| matches!(block, PageBlock::Heading(2, _));
     for blocks in page.blocks.chunk_by(|_, next| !begins(next)) {
         writer.section(blocks);
     }
     if writer.is_cut {
         let words = "This page is too large; the rest of it is left out.";
-        writer.notice(&Notice::loud(format!("{words} {}", options.rest)));
+        writer.notice(&PageNotice::loud(format!("{words} {}", options.rest)));
     }
     if writer.is_shortened {
         let words = "Texts that end with … are shortened.";
@@ -68,8 +68,8 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-struct Writer {
-    options: Options,
+struct HtmlWriter {
+    options: HtmlOptions,
     /// Bytes of expected and actual values that are left.
     evidence: usize,
     out: String,
@@ -81,7 +81,7 @@ struct Writer {
     is_shortened: bool,
 }
 
-impl Writer {
+impl HtmlWriter {
     /// True where nothing more may begin. What is open is closed all the same.
     fn is_full(&mut self) -> bool {
         self.is_cut |= self.out.len() > self.options.most;
@@ -92,11 +92,11 @@ impl Writer {
         self.out.push_str(html);
     }
 
-    fn section(&mut self, blocks: &[Block]) {
+    fn section(&mut self, blocks: &[PageBlock]) {
         if self.is_full() {
             return;
         }
-        let titled = matches!(blocks.first(), Some(Block::Heading(1..=2, _)));
+        let titled = matches!(blocks.first(), Some(PageBlock::Heading(1..=2, _)));
         let label = match titled {
             true => format!(" aria-labelledby=\"title-{}\"", self.titles + 1),
             false => String::new(),
@@ -106,7 +106,7 @@ impl Writer {
         self.put("</section>\n");
     }
 
-    fn blocks(&mut self, blocks: &[Block]) {
+    fn blocks(&mut self, blocks: &[PageBlock]) {
         for block in blocks {
             if self.is_full() {
                 return;
@@ -115,44 +115,44 @@ impl Writer {
         }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &PageBlock) {
         match block {
-            Block::Heading(level @ 1..=2, title) => {
+            PageBlock::Heading(level @ 1..=2, title) => {
                 self.titles += 1;
                 let tag = format!("h{level} id=\"title-{}\"", self.titles);
                 self.element(&tag, title);
             }
-            Block::Heading(_, title) => self.element("h3", title),
-            Block::Lead(text) => self.element("p class=\"lead\"", text),
-            Block::Words(text) => self.element("p", text),
-            Block::Facts(facts) => self.facts(facts),
-            Block::Notice(notice) => self.notice(notice),
-            Block::Table(table) => self.table(table),
-            Block::List(items) => self.list(items),
-            Block::Evidence(evidence) => self.evidence(evidence),
-            Block::Code { label, text, .. } => {
+            PageBlock::Heading(_, title) => self.element("h3", title),
+            PageBlock::Lead(text) => self.element("p class=\"lead\"", text),
+            PageBlock::Words(text) => self.element("p", text),
+            PageBlock::Facts(facts) => self.facts(facts),
+            PageBlock::Notice(notice) => self.notice(notice),
+            PageBlock::Table(table) => self.table(table),
+            PageBlock::List(items) => self.list(items),
+            PageBlock::Evidence(evidence) => self.evidence(evidence),
+            PageBlock::Code { label, text, .. } => {
                 let kept = shortened(text, CODE);
                 self.is_shortened |= kept.len() < text.len();
                 self.code("said", label, &sanitize(&kept));
             }
             // What people copy is neither cut nor changed.
-            Block::Copy(label, text) => self.code("command", &(*label).into(), text),
-            Block::Part(part) => self.part(part),
-            Block::Fill(blocks, more, noun) => {
+            PageBlock::Copy(label, text) => self.code("command", &(*label).into(), text),
+            PageBlock::Part(part) => self.part(part),
+            PageBlock::Fill(blocks, more, noun) => {
                 self.blocks(blocks);
                 if *more > 0 {
                     let more = plural(*more, &format!("more {noun}"));
                     self.small(&format!("... and {more}. {}", self.options.rest));
                 }
             }
-            Block::Bounded(blocks) => self.blocks(blocks),
-            Block::Bars(label, rates) => self.bars(label, rates),
-            Block::Gap => {}
+            PageBlock::Bounded(blocks) => self.blocks(blocks),
+            PageBlock::Bars(label, rates) => self.bars(label, rates),
+            PageBlock::Gap => {}
         }
     }
 
     /// An element with a text, on a line. `tag` may have attributes.
-    fn element(&mut self, tag: &str, text: &Text) {
+    fn element(&mut self, tag: &str, text: &StyledText) {
         let inner = self.inner(text);
         let name = tag.split(' ').next().unwrap_or(tag);
         self.put(&format!("<{tag}>{inner}</{name}>\n"));
@@ -162,7 +162,7 @@ impl Writer {
         self.put(&format!("<p class=\"soft small\">{}</p>\n", escape(words)));
     }
 
-    fn facts(&mut self, facts: &[(Text, Text)]) {
+    fn facts(&mut self, facts: &[(StyledText, StyledText)]) {
         self.put("<dl class=\"facts\">\n");
         for (label, text) in facts {
             let (label, text) = (self.inner(label), self.inner(text));
@@ -171,22 +171,22 @@ impl Writer {
         self.put("</dl>\n");
     }
 
-    fn notice(&mut self, notice: &Notice) {
+    fn notice(&mut self, notice: &PageNotice) {
         let class = if notice.loud { "notice loud" } else { "notice" };
         self.put(&format!("<div class=\"{class}\">\n"));
         self.element("p", &outside(&notice.headline));
         if !notice.notes.is_empty() {
-            let notes: Vec<Item> = notice.notes.iter().map(Item::dash).collect();
+            let notes: Vec<ListItem> = notice.notes.iter().map(ListItem::dash).collect();
             self.list(&notes);
         }
         if let Some(command) = &notice.command {
-            self.code("command", &Text::default(), command);
+            self.code("command", &StyledText::default(), command);
         }
         self.put("</div>\n");
     }
 
-    fn list(&mut self, items: &[Item]) {
-        let numbered = matches!(items.first(), Some(item) if item.mark == Mark::Number);
+    fn list(&mut self, items: &[ListItem]) {
+        let numbered = matches!(items.first(), Some(item) if item.mark == ListMark::Number);
         let tag = if numbered { "ol" } else { "ul" };
         self.put(&format!("<{tag} class=\"list\">\n"));
         for item in items {
@@ -198,17 +198,19 @@ impl Writer {
         self.put(&format!("</{tag}>\n"));
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &ListItem) {
         let sign = match &item.mark {
-            Mark::Dash | Mark::Number => None,
-            Mark::Box(true) => Some(Text::from("☑")),
-            Mark::Box(false) => Some(Text::from("☐")),
-            Mark::Sign(sign) => Some(sign.clone()),
+            ListMark::Dash | ListMark::Number => None,
+            ListMark::Box(true) => Some(StyledText::from("☑")),
+            ListMark::Box(false) => Some(StyledText::from("☐")),
+            ListMark::Sign(sign) => Some(sign.clone()),
         };
         if let Some(sign) = &sign {
-            let tone = sign.0.first().map_or(Tone::Plain, |span| span.tone);
+            let tone = sign.0.first().map_or(TextTone::Plain, |span| span.tone);
             let class = class_of(tone).unwrap_or("tone-none");
-            let sign = self.inner(&Text(sign.0.iter().map(Span::untoned).collect()));
+            let sign = self.inner(&StyledText(
+                sign.0.iter().map(StyledSpan::untoned).collect(),
+            ));
             self.put(&format!(
                 "<li class=\"signed\"><span class=\"sign {class}\">{sign}</span>"
             ));
@@ -232,13 +234,13 @@ impl Writer {
         self.put("</li>\n");
     }
 
-    fn below(&mut self, blocks: &[Block]) {
+    fn below(&mut self, blocks: &[PageBlock]) {
         self.put("<div class=\"below\">\n");
         self.blocks(blocks);
         self.put("</div>\n");
     }
 
-    fn code(&mut self, class: &str, label: &Text, text: &str) {
+    fn code(&mut self, class: &str, label: &StyledText, text: &str) {
         if !label.is_empty() {
             self.element("p class=\"soft small\"", label);
         }
@@ -249,7 +251,7 @@ impl Writer {
         ));
     }
 
-    fn part(&mut self, part: &Part) {
+    fn part(&mut self, part: &PageSection) {
         if part.folded {
             self.put("<details>");
             self.element("summary", &part.title);
@@ -261,7 +263,7 @@ impl Writer {
         }
     }
 
-    fn table(&mut self, table: &Table) {
+    fn table(&mut self, table: &PageTable) {
         let shown = table.shown();
         let noted = table.rows.iter().any(|row| !row.note.is_empty());
         let label = self.titles.max(1);
@@ -314,7 +316,7 @@ impl Writer {
     }
 
     /// A bar for each rate; their values are in its description.
-    fn bars(&mut self, label: &Text, rates: &[Option<f64>]) {
+    fn bars(&mut self, label: &StyledText, rates: &[Option<f64>]) {
         self.put("<figure class=\"bars\">");
         self.element("figcaption", label);
         let value =
@@ -336,10 +338,10 @@ impl Writer {
 
     // Expected against actual.
 
-    fn evidence(&mut self, evidence: &Evidence) {
+    fn evidence(&mut self, evidence: &FailureEvidence) {
         let before = self.out.len();
         match evidence {
-            Evidence::ByPath(rows) => {
+            FailureEvidence::ByPath(rows) => {
                 self.legend();
                 for row in &rows.rows {
                     let path = text![outside(&row.path), " ", outside(&row.note)];
@@ -357,14 +359,14 @@ impl Writer {
                 }
                 self.put("</div>\n");
             }
-            Evidence::Values(Comparison::Diff { lines, .. }) => {
+            FailureEvidence::Values(ShownValues::Diff { lines, .. }) => {
                 self.legend();
                 for line in lines {
                     self.line(line.kind, &marked(&line.text, &line.marks));
                 }
                 self.put("</div>\n");
             }
-            Evidence::Values(Comparison::Sides { expected, actual }) => {
+            FailureEvidence::Values(ShownValues::Sides { expected, actual }) => {
                 self.put("<div class=\"two-sides\">\n");
                 let sides = [
                     ("Expected", "missing", expected),
@@ -383,7 +385,7 @@ impl Writer {
                 }
                 self.put("</div>\n");
             }
-            Evidence::Values(Comparison::Nothing) => {}
+            FailureEvidence::Values(ShownValues::Nothing) => {}
         }
         if let Some(more) = evidence.more() {
             self.small(&format!("and {more}"));
@@ -422,20 +424,20 @@ impl Writer {
 
     // Texts.
 
-    fn inner(&mut self, text: &Text) -> String {
+    fn inner(&mut self, text: &StyledText) -> String {
         let mut out = String::new();
         for span in &text.0 {
             let piece = match &span.content {
-                Content::Own(text) => escape(&sanitize(text)),
-                Content::Outside(text) => format!("<bdi>{}</bdi>", self.said(text)),
-                Content::Code(text) => format!("<code>{}</code>", self.said(text)),
-                Content::Symbol(symbol) => escape(symbol.unicode),
-                Content::Break => "<br>".to_owned(),
-                Content::Interval(interval) => drawn(interval, span.tone),
+                SpanContent::Own(text) => escape(&sanitize(text)),
+                SpanContent::Outside(text) => format!("<bdi>{}</bdi>", self.said(text)),
+                SpanContent::Code(text) => format!("<code>{}</code>", self.said(text)),
+                SpanContent::Symbol(symbol) => escape(symbol.unicode),
+                SpanContent::Break => "<br>".to_owned(),
+                SpanContent::Interval(interval) => drawn(interval, span.tone),
             };
             let _ = match (span.tone, class_of(span.tone)) {
-                (Tone::Bold, _) => write!(out, "<strong>{piece}</strong>"),
-                (Tone::GoodMark | Tone::BadMark | Tone::Alarm, Some(class)) => {
+                (TextTone::Bold, _) => write!(out, "<strong>{piece}</strong>"),
+                (TextTone::GoodMark | TextTone::BadMark | TextTone::Alarm, Some(class)) => {
                     write!(out, "<strong class=\"tone {class}\">{piece}</strong>")
                 }
                 (_, Some(class)) => write!(out, "<span class=\"tone {class}\">{piece}</span>"),
@@ -457,21 +459,21 @@ impl Writer {
 }
 
 /// The class of a tone in the style of all pages.
-fn class_of(tone: Tone) -> Option<&'static str> {
+fn class_of(tone: TextTone) -> Option<&'static str> {
     match tone {
-        Tone::Plain | Tone::Bold => None,
-        Tone::Dim => Some("tone-none"),
-        Tone::Good | Tone::GoodMark => Some("tone-passed"),
-        Tone::Bad | Tone::BadMark | Tone::Alarm => Some("tone-failed"),
-        Tone::Warn => Some("tone-errored"),
-        Tone::Wait => Some("tone-pending"),
+        TextTone::Plain | TextTone::Bold => None,
+        TextTone::Dim => Some("tone-none"),
+        TextTone::Good | TextTone::GoodMark => Some("tone-passed"),
+        TextTone::Bad | TextTone::BadMark | TextTone::Alarm => Some("tone-failed"),
+        TextTone::Warn => Some("tone-errored"),
+        TextTone::Wait => Some("tone-pending"),
     }
 }
 
 /// What a cell is called where its row has no room beside others.
-fn head_of(head: &Text) -> String {
-    let own = |span: &Span| match &span.content {
-        Content::Own(text) => escape(text),
+fn head_of(head: &StyledText) -> String {
+    let own = |span: &StyledSpan| match &span.content {
+        SpanContent::Own(text) => escape(text),
         _ => String::new(),
     };
     let own: String = head.0.iter().map(own).collect();
@@ -480,17 +482,17 @@ fn head_of(head: &Text) -> String {
 
 /// A clean text whose blanks count.
 fn marked(text: &str, marks: &[std::ops::Range<usize>]) -> String {
-    let pieces = Text::marked(Tone::Bad, text, marks).0.into_iter();
-    let piece = |span: Span| match (span.content, span.tone) {
-        (Content::Own(text), Tone::BadMark) => format!("<mark>{}</mark>", escape(&text)),
-        (Content::Own(text), _) => escape(&text),
+    let pieces = StyledText::marked(TextTone::Bad, text, marks).0.into_iter();
+    let piece = |span: StyledSpan| match (span.content, span.tone) {
+        (SpanContent::Own(text), TextTone::BadMark) => format!("<mark>{}</mark>", escape(&text)),
+        (SpanContent::Own(text), _) => escape(&text),
         _ => String::new(),
     };
     pieces.map(piece).collect()
 }
 
 /// An interval from 0 to 1. Its figures are beside it in words.
-fn drawn(interval: &Interval, tone: Tone) -> String {
+fn drawn(interval: &DrawnInterval, tone: TextTone) -> String {
     let at = |value: f64| format!("{:.1}%", value.clamp(0.0, 1.0) * 100.0);
     let line = |class: &str, [from, to]: [f64; 2], [top, bottom]: [u8; 2]| {
         let (from, to) = (at(from), at(to));
@@ -511,12 +513,12 @@ fn drawn(interval: &Interval, tone: Tone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::page::{Column, PASSED, Row, bold, code, dim, own, span};
+    use crate::report::page::{PASSED, TableColumn, TableRow, bold, code, dim, own, span};
     use crate::report::values;
     use proptest::prelude::*;
     use serde_json::json;
 
-    const ROOMY: Options = Options {
+    const ROOMY: HtmlOptions = HtmlOptions {
         most: usize::MAX,
         evidence: usize::MAX,
         rest: "See the report.",
@@ -530,71 +532,75 @@ mod tests {
             PASSED,
             " ",
             bold("PASS"),
-            span(Tone::Alarm, " NOT SANDBOXED")
+            span(TextTone::Alarm, " NOT SANDBOXED")
         ]);
         page.facts([("File".into(), outside(said)), ("Id".into(), code(said))]);
-        page.push(Block::Notice(Notice {
+        page.push(PageBlock::Notice(PageNotice {
             notes: vec![said.to_owned()],
             command: Some(said.to_owned()),
-            ..Notice::loud(said)
+            ..PageNotice::loud(said)
         }));
         page.section("Figures");
-        let mut table = Table::new([
-            Column::left("Metric"),
-            Column::right("Value"),
-            Column::left("0 to 1"),
+        let mut table = PageTable::new([
+            TableColumn::left("Metric"),
+            TableColumn::right("Value"),
+            TableColumn::left("0 to 1"),
         ]);
         table.row([outside(said)]);
-        let interval = Interval {
+        let interval = DrawnInterval {
             value: 0.5,
             ends: Some([0.25, 2.0]),
             limit: Some(0.9),
         };
-        let drawn = Text::from(Content::Interval(interval)).toned(Tone::Bad);
+        let drawn = StyledText::from(SpanContent::Interval(interval)).toned(TextTone::Bad);
         table.row([outside(said), own("0.5"), drawn]);
-        table.rows.push(Row {
-            cells: vec![own("b"), Text::default()],
+        table.rows.push(TableRow {
+            cells: vec![own("b"), StyledText::default()],
             note: outside(said),
         });
         page.table(table);
-        page.push(Block::Bars("rates".into(), vec![Some(1.0), None]));
+        page.push(PageBlock::Bars("rates".into(), vec![Some(1.0), None]));
         page.subsection(text!["Lists of ", outside(said)]);
-        let mut item = Item::new(
-            Mark::Sign(Text::from(PASSED).toned(Tone::Good)),
+        let mut item = ListItem::new(
+            ListMark::Sign(StyledText::from(PASSED).toned(TextTone::Good)),
             outside(said),
         );
-        item.below = vec![Block::Code {
+        item.below = vec![PageBlock::Code {
             label: "Output".into(),
             language: "text",
             text: said.to_owned(),
         }];
-        let folded = Item {
+        let folded = ListItem {
             folded: true,
             ..item.clone()
         };
         page.list([
             item,
             folded,
-            Item::new(Mark::Box(false), dim(outside(said))),
+            ListItem::new(ListMark::Box(false), dim(outside(said))),
         ]);
-        page.list([Item::new(Mark::Number, outside(said))]);
-        page.push(Block::Copy("Run", said.to_owned()));
+        page.list([ListItem::new(ListMark::Number, outside(said))]);
+        page.push(PageBlock::Copy("Run", said.to_owned()));
         for evidence in evidences(said) {
-            page.push(Block::Evidence(evidence));
+            page.push(PageBlock::Evidence(evidence));
         }
-        page.part(outside(said), true, vec![Block::Words(outside(said))]);
-        page.push(Block::Fill(vec![Block::Gap], 3, "failure"));
+        page.part(outside(said), true, vec![PageBlock::Words(outside(said))]);
+        page.push(PageBlock::Fill(vec![PageBlock::Gap], 3, "failure"));
         page
     }
 
-    fn evidences(said: &str) -> Vec<Evidence> {
-        let shown = crate::report::page::View::html().limits.evidence;
+    fn evidences(said: &str) -> Vec<FailureEvidence> {
+        let shown = crate::report::page::PageView::html().limits.evidence;
         let pairs = [
             (json!("a"), json!(format!("b{said}"))),
             (json!(format!("a\nb{said}")), json!(format!("a\nc{said}"))),
         ];
         let of = |(expected, actual)| values::compare(Some(&expected), Some(&actual), shown);
-        pairs.into_iter().map(of).map(Evidence::Values).collect()
+        pairs
+            .into_iter()
+            .map(of)
+            .map(FailureEvidence::Values)
+            .collect()
     }
 
     fn tags(html: &str) -> Vec<&str> {
@@ -696,11 +702,11 @@ mod tests {
     #[test]
     fn unseen_characters_are_named_and_long_texts_are_shortened() {
         let page = Page {
-            blocks: vec![Block::Words(outside("a\u{202e}\n b"))],
+            blocks: vec![PageBlock::Words(outside("a\u{202e}\n b"))],
         };
         assert!(write(&page, ROOMY).contains("<p><bdi>a⟨U+202E⟩ b</bdi></p>"));
         let page = Page {
-            blocks: vec![Block::Words(outside(&"x".repeat(5_000)))],
+            blocks: vec![PageBlock::Words(outside(&"x".repeat(5_000)))],
         };
         let html = write(&page, ROOMY);
         assert!(html.contains("x…</bdi>"), "{html}");
@@ -716,7 +722,7 @@ mod tests {
         let whole = write(&page, ROOMY);
         assert!(is_balanced(&whole), "{whole}");
         for most in (0..whole.len()).step_by(97) {
-            let cut = write(&page, Options { most, ..ROOMY });
+            let cut = write(&page, HtmlOptions { most, ..ROOMY });
             assert!(is_balanced(&cut), "{cut}");
             assert!(cut.len() < most + 1_500, "{most} {}", cut.len());
             let says = cut.contains("This page is too large");
@@ -732,7 +738,7 @@ mod tests {
             prop_assert!(is_balanced(&written), "{}", written);
             // How sides are compared depends on what they are.
             let [hostile, plain] = [hostile, everything("text")].map(|mut page| {
-                page.blocks.retain(|block| !matches!(block, Block::Evidence(_)));
+                page.blocks.retain(|block| !matches!(block, PageBlock::Evidence(_)));
                 write(&page, ROOMY)
             });
             prop_assert_eq!(tags(&hostile), tags(&plain));

@@ -1,10 +1,10 @@
 //! Lines of a terminal: bounded in width, clean of control sequences, coloured on request.
 //!
-//! Everything that reaches the terminal goes through [`Lines`], so nothing hostile can slip past.
+//! Everything that reaches the terminal goes through [`TerminalLines`], so nothing hostile can slip past.
 
 use std::io::{self, Write};
 
-use super::{Content, Span, Text, Tone};
+use super::{SpanContent, StyledSpan, StyledText, TextTone};
 use eval_base::text;
 
 /// How a terminal wants its text; the caller asks the environment.
@@ -32,36 +32,36 @@ impl Default for TerminalOptions {
 }
 
 /// Select-graphic-rendition parameters (ECMA-48 8.3.117).
-fn sgr(tone: Tone) -> Option<&'static str> {
+fn sgr(tone: TextTone) -> Option<&'static str> {
     match tone {
-        Tone::Plain => None,
-        Tone::Bold => Some("1"),
-        Tone::Dim => Some("2"),
-        Tone::Good => Some("32"),
-        Tone::Bad => Some("31"),
-        Tone::Warn => Some("33"),
-        Tone::Wait => Some("36"),
-        Tone::GoodMark => Some("1;7;32"),
-        Tone::BadMark => Some("1;7;31"),
-        Tone::Alarm => Some("1;97;41"),
+        TextTone::Plain => None,
+        TextTone::Bold => Some("1"),
+        TextTone::Dim => Some("2"),
+        TextTone::Good => Some("32"),
+        TextTone::Bad => Some("31"),
+        TextTone::Warn => Some("33"),
+        TextTone::Wait => Some("36"),
+        TextTone::GoodMark => Some("1;7;32"),
+        TextTone::BadMark => Some("1;7;31"),
+        TextTone::Alarm => Some("1;97;41"),
     }
 }
 
 /// Clean text of one tone each.
-pub type Pieces = Vec<(Tone, String)>;
+pub type TonedPieces = Vec<(TextTone, String)>;
 
-pub fn width_of(pieces: &Pieces) -> usize {
+pub fn width_of(pieces: &TonedPieces) -> usize {
     pieces.iter().map(|(_, text)| text::width(text)).sum()
 }
 
-pub struct Lines<'a> {
+pub struct TerminalLines<'a> {
     out: &'a mut dyn Write,
     options: &'a TerminalOptions,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> TerminalLines<'a> {
     pub fn new(out: &'a mut dyn Write, options: &'a TerminalOptions) -> Self {
-        Lines { out, options }
+        TerminalLines { out, options }
     }
 
     pub fn width(&self) -> usize {
@@ -86,19 +86,19 @@ impl<'a> Lines<'a> {
     }
 
     /// A text as this terminal shows it, cut into the lines of a cell.
-    pub fn cell(&self, text: &Text) -> Vec<Pieces> {
-        let lines = text.0.split(|span| span.content == Content::Break);
+    pub fn cell(&self, text: &StyledText) -> Vec<TonedPieces> {
+        let lines = text.0.split(|span| span.content == SpanContent::Break);
         lines.map(|spans| self.pieces(spans)).collect()
     }
 
-    pub fn pieces(&self, spans: &[Span]) -> Pieces {
-        let piece = |span: &Span| {
+    pub fn pieces(&self, spans: &[StyledSpan]) -> TonedPieces {
+        let piece = |span: &StyledSpan| {
             let shown = match &span.content {
-                Content::Own(text) => clean(text),
-                Content::Outside(text) | Content::Code(text) => text::one_line(text),
-                Content::Symbol(symbol) => symbol.on_terminal(self.options.unicode).to_owned(),
-                Content::Break => " ".to_owned(),
-                Content::Interval(_) => String::new(),
+                SpanContent::Own(text) => clean(text),
+                SpanContent::Outside(text) | SpanContent::Code(text) => text::one_line(text),
+                SpanContent::Symbol(symbol) => symbol.on_terminal(self.options.unicode).to_owned(),
+                SpanContent::Break => " ".to_owned(),
+                SpanContent::Interval(_) => String::new(),
             };
             (span.tone, shown)
         };
@@ -106,7 +106,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The pieces, or as much of their beginning as fits, with a mark that they were cut.
-    pub fn cut(&self, pieces: Pieces, mut room: usize) -> Pieces {
+    pub fn cut(&self, pieces: TonedPieces, mut room: usize) -> TonedPieces {
         if width_of(&pieces) <= room {
             return pieces;
         }
@@ -126,11 +126,11 @@ impl<'a> Lines<'a> {
     }
 
     /// One line, cut at the width, without blanks at its end.
-    pub fn line(&mut self, spans: &[Span]) -> io::Result<()> {
+    pub fn line(&mut self, spans: &[StyledSpan]) -> io::Result<()> {
         self.write(self.pieces(spans))
     }
 
-    pub fn write(&mut self, mut pieces: Pieces) -> io::Result<()> {
+    pub fn write(&mut self, mut pieces: TonedPieces) -> io::Result<()> {
         while let Some((_, last)) = pieces.last_mut() {
             // Blanks that are not shown must not make a line too long, either.
             last.truncate(last.trim_end().len());
@@ -139,7 +139,7 @@ impl<'a> Lines<'a> {
             }
             pieces.pop();
         }
-        let mut merged: Pieces = Vec::new();
+        let mut merged: TonedPieces = Vec::new();
         for (tone, text) in pieces {
             match merged.last_mut() {
                 Some((last, before)) if *last == tone => before.push_str(&text),
@@ -157,17 +157,22 @@ impl<'a> Lines<'a> {
 
     /// A text in words over at most `most` lines, the first after `first`, the others indented as
     /// far as it.
-    pub fn wrapped(&mut self, first: Pieces, text: &Text, most: usize) -> io::Result<()> {
+    pub fn wrapped(
+        &mut self,
+        first: TonedPieces,
+        text: &StyledText,
+        most: usize,
+    ) -> io::Result<()> {
         let indent = width_of(&first);
         self.hanging(first, indent, text, most)
     }
 
-    /// [`Lines::wrapped`] with a margin for the lines after the first.
+    /// [`TerminalLines::wrapped`] with a margin for the lines after the first.
     pub fn hanging(
         &mut self,
-        first: Pieces,
+        first: TonedPieces,
         indent: usize,
-        text: &Text,
+        text: &StyledText,
         most: usize,
     ) -> io::Result<()> {
         let pieces = self.pieces(&text.0);
@@ -181,7 +186,7 @@ impl<'a> Lines<'a> {
         let mut lead = first;
         for line in wrap(&whole, rooms, most, self.ellipsis()) {
             // The same characters but for blanks, and for the mark at the end.
-            let mut last = Tone::Plain;
+            let mut last = TextTone::Plain;
             for c in line.chars() {
                 while c != ' ' && tones.next_if(|(_, source)| *source == ' ').is_some() {}
                 if let Some((tone, _)) = tones.next_if(|(_, source)| *source == c) {
@@ -194,7 +199,7 @@ impl<'a> Lines<'a> {
             }
             self.write(std::mem::replace(
                 &mut lead,
-                vec![(Tone::Plain, " ".repeat(indent))],
+                vec![(TextTone::Plain, " ".repeat(indent))],
             ))?;
         }
         Ok(())

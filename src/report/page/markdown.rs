@@ -1,9 +1,12 @@
 //! Pages as GitHub-flavoured Markdown.
 
 use super::escape::{self, code_whole, fence};
-use super::{Block, Content, Evidence, Item, Mark, Notice, Page, Part, Table, Text, Tone, cut};
+use super::{
+    FailureEvidence, ListItem, ListMark, Page, PageBlock, PageNotice, PageSection, PageTable,
+    SpanContent, StyledText, TextTone, cut,
+};
 use crate::report::annotations::without_commands;
-use crate::report::values::{Comparison, Excerpt};
+use crate::report::values::{Excerpt, ShownValues};
 use eval_base::text::{ELLIPSIS, one_line, plural, sanitize, truncate_bytes, width};
 
 /// Columns of one side of a difference.
@@ -17,7 +20,7 @@ const MORE: usize = 100;
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct MarkdownOptions {
     /// Number signs that headings have more than their level.
     pub deeper: u8,
     /// Bytes of the page.
@@ -28,8 +31,8 @@ pub struct Options {
     pub rest: &'static str,
 }
 
-pub fn write(page: &Page, options: Options) -> String {
-    let mut writer = Writer {
+pub fn write(page: &Page, options: MarkdownOptions) -> String {
+    let mut writer = MarkdownWriter {
         options,
         evidence: options.evidence.unwrap_or(usize::MAX),
     };
@@ -37,14 +40,14 @@ pub fn write(page: &Page, options: Options) -> String {
     for (at, block) in page.blocks.iter().enumerate() {
         // What fills the page comes when all else is known.
         parts.push(match (block, options.most) {
-            (Block::Fill(..), Some(_)) => String::new(),
+            (PageBlock::Fill(..), Some(_)) => String::new(),
             _ => between(&page.blocks, at).to_owned() + &writer.block(block, false),
         });
     }
     if let Some(most) = options.most {
         let taken: usize = parts.iter().map(String::len).sum();
         for (block, part) in page.blocks.iter().zip(&mut parts) {
-            if let Block::Fill(blocks, more, noun) = block {
+            if let PageBlock::Fill(blocks, more, noun) = block {
                 *part = writer.filled(blocks, *more, noun, most.saturating_sub(taken));
             }
         }
@@ -58,22 +61,27 @@ pub fn write(page: &Page, options: Options) -> String {
 }
 
 /// What parts two lists, which readers would see as one.
-fn between(blocks: &[Block], at: usize) -> &'static str {
-    let is_list = |at: usize| matches!(blocks.get(at), Some(Block::Facts(_) | Block::List(_)));
+fn between(blocks: &[PageBlock], at: usize) -> &'static str {
+    let is_list = |at: usize| {
+        matches!(
+            blocks.get(at),
+            Some(PageBlock::Facts(_) | PageBlock::List(_))
+        )
+    };
     match at.checked_sub(1) {
         Some(before) if is_list(before) && is_list(at) => "<!-- -->\n\n",
         _ => "",
     }
 }
 
-struct Writer {
-    options: Options,
+struct MarkdownWriter {
+    options: MarkdownOptions,
     /// Bytes of expected and actual values that are left.
     evidence: usize,
 }
 
-impl Writer {
-    fn blocks(&mut self, blocks: &[Block], tight: bool) -> String {
+impl MarkdownWriter {
+    fn blocks(&mut self, blocks: &[PageBlock], tight: bool) -> String {
         let written = |(at, block)| {
             let gap = if tight { "" } else { between(blocks, at) };
             gap.to_owned() + &self.block(block, tight)
@@ -82,25 +90,27 @@ impl Writer {
     }
 
     /// A block with the empty line behind it; below an item of a list (`tight`) an item or some.
-    fn block(&mut self, block: &Block, tight: bool) -> String {
+    fn block(&mut self, block: &PageBlock, tight: bool) -> String {
         let end = if tight { "" } else { "\n" };
         match block {
-            Block::Heading(level, title) => {
+            PageBlock::Heading(level, title) => {
                 let signs = "#".repeat(usize::from(level + self.options.deeper));
                 format!("{signs} {}\n\n", heading(title))
             }
-            Block::Lead(text) | Block::Words(text) if tight => format!("- {}\n", words(text)),
-            Block::Lead(text) | Block::Words(text) => format!("{}\n\n", words(text)),
-            Block::Facts(facts) => {
+            PageBlock::Lead(text) | PageBlock::Words(text) if tight => {
+                format!("- {}\n", words(text))
+            }
+            PageBlock::Lead(text) | PageBlock::Words(text) => format!("{}\n\n", words(text)),
+            PageBlock::Facts(facts) => {
                 let lines = facts
                     .iter()
                     .map(|(label, text)| format!("- {}: {}\n", words(label), inner(text)));
                 lines.collect::<String>() + end
             }
-            Block::Notice(notice) => quote(notice),
-            Block::Table(table) => grid(table),
-            Block::List(items) => self.list(items) + end,
-            Block::Evidence(evidence) => {
+            PageBlock::Notice(notice) => quote(notice),
+            PageBlock::Table(table) => grid(table),
+            PageBlock::List(items) => self.list(items) + end,
+            PageBlock::Evidence(evidence) => {
                 let written = both_sides(evidence, tight);
                 if written.len() > self.evidence {
                     let words = "Expected and actual are in the JSON report";
@@ -113,32 +123,32 @@ impl Writer {
                 self.evidence -= written.len();
                 written
             }
-            Block::Code {
+            PageBlock::Code {
                 label,
                 language,
                 text,
             } => block_of(&words(label), language, &bounded(text), tight),
             // What people copy is neither cut nor changed.
-            Block::Copy(label, text) => block_of(label, "sh", text, tight),
-            Block::Part(part) => self.part(part, tight),
-            Block::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
-            Block::Bounded(blocks) => {
+            PageBlock::Copy(label, text) => block_of(label, "sh", text, tight),
+            PageBlock::Part(part) => self.part(part, tight),
+            PageBlock::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
+            PageBlock::Bounded(blocks) => {
                 let most = self.options.most.map(|most| most / 3);
                 self.limited(most, blocks)
             }
-            Block::Bars(..) | Block::Gap => String::new(),
+            PageBlock::Bars(..) | PageBlock::Gap => String::new(),
         }
     }
 
-    fn list(&mut self, items: &[Item]) -> String {
+    fn list(&mut self, items: &[ListItem]) -> String {
         let mut out = String::new();
         for (at, item) in items.iter().enumerate() {
             let mark = match &item.mark {
-                Mark::Dash => "- ".to_owned(),
-                Mark::Number => format!("{}. ", at + 1),
-                Mark::Box(true) => "- [x] ".to_owned(),
-                Mark::Box(false) => "- [ ] ".to_owned(),
-                Mark::Sign(sign) => format!("- {} ", inner(sign)),
+                ListMark::Dash => "- ".to_owned(),
+                ListMark::Number => format!("{}. ", at + 1),
+                ListMark::Box(true) => "- [x] ".to_owned(),
+                ListMark::Box(false) => "- [ ] ".to_owned(),
+                ListMark::Sign(sign) => format!("- {} ", inner(sign)),
             };
             out.push_str(&format!("{mark}{}\n", words(&item.text)));
             out.push_str(&indented(&self.blocks(&item.below, true), "  "));
@@ -146,7 +156,7 @@ impl Writer {
         out
     }
 
-    fn part(&mut self, part: &Part, tight: bool) -> String {
+    fn part(&mut self, part: &PageSection, tight: bool) -> String {
         if tight {
             let below = self.blocks(&part.blocks, true);
             return format!("- {}\n{}", words(&part.title), indented(&below, "  "));
@@ -164,7 +174,7 @@ impl Writer {
     }
 
     /// The blocks, cut at `most` bytes.
-    fn limited(&mut self, most: Option<usize>, blocks: &[Block]) -> String {
+    fn limited(&mut self, most: Option<usize>, blocks: &[PageBlock]) -> String {
         let whole = self.blocks(blocks, false);
         match most {
             Some(most) if whole.len() > most => cut(&whole, most, self.options.rest) + "\n",
@@ -173,7 +183,7 @@ impl Writer {
     }
 
     /// As many of the blocks as fit, and how many do not.
-    fn filled(&mut self, blocks: &[Block], more: usize, noun: &str, room: usize) -> String {
+    fn filled(&mut self, blocks: &[PageBlock], more: usize, noun: &str, room: usize) -> String {
         let mut out = String::new();
         let mut shown = 0;
         for block in blocks {
@@ -197,7 +207,7 @@ impl Writer {
 
 /// How a text is escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
+enum MarkdownPosition {
     /// It begins a line, or the text of an item.
     Begins,
     Within,
@@ -206,47 +216,52 @@ enum Position {
     Cell,
 }
 
-fn words(text: &Text) -> String {
-    written(text, Position::Begins)
+fn words(text: &StyledText) -> String {
+    written(text, MarkdownPosition::Begins)
 }
 
-fn inner(text: &Text) -> String {
-    written(text, Position::Within)
+fn inner(text: &StyledText) -> String {
+    written(text, MarkdownPosition::Within)
 }
 
-fn heading(text: &Text) -> String {
-    written(text, Position::Heading)
+fn heading(text: &StyledText) -> String {
+    written(text, MarkdownPosition::Heading)
 }
 
-fn written(text: &Text, position: Position) -> String {
+fn written(text: &StyledText, position: MarkdownPosition) -> String {
     let mut out = String::new();
     let mut strong = false;
-    let in_table = matches!(position, Position::Cell | Position::Head);
+    let in_table = matches!(position, MarkdownPosition::Cell | MarkdownPosition::Head);
     let mut at_start = true;
     for span in &text.0 {
-        let begins = at_start && matches!(position, Position::Begins | Position::Heading);
+        let begins = at_start
+            && matches!(
+                position,
+                MarkdownPosition::Begins | MarkdownPosition::Heading
+            );
         let piece = match &span.content {
-            Content::Own(text) => own(text, begins, in_table),
-            Content::Outside(text) => {
-                let short = in_table || position == Position::Heading;
+            SpanContent::Own(text) => own(text, begins, in_table),
+            SpanContent::Outside(text) => {
+                let short = in_table || position == MarkdownPosition::Heading;
                 let columns = if short { escape::SHORT } else { escape::LONG };
                 escape::outside(text, columns, begins)
             }
             // No backslash keeps a pipe within a code span of a table.
-            Content::Code(text) if in_table && text.contains('|') => {
+            SpanContent::Code(text) if in_table && text.contains('|') => {
                 escape::outside(text, escape::SHORT, false)
             }
-            Content::Code(text) => escape::code(text),
-            Content::Symbol(symbol) => symbol.emoji.to_owned(),
-            Content::Break if in_table => "<br>".to_owned(),
-            Content::Break => " ".to_owned(),
-            Content::Interval(_) => String::new(),
+            SpanContent::Code(text) => escape::code(text),
+            SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
+            SpanContent::Break if in_table => "<br>".to_owned(),
+            SpanContent::Break => " ".to_owned(),
+            SpanContent::Interval(_) => String::new(),
         };
         let loud = matches!(
             span.tone,
-            Tone::Bold | Tone::Alarm | Tone::GoodMark | Tone::BadMark
+            TextTone::Bold | TextTone::Alarm | TextTone::GoodMark | TextTone::BadMark
         );
-        let is_strong = loud && !matches!(position, Position::Heading | Position::Head);
+        let is_strong =
+            loud && !matches!(position, MarkdownPosition::Heading | MarkdownPosition::Head);
         at_start &= piece.is_empty();
         let words = piece.trim_start();
         if is_strong != strong && !words.is_empty() {
@@ -290,7 +305,7 @@ fn own(text: &str, begins: bool, in_table: bool) -> String {
 
 /// A text within a line of HTML, which Markdown does not read: no tag, and within `<code>` no
 /// mention either.
-fn summary(text: &Text) -> String {
+fn summary(text: &StyledText) -> String {
     let html = |text: &str| {
         let line = one_line(truncate_bytes(text, 64 * 1024));
         let line = eval_base::text::truncate_width(&line, escape::SHORT);
@@ -299,15 +314,17 @@ fn summary(text: &Text) -> String {
             .replace('>', "&gt;")
             .replace('"', "&quot;")
     };
-    let piece = |span: &super::Span| match &span.content {
-        Content::Own(text) => text
+    let piece = |span: &super::StyledSpan| match &span.content {
+        SpanContent::Own(text) => text
             .replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;"),
-        Content::Outside(text) | Content::Code(text) => format!("<code>{}</code>", html(text)),
-        Content::Symbol(symbol) => symbol.emoji.to_owned(),
-        Content::Break => " ".to_owned(),
-        Content::Interval(_) => String::new(),
+        SpanContent::Outside(text) | SpanContent::Code(text) => {
+            format!("<code>{}</code>", html(text))
+        }
+        SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
+        SpanContent::Break => " ".to_owned(),
+        SpanContent::Interval(_) => String::new(),
     };
     text.0
         .iter()
@@ -319,7 +336,7 @@ fn summary(text: &Text) -> String {
 
 // Blocks.
 
-fn quote(notice: &Notice) -> String {
+fn quote(notice: &PageNotice) -> String {
     let headline = inner(&super::outside(&notice.headline));
     let mut out = match notice.loud {
         true => format!("> [!CAUTION]\n> **{headline}**\n"),
@@ -337,12 +354,12 @@ fn quote(notice: &Notice) -> String {
     out + "\n"
 }
 
-fn grid(table: &Table) -> String {
+fn grid(table: &PageTable) -> String {
     let shown = table.shown();
     let noted = table.rows.iter().any(|row| !row.note.is_empty());
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let cell = |text: &Text| written(text, Position::Cell);
-    let head = |at: &usize| written(&table.columns[*at].head, Position::Head);
+    let cell = |text: &StyledText| written(text, MarkdownPosition::Cell);
+    let head = |at: &usize| written(&table.columns[*at].head, MarkdownPosition::Head);
     let mut head: Vec<String> = shown.iter().map(head).collect();
     let rule = shown.iter().map(|at| {
         if table.columns[*at].right {
@@ -374,13 +391,13 @@ fn grid(table: &Table) -> String {
 }
 
 /// Expected and actual: short values on a line each, others in fences.
-fn both_sides(evidence: &Evidence, tight: bool) -> String {
+fn both_sides(evidence: &FailureEvidence, tight: bool) -> String {
     if let Some((body, more)) = evidence.as_diff(COLUMNS) {
         let more = more.map(|more| format!(", and {more}")).unwrap_or_default();
         let label = format!("Expected (`-`) and actual (`+`){more}");
         return block_of(&label, "diff", &body, tight);
     }
-    let Evidence::Values(Comparison::Sides { expected, actual }) = evidence else {
+    let FailureEvidence::Values(ShownValues::Sides { expected, actual }) = evidence else {
         return String::new();
     };
     let sides = [("Expected", expected), ("Actual", actual)];
@@ -451,16 +468,16 @@ mod tests {
     #[test]
     fn bounded_blocks_leave_room_for_what_fills_the_page() {
         let mut page = Page::default();
-        let lines = |word: &str| -> Vec<Block> {
-            let line = |n| Block::Words(Text::from(format!("{word} {n}")));
+        let lines = |word: &str| -> Vec<PageBlock> {
+            let line = |n| PageBlock::Words(StyledText::from(format!("{word} {n}")));
             (0..2_000).map(line).collect()
         };
-        page.push(Block::Bounded(lines("compared")));
-        page.push(Block::Fill(lines("failed"), 0, "failure"));
-        let options = |most| Options {
+        page.push(PageBlock::Bounded(lines("compared")));
+        page.push(PageBlock::Fill(lines("failed"), 0, "failure"));
+        let options = |most| MarkdownOptions {
             most,
             rest: "See the report.",
-            ..Options::default()
+            ..MarkdownOptions::default()
         };
         let cut = write(&page, options(Some(6_000)));
         let compared = cut.find("failed 0").expect("failures are shown");

@@ -16,53 +16,53 @@ mod view;
 use serde::Serialize;
 
 pub use cut::cut;
-pub use evidence::Evidence;
+pub use evidence::FailureEvidence;
 pub(crate) use text::text;
 pub use text::*;
-pub use view::{Medium, Shown, View};
+pub use view::{EvidenceLimits, PageMedium, PageView};
 
 /// Blocks in the order in which they are read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PageBlock>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Block {
+pub enum PageBlock {
     /// A title of level 1 (of the page), 2 or 3.
-    Heading(u8, Text),
+    Heading(u8, StyledText),
     /// A headline: on a terminal it begins at the edge.
-    Lead(Text),
-    Words(Text),
+    Lead(StyledText),
+    Words(StyledText),
     /// Labels and what they say.
-    Facts(Vec<(Text, Text)>),
-    Notice(Notice),
-    Table(Table),
-    List(Vec<Item>),
-    Evidence(Evidence),
+    Facts(Vec<(StyledText, StyledText)>),
+    Notice(PageNotice),
+    Table(PageTable),
+    List(Vec<ListItem>),
+    Evidence(FailureEvidence),
     /// Lines that are kept as they are.
     Code {
-        label: Text,
+        label: StyledText,
         language: &'static str,
         text: String,
     },
     /// A label and what people copy, which is never cut.
     Copy(&'static str, String),
-    Part(Part),
+    Part(PageSection),
     /// As many blocks as fit where the size of a page is limited. The second is how many more there
     /// are, with their noun.
-    Fill(Vec<Block>, usize, &'static str),
+    Fill(Vec<PageBlock>, usize, &'static str),
     /// Blocks that take at most a third of a page whose size is limited.
-    Bounded(Vec<Block>),
+    Bounded(Vec<PageBlock>),
     /// Rates in [0, 1] as bars, behind a label.
-    Bars(Text, Vec<Option<f64>>),
+    Bars(StyledText, Vec<Option<f64>>),
     /// On a terminal, space between blocks that would follow each other closely.
     Gap,
 }
 
 /// A remark that concerns the whole page, or what is around it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Notice {
+pub struct PageNotice {
     /// True for what must not be missed: the numbers can't be trusted as usual.
     pub loud: bool,
     pub headline: String,
@@ -72,9 +72,9 @@ pub struct Notice {
     pub command: Option<String>,
 }
 
-impl Notice {
+impl PageNotice {
     pub fn quiet(headline: impl Into<String>) -> Self {
-        Notice {
+        PageNotice {
             loud: false,
             headline: headline.into(),
             notes: Vec::new(),
@@ -83,43 +83,43 @@ impl Notice {
     }
 
     pub fn loud(headline: impl Into<String>) -> Self {
-        Notice {
+        PageNotice {
             loud: true,
-            ..Notice::quiet(headline)
+            ..PageNotice::quiet(headline)
         }
     }
 }
 
 /// A titled part of a page.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
-    pub title: Text,
+pub struct PageSection {
+    pub title: StyledText,
     /// Shown only to who opens it, where the medium can fold.
     pub folded: bool,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PageBlock>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
-    pub mark: Mark,
-    pub text: Text,
-    pub below: Vec<Block>,
+pub struct ListItem {
+    pub mark: ListMark,
+    pub text: StyledText,
+    pub below: Vec<PageBlock>,
     /// What is below is shown only to who opens it, where the medium can fold.
     pub folded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mark {
+pub enum ListMark {
     Dash,
     Number,
     Box(bool),
     /// A sign, in its colour.
-    Sign(Text),
+    Sign(StyledText),
 }
 
-impl Item {
-    pub fn new(mark: Mark, text: impl Into<Text>) -> Item {
-        Item {
+impl ListItem {
+    pub fn new(mark: ListMark, text: impl Into<StyledText>) -> ListItem {
+        ListItem {
             mark,
             text: text.into(),
             below: Vec::new(),
@@ -127,22 +127,22 @@ impl Item {
         }
     }
 
-    pub fn dash(text: impl Into<Text>) -> Item {
-        Item::new(Mark::Dash, text)
+    pub fn dash(text: impl Into<StyledText>) -> ListItem {
+        ListItem::new(ListMark::Dash, text)
     }
 }
 
 /// A table. Columns in which every cell is empty are left out.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
-    pub columns: Vec<Column>,
-    pub rows: Vec<Row>,
+pub struct PageTable {
+    pub columns: Vec<TableColumn>,
+    pub rows: Vec<TableRow>,
     /// What is done where it does not fit beside the edge.
-    pub narrow: Narrow,
+    pub narrow: NarrowLayout,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Narrow {
+pub enum NarrowLayout {
     /// Each row becomes a sentence.
     #[default]
     Facts,
@@ -151,8 +151,8 @@ pub enum Narrow {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
-    pub head: Text,
+pub struct TableColumn {
+    pub head: StyledText,
     /// Aligned to the right.
     pub right: bool,
     /// Columns (of a terminal) that it keeps, at least, of what is cut where there is no room.
@@ -165,15 +165,15 @@ pub struct Column {
 
 /// A row. One with a single cell is a title of those below it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row {
-    pub cells: Vec<Text>,
+pub struct TableRow {
+    pub cells: Vec<StyledText>,
     /// What is to be said instead of the cells that are empty.
-    pub note: Text,
+    pub note: StyledText,
 }
 
-impl Column {
-    pub fn left(head: impl Into<Text>) -> Column {
-        Column {
+impl TableColumn {
+    pub fn left(head: impl Into<StyledText>) -> TableColumn {
+        TableColumn {
             head: head.into(),
             right: false,
             least: None,
@@ -182,41 +182,41 @@ impl Column {
         }
     }
 
-    pub fn right(head: impl Into<Text>) -> Column {
-        Column {
+    pub fn right(head: impl Into<StyledText>) -> TableColumn {
+        TableColumn {
             right: true,
-            ..Column::left(head)
+            ..TableColumn::left(head)
         }
     }
 
     /// It may be cut to so many columns.
-    pub fn least(self, columns: usize) -> Column {
-        Column {
+    pub fn least(self, columns: usize) -> TableColumn {
+        TableColumn {
             least: Some(columns),
             ..self
         }
     }
 
-    pub fn optional(self) -> Column {
-        Column {
+    pub fn optional(self) -> TableColumn {
+        TableColumn {
             optional: true,
             ..self
         }
     }
 }
 
-impl Table {
-    pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
-        Table {
+impl PageTable {
+    pub fn new(columns: impl IntoIterator<Item = TableColumn>) -> PageTable {
+        PageTable {
             columns: columns.into_iter().collect(),
-            ..Table::default()
+            ..PageTable::default()
         }
     }
 
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Text>) {
-        self.rows.push(Row {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = StyledText>) {
+        self.rows.push(TableRow {
             cells: cells.into_iter().collect(),
-            note: Text::default(),
+            note: StyledText::default(),
         });
     }
 
@@ -231,61 +231,61 @@ impl Table {
 }
 
 impl Page {
-    pub fn push(&mut self, block: Block) {
+    pub fn push(&mut self, block: PageBlock) {
         self.blocks.push(block);
     }
 
-    pub fn title(&mut self, text: impl Into<Text>) {
-        self.push(Block::Heading(1, text.into()));
+    pub fn title(&mut self, text: impl Into<StyledText>) {
+        self.push(PageBlock::Heading(1, text.into()));
     }
 
-    pub fn section(&mut self, text: impl Into<Text>) {
-        self.push(Block::Heading(2, text.into()));
+    pub fn section(&mut self, text: impl Into<StyledText>) {
+        self.push(PageBlock::Heading(2, text.into()));
     }
 
-    pub fn subsection(&mut self, text: impl Into<Text>) {
-        self.push(Block::Heading(3, text.into()));
+    pub fn subsection(&mut self, text: impl Into<StyledText>) {
+        self.push(PageBlock::Heading(3, text.into()));
     }
 
-    pub fn lead(&mut self, text: impl Into<Text>) {
-        self.push(Block::Lead(text.into()));
+    pub fn lead(&mut self, text: impl Into<StyledText>) {
+        self.push(PageBlock::Lead(text.into()));
     }
 
     /// A paragraph; nothing when there are no words.
-    pub fn words(&mut self, text: impl Into<Text>) {
+    pub fn words(&mut self, text: impl Into<StyledText>) {
         let text = text.into();
         if !text.is_empty() {
-            self.push(Block::Words(text));
+            self.push(PageBlock::Words(text));
         }
     }
 
     /// Facts in a paragraph, with dots between them.
-    pub fn line(&mut self, facts: impl IntoIterator<Item = Text>) {
-        self.words(dim(Text::joined(facts, DOT)));
+    pub fn line(&mut self, facts: impl IntoIterator<Item = StyledText>) {
+        self.words(dim(StyledText::joined(facts, DOT)));
     }
 
-    pub fn table(&mut self, table: Table) {
+    pub fn table(&mut self, table: PageTable) {
         if !table.rows.is_empty() {
-            self.push(Block::Table(table));
+            self.push(PageBlock::Table(table));
         }
     }
 
-    pub fn list(&mut self, items: impl IntoIterator<Item = Item>) {
-        let items: Vec<Item> = items.into_iter().collect();
+    pub fn list(&mut self, items: impl IntoIterator<Item = ListItem>) {
+        let items: Vec<ListItem> = items.into_iter().collect();
         if !items.is_empty() {
-            self.push(Block::List(items));
+            self.push(PageBlock::List(items));
         }
     }
 
-    pub fn facts(&mut self, facts: impl IntoIterator<Item = (Text, Text)>) {
-        let facts: Vec<(Text, Text)> = facts.into_iter().collect();
+    pub fn facts(&mut self, facts: impl IntoIterator<Item = (StyledText, StyledText)>) {
+        let facts: Vec<(StyledText, StyledText)> = facts.into_iter().collect();
         if !facts.is_empty() {
-            self.push(Block::Facts(facts));
+            self.push(PageBlock::Facts(facts));
         }
     }
 
-    pub fn part(&mut self, title: impl Into<Text>, folded: bool, blocks: Vec<Block>) {
-        self.push(Block::Part(Part {
+    pub fn part(&mut self, title: impl Into<StyledText>, folded: bool, blocks: Vec<PageBlock>) {
+        self.push(PageBlock::Part(PageSection {
             title: title.into(),
             folded,
             blocks,
@@ -293,7 +293,7 @@ impl Page {
     }
 
     /// How many more there are than a list shows, and where they are.
-    pub fn more(&mut self, view: &View, hidden: usize, noun: &str) {
+    pub fn more(&mut self, view: &PageView, hidden: usize, noun: &str) {
         if hidden > 0 {
             self.words(view.more(hidden, noun));
         }

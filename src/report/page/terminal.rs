@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::lines::{Lines, Pieces, TerminalOptions, pad_right, width_of};
+use super::lines::{TerminalLines, TerminalOptions, TonedPieces, pad_right, width_of};
 use super::{
-    Block, Column, Evidence, Item, Mark, Narrow, Notice, Page, Row, Table, Text, Tone, bold, dim,
-    outside, plain, span, text,
+    FailureEvidence, ListItem, ListMark, NarrowLayout, Page, PageBlock, PageNotice, PageTable,
+    StyledText, TableColumn, TableRow, TextTone, bold, dim, outside, plain, span, text,
 };
-use crate::report::differences::Side;
-use crate::report::values::{Comparison, Excerpt, LineKind};
+use crate::report::differences::DifferenceSide;
+use crate::report::values::{Excerpt, LineKind, ShownValues};
 use eval_base::text::{sanitize, width};
 
 /// Lines of a paragraph, without and with `--verbose`.
@@ -28,31 +28,31 @@ const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 const PLAIN_BARS: [&str; 8] = ["_", ".", ":", "-", "=", "+", "*", "#"];
 
 pub fn write(page: &Page, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
-    let mut writer = Writer {
-        lines: Lines::new(out, options),
+    let mut writer = TerminalWriter {
+        lines: TerminalLines::new(out, options),
         spaced: true,
     };
     writer.blocks(&page.blocks, 2)
 }
 
-struct Writer<'a> {
-    lines: Lines<'a>,
+struct TerminalWriter<'a> {
+    lines: TerminalLines<'a>,
     /// Nothing was written since the last blank line.
     spaced: bool,
 }
 
-fn margin(columns: usize) -> Pieces {
-    vec![(Tone::Plain, " ".repeat(columns))]
+fn margin(columns: usize) -> TonedPieces {
+    vec![(TextTone::Plain, " ".repeat(columns))]
 }
 
-impl Writer<'_> {
+impl TerminalWriter<'_> {
     /// Blocks with their texts so far from the edge, and their titles two columns less.
-    fn blocks(&mut self, blocks: &[Block], indent: usize) -> io::Result<()> {
+    fn blocks(&mut self, blocks: &[PageBlock], indent: usize) -> io::Result<()> {
         let mut at = 0;
         while let Some(block) = blocks.get(at) {
             at += 1;
             match (block, blocks.get(at)) {
-                (Block::Heading(_, title), Some(Block::Table(table))) => {
+                (PageBlock::Heading(_, title), Some(PageBlock::Table(table))) => {
                     self.table(table, Some(title), indent)?;
                     at += 1;
                 }
@@ -62,29 +62,29 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block, indent: usize) -> io::Result<()> {
+    fn block(&mut self, block: &PageBlock, indent: usize) -> io::Result<()> {
         match block {
-            Block::Heading(_, title) => {
+            PageBlock::Heading(_, title) => {
                 self.space()?;
                 self.title(title, indent - 2)
             }
-            Block::Lead(text) => self.hanging(indent - 2, text),
-            Block::Words(text) => self.wrapped(margin(indent), text),
-            Block::Facts(facts) => self.facts(facts, indent),
-            Block::Notice(notice) => self.notice(notice, indent - 2),
-            Block::Table(table) => self.table(table, None, indent),
-            Block::List(items) => self.list(items, indent),
-            Block::Evidence(evidence) => self.evidence(evidence, indent),
-            Block::Code { label, text, .. } => {
+            PageBlock::Lead(text) => self.hanging(indent - 2, text),
+            PageBlock::Words(text) => self.wrapped(margin(indent), text),
+            PageBlock::Facts(facts) => self.facts(facts, indent),
+            PageBlock::Notice(notice) => self.notice(notice, indent - 2),
+            PageBlock::Table(table) => self.table(table, None, indent),
+            PageBlock::List(items) => self.list(items, indent),
+            PageBlock::Evidence(evidence) => self.evidence(evidence, indent),
+            PageBlock::Code { label, text, .. } => {
                 self.wrapped(margin(indent), &dim(label.clone()))?;
                 self.code(text, indent)
             }
-            Block::Copy(label, text) => {
+            PageBlock::Copy(label, text) => {
                 self.spaced = false;
                 self.lines.uncut(&pad_right(label, 9), text)
             }
-            Block::Part(part) => match part.blocks.split_first() {
-                Some((Block::Table(table), rest)) => {
+            PageBlock::Part(part) => match part.blocks.split_first() {
+                Some((PageBlock::Table(table), rest)) => {
                     self.table(table, Some(&part.title), indent + 2)?;
                     self.blocks(rest, indent + 2)
                 }
@@ -94,9 +94,9 @@ impl Writer<'_> {
                     self.blocks(&part.blocks, indent + 2)
                 }
             },
-            Block::Fill(blocks, ..) | Block::Bounded(blocks) => self.blocks(blocks, indent),
-            Block::Bars(label, rates) => self.bars(label, rates, indent),
-            Block::Gap => self.space(),
+            PageBlock::Fill(blocks, ..) | PageBlock::Bounded(blocks) => self.blocks(blocks, indent),
+            PageBlock::Bars(label, rates) => self.bars(label, rates, indent),
+            PageBlock::Gap => self.space(),
         }
     }
 
@@ -109,16 +109,16 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn title(&mut self, title: &Text, indent: usize) -> io::Result<()> {
+    fn title(&mut self, title: &StyledText, indent: usize) -> io::Result<()> {
         self.hanging(indent, &bold(title.clone()))
     }
 
-    fn write(&mut self, pieces: Pieces) -> io::Result<()> {
+    fn write(&mut self, pieces: TonedPieces) -> io::Result<()> {
         self.spaced = false;
         self.lines.write(pieces)
     }
 
-    fn wrapped(&mut self, first: Pieces, text: &Text) -> io::Result<()> {
+    fn wrapped(&mut self, first: TonedPieces, text: &StyledText) -> io::Result<()> {
         self.spaced = false;
         let most = match self.lines.verbose() {
             true => LINES_VERBOSE,
@@ -128,13 +128,13 @@ impl Writer<'_> {
     }
 
     /// A paragraph whose lines but the first have a margin of two columns more.
-    fn hanging(&mut self, indent: usize, text: &Text) -> io::Result<()> {
+    fn hanging(&mut self, indent: usize, text: &StyledText) -> io::Result<()> {
         self.spaced = false;
         self.lines.hanging(margin(indent), indent + 2, text, LINES)
     }
 
-    fn facts(&mut self, facts: &[(Text, Text)], indent: usize) -> io::Result<()> {
-        let labels: Vec<Pieces> = facts
+    fn facts(&mut self, facts: &[(StyledText, StyledText)], indent: usize) -> io::Result<()> {
+        let labels: Vec<TonedPieces> = facts
             .iter()
             .map(|(label, _)| self.lines.pieces(&dim(label.clone()).0))
             .collect();
@@ -142,42 +142,42 @@ impl Writer<'_> {
         for (label, (_, text)) in labels.into_iter().zip(facts) {
             let mut first = margin(indent);
             first.extend(self.fitted(label, column, false));
-            first.push((Tone::Plain, "  ".to_owned()));
+            first.push((TextTone::Plain, "  ".to_owned()));
             self.wrapped(first, text)?;
         }
         Ok(())
     }
 
-    fn notice(&mut self, notice: &Notice, indent: usize) -> io::Result<()> {
+    fn notice(&mut self, notice: &PageNotice, indent: usize) -> io::Result<()> {
         let (mark, tone) = if notice.loud {
-            ("!! ", Tone::Alarm)
+            ("!! ", TextTone::Alarm)
         } else {
-            ("!  ", Tone::Warn)
+            ("!  ", TextTone::Warn)
         };
         let mut first = margin(indent);
         first.push((tone, mark.to_owned()));
         self.wrapped(first, &outside(&notice.headline).toned(tone))?;
         for note in &notice.notes {
             let mut first = margin(indent + 3);
-            first.push((Tone::Plain, "- ".to_owned()));
-            self.wrapped(first, &outside(note).toned(Tone::Warn))?;
+            first.push((TextTone::Plain, "- ".to_owned()));
+            self.wrapped(first, &outside(note).toned(TextTone::Warn))?;
         }
         Ok(())
     }
 
-    fn list(&mut self, items: &[Item], indent: usize) -> io::Result<()> {
+    fn list(&mut self, items: &[ListItem], indent: usize) -> io::Result<()> {
         for (at, item) in items.iter().enumerate() {
             let mut first = margin(indent);
             match &item.mark {
-                Mark::Dash => first.push((Tone::Plain, "- ".to_owned())),
-                Mark::Number => first.push((Tone::Plain, format!("{}. ", at + 1))),
-                Mark::Box(ticked) => {
+                ListMark::Dash => first.push((TextTone::Plain, "- ".to_owned())),
+                ListMark::Number => first.push((TextTone::Plain, format!("{}. ", at + 1))),
+                ListMark::Box(ticked) => {
                     let mark = if *ticked { "[x] " } else { "[ ] " };
-                    first.push((Tone::Plain, mark.to_owned()));
+                    first.push((TextTone::Plain, mark.to_owned()));
                 }
-                Mark::Sign(sign) => {
+                ListMark::Sign(sign) => {
                     first.extend(self.lines.pieces(&sign.0));
-                    first.push((Tone::Plain, " ".to_owned()));
+                    first.push((TextTone::Plain, " ".to_owned()));
                 }
             }
             let below = width_of(&first);
@@ -191,7 +191,7 @@ impl Writer<'_> {
         let bar = self.lines.pick("│ ", "| ");
         for line in sanitize(text).lines() {
             let mut pieces = margin(indent);
-            pieces.push((Tone::Dim, bar.to_owned()));
+            pieces.push((TextTone::Dim, bar.to_owned()));
             pieces.extend(self.lines.pieces(&[plain(line)]));
             self.write(pieces)?;
         }
@@ -200,7 +200,7 @@ impl Writer<'_> {
 
     /// A bar for each rate, the full one only for 1, so that nothing looks better than it is; of
     /// neighbours the mean where they are more than there is room.
-    fn bars(&mut self, label: &Text, rates: &[Option<f64>], indent: usize) -> io::Result<()> {
+    fn bars(&mut self, label: &StyledText, rates: &[Option<f64>], indent: usize) -> io::Result<()> {
         let mut pieces = margin(indent);
         pieces.extend(self.lines.pieces(&label.0));
         pieces.extend(margin(3));
@@ -211,7 +211,7 @@ impl Writer<'_> {
             None => none,
         };
         let shown: String = squeezed(rates, room).iter().map(bar).collect();
-        pieces.push((Tone::Plain, shown));
+        pieces.push((TextTone::Plain, shown));
         self.write(pieces)?;
         match rates.len() > room {
             true => self.wrapped(margin(indent), &dim("each bar is the mean of several runs")),
@@ -221,9 +221,9 @@ impl Writer<'_> {
 
     // Expected against actual.
 
-    fn evidence(&mut self, evidence: &Evidence, indent: usize) -> io::Result<()> {
+    fn evidence(&mut self, evidence: &FailureEvidence, indent: usize) -> io::Result<()> {
         match evidence {
-            Evidence::ByPath(rows) => {
+            FailureEvidence::ByPath(rows) => {
                 self.legend(indent)?;
                 for row in &rows.rows {
                     let note = match row.note.as_str() {
@@ -231,38 +231,44 @@ impl Writer<'_> {
                         note => format!("  {note}"),
                     };
                     let mut pieces = margin(indent);
-                    pieces.push((Tone::Bold, row.path.clone()));
-                    pieces.push((Tone::Dim, note));
+                    pieces.push((TextTone::Bold, row.path.clone()));
+                    pieces.push((TextTone::Dim, note));
                     self.write(pieces)?;
-                    self.place('-', Tone::Good, row.expected.as_ref(), indent)?;
-                    self.place('+', Tone::Bad, row.actual.as_ref(), indent)?;
+                    self.place('-', TextTone::Good, row.expected.as_ref(), indent)?;
+                    self.place('+', TextTone::Bad, row.actual.as_ref(), indent)?;
                 }
                 self.left_out(evidence, indent)
             }
-            Evidence::Values(Comparison::Sides { expected, actual }) => {
-                self.side("expected", Tone::Good, expected.as_ref(), indent)?;
-                self.side("actual", Tone::Bad, actual.as_ref(), indent)
+            FailureEvidence::Values(ShownValues::Sides { expected, actual }) => {
+                self.side("expected", TextTone::Good, expected.as_ref(), indent)?;
+                self.side("actual", TextTone::Bad, actual.as_ref(), indent)
             }
-            Evidence::Values(Comparison::Diff { lines, .. }) => {
+            FailureEvidence::Values(ShownValues::Diff { lines, .. }) => {
                 self.legend(indent)?;
                 for line in lines {
                     let (sign, tone) = match line.kind {
-                        LineKind::Same => (" ", Tone::Plain),
-                        LineKind::Missing => ("-", Tone::Good),
-                        LineKind::Extra => ("+", Tone::Bad),
-                        LineKind::Gap => (self.lines.pick("⋯", ":"), Tone::Dim),
+                        LineKind::Same => (" ", TextTone::Plain),
+                        LineKind::Missing => ("-", TextTone::Good),
+                        LineKind::Extra => ("+", TextTone::Bad),
+                        LineKind::Gap => (self.lines.pick("⋯", ":"), TextTone::Dim),
                     };
-                    let text = Text::marked(tone, &line.text, &line.marks);
+                    let text = StyledText::marked(tone, &line.text, &line.marks);
                     self.after(margin(indent), tone, &format!("{sign} "), &text)?;
                 }
                 self.left_out(evidence, indent)
             }
-            Evidence::Values(Comparison::Nothing) => Ok(()),
+            FailureEvidence::Values(ShownValues::Nothing) => Ok(()),
         }
     }
 
     /// One line whose blanks count.
-    fn after(&mut self, mut lead: Pieces, tone: Tone, sign: &str, text: &Text) -> io::Result<()> {
+    fn after(
+        &mut self,
+        mut lead: TonedPieces,
+        tone: TextTone,
+        sign: &str,
+        text: &StyledText,
+    ) -> io::Result<()> {
         lead.push((tone, sign.to_owned()));
         lead.extend(self.lines.pieces(&text.0));
         self.write(lead)
@@ -270,21 +276,21 @@ impl Writer<'_> {
 
     fn legend(&mut self, indent: usize) -> io::Result<()> {
         let mut pieces = margin(indent);
-        pieces.push((Tone::Good, "- expected".to_owned()));
-        pieces.push((Tone::Plain, "  ".to_owned()));
-        pieces.push((Tone::Bad, "+ actual".to_owned()));
+        pieces.push((TextTone::Good, "- expected".to_owned()));
+        pieces.push((TextTone::Plain, "  ".to_owned()));
+        pieces.push((TextTone::Bad, "+ actual".to_owned()));
         self.write(pieces)
     }
 
     fn place(
         &mut self,
         sign: char,
-        tone: Tone,
-        side: Option<&Side>,
+        tone: TextTone,
+        side: Option<&DifferenceSide>,
         indent: usize,
     ) -> io::Result<()> {
         let Some(side) = side else { return Ok(()) };
-        let text = Text::marked(tone, &side.text, &side.marks);
+        let text = StyledText::marked(tone, &side.text, &side.marks);
         let sign = format!("{sign} ");
         if !self.lines.verbose() {
             return self.after(margin(indent + 2), tone, &sign, &text);
@@ -298,27 +304,32 @@ impl Writer<'_> {
     fn side(
         &mut self,
         label: &str,
-        tone: Tone,
+        tone: TextTone,
         side: Option<&Excerpt>,
         indent: usize,
     ) -> io::Result<()> {
         let Some(side) = side else { return Ok(()) };
         let label = pad_right(label, 10);
-        let text = Text::marked(tone, &side.text, &side.marks);
+        let text = StyledText::marked(tone, &side.text, &side.marks);
         if side.text.contains('\n') {
-            self.after(margin(indent), Tone::Dim, &label, &Text::default())?;
+            self.after(
+                margin(indent),
+                TextTone::Dim,
+                &label,
+                &StyledText::default(),
+            )?;
             for line in side.text.lines() {
-                let line = Text::from(span(tone, line));
+                let line = StyledText::from(span(tone, line));
                 self.after(margin(indent + 2), tone, "", &line)?;
             }
         } else if side.text.trim() == side.text && !side.text.contains("  ") {
             let mut first = margin(indent);
-            first.push((Tone::Dim, label));
+            first.push((TextTone::Dim, label));
             self.spaced = false;
             self.lines.wrapped(first, &text, SIDE_LINES)?;
         } else {
             // Words must not be moved where blanks count.
-            self.after(margin(indent), Tone::Dim, &label, &text)?;
+            self.after(margin(indent), TextTone::Dim, &label, &text)?;
         }
         if side.more > 0 {
             let more = eval_base::text::plural(side.more, "more line");
@@ -327,7 +338,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn left_out(&mut self, evidence: &Evidence, indent: usize) -> io::Result<()> {
+    fn left_out(&mut self, evidence: &FailureEvidence, indent: usize) -> io::Result<()> {
         match evidence.more() {
             Some(more) => self.more(&more, indent + 2),
             None => Ok(()),
@@ -337,7 +348,7 @@ impl Writer<'_> {
     fn more(&mut self, more: &str, indent: usize) -> io::Result<()> {
         let dots = self.lines.ellipsis();
         let mut pieces = margin(indent);
-        pieces.push((Tone::Dim, format!("{dots} {more}")));
+        pieces.push((TextTone::Dim, format!("{dots} {more}")));
         self.write(pieces)
     }
 
@@ -345,7 +356,12 @@ impl Writer<'_> {
 
     /// A table whose rows begin at a margin. Its title is two columns further left, in the line
     /// of its heads, where there is room for it.
-    fn table(&mut self, table: &Table, title: Option<&Text>, indent: usize) -> io::Result<()> {
+    fn table(
+        &mut self,
+        table: &PageTable,
+        title: Option<&StyledText>,
+        indent: usize,
+    ) -> io::Result<()> {
         self.space()?;
         let grid = Grid::new(table, title, indent, &self.lines);
         match (grid.fitted(self.lines.width()), table.narrow) {
@@ -360,7 +376,7 @@ impl Writer<'_> {
                 self.spaced = false;
                 result
             }
-            (None, Narrow::Split) => {
+            (None, NarrowLayout::Split) => {
                 for (at, part) in grid.parts(self.lines.width()).iter().enumerate() {
                     if at > 0 {
                         self.space()?;
@@ -369,7 +385,7 @@ impl Writer<'_> {
                 }
                 Ok(())
             }
-            (None, Narrow::Facts) => table
+            (None, NarrowLayout::Facts) => table
                 .rows
                 .iter()
                 .try_for_each(|row| self.sentence(table, row, indent)),
@@ -426,15 +442,18 @@ impl Writer<'_> {
     }
 
     /// Pieces of exactly so many columns.
-    fn fitted(&self, pieces: Pieces, columns: usize, right: bool) -> Pieces {
+    fn fitted(&self, pieces: TonedPieces, columns: usize, right: bool) -> TonedPieces {
         let mut pieces = self.lines.cut(pieces, columns);
         let blanks = " ".repeat(columns.saturating_sub(width_of(&pieces)));
-        pieces.insert(if right { 0 } else { pieces.len() }, (Tone::Plain, blanks));
+        pieces.insert(
+            if right { 0 } else { pieces.len() },
+            (TextTone::Plain, blanks),
+        );
         pieces
     }
 
     /// A row where no table fits.
-    fn sentence(&mut self, table: &Table, row: &Row, indent: usize) -> io::Result<()> {
+    fn sentence(&mut self, table: &PageTable, row: &TableRow, indent: usize) -> io::Result<()> {
         let Some((name, cells)) = row.cells.split_first() else {
             return Ok(());
         };
@@ -448,7 +467,7 @@ impl Writer<'_> {
             false => text![dim(column.head.clone().uncapital()), " ", cell.clone()],
         });
         let facts = facts.chain(Some(row.note.clone()).filter(|note| !note.is_empty()));
-        let facts = Text::joined(facts, ", ");
+        let facts = StyledText::joined(facts, ", ");
         let between = if facts.is_empty() { "" } else { ": " };
         self.hanging(indent, &text![name.clone(), between, facts])
     }
@@ -465,8 +484,8 @@ struct Grid<'a> {
 
 #[derive(Clone)]
 struct GridColumn<'a> {
-    of: &'a Column,
-    head: Pieces,
+    of: &'a TableColumn,
+    head: TonedPieces,
     width: usize,
     /// How narrow it may become.
     least: Option<usize>,
@@ -475,15 +494,20 @@ struct GridColumn<'a> {
 #[derive(Clone)]
 struct GridRow {
     /// Lines of each cell.
-    cells: Vec<Vec<Pieces>>,
+    cells: Vec<Vec<TonedPieces>>,
     is_title: bool,
-    note: Text,
+    note: StyledText,
 }
 
 impl<'a> Grid<'a> {
-    fn new(table: &'a Table, title: Option<&Text>, indent: usize, lines: &Lines) -> Grid<'a> {
+    fn new(
+        table: &'a PageTable,
+        title: Option<&StyledText>,
+        indent: usize,
+        lines: &TerminalLines,
+    ) -> Grid<'a> {
         let shown = table.shown();
-        let row = |row: &Row| GridRow {
+        let row = |row: &TableRow| GridRow {
             is_title: row.cells.len() == 1,
             cells: match row.cells.as_slice() {
                 [title] => vec![lines.cell(&bold(title.clone()))],
@@ -614,7 +638,7 @@ impl<'a> Grid<'a> {
 }
 
 /// The end of a text that is longer than so many columns.
-fn end_of(pieces: Pieces, columns: usize) -> Pieces {
+fn end_of(pieces: TonedPieces, columns: usize) -> TonedPieces {
     let mut drop = width_of(&pieces).saturating_sub(columns);
     let mut kept = Vec::new();
     for (tone, text) in pieces {

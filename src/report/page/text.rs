@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::model::{Decision, Outcome};
 
-/// How a piece of text is meant. Terminals and HTML pages colour it; Markdown sets [`Tone::Bold`].
+/// How a piece of text is meant. Terminals and HTML pages colour it; Markdown sets [`TextTone::Bold`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     Plain,
     Bold,
     Dim,
@@ -22,31 +22,31 @@ pub enum Tone {
     Alarm,
 }
 
-impl Tone {
-    pub fn of(outcome: Outcome) -> Tone {
+impl TextTone {
+    pub fn of(outcome: Outcome) -> TextTone {
         match outcome {
-            Outcome::Passed => Tone::Good,
-            Outcome::Failed => Tone::Bad,
-            Outcome::Errored => Tone::Warn,
-            Outcome::Skipped => Tone::Dim,
-            Outcome::Pending => Tone::Wait,
+            Outcome::Passed => TextTone::Good,
+            Outcome::Failed => TextTone::Bad,
+            Outcome::Errored => TextTone::Warn,
+            Outcome::Skipped => TextTone::Dim,
+            Outcome::Pending => TextTone::Wait,
         }
     }
 
-    pub fn of_decision(decision: Decision) -> Tone {
+    pub fn of_decision(decision: Decision) -> TextTone {
         match decision {
-            Decision::Pass => Tone::Good,
-            Decision::Fail => Tone::Bad,
-            Decision::Incomplete => Tone::Warn,
-            Decision::Pending | Decision::Undecided => Tone::Wait,
+            Decision::Pass => TextTone::Good,
+            Decision::Fail => TextTone::Bad,
+            Decision::Incomplete => TextTone::Warn,
+            Decision::Pending | Decision::Undecided => TextTone::Wait,
         }
     }
 
     /// The tone of what is marked in a text of this tone.
-    pub fn marked(self) -> Tone {
+    pub fn marked(self) -> TextTone {
         match self {
-            Tone::Good => Tone::GoodMark,
-            Tone::Bad => Tone::BadMark,
+            TextTone::Good => TextTone::GoodMark,
+            TextTone::Bad => TextTone::BadMark,
             tone => tone,
         }
     }
@@ -110,7 +110,7 @@ impl Symbol {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum SpanContent {
     /// Words and figures of the program, which need no escaping.
     Own(String),
     /// A text from outside: writers put it on one line and escape it.
@@ -121,12 +121,12 @@ pub enum Content {
     /// A line break within a cell of a table.
     Break,
     /// Drawn by pages in the browser alone; words beside it have its figures.
-    Interval(Interval),
+    Interval(DrawnInterval),
 }
 
 /// A share with its interval and what is required of it, all in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub struct DrawnInterval {
     pub value: f64,
     pub ends: Option<[f64; 2]>,
     pub limit: Option<f64>,
@@ -134,15 +134,15 @@ pub struct Interval {
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Span {
-    pub tone: Tone,
-    pub content: Content,
+pub struct StyledSpan {
+    pub tone: TextTone,
+    pub content: SpanContent,
 }
 
-impl Span {
-    pub fn untoned(&self) -> Span {
-        Span {
-            tone: Tone::Plain,
+impl StyledSpan {
+    pub fn untoned(&self) -> StyledSpan {
+        StyledSpan {
+            tone: TextTone::Plain,
             content: self.content.clone(),
         }
     }
@@ -150,34 +150,41 @@ impl Span {
 
 /// A line, or a paragraph.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Text(pub Vec<Span>);
+pub struct StyledText(pub Vec<StyledSpan>);
 
-impl Text {
+impl StyledText {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|span| match &span.content {
-            Content::Own(text) => text.is_empty(),
-            Content::Outside(text) | Content::Code(text) => text.trim().is_empty(),
-            Content::Symbol(_) | Content::Interval(_) => false,
-            Content::Break => true,
+            SpanContent::Own(text) => text.is_empty(),
+            SpanContent::Outside(text) | SpanContent::Code(text) => text.trim().is_empty(),
+            SpanContent::Symbol(_) | SpanContent::Interval(_) => false,
+            SpanContent::Break => true,
         })
     }
 
     /// The same with a tone where it has none yet.
-    pub fn toned(mut self, tone: Tone) -> Text {
-        for span in self.0.iter_mut().filter(|span| span.tone == Tone::Plain) {
+    pub fn toned(mut self, tone: TextTone) -> StyledText {
+        for span in self
+            .0
+            .iter_mut()
+            .filter(|span| span.tone == TextTone::Plain)
+        {
             span.tone = tone;
         }
         self
     }
 
-    pub fn push(&mut self, text: impl Into<Text>) {
+    pub fn push(&mut self, text: impl Into<StyledText>) {
         self.0.extend(text.into().0);
     }
 
     /// Texts with something between them.
-    pub fn joined(texts: impl IntoIterator<Item = Text>, between: impl Into<Text>) -> Text {
+    pub fn joined(
+        texts: impl IntoIterator<Item = StyledText>,
+        between: impl Into<StyledText>,
+    ) -> StyledText {
         let between = between.into();
-        let mut all = Text::default();
+        let mut all = StyledText::default();
         for (at, text) in texts.into_iter().enumerate() {
             if at > 0 {
                 all.push(between.clone());
@@ -188,8 +195,8 @@ impl Text {
     }
 
     /// The head of a column within a sentence.
-    pub fn uncapital(mut self) -> Text {
-        if let Some(Content::Own(text)) = self.0.first_mut().map(|span| &mut span.content) {
+    pub fn uncapital(mut self) -> StyledText {
+        if let Some(SpanContent::Own(text)) = self.0.first_mut().map(|span| &mut span.content) {
             let mut letters = text.chars();
             if let Some(first) = letters.next() {
                 *text = first.to_lowercase().chain(letters).collect();
@@ -198,12 +205,12 @@ impl Text {
         self
     }
 
-    pub fn line_break() -> Text {
-        Content::Break.into()
+    pub fn line_break() -> StyledText {
+        SpanContent::Break.into()
     }
 
     /// A text of one tone with ranges of it that are marked. It is clean, and its blanks count.
-    pub fn marked(tone: Tone, text: &str, marks: &[Range<usize>]) -> Text {
+    pub fn marked(tone: TextTone, text: &str, marks: &[Range<usize>]) -> StyledText {
         let mut spans = Vec::new();
         let mut end = 0;
         for mark in marks {
@@ -215,7 +222,7 @@ impl Text {
             end = mark.end;
         }
         spans.push(span(tone, text.get(end..).unwrap_or_default()));
-        Text(spans)
+        StyledText(spans)
     }
 }
 
@@ -223,71 +230,71 @@ impl Text {
 macro_rules! text {
     ($($part:expr),* $(,)?) => {{
         #[allow(unused_mut)]
-        let mut text = $crate::report::page::Text::default();
+        let mut text = $crate::report::page::StyledText::default();
         $(text.push($part);)*
         text
     }};
 }
 pub(crate) use text;
 
-impl From<Content> for Text {
-    fn from(content: Content) -> Text {
-        let tone = Tone::Plain;
-        Text(vec![Span { tone, content }])
+impl From<SpanContent> for StyledText {
+    fn from(content: SpanContent) -> StyledText {
+        let tone = TextTone::Plain;
+        StyledText(vec![StyledSpan { tone, content }])
     }
 }
 
-impl From<&'static str> for Text {
+impl From<&'static str> for StyledText {
     /// What is written in the source is the program's own.
-    fn from(own: &'static str) -> Text {
-        Text(vec![span(Tone::Plain, own)])
+    fn from(own: &'static str) -> StyledText {
+        StyledText(vec![span(TextTone::Plain, own)])
     }
 }
 
-impl From<String> for Text {
-    fn from(outside: String) -> Text {
-        Content::Outside(outside).into()
+impl From<String> for StyledText {
+    fn from(outside: String) -> StyledText {
+        SpanContent::Outside(outside).into()
     }
 }
 
-impl From<&String> for Text {
-    fn from(outside: &String) -> Text {
-        Text::from(outside.clone())
+impl From<&String> for StyledText {
+    fn from(outside: &String) -> StyledText {
+        StyledText::from(outside.clone())
     }
 }
 
-impl From<Span> for Text {
-    fn from(span: Span) -> Text {
-        Text(vec![span])
+impl From<StyledSpan> for StyledText {
+    fn from(span: StyledSpan) -> StyledText {
+        StyledText(vec![span])
     }
 }
 
-impl From<Symbol> for Text {
-    fn from(symbol: Symbol) -> Text {
-        Content::Symbol(symbol).into()
+impl From<Symbol> for StyledText {
+    fn from(symbol: Symbol) -> StyledText {
+        SpanContent::Symbol(symbol).into()
     }
 }
 
 /// A piece of the program's own words, or of a text that is clean already.
-pub fn span(tone: Tone, text: impl Into<String>) -> Span {
-    Span {
+pub fn span(tone: TextTone, text: impl Into<String>) -> StyledSpan {
+    StyledSpan {
         tone,
-        content: Content::Own(text.into()),
+        content: SpanContent::Own(text.into()),
     }
 }
 
-pub fn plain(text: impl Into<String>) -> Span {
-    span(Tone::Plain, text)
+pub fn plain(text: impl Into<String>) -> StyledSpan {
+    span(TextTone::Plain, text)
 }
 
 /// Figures and words of the program.
-pub fn own(text: impl Into<String>) -> Text {
-    Text(vec![plain(text)])
+pub fn own(text: impl Into<String>) -> StyledText {
+    StyledText(vec![plain(text)])
 }
 
 /// Words of the program with signs among them, which not every terminal shows.
-pub fn signed(text: &str) -> Text {
-    let mut all = Text::default();
+pub fn signed(text: &str) -> StyledText {
+    let mut all = StyledText::default();
     let mut rest = text;
     let next = |rest: &str| {
         let signs = [WORSE, BETTER, ARROW];
@@ -304,29 +311,29 @@ pub fn signed(text: &str) -> Text {
 }
 
 /// A text from outside.
-pub fn outside(text: &str) -> Text {
-    Text::from(text.to_owned())
+pub fn outside(text: &str) -> StyledText {
+    StyledText::from(text.to_owned())
 }
 
-pub fn code(text: &str) -> Text {
-    Content::Code(text.to_owned()).into()
+pub fn code(text: &str) -> StyledText {
+    SpanContent::Code(text.to_owned()).into()
 }
 
-pub fn bold(text: impl Into<Text>) -> Text {
-    text.into().toned(Tone::Bold)
+pub fn bold(text: impl Into<StyledText>) -> StyledText {
+    text.into().toned(TextTone::Bold)
 }
 
-pub fn dim(text: impl Into<Text>) -> Text {
-    text.into().toned(Tone::Dim)
+pub fn dim(text: impl Into<StyledText>) -> StyledText {
+    text.into().toned(TextTone::Dim)
 }
 
 /// The sign of an outcome, in its colour.
-pub fn mark(outcome: Outcome) -> Text {
-    Text::from(Symbol::of(outcome)).toned(Tone::of(outcome))
+pub fn mark(outcome: Outcome) -> StyledText {
+    StyledText::from(Symbol::of(outcome)).toned(TextTone::of(outcome))
 }
 
 /// `eval › case`, or the one name of both.
-pub fn place(eval: &str, case: &str) -> Text {
+pub fn place(eval: &str, case: &str) -> StyledText {
     if eval == case {
         outside(eval)
     } else {

@@ -1,11 +1,11 @@
 //! For whom a page is built: which medium, and how much of each list it shows.
 
-use super::{Text, dim, own};
+use super::{StyledText, dim, own};
 use crate::report::TerminalOptions;
 use eval_base::text::plural;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Medium {
+pub enum PageMedium {
     /// What is most important comes last.
     Terminal,
     /// What is most important comes first.
@@ -17,16 +17,16 @@ pub enum Medium {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct View {
-    pub medium: Medium,
-    pub limits: Limits,
+pub struct PageView {
+    pub medium: PageMedium,
+    pub limits: PageLimits,
     /// The lists are as long as the medium allows.
     pub verbose: bool,
 }
 
 /// How much of each list a medium shows.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct PageLimits {
     /// Evals that are listed when there are more of them.
     pub evals: usize,
     /// Failures in full, and further ones by name.
@@ -44,12 +44,12 @@ pub struct Limits {
     pub verdict: usize,
     /// Cases that did not fail and whose verdicts are shown.
     pub judged: usize,
-    pub evidence: Shown,
+    pub evidence: EvidenceLimits,
 }
 
 /// How much of expected and actual values is shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown {
+pub struct EvidenceLimits {
     pub lines: usize,
     /// Bytes of one side, or of the diff.
     pub bytes: usize,
@@ -63,7 +63,7 @@ pub struct Shown {
     pub unicode: bool,
 }
 
-const TERMINAL: Limits = Limits {
+const TERMINAL: PageLimits = PageLimits {
     evals: 40,
     failures: 10,
     named: 0,
@@ -74,7 +74,7 @@ const TERMINAL: Limits = Limits {
     notes: 8,
     verdict: 12,
     judged: 0,
-    evidence: Shown {
+    evidence: EvidenceLimits {
         lines: 12,
         bytes: 4_000,
         context: 1,
@@ -84,7 +84,7 @@ const TERMINAL: Limits = Limits {
     },
 };
 
-const VERBOSE: Limits = Limits {
+const VERBOSE: PageLimits = PageLimits {
     evals: usize::MAX,
     failures: 1_000,
     named: 0,
@@ -95,7 +95,7 @@ const VERBOSE: Limits = Limits {
     notes: usize::MAX,
     verdict: 200,
     judged: 200,
-    evidence: Shown {
+    evidence: EvidenceLimits {
         lines: 60,
         bytes: 20_000,
         context: 3,
@@ -105,7 +105,7 @@ const VERBOSE: Limits = Limits {
     },
 };
 
-const MARKDOWN: Limits = Limits {
+const MARKDOWN: PageLimits = PageLimits {
     evals: 100,
     failures: 50,
     named: 200,
@@ -116,7 +116,7 @@ const MARKDOWN: Limits = Limits {
     notes: 50,
     verdict: 50,
     judged: 50,
-    evidence: Shown {
+    evidence: EvidenceLimits {
         lines: 40,
         bytes: 3_000,
         context: 3,
@@ -126,7 +126,7 @@ const MARKDOWN: Limits = Limits {
     },
 };
 
-const COMMENT: Limits = Limits {
+const COMMENT: PageLimits = PageLimits {
     evals: 0,
     failures: 1_000,
     named: 0,
@@ -137,16 +137,16 @@ const COMMENT: Limits = Limits {
     notes: 10,
     verdict: 0,
     judged: 0,
-    evidence: Shown {
+    evidence: EvidenceLimits {
         places: 20,
         ..MARKDOWN.evidence
     },
 };
 
-const HTML: Limits = Limits {
+const HTML: PageLimits = PageLimits {
     evals: 10_000,
     eval_cases: 10,
-    evidence: Shown {
+    evidence: EvidenceLimits {
         lines: 60,
         bytes: 6_000,
         context: 3,
@@ -157,48 +157,48 @@ const HTML: Limits = Limits {
     ..VERBOSE
 };
 
-impl View {
-    pub fn terminal(options: &TerminalOptions) -> View {
+impl PageView {
+    pub fn terminal(options: &TerminalOptions) -> PageView {
         let mut limits = if options.verbose { VERBOSE } else { TERMINAL };
         limits.evidence.columns = options.width.saturating_sub(8);
         limits.evidence.unicode = options.unicode;
-        View {
-            medium: Medium::Terminal,
+        PageView {
+            medium: PageMedium::Terminal,
             limits,
             verbose: options.verbose,
         }
     }
 
-    pub fn markdown() -> View {
-        View {
-            medium: Medium::Markdown,
+    pub fn markdown() -> PageView {
+        PageView {
+            medium: PageMedium::Markdown,
             limits: MARKDOWN,
             verbose: false,
         }
     }
 
-    pub fn comment() -> View {
-        View {
-            medium: Medium::Comment,
+    pub fn comment() -> PageView {
+        PageView {
+            medium: PageMedium::Comment,
             limits: COMMENT,
             verbose: false,
         }
     }
 
-    pub fn html() -> View {
-        View {
-            medium: Medium::Html,
+    pub fn html() -> PageView {
+        PageView {
+            medium: PageMedium::Html,
             limits: HTML,
             verbose: true,
         }
     }
 
     /// How much of each side is shown below an item of a list.
-    pub fn brief_evidence(&self) -> Shown {
+    pub fn brief_evidence(&self) -> EvidenceLimits {
         let whole = self.limits.evidence;
         match self.medium {
-            Medium::Html => whole,
-            _ => Shown {
+            PageMedium::Html => whole,
+            _ => EvidenceLimits {
                 lines: whole.lines.min(16),
                 bytes: whole.bytes.min(1_200),
                 context: whole.context.min(2),
@@ -209,26 +209,26 @@ impl View {
     }
 
     pub fn is_html(&self) -> bool {
-        self.medium == Medium::Html
+        self.medium == PageMedium::Html
     }
 
     pub fn is_terminal(&self) -> bool {
-        self.medium == Medium::Terminal
+        self.medium == PageMedium::Terminal
     }
 
     /// Where what a list leaves out is.
     pub fn rest(&self) -> &'static str {
         match (self.medium, self.verbose) {
-            (Medium::Terminal, false) => "--verbose shows more",
-            (Medium::Terminal, true) | (Medium::Markdown | Medium::Html, _) => {
+            (PageMedium::Terminal, false) => "--verbose shows more",
+            (PageMedium::Terminal, true) | (PageMedium::Markdown | PageMedium::Html, _) => {
                 "the JSON report has all"
             }
-            (Medium::Comment, _) => "the report has all",
+            (PageMedium::Comment, _) => "the report has all",
         }
     }
 
     /// How many more there are than a list shows, and where they are.
-    pub fn more(&self, hidden: usize, noun: &str) -> Text {
+    pub fn more(&self, hidden: usize, noun: &str) -> StyledText {
         let more = plural(hidden, &format!("more {noun}"));
         dim(own(format!("... and {more}; {}", self.rest())))
     }

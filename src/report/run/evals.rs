@@ -3,11 +3,12 @@
 use crate::model::{EvalResult, Outcome, Summary};
 use crate::report::figures;
 use crate::report::page::{
-    Column, Medium, Page, Table, Text, Tone, View, bold, dim, mark, outside, own, text,
+    Page, PageMedium, PageTable, PageView, StyledText, TableColumn, TextTone, bold, dim, mark,
+    outside, own, text,
 };
 use eval_base::text::{group_digits, plural};
 
-pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     if summary.evals.is_empty() {
         return;
     }
@@ -16,13 +17,13 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
     let listed = |eval: &&EvalResult| !many || eval.outcome != Outcome::Passed;
     let shown: Vec<&EvalResult> = summary.evals.iter().filter(listed).take(most).collect();
     page.section("Evals");
-    let mut table = Table::new([
-        Column::left("Eval").least(12),
-        Column::left("Name").least(8).optional(),
-        Column::left("Type"),
-        Column::right("Cases"),
-        Column::right("Score"),
-        Column::right("Latency"),
+    let mut table = PageTable::new([
+        TableColumn::left("Eval").least(12),
+        TableColumn::left("Name").least(8).optional(),
+        TableColumn::left("Type"),
+        TableColumn::right("Cases"),
+        TableColumn::right("Score"),
+        TableColumn::right("Latency"),
     ]);
     for eval in &shown {
         let passed = eval.outcome == Outcome::Passed;
@@ -42,12 +43,12 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
         // Of a truncated summary the samples say nothing of the whole.
         let latency = median_latency(eval).filter(|_| !summary.truncated);
         let latency = latency.map(figures::duration_ms).unwrap_or_default();
-        let document = view.medium == Medium::Markdown;
+        let document = view.medium == PageMedium::Markdown;
         table.row([
             text![mark(eval.outcome), " ", id],
             name.unwrap_or_default(),
             own(if document { eval.kind.name() } else { "" }),
-            cases.toned(Tone::of(eval.outcome)),
+            cases.toned(TextTone::of(eval.outcome)),
             own(eval.score.map_or_else(|| "-".to_owned(), figures::rate)),
             dim(own(latency)),
         ]);
@@ -73,7 +74,7 @@ fn rest(page: &mut Page, summary: &Summary, shown: &[&EvalResult]) {
         text![mark(outcome), own(format!(" {evals} {outcome}"))]
     });
     let lead = if shown.is_empty() { "" } else { "not listed: " };
-    page.words(text![lead, Text::joined(words, ", ")]);
+    page.words(text![lead, StyledText::joined(words, ", ")]);
 }
 
 /// The median latency of an eval's samples, in milliseconds.

@@ -6,13 +6,13 @@ use super::judged as of_judges;
 use crate::model::{Failure, Summary};
 use crate::report::differences;
 use crate::report::page::{
-    Block, Column, Evidence, Medium, Page, Part, Table, Text, Tone, View, bold, dim, mark, outside,
-    own, place, text,
+    FailureEvidence, Page, PageBlock, PageMedium, PageSection, PageTable, PageView, StyledText,
+    TableColumn, TextTone, bold, dim, mark, outside, own, place, text,
 };
 use crate::report::{commands, flaky, judged, notices, values};
 use eval_base::text::{group_digits, plural};
 
-pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     let all = &summary.failures;
     if all.is_empty() {
         return;
@@ -20,20 +20,20 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
     let (limits, unlisted) = (view.limits, notices::unlisted_failures(summary));
     let number = group_digits(all.len() + unlisted);
     page.section(own(format!("Not passed ({number})")));
-    if view.medium == Medium::Markdown
+    if view.medium == PageMedium::Markdown
         && let Some(command) = commands::run_failed_again(summary)
     {
-        page.push(Block::Copy("Run these again", command));
+        page.push(PageBlock::Copy("Run these again", command));
     }
     let shown = all.iter().take(limits.failures);
-    let parts: Vec<Block> = shown.map(|failure| part(summary, failure, view)).collect();
+    let parts: Vec<PageBlock> = shown.map(|failure| part(summary, failure, view)).collect();
     let rest = all.len() - parts.len();
-    if view.medium == Medium::Comment {
-        page.push(Block::Fill(parts, rest + unlisted, "failure"));
+    if view.medium == PageMedium::Comment {
+        page.push(PageBlock::Fill(parts, rest + unlisted, "failure"));
         return;
     }
     page.blocks.extend(parts);
-    let mut named = Table::new(["Eval", "Case", "Cause"].map(Column::left));
+    let mut named = PageTable::new(["Eval", "Case", "Cause"].map(TableColumn::left));
     for failure in all.iter().skip(limits.failures).take(limits.named) {
         let ids = [&failure.eval_id, &failure.case_id].map(|id| outside(id));
         let [eval, case] = ids;
@@ -45,7 +45,7 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
     let more = rest.saturating_sub(named.rows.len()) + unlisted;
     page.table(named);
     if more > 0 {
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
     }
     page.more(view, more, "failure");
 }
@@ -56,7 +56,7 @@ fn cause(failure: &Failure) -> &'static str {
 }
 
 /// Which case, and its cause.
-pub fn headline(failure: &Failure) -> Text {
+pub fn headline(failure: &Failure) -> StyledText {
     let times = match failure.samples {
         0 | 1 => String::new(),
         samples => format!(" ({})", plural(samples, "sample")),
@@ -66,32 +66,32 @@ pub fn headline(failure: &Failure) -> Text {
         " ",
         bold(place(&failure.eval_id, &failure.case_id)),
         "  ",
-        own(cause(failure)).toned(Tone::of(failure.outcome)),
+        own(cause(failure)).toned(TextTone::of(failure.outcome)),
         dim(own(times)),
     ]
 }
 
-fn part(summary: &Summary, failure: &Failure, view: &View) -> Block {
+fn part(summary: &Summary, failure: &Failure, view: &PageView) -> PageBlock {
     let mut body = Page::default();
-    let comment = view.medium == Medium::Comment;
+    let comment = view.medium == PageMedium::Comment;
     if !comment && let Some(name) = own_name(summary, failure) {
         body.words(dim(outside(name)));
     }
     body.words(outside(&failure.reason));
     if !comment && let Some(sample) = judged::of_failure(summary, failure) {
         of_judges::verdicts(&mut body, sample, view);
-        body.push(Block::Gap);
+        body.push(PageBlock::Gap);
     }
-    let evidence = Evidence::of(failure, view.limits.evidence);
+    let evidence = FailureEvidence::of(failure, view.limits.evidence);
     let whole = match &evidence {
-        Some(Evidence::ByPath(rows)) => rows.more == 0 || view.is_terminal(),
+        Some(FailureEvidence::ByPath(rows)) => rows.more == 0 || view.is_terminal(),
         _ => false,
     };
-    body.blocks.extend(evidence.map(Block::Evidence));
-    if view.medium == Medium::Markdown || view.verbose {
+    body.blocks.extend(evidence.map(PageBlock::Evidence));
+    if view.medium == PageMedium::Markdown || view.verbose {
         details(&mut body, &failure.details, whole, view);
     }
-    Block::Part(Part {
+    PageBlock::Part(PageSection {
         title: headline(failure),
         folded: comment,
         blocks: body.blocks,
@@ -99,7 +99,7 @@ fn part(summary: &Summary, failure: &Failure, view: &View) -> Block {
 }
 
 /// What a grader says beside its verdict. What was shown path by path need not be read again.
-pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, view: &View) {
+pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, view: &PageView) {
     let shown = [differences::LISTED, differences::COUNTED];
     let mut lines = Page::default();
     let mut texts = Vec::new();
@@ -117,7 +117,7 @@ pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, vie
     }
     lines.facts(facts);
     for (key, text) in texts {
-        lines.push(Block::Code {
+        lines.push(PageBlock::Code {
             label: outside(key),
             language: "text",
             text,
@@ -125,8 +125,8 @@ pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, vie
     }
     match view.medium {
         _ if lines.blocks.is_empty() => {}
-        Medium::Terminal => page.blocks.extend(lines.blocks),
-        Medium::Markdown | Medium::Comment | Medium::Html => {
+        PageMedium::Terminal => page.blocks.extend(lines.blocks),
+        PageMedium::Markdown | PageMedium::Comment | PageMedium::Html => {
             page.part("Details", true, lines.blocks)
         }
     }
@@ -144,7 +144,7 @@ fn own_name<'a>(summary: &Summary, failure: &'a Failure) -> Option<&'a str> {
 }
 
 /// Samples that passed on a later attempt only.
-pub fn flaky(page: &mut Page, summary: &Summary, view: &View) {
+pub fn flaky(page: &mut Page, summary: &Summary, view: &PageView) {
     let mut all = flaky::flaky(summary).peekable();
     if all.peek().is_none() {
         return;
@@ -153,11 +153,11 @@ pub fn flaky(page: &mut Page, summary: &Summary, view: &View) {
     if !view.is_terminal() {
         page.words("These passed on a later attempt only; pass@k and pass^k count first attempts.");
     }
-    let mut table = Table::new([
-        Column::left("Case").least(16),
-        Column::right("Sample"),
-        Column::right("Attempts"),
-        Column::left("First attempt").least(13).optional(),
+    let mut table = PageTable::new([
+        TableColumn::left("Case").least(16),
+        TableColumn::right("Sample"),
+        TableColumn::right("Attempts"),
+        TableColumn::left("First attempt").least(13).optional(),
     ]);
     for flaky in all.by_ref().take(view.limits.cases.min(1_000)) {
         let (index, attempts) = flaky.sample.unzip();

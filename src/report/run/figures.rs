@@ -3,13 +3,14 @@
 use crate::model::{Counts, Outcome, Summary};
 use crate::report::figures::{self, count_of, percent_or_none};
 use crate::report::page::{
-    Column, Medium, Page, Row, Table, Text, Tone, View, bold, dim, outside, own, span, text,
+    Page, PageMedium, PageTable, PageView, StyledText, TableColumn, TableRow, TextTone, bold, dim,
+    outside, own, span, text,
 };
 use crate::report::{notices, run};
 use eval_base::text::group_digits;
 
 /// Outcomes of evals, cases and samples.
-pub fn counts(page: &mut Page, summary: &Summary, view: &View) {
+pub fn counts(page: &mut Page, summary: &Summary, view: &PageView) {
     let totals = &summary.summary;
     let evals = figures::eval_counts(totals);
     let mut rows = vec![("Evals", &evals), ("Cases", &totals.cases)];
@@ -20,8 +21,8 @@ pub fn counts(page: &mut Page, summary: &Summary, view: &View) {
     let rows = rows.into_iter().map(|(name, counts)| (bold(name), counts));
     page.table(counts_table("", rows.collect()));
     match (view.medium, notices::trust(summary)) {
-        (Medium::Terminal, Some(trust)) => page.facts([(bold("Trust"), own(trust))]),
-        (Medium::Markdown, _) => {
+        (PageMedium::Terminal, Some(trust)) => page.facts([(bold("Trust"), own(trust))]),
+        (PageMedium::Markdown, _) => {
             page.words("Pass rates are over what was graded: passed / (passed + failed).");
             if let Some(score) = totals.weighted_score {
                 page.words(own(format!("Weighted score: {}.", figures::rate(score))));
@@ -29,28 +30,28 @@ pub fn counts(page: &mut Page, summary: &Summary, view: &View) {
         }
         _ => {}
     }
-    if view.medium != Medium::Comment {
+    if view.medium != PageMedium::Comment {
         for retried in notices::retries(summary) {
-            page.words(span(Tone::Warn, retried));
+            page.words(span(TextTone::Warn, retried));
         }
     }
 }
 
 /// Counts in a row each; outcomes that nothing had are left out.
-fn counts_table(head: &'static str, rows: Vec<(Text, &Counts)>) -> Table {
+fn counts_table(head: &'static str, rows: Vec<(StyledText, &Counts)>) -> PageTable {
     let had = |outcome: &Outcome| {
         *outcome == Outcome::Passed || rows.iter().any(|(_, c)| count_of(c, *outcome) > 0)
     };
     let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(had).collect();
     let names = outcomes
         .iter()
-        .map(|outcome| Column::right(own(figures::capitalized(outcome.name()))));
+        .map(|outcome| TableColumn::right(own(figures::capitalized(outcome.name()))));
     let columns = [
-        Column::left(head),
-        Column::right("Total"),
-        Column::right("Pass rate"),
+        TableColumn::left(head),
+        TableColumn::right("Total"),
+        TableColumn::right("Pass rate"),
     ];
-    let mut table = Table::new(columns.into_iter().chain(names));
+    let mut table = PageTable::new(columns.into_iter().chain(names));
     for (name, counts) in rows {
         let mut cells = vec![
             name,
@@ -60,11 +61,11 @@ fn counts_table(head: &'static str, rows: Vec<(Text, &Counts)>) -> Table {
         cells.extend(outcomes.iter().map(|outcome| {
             let n = count_of(counts, *outcome);
             let tone = if n == 0 {
-                Tone::Dim
+                TextTone::Dim
             } else {
-                Tone::of(*outcome)
+                TextTone::of(*outcome)
             };
-            Text::from(span(tone, group_digits(n)))
+            StyledText::from(span(tone, group_digits(n)))
         }));
         table.row(cells);
     }
@@ -72,7 +73,7 @@ fn counts_table(head: &'static str, rows: Vec<(Text, &Counts)>) -> Table {
 }
 
 /// Counts by type and category, causes, and what verdicts over code rest on.
-pub fn groups(page: &mut Page, summary: &Summary, view: &View) {
+pub fn groups(page: &mut Page, summary: &Summary, view: &PageView) {
     let totals = &summary.summary;
     let kinds = totals
         .by_type
@@ -80,7 +81,7 @@ pub fn groups(page: &mut Page, summary: &Summary, view: &View) {
         .map(|(kind, counts)| (own(format!("type: {}", kind.name())), counts));
     let categories = totals.by_category.iter().take(view.limits.groups);
     let categories = categories.map(|(name, counts)| (text!["category: ", name], counts));
-    let rows: Vec<(Text, &Counts)> = kinds.chain(categories).collect();
+    let rows: Vec<(StyledText, &Counts)> = kinds.chain(categories).collect();
     if !rows.is_empty() {
         page.subsection("By type and category");
         page.table(counts_table("Group", rows));
@@ -89,7 +90,7 @@ pub fn groups(page: &mut Page, summary: &Summary, view: &View) {
     page.more(view, more, "category");
     if !totals.by_cause.is_empty() {
         page.subsection("By cause");
-        let mut table = Table::new([Column::left("Cause"), Column::right("Samples")]);
+        let mut table = PageTable::new([TableColumn::left("Cause"), TableColumn::right("Samples")]);
         for (cause, n) in &totals.by_cause {
             table.row([outside(cause), own(group_digits(*n))]);
         }
@@ -97,11 +98,11 @@ pub fn groups(page: &mut Page, summary: &Summary, view: &View) {
     }
     if !totals.by_trust.is_empty() {
         page.subsection("By trust");
-        let mut table = Table::new([
-            Column::left("Trust"),
-            Column::right("Samples"),
-            Column::right("Grades"),
-            Column::left("What it means"),
+        let mut table = PageTable::new([
+            TableColumn::left("Trust"),
+            TableColumn::right("Samples"),
+            TableColumn::right("Grades"),
+            TableColumn::left("What it means"),
         ]);
         for (level, counts) in &totals.by_trust {
             table.row([
@@ -126,12 +127,12 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
     let ranged = |row: &figures::MetricRow| row.undefined.is_empty() && !row.range.is_empty();
     let ranged = rows.iter().any(ranged);
     page.section("Metrics");
-    let mut table = Table::new([
-        Column::left("Metric").least(NAME),
-        Column::right("Value"),
-        Column::left(own(figures::interval_label(summary))),
-        Column::right("Cases"),
-        Column::left("Worst, best"),
+    let mut table = PageTable::new([
+        TableColumn::left("Metric").least(NAME),
+        TableColumn::right("Value"),
+        TableColumn::left(own(figures::interval_label(summary))),
+        TableColumn::right("Cases"),
+        TableColumn::left("Worst, best"),
     ]);
     for row in rows {
         let known = row.undefined.is_empty();
@@ -143,12 +144,12 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
         match known {
             true => cells.extend([row.value, row.interval, row.cases, row.range].map(own)),
             false => {
-                let blank = Text::default();
-                let value = Text::from(span(Tone::Warn, row.value));
+                let blank = StyledText::default();
+                let value = StyledText::from(span(TextTone::Warn, row.value));
                 cells.extend([value, blank.clone(), blank.clone(), blank]);
             }
         }
-        table.rows.push(Row { cells, note });
+        table.rows.push(TableRow { cells, note });
     }
     page.table(table);
     for note in figures::interval_notes(summary) {
@@ -162,14 +163,14 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
 }
 
 /// What the gate requires, and how far it is met.
-pub fn thresholds(page: &mut Page, summary: &Summary, view: &View) {
+pub fn thresholds(page: &mut Page, summary: &Summary, view: &PageView) {
     let all = &summary.gate.thresholds;
-    let mut table = Table::new([
-        Column::left("Threshold").least(NAME),
-        Column::right("Value"),
-        Column::left(own(figures::interval_label(summary))).optional(),
-        Column::left("Needs"),
-        Column::left("Status"),
+    let mut table = PageTable::new([
+        TableColumn::left("Threshold").least(NAME),
+        TableColumn::right("Value"),
+        TableColumn::left(own(figures::interval_label(summary))).optional(),
+        TableColumn::left("Needs"),
+        TableColumn::left("Status"),
     ]);
     for threshold in all.iter().take(view.limits.metrics) {
         let row = figures::threshold_row(threshold);

@@ -1,10 +1,10 @@
 //! What judges said of samples: criteria as a table, checks, why, and the votes.
 
 use crate::model::{JudgeVote, Outcome, SampleResult, Summary};
-use crate::report::judged::{self, Told};
+use crate::report::judged::{self, ReportedVerdict};
 use crate::report::page::{
-    Block, Column, Item, Mark, Medium, Page, Row, Table, Text, Tone, View, bold, dim, mark,
-    outside, own, place, text,
+    ListItem, ListMark, Page, PageBlock, PageMedium, PageTable, PageView, StyledText, TableColumn,
+    TableRow, TextTone, bold, dim, mark, outside, own, place, text,
 };
 use eval_base::text::{plural, shortened};
 
@@ -13,7 +13,7 @@ const REPLIES: usize = 3;
 const REPLY: usize = 2_000;
 
 /// What judges said of cases that did not fail.
-pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     let total = judged::not_failed(summary).count();
     if total == 0 || view.limits.judged == 0 {
         return;
@@ -34,17 +34,17 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
 }
 
 /// Every verdict on a sample.
-pub fn verdicts(page: &mut Page, sample: &SampleResult, view: &View) {
+pub fn verdicts(page: &mut Page, sample: &SampleResult, view: &PageView) {
     for told in judged::told(sample) {
         verdict(page, &told, view);
     }
 }
 
-fn verdict(page: &mut Page, told: &Told, view: &View) {
+fn verdict(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
     let (most, judged) = (view.limits.verdict, told.judged);
     let words = [told.outcome.name(), &told.score, &judged.panel];
     let words = words.into_iter().filter(|words| !words.is_empty());
-    let words = Text::joined(words.map(outside), "; ").toned(Tone::of(told.outcome));
+    let words = StyledText::joined(words.map(outside), "; ").toned(TextTone::of(told.outcome));
     page.words(text![
         dim(text!["Judged by ", outside(told.by)]),
         ": ",
@@ -57,21 +57,21 @@ fn verdict(page: &mut Page, told: &Told, view: &View) {
         } else {
             Outcome::Failed
         };
-        Item::new(Mark::Sign(mark(met)), outside(words))
+        ListItem::new(ListMark::Sign(mark(met)), outside(words))
     });
     page.list(checks);
     page.more(view, told.checks.len().saturating_sub(most), "check");
     let why = Some(&judged.justification).filter(|why| !why.trim().is_empty());
-    let why = why.map(|why| (Text::from("Why"), outside(why)));
+    let why = why.map(|why| (StyledText::from("Why"), outside(why)));
     let feedback = judged.feedback.iter().take(most);
-    let feedback = feedback.map(|feedback| (Text::from("Feedback"), outside(feedback)));
+    let feedback = feedback.map(|feedback| (StyledText::from("Feedback"), outside(feedback)));
     let notices = judged.notices.iter().take(most);
-    let notices = notices.map(|note| ("Note".into(), outside(note).toned(Tone::Warn)));
+    let notices = notices.map(|note| ("Note".into(), outside(note).toned(TextTone::Warn)));
     page.facts(why.into_iter().chain(feedback).chain(notices));
     if told.has_telling_votes() || view.verbose {
         votes(page, told, view);
     }
-    if view.verbose || view.medium == Medium::Markdown {
+    if view.verbose || view.medium == PageMedium::Markdown {
         for (at, vote) in judged.votes.iter().enumerate() {
             if vote.outcome == Outcome::Errored {
                 replies(page, at, vote);
@@ -80,14 +80,14 @@ fn verdict(page: &mut Page, told: &Told, view: &View) {
     }
 }
 
-fn criteria(page: &mut Page, told: &Told, view: &View) {
-    let mut table = Table::new([
-        Column::left("Criterion").least(8),
-        Column::right("Weight"),
-        Column::right("Score"),
-        Column::right("Scale"),
-        Column::right("Share"),
-        Column::right("Votes"),
+fn criteria(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
+    let mut table = PageTable::new([
+        TableColumn::left("Criterion").least(8),
+        TableColumn::right("Weight"),
+        TableColumn::right("Score"),
+        TableColumn::right("Scale"),
+        TableColumn::right("Share"),
+        TableColumn::right("Votes"),
     ]);
     for row in told.rows.iter().take(view.limits.verdict) {
         table.row([
@@ -104,18 +104,18 @@ fn criteria(page: &mut Page, told: &Told, view: &View) {
     page.more(view, more, "criterion");
 }
 
-fn votes(page: &mut Page, told: &Told, view: &View) {
-    let mut table = Table::new([
-        Column::left("Vote").least(6),
-        Column::left("Outcome"),
-        Column::right("Share"),
+fn votes(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
+    let mut table = PageTable::new([
+        TableColumn::left("Vote").least(6),
+        TableColumn::left("Outcome"),
+        TableColumn::right("Share"),
     ]);
     for vote in told.votes.iter().take(view.limits.verdict) {
         let outcome = text![mark(vote.outcome), " ", own(vote.outcome.name())];
-        table.rows.push(Row {
+        table.rows.push(TableRow {
             cells: vec![
                 outside(vote.model),
-                outcome.toned(Tone::of(vote.outcome)),
+                outcome.toned(TextTone::of(vote.outcome)),
                 own(&*vote.score),
             ],
             note: outside(&vote.words),
@@ -139,8 +139,8 @@ fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
         if !reply.why.is_empty() {
             title.push(text![" (", outside(&reply.why), ")"]);
         }
-        page.push(Block::Code {
-            label: title.toned(Tone::Warn),
+        page.push(PageBlock::Code {
+            label: title.toned(TextTone::Warn),
             language: "text",
             text: shortened(&reply.text, REPLY).into_owned(),
         });

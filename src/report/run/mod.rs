@@ -9,8 +9,8 @@ mod models;
 
 use crate::model::{Decision, Gate, Summary};
 use crate::report::page::{
-    Block, Item, Mark, Medium, Notice, Page, Symbol, Text, Tone, View, bold, code, dim, outside,
-    own, span, text,
+    ListItem, ListMark, Page, PageBlock, PageMedium, PageNotice, PageView, StyledText, Symbol,
+    TextTone, bold, code, dim, outside, own, span, text,
 };
 use crate::report::{commands, comparison, notices};
 use eval_base::text::{plural, short_commit};
@@ -23,11 +23,11 @@ use super::figures::{decision_label, duration_seconds};
 const COMMAND: usize = 750;
 
 /// The whole report. `written` are the paths of reports, in the order to show them.
-pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
+pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
     let mut page = Page::default();
     title(&mut page, summary, view);
     match view.medium {
-        Medium::Terminal => {
+        PageMedium::Terminal => {
             page.line(facts(summary, view));
             remarks(&mut page, summary, view);
             evals::section(&mut page, summary, view);
@@ -52,7 +52,7 @@ pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
             next(&mut page, summary, written);
         }
         // Runs have an interactive page of their own in the browser.
-        Medium::Markdown | Medium::Html => {
+        PageMedium::Markdown | PageMedium::Html => {
             remarks(&mut page, summary, view);
             page.line(facts(summary, view));
             gate(&mut page, summary, view);
@@ -67,7 +67,7 @@ pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
             judged::section(&mut page, summary, view);
             recommendations(&mut page, &summary.recommendations);
         }
-        Medium::Comment => {
+        PageMedium::Comment => {
             remarks(&mut page, summary, view);
             reasons(&mut page, &summary.gate.reasons, view);
             thresholds(&mut page, summary, view);
@@ -76,7 +76,7 @@ pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
             failures::section(&mut page, summary, view);
             let command = commands::run_failed_again(summary);
             if let Some(command) = command.filter(|command| command.len() < COMMAND) {
-                page.push(Block::Copy("Run these again", command));
+                page.push(PageBlock::Copy("Run these again", command));
             }
             page.line(facts(summary, view));
         }
@@ -84,10 +84,10 @@ pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
     page
 }
 
-fn title(page: &mut Page, summary: &Summary, view: &View) {
+fn title(page: &mut Page, summary: &Summary, view: &PageView) {
     let metadata = &summary.metadata;
     let decision = summary.gate.decision;
-    let mut title = Text::default();
+    let mut title = StyledText::default();
     if !view.is_terminal() {
         title.push(decided(decision));
         title.push(": ");
@@ -103,17 +103,17 @@ fn title(page: &mut Page, summary: &Summary, view: &View) {
 }
 
 /// The sign of a decision and its word.
-pub fn decided(decision: Decision) -> Text {
+pub fn decided(decision: Decision) -> StyledText {
     let label = own(decision_label(decision));
-    text![Symbol::of_decision(decision), " ", label].toned(Tone::of_decision(decision))
+    text![Symbol::of_decision(decision), " ", label].toned(TextTone::of_decision(decision))
 }
 
 /// What ran, where and when.
-fn facts(summary: &Summary, view: &View) -> Vec<Text> {
+fn facts(summary: &Summary, view: &PageView) -> Vec<StyledText> {
     let metadata = &summary.metadata;
     let environment = &metadata.environment;
     let mut facts = Vec::new();
-    let (comment, document) = (view.medium == Medium::Comment, !view.is_terminal());
+    let (comment, document) = (view.medium == PageMedium::Comment, !view.is_terminal());
     if !comment {
         facts.extend(target(&environment.target, &environment.target_type));
         let model = environment.model.as_deref();
@@ -154,27 +154,27 @@ fn facts(summary: &Summary, view: &View) -> Vec<Text> {
 }
 
 /// A target with its type; `None` where there is no target.
-pub fn target(target: &str, kind: &str) -> Option<Text> {
+pub fn target(target: &str, kind: &str) -> Option<StyledText> {
     let kind = match kind.is_empty() || kind == target {
-        true => Text::default(),
+        true => StyledText::default(),
         false => text![" (", outside(kind), ")"],
     };
     (!target.is_empty()).then(|| text!["target ", code(target), kind])
 }
 
 /// Remarks on the run as a whole; a comment has only those that must not be missed.
-pub fn remarks(page: &mut Page, summary: &Summary, view: &View) {
+pub fn remarks(page: &mut Page, summary: &Summary, view: &PageView) {
     for notice in notices::notices(summary) {
-        if view.medium != Medium::Comment {
-            page.push(Block::Notice(notice));
+        if view.medium != PageMedium::Comment {
+            page.push(PageBlock::Notice(notice));
         } else if notice.loud {
-            page.push(Block::Notice(Notice::loud(notice.headline)));
+            page.push(PageBlock::Notice(PageNotice::loud(notice.headline)));
         }
     }
 }
 
 /// The gate of a document: what was decided, why, and what was required.
-fn gate(page: &mut Page, summary: &Summary, view: &View) {
+fn gate(page: &mut Page, summary: &Summary, view: &PageView) {
     let gate = &summary.gate;
     page.section("Gate");
     let label = bold(own(decision_label(gate.decision)));
@@ -189,23 +189,23 @@ fn gate(page: &mut Page, summary: &Summary, view: &View) {
     thresholds(page, summary, view);
 }
 
-pub fn reasons(page: &mut Page, reasons: &[String], view: &View) {
+pub fn reasons(page: &mut Page, reasons: &[String], view: &PageView) {
     let most = match view.medium {
-        Medium::Comment => view.limits.notes,
+        PageMedium::Comment => view.limits.notes,
         _ => usize::MAX,
     };
-    page.list(reasons.iter().take(most).map(Item::dash));
+    page.list(reasons.iter().take(most).map(ListItem::dash));
     page.more(view, reasons.len().saturating_sub(most), "reason");
 }
 
 /// The decision with its reasons, as a terminal shows it: the last thing that people read.
 pub fn verdict(page: &mut Page, decision: Decision, reasons: &[String], unsandboxed: bool) {
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     if unsandboxed {
         let alarm = format!("!! {}", notices::NOT_SANDBOXED);
-        page.lead(span(Tone::Alarm, alarm));
+        page.lead(span(TextTone::Alarm, alarm));
     }
-    let tone = Tone::of_decision(decision);
+    let tone = TextTone::of_decision(decision);
     let label = span(tone, format!("GATE {}", decision_label(decision)));
     match reasons {
         [] => page.lead(label),
@@ -213,7 +213,7 @@ pub fn verdict(page: &mut Page, decision: Decision, reasons: &[String], unsandbo
         reasons => {
             let number = plural(reasons.len(), "reason");
             page.lead(text![label, span(tone, format!(": {number}"))]);
-            page.list(reasons.iter().map(Item::dash));
+            page.list(reasons.iter().map(ListItem::dash));
         }
     }
 }
@@ -222,19 +222,19 @@ pub fn recommendations(page: &mut Page, recommendations: &[String]) {
     if !recommendations.is_empty() {
         page.section("Recommendations");
         let advice = recommendations.iter();
-        page.list(advice.map(|advice| Item::new(Mark::Number, advice)));
+        page.list(advice.map(|advice| ListItem::new(ListMark::Number, advice)));
     }
 }
 
 /// The run beside an earlier one.
-fn compared(page: &mut Page, summary: &Summary, view: &View) {
+fn compared(page: &mut Page, summary: &Summary, view: &PageView) {
     if let Some(comparison) = &summary.comparison {
         let mut section = Page::default();
         comparison::section(&mut section, comparison, summary.fail_on, view);
         match view.medium {
             // The failures need room, too.
-            Medium::Comment => page.push(Block::Bounded(section.blocks)),
-            Medium::Terminal | Medium::Markdown | Medium::Html => {
+            PageMedium::Comment => page.push(PageBlock::Bounded(section.blocks)),
+            PageMedium::Terminal | PageMedium::Markdown | PageMedium::Html => {
                 page.blocks.extend(section.blocks);
             }
         }
@@ -248,7 +248,7 @@ fn next(page: &mut Page, summary: &Summary, written: &[String]) {
         ("rerun", commands::run_failed_again(summary)),
     ] {
         if let Some(command) = command {
-            page.push(Block::Copy(label, command));
+            page.push(PageBlock::Copy(label, command));
         }
     }
     paths(page, written);
@@ -258,6 +258,6 @@ fn next(page: &mut Page, summary: &Summary, written: &[String]) {
 pub fn paths(page: &mut Page, written: &[String]) {
     for (at, path) in written.iter().enumerate() {
         let label = if at == 0 { "reports" } else { "" };
-        page.push(Block::Copy(label, path.clone()));
+        page.push(PageBlock::Copy(label, path.clone()));
     }
 }

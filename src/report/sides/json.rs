@@ -4,17 +4,17 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::Sides;
+use super::RunSides;
 use crate::report::{ReportError, figures, json};
 
 /// The version of this form.
 const FORMAT_VERSION: u32 = 1;
 
-pub fn render(sides: &Sides, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn render(sides: &RunSides, out: &mut dyn Write) -> Result<(), ReportError> {
     json::write(&report(sides), out)
 }
 
-fn report(sides: &Sides) -> Value {
+fn report(sides: &RunSides) -> Value {
     let labels = sides.labels();
     let runs: Vec<Value> = sides
         .runs

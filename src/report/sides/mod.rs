@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
-use crate::report::page::{View, markdown, terminal};
+use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html, write_file};
 use eval_base::text::plural;
@@ -23,7 +23,7 @@ const MAX_CASES: usize = 200;
 
 /// Runs that can't be put beside each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unlike {
+pub enum SidesError {
     #[error("side by side are two runs or more")]
     TooFew,
     #[error("{0} is named twice")]
@@ -33,29 +33,29 @@ pub enum Unlike {
 }
 
 /// Several runs of one suite, in the order in which they were named.
-pub struct Sides<'a> {
+pub struct RunSides<'a> {
     pub(crate) runs: Vec<&'a Summary>,
 }
 
-impl<'a> Sides<'a> {
+impl<'a> RunSides<'a> {
     /// # Errors
     /// When the runs have too little in common.
-    pub fn of(runs: impl IntoIterator<Item = &'a Summary>) -> Result<Sides<'a>, Unlike> {
+    pub fn of(runs: impl IntoIterator<Item = &'a Summary>) -> Result<RunSides<'a>, SidesError> {
         let runs: Vec<&Summary> = runs.into_iter().collect();
         let [first, _, ..] = runs.as_slice() else {
-            return Err(Unlike::TooFew);
+            return Err(SidesError::TooFew);
         };
         let mut ids = BTreeSet::new();
         for run in &runs {
             if run.metadata.suite_name != first.metadata.suite_name {
                 let names = (&first.metadata.suite_name, &run.metadata.suite_name);
-                return Err(Unlike::Suites(names.0.clone(), names.1.clone()));
+                return Err(SidesError::Suites(names.0.clone(), names.1.clone()));
             }
             if !ids.insert(&run.metadata.run_id) {
-                return Err(Unlike::Twice(run.metadata.run_id.clone()));
+                return Err(SidesError::Twice(run.metadata.run_id.clone()));
             }
         }
-        Ok(Sides { runs })
+        Ok(RunSides { runs })
     }
 
     /// What each run is called: its target; where two share one also the model, else the run's id.
@@ -174,7 +174,7 @@ impl<'a> Sides<'a> {
     }
 
     pub fn render(&self, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
-        let page = page::page(self, &View::terminal(options));
+        let page = page::page(self, &PageView::terminal(options));
         terminal::write(&page, options, out)
     }
 
@@ -184,8 +184,8 @@ impl<'a> Sides<'a> {
         match format {
             ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
             ReportFormat::Markdown => {
-                let page = page::page(self, &View::markdown());
-                let page = markdown::write(&page, markdown::Options::default());
+                let page = page::page(self, &PageView::markdown());
+                let page = markdown::write(&page, markdown::MarkdownOptions::default());
                 Ok(out.write_all(page.as_bytes())?)
             }
             ReportFormat::Json => json::render(self, out),

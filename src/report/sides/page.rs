@@ -1,10 +1,10 @@
 //! Side by side as a page: a column for each target.
 
-use super::{MAX_CASES, Sides};
+use super::{MAX_CASES, RunSides};
 use crate::model::{Outcome, Summary};
 use crate::report::page::{
-    Block, Column, Item, Narrow, Notice, Page, Table, Text, Tone, View, bold, code, dim, mark,
-    outside, own, span, text,
+    ListItem, NarrowLayout, Page, PageBlock, PageNotice, PageTable, PageView, StyledText,
+    TableColumn, TextTone, bold, code, dim, mark, outside, own, span, text,
 };
 use crate::report::{figures, run};
 use eval_base::text::{group_digits, plural};
@@ -12,7 +12,7 @@ use eval_base::text::{group_digits, plural};
 /// Columns of the names of lines that are kept.
 const NAME: usize = 14;
 
-pub fn page(sides: &Sides, view: &View) -> Page {
+pub fn page(sides: &RunSides, view: &PageView) -> Page {
     let mut page = Page::default();
     let name = sides
         .runs
@@ -22,41 +22,41 @@ pub fn page(sides: &Sides, view: &View) -> Page {
     let title = own(format!(": {targets} side by side"));
     page.title(text![name.unwrap_or_default(), title]);
     for caution in sides.cautions() {
-        page.push(Block::Notice(Notice::quiet(caution)));
+        page.push(PageBlock::Notice(PageNotice::quiet(caution)));
     }
     figures(&mut page, sides, view);
     evals(&mut page, sides, view);
     cases(&mut page, sides, view);
     if let Some(command) = sides.compare() {
-        page.push(Block::Gap);
-        page.push(Block::Copy("test it", command));
+        page.push(PageBlock::Gap);
+        page.push(PageBlock::Copy("test it", command));
     }
     for (run, label) in sides.runs.iter().zip(sides.labels()) {
         if !run.gate.reasons.is_empty() {
             let title = text![outside(&label), ": ", run::decided(run.gate.decision)];
             page.subsection(title);
-            page.list(run.gate.reasons.iter().map(Item::dash));
+            page.list(run.gate.reasons.iter().map(ListItem::dash));
         }
     }
     page
 }
 
 /// A table with a column for each run.
-fn columns(sides: &Sides, first: &'static str) -> Table {
-    let label = |label: &String| Column {
+fn columns(sides: &RunSides, first: &'static str) -> PageTable {
+    let label = |label: &String| TableColumn {
         keeps_end: true,
-        ..Column::left(bold(outside(label)))
+        ..TableColumn::left(bold(outside(label)))
     };
     let labels = sides.labels();
-    let first = Column::left(first).least(NAME);
-    let mut table = Table::new(std::iter::once(first).chain(labels.iter().map(label)));
-    table.narrow = Narrow::Split;
+    let first = TableColumn::left(first).least(NAME);
+    let mut table = PageTable::new(std::iter::once(first).chain(labels.iter().map(label)));
+    table.narrow = NarrowLayout::Split;
     table
 }
 
-fn figures(page: &mut Page, sides: &Sides, view: &View) {
+fn figures(page: &mut Page, sides: &RunSides, view: &PageView) {
     let mut table = columns(sides, "");
-    let mut line = |name: Text, cell: &dyn Fn(&Summary) -> Text| {
+    let mut line = |name: StyledText, cell: &dyn Fn(&Summary) -> StyledText| {
         table.row(std::iter::once(name).chain(sides.runs.iter().map(|run| cell(run))));
     };
     line("gate".into(), &|run| run::decided(run.gate.decision));
@@ -80,23 +80,27 @@ fn figures(page: &mut Page, sides: &Sides, view: &View) {
             let row = figures::metric_row(run, metric);
             match row.interval.is_empty() {
                 true => own(row.value),
-                false => text![own(row.value), Text::line_break(), dim(own(row.interval))],
+                false => text![
+                    own(row.value),
+                    StyledText::line_break(),
+                    dim(own(row.interval))
+                ],
             }
         });
     }
-    page.push(Block::Gap);
+    page.push(PageBlock::Gap);
     page.table(table);
     page.words(dim(
         "In brackets: intervals at 95 % of each target alone; no difference is tested here.",
     ));
 }
 
-fn evals(page: &mut Page, sides: &Sides, view: &View) {
+fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
     let lines = sides.evals();
     let all = lines.len();
     let differing: Vec<_> = lines.into_iter().filter(|line| line.differs()).collect();
     if differing.is_empty() {
-        page.push(Block::Gap);
+        page.push(PageBlock::Gap);
         page.words("Every eval ended alike on each target.");
         return;
     }
@@ -108,7 +112,7 @@ fn evals(page: &mut Page, sides: &Sides, view: &View) {
             None => dim("not run"),
             Some(eval) => {
                 let counts = format!(" {}/{}", eval.counts.passed, eval.counts.total);
-                text![mark(eval.outcome), span(Tone::of(eval.outcome), counts)]
+                text![mark(eval.outcome), span(TextTone::of(eval.outcome), counts)]
             }
         };
         table.row(std::iter::once(outside(line.id)).chain(line.runs.iter().map(cell)));
@@ -121,7 +125,7 @@ fn evals(page: &mut Page, sides: &Sides, view: &View) {
     }
 }
 
-fn cases(page: &mut Page, sides: &Sides, view: &View) {
+fn cases(page: &mut Page, sides: &RunSides, view: &PageView) {
     let Some(lines) = sides.cases() else {
         page.words("The runs are too large to list the cases that ended differently.");
         return;
@@ -138,7 +142,7 @@ fn cases(page: &mut Page, sides: &Sides, view: &View) {
             Some(case) => {
                 let cause = case.cause.filter(|_| case.outcome != Outcome::Passed);
                 let word = cause.map_or(case.outcome.name(), |cause| cause.name());
-                let word = span(Tone::of(case.outcome), word);
+                let word = span(TextTone::of(case.outcome), word);
                 text![mark(case.outcome), " ", word]
             }
         };

@@ -1,7 +1,7 @@
 //! Runs on several targets beside each other.
 
 use super::*;
-use crate::report::sides::{Sides, Unlike};
+use crate::report::sides::{RunSides, SidesError};
 
 /// A run like the rich one, on another target.
 fn on(target: &str, model: Option<&str>, run_id: &str) -> Summary {
@@ -36,7 +36,10 @@ fn passed(mut summary: Summary) -> Summary {
 
 fn text_of(runs: &[Summary], format: ReportFormat) -> String {
     let mut page = Vec::new();
-    Sides::of(runs).unwrap().write(format, &mut page).unwrap();
+    RunSides::of(runs)
+        .unwrap()
+        .write(format, &mut page)
+        .unwrap();
     String::from_utf8(page).unwrap()
 }
 
@@ -228,8 +231,8 @@ fn runs_that_have_nothing_in_common_are_refused() {
     let run = on("small", None, "r-1");
     let mut other = on("large", None, "r-2");
     other.metadata.suite_name = "another".to_owned();
-    let of = |runs: &[Summary]| Sides::of(runs).err().map(|unlike| unlike.to_string());
-    assert_eq!(Sides::of([&run]).err(), Some(Unlike::TooFew));
+    let of = |runs: &[Summary]| RunSides::of(runs).err().map(|unlike| unlike.to_string());
+    assert_eq!(RunSides::of([&run]).err(), Some(SidesError::TooFew));
     assert_eq!(
         of(&[run.clone(), run.clone()]).as_deref(),
         Some("r-1 is named twice")

@@ -12,22 +12,22 @@ use crate::run::in_parallel;
 
 /// A journal and what its run said when it began.
 #[derive(Debug, Clone)]
-pub(super) struct Head {
+pub(super) struct JournalHead {
     pub journal: PathBuf,
     pub started: RunStarted,
 }
 
 /// What counts as one run.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct HistoryEntry {
     /// One journal, or those of shards. At least one.
-    pub heads: Vec<Head>,
+    pub heads: Vec<JournalHead>,
     /// Grading again of the same outputs, oldest first, each made of one journal or those of
     /// shards.
-    pub regrades: Vec<Vec<Head>>,
+    pub regrades: Vec<Vec<JournalHead>>,
 }
 
-impl Entry {
+impl HistoryEntry {
     pub fn first(&self) -> &RunStarted {
         &self.heads[0].started
     }
@@ -56,7 +56,11 @@ impl Entry {
 
 /// The beginnings of all journals, oldest first by what they say themselves, those of one moment in
 /// the order of their names; who has none is told in a warning.
-pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<String>) -> Vec<Head> {
+pub(super) fn heads(
+    runs: Vec<RunPaths>,
+    threads: usize,
+    warnings: &mut Vec<String>,
+) -> Vec<JournalHead> {
     let read = |run: &RunPaths| (run.journal(), journal::started(&run.journal()));
     let mut heads = Vec::new();
     for (journal, started) in in_parallel(&runs, threads, read) {
@@ -64,7 +68,7 @@ pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<Stri
             Ok(mut started) => {
                 // As large as all cases together, and nothing that a history tells.
                 started.config.comparison.reference = None;
-                heads.push(Head { journal, started });
+                heads.push(JournalHead { journal, started });
             }
             Err(error) => warnings.push(left_out(&error)),
         }
@@ -80,7 +84,7 @@ pub(super) fn left_out(error: &JournalError) -> String {
 
 /// What the shards of one run have in common.
 #[derive(PartialEq, Eq, Hash)]
-struct Common {
+struct ShardIdentity {
     suite: (String, Option<String>),
     target: (String, String),
     whole: String,
@@ -90,8 +94,8 @@ struct Common {
     regrade: bool,
 }
 
-fn common(started: &RunStarted, shard: Shard) -> Common {
-    Common {
+fn common(started: &RunStarted, shard: Shard) -> ShardIdentity {
+    ShardIdentity {
         suite: (
             started.run.suite_name.clone(),
             started.run.suite_version.clone(),
@@ -115,16 +119,17 @@ fn common(started: &RunStarted, shard: Shard) -> Common {
 
 /// Joins shards. Of one suite run twice in shards, each shard goes to the oldest run that still
 /// lacks it.
-fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
-    let mut runs: Vec<Vec<Head>> = Vec::new();
-    let mut open: HashMap<Common, Vec<usize>> = HashMap::new();
+fn joined(heads: Vec<JournalHead>) -> Vec<Vec<JournalHead>> {
+    let mut runs: Vec<Vec<JournalHead>> = Vec::new();
+    let mut open: HashMap<ShardIdentity, Vec<usize>> = HashMap::new();
     for head in heads {
         let Some(shard) = head.started.run.shard else {
             runs.push(vec![head]);
             continue;
         };
         let places = open.entry(common(&head.started, shard)).or_default();
-        let has = |run: &[Head]| run.iter().any(|head| head.started.run.shard == Some(shard));
+        let has =
+            |run: &[JournalHead]| run.iter().any(|head| head.started.run.shard == Some(shard));
         match places
             .iter()
             .find(|at| runs.get(**at).is_some_and(|run| !has(run)))
@@ -137,7 +142,7 @@ fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
         }
     }
     // Shards that are not all there are runs of their own: nobody knows that they belong together.
-    let whole = |run: &Vec<Head>| {
+    let whole = |run: &Vec<JournalHead>| {
         run[0]
             .started
             .run
@@ -156,9 +161,9 @@ fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
 }
 
 /// The runs that count, oldest first.
-pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
-    let captured = |run: &[Head]| run.iter().any(|head| head.started.capture);
-    let mut entries: Vec<Entry> = Vec::new();
+pub(super) fn entries(heads: Vec<JournalHead>, left_out: &mut LeftOut) -> Vec<HistoryEntry> {
+    let captured = |run: &[JournalHead]| run.iter().any(|head| head.started.capture);
+    let mut entries: Vec<HistoryEntry> = Vec::new();
     // Where the outcomes of a run went; `None` for one that is left out.
     let mut places: HashMap<String, Option<usize>> = HashMap::new();
     for heads in runs_first(joined(heads)) {
@@ -177,7 +182,7 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
         };
         places.extend(ids(&heads).map(|id| (id, at)));
         match at {
-            Some(_) => entries.push(Entry {
+            Some(_) => entries.push(HistoryEntry {
                 heads,
                 regrades: Vec::new(),
             }),
@@ -190,21 +195,22 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
 
 /// Runs before the regrades of them, also where the clock was set back in between; else in their
 /// order.
-fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
+fn runs_first(runs: Vec<Vec<JournalHead>>) -> Vec<Vec<JournalHead>> {
     let (mut ordered, mut waiting): (Vec<_>, Vec<_>) = runs
         .into_iter()
         .partition(|heads| heads[0].started.run.regrade_of.is_none());
     let mut to_come: HashSet<String> = waiting.iter().flat_map(|heads| ids(heads)).collect();
     // A regrade may be one of a regrade: each round takes those that wait for no other.
     while !waiting.is_empty() {
-        let (free, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|heads: &Vec<Head>| {
-            heads[0]
-                .started
-                .run
-                .regrade_of
-                .as_ref()
-                .is_none_or(|of| !to_come.contains(of))
-        });
+        let (free, rest): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|heads: &Vec<JournalHead>| {
+                heads[0]
+                    .started
+                    .run
+                    .regrade_of
+                    .as_ref()
+                    .is_none_or(|of| !to_come.contains(of))
+            });
         // Journals that name each other in a circle were written by hand.
         let (free, rest) = if free.is_empty() {
             (rest, Vec::new())
@@ -220,18 +226,18 @@ fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
     ordered
 }
 
-fn ids(heads: &[Head]) -> impl Iterator<Item = String> {
+fn ids(heads: &[JournalHead]) -> impl Iterator<Item = String> {
     heads.iter().map(|head| head.started.run.run_id.clone())
 }
 
 /// A warning for each suite whose runs are those of several files of the project: a history knows
 /// suites by name.
-pub(super) fn suites_of_one_name(entries: &[Entry], results: &Path) -> Vec<String> {
+pub(super) fn suites_of_one_name(entries: &[HistoryEntry], results: &Path) -> Vec<String> {
     let Some(root) = results.parent().filter(|root| root.is_absolute()) else {
         return Vec::new();
     };
     let mut files: BTreeMap<&str, BTreeSet<PathBuf>> = BTreeMap::new();
-    for started in entries.iter().map(Entry::first) {
+    for started in entries.iter().map(HistoryEntry::first) {
         // Of a run on another machine the files are elsewhere.
         let file = started
             .cwd
@@ -275,10 +281,10 @@ fn plain(path: &Path) -> PathBuf {
 
 /// The entries that are asked for, with their groups.
 pub(super) fn choose(
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     request: &HistoryRequest<'_>,
     left_out: &mut LeftOut,
-) -> Vec<Entry> {
+) -> Vec<HistoryEntry> {
     let mut chosen = Vec::new();
     for entry in entries {
         let (suite, target, _) = entry.group();
@@ -301,7 +307,7 @@ pub(super) fn choose(
         return chosen;
     };
     let mut counts: HashMap<(String, String, String), usize> = HashMap::new();
-    let mut kept: Vec<Entry> = Vec::new();
+    let mut kept: Vec<HistoryEntry> = Vec::new();
     for entry in chosen.into_iter().rev() {
         let count = counts.entry(entry.group()).or_default();
         *count += 1;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Group, PastCase, PastEval, PastRun};
+use super::{HistoryGroup, PastCase, PastEval, PastRun};
 use crate::model::{CaseName, Counts, Outcome};
 use eval_stats::percentile;
 
@@ -59,7 +59,7 @@ pub struct SlowCase {
 /// The pass rate over evals of the runs that were whole, oldest first; each in [0, 1], `None` when
 /// nothing was graded.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Trend {
+pub struct PassRateTrend {
     pub rates: Vec<Option<f64>>,
     pub first: Option<f64>,
     pub last: Option<f64>,
@@ -69,7 +69,7 @@ pub struct Trend {
     pub left_out: usize,
 }
 
-impl Group {
+impl HistoryGroup {
     /// Every eval of every run that had all of its cases, oldest run first.
     pub fn outcomes(&self) -> impl Iterator<Item = (&PastRun, &PastEval)> {
         self.runs
@@ -101,11 +101,11 @@ impl Group {
         evals
     }
 
-    pub fn trend(&self) -> Trend {
+    pub fn trend(&self) -> PassRateTrend {
         let whole: Vec<&PastRun> = self.runs.iter().filter(|run| run.is_whole()).collect();
         let rates: Vec<Option<f64>> = whole.iter().map(|run| run.counts.pass_rate).collect();
         let known = || rates.iter().copied().flatten();
-        Trend {
+        PassRateTrend {
             // A run of which nothing was graded has no rate, and no other run lends it one.
             first: rates.first().copied().flatten(),
             last: rates.last().copied().flatten(),
@@ -236,7 +236,7 @@ fn median(values: &mut [f64]) -> Option<f64> {
 /// take cases those that have fewer than in the nearest run without filters, the earlier one if
 /// there is one. Without any such run nobody knows how many there are, but for an eval that is a
 /// case itself.
-pub(super) fn mark_parts(group: &mut Group) {
+pub(super) fn mark_parts(group: &mut HistoryGroup) {
     let sizes = |run: &PastRun| -> Vec<(Arc<str>, usize)> {
         run.evals
             .iter()

@@ -24,7 +24,7 @@ use crate::model::{Cause, Counts, Criticality, Decision, EvalType, Outcome, RunI
 #[cfg(test)]
 use crate::model::{Environment, GitState};
 
-pub(super) use rates::Gathering;
+pub(super) use rates::PastRatesReader;
 
 pub use figures::{EvalHistory, FlakyCommit};
 
@@ -45,9 +45,9 @@ pub struct HistoryRequest<'a> {
 
 /// The runs that were asked for.
 #[derive(Debug, Default)]
-pub struct History {
+pub struct RunHistory {
     /// By suite, then by target.
-    pub groups: Vec<Group>,
+    pub groups: Vec<HistoryGroup>,
     /// What could not be read, or not wholly, each in a sentence that names it.
     pub warnings: Vec<String>,
     pub left_out: LeftOut,
@@ -66,7 +66,7 @@ pub struct LeftOut {
 
 /// The runs of one suite against one target, oldest first.
 #[derive(Debug, Default)]
-pub struct Group {
+pub struct HistoryGroup {
     pub suite: String,
     pub target: String,
     pub target_type: String,
@@ -225,9 +225,9 @@ pub struct EvalTrackRecord {
 }
 
 /// Reads the journals of a results folder.
-pub fn history(results: &Path, request: &HistoryRequest<'_>) -> History {
+pub fn history(results: &Path, request: &HistoryRequest<'_>) -> RunHistory {
     let (runs, unreadable) = journal::scan_runs(results);
-    let mut history = History::default();
+    let mut history = RunHistory::default();
     history
         .warnings
         .extend(unreadable.iter().map(ToString::to_string));
@@ -257,7 +257,7 @@ pub fn eval_records(
         },
     );
     let mut records: BTreeMap<String, EvalTrackRecord> = BTreeMap::new();
-    for (run, eval) in history.groups.iter().flat_map(Group::outcomes) {
+    for (run, eval) in history.groups.iter().flat_map(HistoryGroup::outcomes) {
         let record = match records.get_mut(&*eval.id) {
             Some(record) => record,
             None => records.entry(eval.id.to_string()).or_default(),

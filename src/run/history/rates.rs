@@ -17,20 +17,20 @@ const JOURNAL_BYTES: u64 = 8 << 20;
 const ALL_BYTES: u64 = 64 << 20;
 
 /// Earlier runs that are read while a run goes on.
-pub(in crate::run) struct Gathering(Option<JoinHandle<Vec<PastRate>>>);
+pub(in crate::run) struct PastRatesReader(Option<JoinHandle<Vec<PastRate>>>);
 
-impl Gathering {
+impl PastRatesReader {
     /// Begins to read, when the reports of the run show what is found. The run's first session
     /// began at `began`.
-    pub fn of(plan: &Plan, started: &RunStarted, began: &str) -> Gathering {
+    pub fn of(plan: &Plan, started: &RunStarted, began: &str) -> PastRatesReader {
         if !plan.reporting.formats.contains(&ReportFormat::Html) {
-            return Gathering(None);
+            return PastRatesReader(None);
         }
         let results = plan.reporting.output_dir.clone();
         let (run, began) = (started.run.clone(), began.to_owned());
         let read = move || past_rates(&results, &run, &began);
         // Without the thread the report goes without.
-        Gathering(
+        PastRatesReader(
             std::thread::Builder::new()
                 .name("history".to_owned())
                 .spawn(read)
@@ -71,11 +71,11 @@ pub(super) fn past_rates(results: &Path, this: &RunIdentity, began: &str) -> Vec
         started.run.environment.target_type == this.environment.target_type
             && started.run.filters.is_empty()
     });
-    let mut room = Room {
+    let mut room = ReadBudget {
         runs: RUNS,
         bytes: ALL_BYTES,
     };
-    let mut kept: Vec<entries::Entry> = chosen
+    let mut kept: Vec<entries::HistoryEntry> = chosen
         .into_iter()
         .rev()
         .filter(|entry| room.takes(entry))
@@ -98,13 +98,13 @@ fn rate(run: &PastRun) -> PastRate {
 }
 
 /// What may still be read.
-struct Room {
+struct ReadBudget {
     runs: usize,
     bytes: u64,
 }
 
-impl Room {
-    fn takes(&mut self, entry: &entries::Entry) -> bool {
+impl ReadBudget {
+    fn takes(&mut self, entry: &entries::HistoryEntry) -> bool {
         let heads = entry.heads.iter().chain(entry.regrades.iter().flatten());
         let sizes = heads.map(|head| head.journal.metadata().map_or(u64::MAX, |file| file.len()));
         let sum = sizes.map(|size| if size > JOURNAL_BYTES { u64::MAX } else { size });

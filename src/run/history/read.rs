@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::entries::{Entry, Head, left_out};
-use super::{Group, PastCase, PastEval, PastRun};
+use super::entries::{HistoryEntry, JournalHead, left_out};
+use super::{HistoryGroup, PastCase, PastEval, PastRun};
 use crate::gate::decide;
 use crate::journal;
 use crate::model::{CasePlanned, Counts, Event, GitState, RunStarted};
 use crate::run::{RunError, in_parallel};
-use crate::summary::{CaseView, CountedEval, Fold, SummaryError};
+use crate::summary::{CaseView, CountedEval, SummaryError, SummaryFold};
 
 /// Texts that come again in every run, each held once.
 #[derive(Default)]
-struct Texts(Mutex<HashSet<Arc<str>>>);
+struct TextInterner(Mutex<HashSet<Arc<str>>>);
 
-impl Texts {
+impl TextInterner {
     fn keep(&self, text: &str) -> Arc<str> {
         let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match texts.get(text) {
@@ -32,8 +32,12 @@ impl Texts {
 }
 
 /// Reads the entries, and sorts them into groups.
-pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<String>) -> Vec<Group> {
-    let texts = Texts::default();
+pub(super) fn read(
+    entries: Vec<HistoryEntry>,
+    threads: usize,
+    warnings: &mut Vec<String>,
+) -> Vec<HistoryGroup> {
+    let texts = TextInterner::default();
     let read = in_parallel(&entries, threads, |entry| {
         let mut said = Vec::new();
         let run = entry_run(entry, &texts, &mut said);
@@ -50,7 +54,7 @@ pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<Strin
         // A clock that was set back must not turn a history around within a day's folder, so the
         // time that each run told counts.
         runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
-        Group {
+        HistoryGroup {
             suite,
             target,
             target_type,
@@ -61,7 +65,11 @@ pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<Strin
 }
 
 /// What one entry came to; `None` when none of its journals can be read.
-fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
+fn entry_run(
+    entry: &HistoryEntry,
+    texts: &TextInterner,
+    warnings: &mut Vec<String>,
+) -> Option<PastRun> {
     let mut run = heads_run(&entry.heads, texts, warnings);
     for heads in &entry.regrades {
         let Some(again) = heads_run(heads, texts, warnings) else {
@@ -121,8 +129,12 @@ fn replace(run: &mut PastRun, again: PastRun) {
 }
 
 /// The run of one journal, or of shards. A shard that can't be read is left out with a warning.
-fn heads_run(heads: &[Head], texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
-    let mut readable: Vec<&Head> = heads.iter().collect();
+fn heads_run(
+    heads: &[JournalHead],
+    texts: &TextInterner,
+    warnings: &mut Vec<String>,
+) -> Option<PastRun> {
+    let mut readable: Vec<&JournalHead> = heads.iter().collect();
     while !readable.is_empty() {
         match folded(&readable) {
             Ok(folded) => {
@@ -148,8 +160,8 @@ fn heads_run(heads: &[Head], texts: &Texts, warnings: &mut Vec<String>) -> Optio
 }
 
 /// Journals folded as if they were one.
-struct Folded {
-    fold: Fold,
+struct FoldedJournals {
+    fold: SummaryFold,
     /// Over what a case is, by a number of eval and case.
     definitions: HashMap<u64, u64>,
     /// What the sessions of all journals had in common, or did not: each of them once.
@@ -163,9 +175,9 @@ struct Folded {
 }
 
 /// Fails with the place of the journal that can't be read, and why.
-fn folded(heads: &[&Head]) -> Result<Folded, (usize, String)> {
-    let mut folded = Folded {
-        fold: Fold::counting(),
+fn folded(heads: &[&JournalHead]) -> Result<FoldedJournals, (usize, String)> {
+    let mut folded = FoldedJournals {
+        fold: SummaryFold::counting(),
         definitions: HashMap::new(),
         conditions: BTreeSet::new(),
         git: heads
@@ -183,16 +195,16 @@ fn folded(heads: &[&Head]) -> Result<Folded, (usize, String)> {
     Ok(folded)
 }
 
-fn told(head: &Head, error: RunError) -> String {
+fn told(head: &JournalHead, error: RunError) -> String {
     match error {
         RunError::Journal(error) => left_out(&error),
         error => format!("{}: {error}; it is left out", head.journal.display()),
     }
 }
 
-impl Folded {
+impl FoldedJournals {
     /// Takes a journal; false when it has no end.
-    fn take(&mut self, head: &Head) -> Result<bool, RunError> {
+    fn take(&mut self, head: &JournalHead) -> Result<bool, RunError> {
         let mut ended = false;
         for event in journal::read_counts(&head.journal)? {
             let event = event?;
@@ -213,7 +225,7 @@ impl Folded {
         Ok(ended)
     }
 
-    fn past_run(&self, texts: &Texts) -> Result<PastRun, SummaryError> {
+    fn past_run(&self, texts: &TextInterner) -> Result<PastRun, SummaryError> {
         let (started, sessions) = (self.fold.started()?, self.fold.sessions());
         let evals: Vec<PastEval> = self
             .fold
@@ -248,7 +260,7 @@ impl Folded {
         })
     }
 
-    fn past_eval(&self, eval: &CountedEval<'_>, texts: &Texts) -> PastEval {
+    fn past_eval(&self, eval: &CountedEval<'_>, texts: &TextInterner) -> PastEval {
         let info = eval.info();
         let (mut counter, mut counts) = (eval.counter(), Counts::default());
         let case = |case: CaseView<'_>| {

@@ -90,7 +90,7 @@ impl Written {
         for (id, cases) in &self.cases {
             let info = EvalInfo {
                 kind: EvalType::Regression,
-                ..eval(id, Cases::written(Vec::new())).info
+                ..eval(id, EvalCases::written(Vec::new())).info
             };
             events.push(Event::EvalPlanned(EvalPlanned {
                 eval: info,
@@ -183,7 +183,7 @@ fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
     }))
 }
 
-fn read(results: &Path) -> History {
+fn read(results: &Path) -> RunHistory {
     history(
         results,
         &HistoryRequest {
@@ -194,7 +194,7 @@ fn read(results: &Path) -> History {
 }
 
 /// Outcomes of each eval by run, as `p`, `f`, `e`, `s`; `(` marks a part.
-fn outcomes(group: &Group) -> BTreeMap<&str, String> {
+fn outcomes(group: &HistoryGroup) -> BTreeMap<&str, String> {
     let mut rows: BTreeMap<&str, String> = BTreeMap::new();
     for eval in group.runs.iter().flat_map(|run| &run.evals) {
         let row = rows.entry(&eval.id).or_default();
@@ -515,7 +515,7 @@ fn suites_and_targets_stay_apart_and_what_is_not_asked_for_is_counted() {
         ..written(5, &[("a", &[("1", F)])])
     }
     .write(dir.path());
-    let names = |history: &History| -> Vec<(String, String, usize)> {
+    let names = |history: &RunHistory| -> Vec<(String, String, usize)> {
         history
             .groups
             .iter()

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::testing::{case, compared_side, eval, plan};
-use crate::model::{CaseRecord, Cases, EvalRecord, Outcome, Part};
+use crate::model::{CaseRecord, EvalCases, EvalRecord, Outcome, PartSelector};
 
 fn planned(cases: usize, samples: u32) -> Plan {
     let of = |at: usize| {
@@ -11,7 +11,7 @@ fn planned(cases: usize, samples: u32) -> Plan {
     };
     plan(vec![Arc::new(eval(
         "e",
-        Cases::written((0..cases).map(of).collect()),
+        EvalCases::written((0..cases).map(of).collect()),
     ))])
 }
 
@@ -251,7 +251,7 @@ fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
         threshold("pass_rate", Bound::Min, Figure::CiLower, 0.1),
         threshold("case_pass_rate", Bound::Min, Figure::CiLower, 0.7),
         threshold(
-            &format!("pass_at_1[{}]", Part::Tag("none".into())),
+            &format!("pass_at_1[{}]", PartSelector::Tag("none".into())),
             Bound::Min,
             Figure::CiLower,
             0.7,
@@ -289,7 +289,7 @@ fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
     ");
     // How alike cases of one eval are is unknown before a run, which evals like these need.
     let cases = || {
-        Cases::written(
+        EvalCases::written(
             (0..10)
                 .map(|at| Arc::new(case(&format!("c{at}"))))
                 .collect(),

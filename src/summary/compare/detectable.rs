@@ -1,19 +1,22 @@
 //! What a comparison could have found, and what it would take to find less: by simulated pairs of
 //! runs and the test that was made.
 
-use super::super::outcomes::Reading;
-use super::draft::Draft;
-use super::metrics::Columns;
-use super::values::Measure;
+use super::super::outcomes::OutcomeReading;
+use super::draft::ComparisonDraft;
+use super::metrics::PairedColumns;
+use super::values::PairedMeasure;
 use super::{ALPHA, POWER};
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use eval_base::text::two_digits;
 use eval_stats::TestMethod;
-use eval_stats::power::{Aim, Chances, Design, Moment, Outcomes, Population, Unit, mean, smallest};
+use eval_stats::power::{
+    CaseChances, OutcomeRates, PassMoment, Population, PowerAim, SampleDesign, TestedUnit, mean,
+    smallest,
+};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum EffectSource {
     Asked,
     Observed,
     /// Half of the detectable drop.
@@ -22,14 +25,14 @@ pub(super) enum Of {
 
 /// What else words need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct About {
-    pub of: Of,
-    pub samples: Samples,
+pub(super) struct DetectableContext {
+    pub of: EffectSource,
+    pub samples: MoreSamples,
 }
 
 /// Whether more samples of the same cases would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Samples {
+pub(super) enum MoreSamples {
     Known,
     /// The metric is none of samples.
     Senseless,
@@ -39,12 +42,12 @@ pub(super) enum Samples {
 
 /// Of the first tested metric; `None` when nothing could be tested.
 pub(super) fn detectable(
-    draft: &Draft<'_>,
+    draft: &ComparisonDraft<'_>,
     verdict: ComparisonVerdict,
     family: usize,
     settings: &ComparisonSettings,
     pairs: usize,
-) -> Option<(Detectable, About)> {
+) -> Option<(Detectable, DetectableContext)> {
     if pairs == 0 {
         return None;
     }
@@ -53,16 +56,16 @@ pub(super) fn detectable(
     let test = row.difference.test.as_ref()?;
     let higher = measure.higher_is_better?;
     // Holm's first step is the hardest.
-    let aim = Aim {
+    let aim = PowerAim {
         alpha: ALPHA / family.max(1) as f64,
         power: POWER,
         seed: settings.seed,
         pairs,
     };
-    let columns = || Columns::new(&draft.pairing, measure, Reading::Graded, None);
+    let columns = || PairedColumns::new(&draft.pairing, measure, OutcomeReading::Graded, None);
     let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
     let simulated = if of_samples(measure) {
-        Pairs::samples(draft, measure, whole_evals, settings.seed)
+        PairSimulation::samples(draft, measure, whole_evals, settings.seed)
     } else if test.method == TestMethod::McNemarMidP.name() {
         let columns = columns();
         let flips = columns
@@ -72,15 +75,15 @@ pub(super) fn detectable(
             .count();
         let n = columns.len();
         let rate = f64::midpoint(found.reference, found.candidate);
-        Pairs::Outcomes {
-            outcomes: Outcomes {
+        PairSimulation::Outcomes {
+            outcomes: OutcomeRates {
                 rate,
                 flips: flips as f64 / (2 * n) as f64,
             },
             n,
         }
     } else {
-        Pairs::units(&columns(), measure)?
+        PairSimulation::units(&columns(), measure)?
     };
     let drop = simulated.detectable(aim, measure);
     let worse = if higher {
@@ -89,9 +92,11 @@ pub(super) fn detectable(
         found.difference
     };
     let (effect, of) = match settings.effect {
-        Some(asked) if asked > 0.0 => (Some(asked), Of::Asked),
-        _ if worse > 0.0 && verdict == ComparisonVerdict::None => (Some(worse), Of::Observed),
-        _ => (drop.map(|drop| drop / 2.0), Of::Half),
+        Some(asked) if asked > 0.0 => (Some(asked), EffectSource::Asked),
+        _ if worse > 0.0 && verdict == ComparisonVerdict::None => {
+            (Some(worse), EffectSource::Observed)
+        }
+        _ => (drop.map(|drop| drop / 2.0), EffectSource::Half),
     };
     // What is larger than what is found anyway takes no more.
     let sought = effect.filter(|effect| drop.is_none_or(|drop| *effect < drop));
@@ -106,11 +111,11 @@ pub(super) fn detectable(
         cases,
         samples,
     };
-    Some((detectable, About { of, samples: why }))
+    Some((detectable, DetectableContext { of, samples: why }))
 }
 
 /// True for a metric that is made of first attempts alone.
-fn of_samples(measure: &Measure) -> bool {
+fn of_samples(measure: &PairedMeasure) -> bool {
     matches!(
         measure.metric,
         Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_)
@@ -118,35 +123,40 @@ fn of_samples(measure: &Measure) -> bool {
 }
 
 /// What pairs of runs are simulated from.
-enum Pairs {
+enum PairSimulation {
     /// Samples that pass with the chances of their cases.
     Samples {
-        design: Design,
+        design: SampleDesign,
         population: Population,
-        chances: Chances,
+        chances: CaseChances,
     },
     /// Outcomes of so many cases or evals, of which some flip by chance.
-    Outcomes { outcomes: Outcomes, n: usize },
+    Outcomes { outcomes: OutcomeRates, n: usize },
     /// Differences like those that were observed. A score is lost whole, by some units; what has no
     /// bounds changes evenly. Each is made of so many cases, in the mean.
     Units {
-        units: Vec<Unit>,
+        units: Vec<TestedUnit>,
         even: bool,
         cases: f64,
     },
 }
 
-impl Pairs {
+impl PairSimulation {
     /// Chances of cases as the samples of both runs together show them.
-    fn samples(draft: &Draft<'_>, measure: &Measure, whole_evals: bool, seed: u64) -> Pairs {
+    fn samples(
+        draft: &ComparisonDraft<'_>,
+        measure: &PairedMeasure,
+        whole_evals: bool,
+        seed: u64,
+    ) -> PairSimulation {
         let mut evals: Vec<Vec<[u32; 2]>> = Vec::new();
         let mut last = None;
         let (mut n, mut rate, mut within) = (0.0, 0.0, 0.0);
         for pair in &draft.pairing.pairs {
-            let Some(attempts) = measure.attempts(pair, Reading::Graded) else {
+            let Some(attempts) = measure.attempts(pair, OutcomeReading::Graded) else {
                 continue;
             };
-            if measure.of_case(pair, Reading::Graded).is_none() {
+            if measure.of_case(pair, OutcomeReading::Graded).is_none() {
                 continue;
             }
             if last != Some(pair.eval) {
@@ -165,9 +175,9 @@ impl Pairs {
         }
         let rate: f64 = if n > 0.0 { rate / n } else { 0.0 };
         let population = Population::of(rate, if n > 0.0 { within / n } else { 0.0 });
-        let chances = Chances::of(population, seed);
-        Pairs::Samples {
-            design: Design { evals, whole_evals },
+        let chances = CaseChances::of(population, seed);
+        PairSimulation::Samples {
+            design: SampleDesign { evals, whole_evals },
             population,
             chances,
         }
@@ -175,48 +185,48 @@ impl Pairs {
 
     /// `None`: of numbers without bounds some do not differ at all, so that nothing says how they
     /// vary.
-    fn units(columns: &Columns, measure: &Measure) -> Option<Pairs> {
+    fn units(columns: &PairedColumns, measure: &PairedMeasure) -> Option<PairSimulation> {
         let (units, even) = (columns.units(), !measure.share);
         let varies = units.iter().all(|unit| unit.difference != 0.0);
         let cases = columns.len() as f64 / units.len() as f64;
-        (!even || varies).then_some(Pairs::Units { units, even, cases })
+        (!even || varies).then_some(PairSimulation::Units { units, even, cases })
     }
 
     /// Whether a drop is found as often as asked.
-    fn find(&self, aim: Aim, measure: &Measure, drop: f64) -> bool {
+    fn find(&self, aim: PowerAim, measure: &PairedMeasure, drop: f64) -> bool {
         match self {
-            Pairs::Samples {
+            PairSimulation::Samples {
                 design, chances, ..
             } => {
                 let figure = |n, c| measure.of_counts(n, c);
                 aim.pairs(design, chances, &figure, drop).reach(aim.power)
             }
-            Pairs::Outcomes { outcomes, n } => {
+            PairSimulation::Outcomes { outcomes, n } => {
                 aim.pairs_of_outcomes(*outcomes, drop, *n).reach(aim.power)
             }
-            Pairs::Units { units, even, .. } => aim
+            PairSimulation::Units { units, even, .. } => aim
                 .pairs_of_units(units, *even, drop, units.len())
                 .reach(aim.power),
         }
     }
 
-    fn detectable(&self, aim: Aim, measure: &Measure) -> Option<f64> {
+    fn detectable(&self, aim: PowerAim, measure: &PairedMeasure) -> Option<f64> {
         let most = match self {
-            Pairs::Samples { population, .. } => population.rate,
-            Pairs::Outcomes { outcomes, .. } => outcomes.rate,
-            Pairs::Units { units, even, .. } => self::most(units, *even),
+            PairSimulation::Samples { population, .. } => population.rate,
+            PairSimulation::Outcomes { outcomes, .. } => outcomes.rate,
+            PairSimulation::Units { units, even, .. } => self::most(units, *even),
         };
         let share = smallest(most, |drop| self.find(aim, measure, drop))?;
         Some(self.in_the_metric(measure, share))
     }
 
     /// What a drop of the rate is in the metric, such as pass@3.
-    fn in_the_metric(&self, measure: &Measure, drop: f64) -> f64 {
+    fn in_the_metric(&self, measure: &PairedMeasure, drop: f64) -> f64 {
         match (self, &measure.metric) {
-            (Pairs::Outcomes { .. } | Pairs::Units { .. }, _)
+            (PairSimulation::Outcomes { .. } | PairSimulation::Units { .. }, _)
             | (_, Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => drop,
             (
-                Pairs::Samples {
+                PairSimulation::Samples {
                     population,
                     chances,
                     ..
@@ -231,22 +241,32 @@ impl Pairs {
 
     /// The drop of the rate that is so much in the metric; none of the rate's drops may be as
     /// large.
-    fn of_the_rate(&self, measure: &Measure, effect: f64) -> Option<f64> {
+    fn of_the_rate(&self, measure: &PairedMeasure, effect: f64) -> Option<f64> {
         match self {
-            Pairs::Outcomes { outcomes, .. } => (effect <= outcomes.rate).then_some(effect),
-            Pairs::Units { units, even, .. } => (effect <= most(units, *even)).then_some(effect),
-            Pairs::Samples { population, .. } => smallest(population.rate, |drop| {
+            PairSimulation::Outcomes { outcomes, .. } => {
+                (effect <= outcomes.rate).then_some(effect)
+            }
+            PairSimulation::Units { units, even, .. } => {
+                (effect <= most(units, *even)).then_some(effect)
+            }
+            PairSimulation::Samples { population, .. } => smallest(population.rate, |drop| {
                 self.in_the_metric(measure, drop) >= effect
             }),
         }
     }
 
-    fn cases(&self, aim: Aim, measure: &Measure, effect: f64, drop: Option<f64>) -> Option<u64> {
+    fn cases(
+        &self,
+        aim: PowerAim,
+        measure: &PairedMeasure,
+        effect: f64,
+        drop: Option<f64>,
+    ) -> Option<u64> {
         let of_rate = self.of_the_rate(measure, effect)?;
         // Where drops of the rate and of the metric differ, their ratio is about the same.
         let least = drop.map(|drop| drop * of_rate / effect);
         match self {
-            Pairs::Samples {
+            PairSimulation::Samples {
                 design, chances, ..
             } => aim.cases(
                 design,
@@ -255,8 +275,8 @@ impl Pairs {
                 of_rate,
                 least,
             ),
-            Pairs::Outcomes { outcomes, n } => aim.outcomes(*outcomes, *n, of_rate, least),
-            Pairs::Units { units, even, cases } => {
+            PairSimulation::Outcomes { outcomes, n } => aim.outcomes(*outcomes, *n, of_rate, least),
+            PairSimulation::Units { units, even, cases } => {
                 let units = aim.units(units, *even, of_rate, least)?;
                 Some((units as f64 * cases).ceil() as u64)
             }
@@ -265,29 +285,29 @@ impl Pairs {
 
     fn samples_needed(
         &self,
-        aim: Aim,
-        measure: &Measure,
+        aim: PowerAim,
+        measure: &PairedMeasure,
         effect: Option<f64>,
-    ) -> (Option<u32>, Samples) {
+    ) -> (Option<u32>, MoreSamples) {
         match (self, effect) {
             (
-                Pairs::Samples {
+                PairSimulation::Samples {
                     design, chances, ..
                 },
                 Some(effect),
             ) if measure.metric == Metric::PassAt(1) => {
                 match aim.samples(design, chances, &|n, c| measure.of_counts(n, c), effect) {
-                    Some(samples) => (Some(samples), Samples::Known),
-                    None => (None, Samples::Futile),
+                    Some(samples) => (Some(samples), MoreSamples::Known),
+                    None => (None, MoreSamples::Futile),
                 }
             }
-            _ => (None, Samples::Senseless),
+            _ => (None, MoreSamples::Senseless),
         }
     }
 }
 
 /// The largest drop that is looked for: all, and of what has no bounds ten times as much.
-fn most(units: &[Unit], even: bool) -> f64 {
+fn most(units: &[TestedUnit], even: bool) -> f64 {
     if even {
         10.0 * mean(units)
     } else {
@@ -296,10 +316,10 @@ fn most(units: &[Unit], even: bool) -> f64 {
 }
 
 /// Of failures for pass@k, of passes for pass^k.
-fn moment(metric: &Metric) -> Moment {
+fn moment(metric: &Metric) -> PassMoment {
     match metric {
-        Metric::PassAt(k) => Moment::AnyOf(*k),
-        Metric::PassHat(k) | Metric::PassHatUnbiased(k) => Moment::AllOf(*k),
-        _ => Moment::AllOf(1),
+        Metric::PassAt(k) => PassMoment::AnyOf(*k),
+        Metric::PassHat(k) | Metric::PassHatUnbiased(k) => PassMoment::AllOf(*k),
+        _ => PassMoment::AllOf(1),
     }
 }

@@ -2,63 +2,67 @@
 
 use rayon::prelude::*;
 
-use super::super::outcomes::Reading;
+use super::super::outcomes::OutcomeReading;
 use super::CompareSettings;
-use super::groups::{self, Group};
-use super::metrics::{Columns, Row, Sided, row};
-use super::pairing::Pairing;
-use super::values::{Measure, both_have};
+use super::groups::{self, CaseGroup};
+use super::metrics::{MetricFigures, OneSidedPValues, PairedColumns, row};
+use super::pairing::SidePairing;
+use super::values::{PairedMeasure, both_have};
 use crate::model::{Grouping, RunScores};
 
 /// The three readings, in the order in which tests are held.
-pub(super) const READINGS: [Reading; 3] = [Reading::Graded, Reading::Worst, Reading::Best];
+pub(super) const READINGS: [OutcomeReading; 3] = [
+    OutcomeReading::Graded,
+    OutcomeReading::Worst,
+    OutcomeReading::Best,
+];
 
 /// Everything that is known of one candidate.
-pub(super) struct Draft<'a> {
-    pub pairing: Pairing<'a>,
+pub(super) struct ComparisonDraft<'a> {
+    pub pairing: SidePairing<'a>,
     /// Something without a grade could change a figure.
     pub open: bool,
     /// Tested ones first.
-    pub measures: Vec<Measure>,
-    pub rows: Vec<Row>,
+    pub measures: Vec<PairedMeasure>,
+    pub rows: Vec<MetricFigures>,
     /// Of the first tested metric.
-    pub groups: Vec<(Group, Row)>,
+    pub groups: Vec<(CaseGroup, MetricFigures)>,
     /// Groupings that have too many groups to list.
     pub left_out: Vec<Grouping>,
-    pub tests: Vec<Test>,
+    pub tests: Vec<VerdictTest>,
 }
 
 /// One test that the verdict rests on, under each of [`READINGS`].
-pub(super) struct Test {
-    pub of: Tested,
-    pub p: [Option<Sided>; 3],
+pub(super) struct VerdictTest {
+    pub of: TestSubject,
+    pub p: [Option<OneSidedPValues>; 3],
 }
 
 /// What a test is of, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tested {
+pub(super) enum TestSubject {
     Metric(usize),
     Group(usize),
 }
 
-impl<'a> Draft<'a> {
+impl<'a> ComparisonDraft<'a> {
     pub fn new(
         reference: &'a RunScores,
         candidate: &'a RunScores,
-        tested: &[Measure],
+        tested: &[PairedMeasure],
         settings: &CompareSettings,
-    ) -> Draft<'a> {
+    ) -> ComparisonDraft<'a> {
         let how = settings.resampling();
-        let pairing = Pairing::new(reference, candidate, settings);
+        let pairing = SidePairing::new(reference, candidate, settings);
         let open = pairing.is_open();
         let others = both_have(&pairing)
             .iter()
-            .filter_map(|metric| Measure::of(metric, [reference, candidate]).ok())
+            .filter_map(|metric| PairedMeasure::of(metric, [reference, candidate]).ok())
             .filter(|measure| !tested.iter().any(|tested| tested.name() == measure.name()))
             .collect::<Vec<_>>();
         let mut measures = tested.to_vec();
         measures.extend(others);
-        let mut rows: Vec<Row> = measures
+        let mut rows: Vec<MetricFigures> = measures
             .par_iter()
             .map(|measure| row(&pairing, measure, None, open, how))
             .collect();
@@ -72,7 +76,7 @@ impl<'a> Draft<'a> {
         rows.retain(|_| kept.next().unwrap_or_default());
         let mut kept = keep.iter().copied();
         measures.retain(|_| kept.next().unwrap_or_default());
-        let mut draft = Draft {
+        let mut draft = ComparisonDraft {
             pairing,
             open,
             measures,
@@ -113,11 +117,11 @@ impl<'a> Draft<'a> {
             .iter()
             .enumerate()
             .filter(|(_, (group, _))| settings.by.contains(&group.by));
-        let all: Vec<Tested> = (0..tested)
-            .map(Tested::Metric)
-            .chain(of_groups.map(|(at, _)| Tested::Group(at)))
+        let all: Vec<TestSubject> = (0..tested)
+            .map(TestSubject::Metric)
+            .chain(of_groups.map(|(at, _)| TestSubject::Group(at)))
             .collect();
-        let tests: Vec<Test> = all
+        let tests: Vec<VerdictTest> = all
             .into_par_iter()
             .filter_map(|of| self.test(of, settings))
             .collect();
@@ -125,48 +129,50 @@ impl<'a> Draft<'a> {
     }
 
     /// `None` when there is nothing to test under any reading.
-    fn test(&self, of: Tested, settings: &CompareSettings) -> Option<Test> {
+    fn test(&self, of: TestSubject, settings: &CompareSettings) -> Option<VerdictTest> {
         let (measure, row, members) = match of {
-            Tested::Metric(at) => (self.measures.get(at)?, self.rows.get(at)?, None),
-            Tested::Group(at) => {
+            TestSubject::Metric(at) => (self.measures.get(at)?, self.rows.get(at)?, None),
+            TestSubject::Group(at) => {
                 let (group, row) = self.groups.get(at)?;
                 (self.measures.first()?, row, Some(group.members.as_slice()))
             }
         };
-        let known = |row: &Row| {
-            row.difference.test.as_ref().map(|test| Sided {
+        let known = |row: &MetricFigures| {
+            row.difference.test.as_ref().map(|test| OneSidedPValues {
                 p_worse: test.p_worse,
                 p_better: test.p_better,
             })
         };
         let p = READINGS.map(|reading| match (reading, self.open, measure.is_bounded()) {
-            (Reading::Graded, ..) | (_, false, _) => known(row),
+            (OutcomeReading::Graded, ..) | (_, false, _) => known(row),
             // Nothing bounds how bad, or good, it may have been.
-            (Reading::Worst, _, false) => Some(Sided {
+            (OutcomeReading::Worst, _, false) => Some(OneSidedPValues {
                 p_worse: 0.0,
                 p_better: 1.0,
             }),
-            (Reading::Best, _, false) => Some(Sided {
+            (OutcomeReading::Best, _, false) => Some(OneSidedPValues {
                 p_worse: 1.0,
                 p_better: 0.0,
             }),
             (reading, ..) => self.test_under(reading, measure, members, settings),
         });
-        p.iter().any(Option::is_some).then_some(Test { of, p })
+        p.iter()
+            .any(Option::is_some)
+            .then_some(VerdictTest { of, p })
     }
 
     fn test_under(
         &self,
-        reading: Reading,
-        measure: &Measure,
+        reading: OutcomeReading,
+        measure: &PairedMeasure,
         members: Option<&[u32]>,
         settings: &CompareSettings,
-    ) -> Option<Sided> {
-        let columns = Columns::new(&self.pairing, measure, reading, members);
+    ) -> Option<OneSidedPValues> {
+        let columns = PairedColumns::new(&self.pairing, measure, reading, members);
         if members.is_some() && columns.len() < groups::TESTED {
             return None;
         }
         let test = columns.compare(settings.resampling()).ok()?.test.ok()?;
-        Some(Sided::new(&test, measure.higher_is_better?))
+        Some(OneSidedPValues::new(&test, measure.higher_is_better?))
     }
 }

@@ -1,13 +1,13 @@
 //! Numbers of a comparison in words.
 
 use super::metrics::tests_whole_evals;
-use super::values::{Measure, Unit};
+use super::values::{MeasureUnit, PairedMeasure};
 use crate::model::{IntervalScope, Metric, MetricDifference};
 use eval_base::text::plural;
 use eval_stats::TestMethod;
 
 /// How a metric is called in a sentence.
-pub(super) fn spoken(measure: &Measure) -> String {
+pub(super) fn spoken(measure: &PairedMeasure) -> String {
     match measure.metric {
         Metric::PassAt(k) => format!("pass@{k}"),
         Metric::PassHat(k) => format!("pass^{k}"),
@@ -54,7 +54,7 @@ fn unit(name: &str) -> &'static str {
 }
 
 /// Two values of a metric, with so many digits that they look different when they are.
-pub(super) fn two_values(measure: &Measure, a: f64, b: f64) -> (String, String) {
+pub(super) fn two_values(measure: &PairedMeasure, a: f64, b: f64) -> (String, String) {
     if !measure.share {
         let unit = unit(&measure.name());
         return (format!("{}{unit}", plain(a)), format!("{}{unit}", plain(b)));
@@ -73,13 +73,13 @@ pub(super) fn two_values(measure: &Measure, a: f64, b: f64) -> (String, String) 
 }
 
 /// A difference with its sign.
-pub(super) fn signed(measure: &Measure, value: f64) -> String {
+pub(super) fn signed(measure: &PairedMeasure, value: f64) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", difference(measure, value))
 }
 
 /// The size of a difference: shares in percentage points.
-pub(super) fn difference(measure: &Measure, value: f64) -> String {
+pub(super) fn difference(measure: &PairedMeasure, value: f64) -> String {
     if measure.share {
         format!("{} points", number(measure, value))
     } else {
@@ -88,7 +88,7 @@ pub(super) fn difference(measure: &Measure, value: f64) -> String {
 }
 
 /// A difference without its unit.
-pub(super) fn number(measure: &Measure, value: f64) -> String {
+pub(super) fn number(measure: &PairedMeasure, value: f64) -> String {
     if measure.share {
         points(value)
     } else {
@@ -157,7 +157,7 @@ pub(super) fn test(method: &str) -> &'static str {
 /// What a test speaks about, when the suite asks that: whole evals, or the figures of evals, speak
 /// about evals like these.
 pub(super) fn speaks_about(row: &MetricDifference, asked: IntervalScope) -> IntervalScope {
-    let of_evals = row.unit == Unit::Eval.name() && tests_whole_evals(asked, row.n);
+    let of_evals = row.unit == MeasureUnit::Eval.name() && tests_whole_evals(asked, row.n);
     let clustered = row
         .test
         .as_ref()
@@ -173,7 +173,7 @@ pub(super) fn speaks_about(row: &MetricDifference, asked: IntervalScope) -> Inte
 pub(super) fn pairs(row: &MetricDifference, asked: IntervalScope) -> String {
     let cases = plural(row.n, &row.unit);
     match speaks_about(row, asked) {
-        IntervalScope::SimilarEvals if row.unit == Unit::Eval.name() => {
+        IntervalScope::SimilarEvals if row.unit == MeasureUnit::Eval.name() => {
             format!("{cases} like these")
         }
         IntervalScope::SimilarEvals => format!("{cases} of evals like these"),
@@ -184,7 +184,7 @@ pub(super) fn pairs(row: &MetricDifference, asked: IntervalScope) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::values::Unit;
+    use super::super::values::MeasureUnit;
     use super::*;
 
     #[test]
@@ -206,8 +206,8 @@ mod tests {
             (" = 0.0004".into(), " < 0.0001".into(), " = 1.00".into())
         );
         assert_eq!((p(0.9996), p(0.0)), (" > 0.99".into(), " < 0.0001".into()));
-        let (metric, unit) = (Metric::PassAt(1), Unit::Case);
-        let measure = Measure {
+        let (metric, unit) = (Metric::PassAt(1), MeasureUnit::Case);
+        let measure = PairedMeasure {
             metric,
             unit,
             share: true,

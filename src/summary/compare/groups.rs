@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::pairing::Pairing;
-use super::values::Unit;
+use super::pairing::SidePairing;
+use super::values::MeasureUnit;
 use crate::model::{CaseRecord, Difficulty, EvalType, Grouping, Outcome};
 
 /// Groups of one kind that are listed though nobody asked for them.
@@ -21,7 +21,7 @@ const ALL: [Grouping; 5] = [
 
 /// Cases (or evals) that have something in common.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Group {
+pub(super) struct CaseGroup {
     pub by: Grouping,
     pub name: String,
     /// Numbers of pairs of cases, or of evals, ascending.
@@ -33,14 +33,14 @@ pub(super) struct Group {
 /// The groups of the pairs of a unit, grouping by grouping; and those groupings that have too many
 /// groups to list.
 pub(super) fn groups(
-    pairing: &Pairing<'_>,
-    unit: Unit,
+    pairing: &SidePairing<'_>,
+    unit: MeasureUnit,
     by: &[Grouping],
-) -> (Vec<Group>, Vec<Grouping>) {
+) -> (Vec<CaseGroup>, Vec<Grouping>) {
     let (mut groups, mut left_out) = (Vec::new(), Vec::new());
     let total = match unit {
-        Unit::Case => pairing.pairs.len(),
-        Unit::Eval => pairing.evals.len(),
+        MeasureUnit::Case => pairing.pairs.len(),
+        MeasureUnit::Eval => pairing.evals.len(),
     };
     for grouping in ALL {
         let asked = by.contains(&grouping);
@@ -49,8 +49,8 @@ pub(super) fn groups(
             continue;
         }
         let found = match unit {
-            Unit::Case => of_cases(pairing, grouping),
-            Unit::Eval => of_evals(pairing, grouping),
+            MeasureUnit::Case => of_cases(pairing, grouping),
+            MeasureUnit::Eval => of_evals(pairing, grouping),
         };
         // One group of all says nothing that the whole does not.
         if !asked && found.iter().all(|group| group.members.len() == total) {
@@ -65,8 +65,8 @@ pub(super) fn groups(
     (groups, left_out)
 }
 
-fn of_cases(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
-    let mut found = Found::default();
+fn of_cases(pairing: &SidePairing<'_>, by: Grouping) -> Vec<CaseGroup> {
+    let mut found = GroupBuilder::default();
     for (at, pair) in pairing.pairs.iter().enumerate() {
         let flip = flip(pair.reference, pair.candidate);
         each_name(pairing, pair.eval as usize, by, |name| {
@@ -79,14 +79,14 @@ fn of_cases(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
                 &pair.candidate.tags
             };
             own.iter()
-                .for_each(|tag| found.add(by, Name::Text(tag), at as u32, flip));
+                .for_each(|tag| found.add(by, GroupName::Text(tag), at as u32, flip));
         }
     }
     found.finish()
 }
 
-fn of_evals(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
-    let mut found = Found::default();
+fn of_evals(pairing: &SidePairing<'_>, by: Grouping) -> Vec<CaseGroup> {
+    let mut found = GroupBuilder::default();
     for at in 0..pairing.evals.len() {
         each_name(pairing, at, by, |name| {
             found.add(by, name, at as u32, [0, 0])
@@ -114,7 +114,7 @@ fn flip(reference: &CaseRecord, candidate: &CaseRecord) -> [usize; 2] {
 
 /// The name of a group, in the order in which groups are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Name<'a> {
+enum GroupName<'a> {
     Kind(EvalType),
     Difficulty(Difficulty),
     Text(&'a str),
@@ -122,21 +122,26 @@ enum Name<'a> {
     Eval(usize, &'a str),
 }
 
-impl Name<'_> {
+impl GroupName<'_> {
     fn text(self) -> String {
         match self {
-            Name::Kind(EvalType::Capability) => "capability".to_owned(),
-            Name::Kind(EvalType::Regression) => "regression".to_owned(),
-            Name::Difficulty(Difficulty::Easy) => "easy".to_owned(),
-            Name::Difficulty(Difficulty::Medium) => "medium".to_owned(),
-            Name::Difficulty(Difficulty::Hard) => "hard".to_owned(),
-            Name::Text(text) | Name::Eval(_, text) => text.to_owned(),
+            GroupName::Kind(EvalType::Capability) => "capability".to_owned(),
+            GroupName::Kind(EvalType::Regression) => "regression".to_owned(),
+            GroupName::Difficulty(Difficulty::Easy) => "easy".to_owned(),
+            GroupName::Difficulty(Difficulty::Medium) => "medium".to_owned(),
+            GroupName::Difficulty(Difficulty::Hard) => "hard".to_owned(),
+            GroupName::Text(text) | GroupName::Eval(_, text) => text.to_owned(),
         }
     }
 }
 
 /// What the candidate says of an eval, else what the reference does.
-fn each_name<'a>(pairing: &Pairing<'a>, eval: usize, by: Grouping, mut add: impl FnMut(Name<'a>)) {
+fn each_name<'a>(
+    pairing: &SidePairing<'a>,
+    eval: usize,
+    by: Grouping,
+    mut add: impl FnMut(GroupName<'a>),
+) {
     let Some(pair) = pairing.evals.get(eval) else {
         return;
     };
@@ -146,36 +151,36 @@ fn each_name<'a>(pairing: &Pairing<'a>, eval: usize, by: Grouping, mut add: impl
             .kind
             .or(a.kind)
             .into_iter()
-            .for_each(|kind| add(Name::Kind(kind))),
+            .for_each(|kind| add(GroupName::Kind(kind))),
         Grouping::Difficulty => {
             b.difficulty
                 .or(a.difficulty)
                 .into_iter()
-                .for_each(|difficulty| add(Name::Difficulty(difficulty)));
+                .for_each(|difficulty| add(GroupName::Difficulty(difficulty)));
         }
         Grouping::Category => {
             b.category
                 .as_deref()
                 .or(a.category.as_deref())
                 .into_iter()
-                .for_each(|name| add(Name::Text(name)));
+                .for_each(|name| add(GroupName::Text(name)));
         }
         Grouping::Tag => {
             let tags = if b.tags.is_empty() { &a.tags } else { &b.tags };
-            tags.iter().for_each(|tag| add(Name::Text(tag)));
+            tags.iter().for_each(|tag| add(GroupName::Text(tag)));
         }
-        Grouping::Eval => add(Name::Eval(eval, &b.id)),
+        Grouping::Eval => add(GroupName::Eval(eval, &b.id)),
     }
 }
 
 #[derive(Default)]
-struct Found<'a> {
-    groups: BTreeMap<Name<'a>, Group>,
+struct GroupBuilder<'a> {
+    groups: BTreeMap<GroupName<'a>, CaseGroup>,
 }
 
-impl<'a> Found<'a> {
-    fn add(&mut self, by: Grouping, name: Name<'a>, member: u32, flip: [usize; 2]) {
-        let group = self.groups.entry(name).or_insert_with(|| Group {
+impl<'a> GroupBuilder<'a> {
+    fn add(&mut self, by: Grouping, name: GroupName<'a>, member: u32, flip: [usize; 2]) {
+        let group = self.groups.entry(name).or_insert_with(|| CaseGroup {
             by,
             name: name.text(),
             members: Vec::new(),
@@ -190,14 +195,14 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn count(&mut self, name: Name<'a>, flip: [usize; 2]) {
+    fn count(&mut self, name: GroupName<'a>, flip: [usize; 2]) {
         if let Some(group) = self.groups.get_mut(&name) {
             group.broken += flip[0];
             group.fixed += flip[1];
         }
     }
 
-    fn finish(self) -> Vec<Group> {
+    fn finish(self) -> Vec<CaseGroup> {
         self.groups.into_values().collect()
     }
 }

@@ -1,41 +1,44 @@
 //! One metric on both sides: its difference, the interval and the test.
 
-use super::super::outcomes::Reading;
-use super::pairing::Pairing;
-use super::values::{Measure, Unit as Of, is_single, opposite};
+use super::super::outcomes::OutcomeReading;
+use super::pairing::SidePairing;
+use super::values::{MeasureUnit as Of, PairedMeasure, is_single, opposite};
 use crate::model::{DifferenceTest, IntervalScope, Metric, MetricDifference};
-use eval_stats::power::Unit;
-use eval_stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired, tested_units};
+use eval_stats::power::TestedUnit;
+use eval_stats::{
+    CaseDeal, DealKinds, MetricPairs, PairedResult, PairedTest, ResamplingOptions, paired,
+    tested_units,
+};
 
 /// The values of a metric, a pair a case or eval.
-pub(super) struct Columns {
+pub(super) struct PairedColumns {
     reference: Vec<f64>,
     candidate: Vec<f64>,
     weights: Option<Vec<f64>>,
     groups: Option<Vec<u32>>,
     /// Cases by their first attempts, where some have several.
-    deals: Option<Vec<(Deal, u32)>>,
+    deals: Option<Vec<(CaseDeal, u32)>>,
     single: bool,
     share: bool,
 }
 
-impl Columns {
+impl PairedColumns {
     /// Over all pairs, or over those of `within`: numbers of cases or evals, as the metric's unit
     /// is.
     pub fn new(
-        pairing: &Pairing<'_>,
-        measure: &Measure,
-        reading: Reading,
+        pairing: &SidePairing<'_>,
+        measure: &PairedMeasure,
+        reading: OutcomeReading,
         within: Option<&[u32]>,
-    ) -> Columns {
+    ) -> PairedColumns {
         match measure.unit {
-            Of::Case => Columns::of_cases(pairing, measure, reading, within),
-            Of::Eval => Columns::of_evals(pairing, measure, reading, within),
+            Of::Case => PairedColumns::of_cases(pairing, measure, reading, within),
+            Of::Eval => PairedColumns::of_evals(pairing, measure, reading, within),
         }
     }
 
-    fn empty(room: usize, share: bool) -> Columns {
-        Columns {
+    fn empty(room: usize, share: bool) -> PairedColumns {
+        PairedColumns {
             reference: Vec::with_capacity(room),
             candidate: Vec::with_capacity(room),
             weights: None,
@@ -47,12 +50,12 @@ impl Columns {
     }
 
     fn of_cases(
-        pairing: &Pairing<'_>,
-        measure: &Measure,
-        reading: Reading,
+        pairing: &SidePairing<'_>,
+        measure: &PairedMeasure,
+        reading: OutcomeReading,
         within: Option<&[u32]>,
-    ) -> Columns {
-        let mut columns = Columns::empty(
+    ) -> PairedColumns {
+        let mut columns = PairedColumns::empty(
             within.map_or(pairing.pairs.len(), <[u32]>::len),
             measure.share,
         );
@@ -60,7 +63,7 @@ impl Columns {
         // A case passes or does not, however many samples it has.
         let always_single = measure.metric == Metric::CasePassRate;
         let (mut deals, mut dealt, mut several, mut unlike) =
-            (Deals::default(), true, false, false);
+            (DealKinds::default(), true, false, false);
         for pair in chosen(&pairing.pairs, within) {
             let Some((reference, candidate)) = measure.of_case(pair, reading) else {
                 continue;
@@ -90,12 +93,12 @@ impl Columns {
     }
 
     fn of_evals(
-        pairing: &Pairing<'_>,
-        measure: &Measure,
-        reading: Reading,
+        pairing: &SidePairing<'_>,
+        measure: &PairedMeasure,
+        reading: OutcomeReading,
         within: Option<&[u32]>,
-    ) -> Columns {
-        let mut columns = Columns::empty(
+    ) -> PairedColumns {
+        let mut columns = PairedColumns::empty(
             within.map_or(pairing.evals.len(), <[u32]>::len),
             measure.share,
         );
@@ -126,11 +129,11 @@ impl Columns {
     }
 
     /// What is tested: pairs, or evals.
-    pub fn units(&self) -> Vec<Unit> {
+    pub fn units(&self) -> Vec<TestedUnit> {
         let units = tested_units(&self.pairs());
         units
             .into_iter()
-            .map(|[difference, value, weight]| Unit {
+            .map(|[difference, value, weight]| TestedUnit {
                 difference,
                 value,
                 weight,
@@ -138,8 +141,8 @@ impl Columns {
             .collect()
     }
 
-    fn pairs(&self) -> Pairs<'_> {
-        Pairs {
+    fn pairs(&self) -> MetricPairs<'_> {
+        MetricPairs {
             reference: &self.reference,
             candidate: &self.candidate,
             weights: self.weights.as_deref(),
@@ -150,7 +153,7 @@ impl Columns {
         }
     }
 
-    pub fn compare(&self, how: Resampling) -> Result<Paired, String> {
+    pub fn compare(&self, how: ResamplingOptions) -> Result<PairedResult, String> {
         if self.len() == 0 {
             return Err("no pair of cases has it on both sides".to_owned());
         }
@@ -187,39 +190,39 @@ fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item 
 }
 
 /// A metric's figures, before tests are adjusted.
-pub(super) struct Row {
+pub(super) struct MetricFigures {
     pub difference: MetricDifference,
-    pub paired: Option<Paired>,
+    pub paired: Option<PairedResult>,
 }
 
 /// One-sided p-values, turned so that worse is worse: of "the candidate is worse", and of "it is
 /// better".
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sided {
+pub(super) struct OneSidedPValues {
     pub p_worse: f64,
     pub p_better: f64,
 }
 
-impl Sided {
-    pub fn new(test: &PairedTest, higher_is_better: bool) -> Sided {
+impl OneSidedPValues {
+    pub fn new(test: &PairedTest, higher_is_better: bool) -> OneSidedPValues {
         let (p_worse, p_better) = if higher_is_better {
             (test.p_lower, test.p_higher)
         } else {
             (test.p_higher, test.p_lower)
         };
-        Sided { p_worse, p_better }
+        OneSidedPValues { p_worse, p_better }
     }
 }
 
 /// Compares one metric. `open` says whether something without a grade could change it.
 pub(super) fn row(
-    pairing: &Pairing<'_>,
-    measure: &Measure,
+    pairing: &SidePairing<'_>,
+    measure: &PairedMeasure,
     within: Option<&[u32]>,
     open: bool,
-    how: Resampling,
-) -> Row {
-    let columns = Columns::new(pairing, measure, Reading::Graded, within);
+    how: ResamplingOptions,
+) -> MetricFigures {
+    let columns = PairedColumns::new(pairing, measure, OutcomeReading::Graded, within);
     let compared = columns.compare(how);
     let mut row = MetricDifference {
         name: measure.name(),
@@ -239,14 +242,14 @@ pub(super) fn row(
     let read = |reading| match (measure.is_bounded(), open) {
         (false, _) => None,
         (true, false) => columns.difference(),
-        (true, true) => Columns::new(pairing, measure, reading, within).difference(),
+        (true, true) => PairedColumns::new(pairing, measure, reading, within).difference(),
     };
-    (row.worst, row.best) = (read(Reading::Worst), read(Reading::Best));
+    (row.worst, row.best) = (read(OutcomeReading::Worst), read(OutcomeReading::Best));
     let found = match compared {
         Ok(found) => found,
         Err(reason) => {
             row.undefined = Some(reason);
-            return Row {
+            return MetricFigures {
                 difference: row,
                 paired: None,
             };
@@ -260,7 +263,7 @@ pub(super) fn row(
         row.method = interval.method.name().to_owned();
     }
     if let (Ok(test), Some(higher)) = (&found.test, measure.higher_is_better) {
-        let Sided { p_worse, p_better } = Sided::new(test, higher);
+        let OneSidedPValues { p_worse, p_better } = OneSidedPValues::new(test, higher);
         row.test = Some(DifferenceTest {
             method: test.method.name().to_owned(),
             p_worse,
@@ -273,7 +276,7 @@ pub(super) fn row(
     if !open && row.worst.is_some() {
         (row.worst, row.best) = (row.difference, row.difference);
     }
-    Row {
+    MetricFigures {
         difference: row,
         paired: Some(found),
     }

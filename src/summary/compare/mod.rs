@@ -21,14 +21,14 @@ mod words;
 use rayon::prelude::*;
 
 pub use baseline::of_baseline;
-use draft::Draft;
+use draft::ComparisonDraft;
 pub use figures::chance;
 pub(crate) use metrics::tests_whole_evals;
-use values::Measure;
+use values::PairedMeasure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
 use crate::model::{Comparison, ComparisonSettings, Grouping, Metric, RunScores};
-use eval_stats::Resampling;
+use eval_stats::ResamplingOptions;
 
 /// Share of comparisons of equals that may be called a regression.
 pub const ALPHA: f64 = 0.05;
@@ -73,22 +73,22 @@ impl Default for CompareSettings {
 }
 
 impl CompareSettings {
-    fn resampling(&self) -> Resampling {
-        Resampling {
+    fn resampling(&self) -> ResamplingOptions {
+        ResamplingOptions {
             resamples: self.resamples,
             seed: self.seed,
             level: LEVEL,
         }
     }
 
-    fn told(&self, tested: &[Measure], candidates: usize) -> ComparisonSettings {
+    fn told(&self, tested: &[PairedMeasure], candidates: usize) -> ComparisonSettings {
         ComparisonSettings {
             alpha: ALPHA,
             level: LEVEL,
             power: POWER,
             resamples: self.resamples,
             seed: self.seed,
-            metrics: tested.iter().map(Measure::name).collect(),
+            metrics: tested.iter().map(PairedMeasure::name).collect(),
             by: self.by.clone(),
             effect: self.effect,
             candidates,
@@ -99,7 +99,7 @@ impl CompareSettings {
 
 /// Why two sides can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Incomparable {
+pub enum ComparisonError {
     #[error(
         "{label} is a run of suite `{candidate}`, and the reference is one of suite `{reference}`"
     )]
@@ -120,22 +120,22 @@ pub enum Incomparable {
     Nothing,
 }
 
-impl Incomparable {
+impl ComparisonError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Incomparable::OtherSuite { .. } => {
+            ComparisonError::OtherSuite { .. } => {
                 Some("name two runs of one suite; `eval-harness history` lists them".to_owned())
             }
-            Incomparable::NoSharedCase { .. } => Some(
+            ComparisonError::NoSharedCase { .. } => Some(
                 "cases are the same when their eval's id and their own are; were they renamed, or filtered apart?".to_owned(),
             ),
-            Incomparable::Untestable { .. } => Some(
+            ComparisonError::Untestable { .. } => Some(
                 "such are pass_at_1, pass_hat_3_unbiased, case_pass_rate, pass_rate, score, weighted_score, latency_mean_ms, \
                  tokens_per_sample and cost_usd_per_sample"
                     .to_owned(),
             ),
-            Incomparable::Nothing => None,
+            ComparisonError::Nothing => None,
         }
     }
 }
@@ -149,14 +149,14 @@ pub fn compare(
     reference: &RunScores,
     candidates: &[&RunScores],
     settings: &CompareSettings,
-) -> Result<Vec<Comparison>, Incomparable> {
+) -> Result<Vec<Comparison>, ComparisonError> {
     if candidates.is_empty() {
-        return Err(Incomparable::Nothing);
+        return Err(ComparisonError::Nothing);
     }
     for candidate in candidates {
         let (a, b) = (&reference.side, &candidate.side);
         if a.suite != b.suite {
-            return Err(Incomparable::OtherSuite {
+            return Err(ComparisonError::OtherSuite {
                 label: b.label.clone(),
                 reference: a.suite.clone(),
                 candidate: b.suite.clone(),
@@ -168,7 +168,7 @@ pub fn compare(
         let cases = &comparison.cases;
         if cases.compared + cases.ungraded.count + cases.changed.count == 0 {
             let count = |side: &RunScores| side.evals.iter().map(|eval| eval.cases.len()).sum();
-            return Err(Incomparable::NoSharedCase {
+            return Err(ComparisonError::NoSharedCase {
                 label: candidate.side.label.clone(),
                 reference: count(reference),
                 candidate: count(candidate),
@@ -187,15 +187,15 @@ pub fn compare_anyway(
     reference: &RunScores,
     candidates: &[&RunScores],
     settings: &CompareSettings,
-) -> Result<Vec<Comparison>, Incomparable> {
-    let mut tested: Vec<Measure> = Vec::new();
+) -> Result<Vec<Comparison>, ComparisonError> {
+    let mut tested: Vec<PairedMeasure> = Vec::new();
     for metric in &settings.metrics {
         let sides = [reference, candidates.first().copied().unwrap_or(reference)];
-        let untestable = |why: &str| Incomparable::Untestable {
+        let untestable = |why: &str| ComparisonError::Untestable {
             metric: metric.to_string(),
             why: why.to_owned(),
         };
-        let measure = Measure::of(metric, sides).map_err(untestable)?;
+        let measure = PairedMeasure::of(metric, sides).map_err(untestable)?;
         if measure.higher_is_better.is_none() {
             return Err(untestable(
                 "has no direction: say whether more of it is better",
@@ -206,11 +206,11 @@ pub fn compare_anyway(
         }
     }
     if tested.is_empty() {
-        return Err(Incomparable::Nothing);
+        return Err(ComparisonError::Nothing);
     }
-    let drafts: Vec<Draft<'_>> = candidates
+    let drafts: Vec<ComparisonDraft<'_>> = candidates
         .par_iter()
-        .map(|candidate| Draft::new(reference, candidate, &tested, settings))
+        .map(|candidate| ComparisonDraft::new(reference, candidate, &tested, settings))
         .collect();
     let told = settings.told(&tested, candidates.len());
     Ok(verdict::settle(drafts, &told, settings.pairs))

@@ -1,14 +1,14 @@
 //! What else differs between the two sides than their outcomes, in sentences.
 
-use super::draft::Draft;
+use super::draft::ComparisonDraft;
 use super::metrics::tests_whole_evals;
-use super::pairing::Pair;
+use super::pairing::CasePair;
 use crate::model::{
     CaseFlip, CasePart, ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard,
 };
 use eval_base::text::plural;
 
-pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
+pub(super) fn notes(draft: &ComparisonDraft<'_>) -> Vec<String> {
     let pairing = &draft.pairing;
     let (a, b) = (&pairing.reference.side, &pairing.candidate.side);
     let mut notes = Vec::new();
@@ -170,7 +170,7 @@ fn shards(shards: &[Shard]) -> (String, u32) {
 }
 
 /// What keeps cases or evals of both from being compared, or makes them harder to.
-fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
+fn cases(draft: &ComparisonDraft<'_>, notes: &mut Vec<String>) {
     let pairing = &draft.pairing;
     let changed = pairing.changes.changed.count;
     if pairing.changes.changed.only_input_or_grading() {
@@ -230,7 +230,7 @@ fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
             if reweighed == 1 { "it" } else { "them" }
         ));
     }
-    let untold = |pair: &Pair<'_>| {
+    let untold = |pair: &CasePair<'_>| {
         pair.reference.fingerprint.is_none() || pair.candidate.fingerprint.is_none()
     };
     if pairing.pairs.iter().any(untold) {

@@ -9,17 +9,17 @@ use crate::model::{
 };
 
 /// Two sides, paired by eval id and case id.
-pub(super) struct Pairing<'a> {
+pub(super) struct SidePairing<'a> {
     pub reference: &'a RunScores,
     pub candidate: &'a RunScores,
     /// The cases of both sides that are the same on both, in the candidate's order.
-    pub pairs: Vec<Pair<'a>>,
+    pub pairs: Vec<CasePair<'a>>,
     /// The evals of both sides, in the candidate's order.
     pub evals: Vec<EvalPair<'a>>,
     pub changes: CaseChanges,
 }
 
-pub(super) struct Pair<'a> {
+pub(super) struct CasePair<'a> {
     /// Its place in `evals`.
     pub eval: u32,
     pub reference: &'a CaseRecord,
@@ -47,7 +47,7 @@ fn is_critical(eval: &EvalRecord) -> bool {
     eval.criticality == Some(Criticality::Critical)
 }
 
-impl Pair<'_> {
+impl CasePair<'_> {
     /// True when some sample of either side has no grade, at its first attempt or in the end.
     pub fn is_open(&self) -> bool {
         let open = |case: &CaseRecord| case.n < case.planned() || case.ungraded > 0;
@@ -59,7 +59,7 @@ impl Pair<'_> {
     }
 }
 
-impl<'a> Pairing<'a> {
+impl<'a> SidePairing<'a> {
     /// What the candidate's suite says that figures speak about.
     pub fn scope(&self) -> IntervalScope {
         self.candidate.interval_scope
@@ -70,9 +70,9 @@ impl<'a> Pairing<'a> {
         reference: &'a RunScores,
         candidate: &'a RunScores,
         settings: &CompareSettings,
-    ) -> Pairing<'a> {
+    ) -> SidePairing<'a> {
         let listed = settings.listed;
-        let mut pairing = Pairing {
+        let mut pairing = SidePairing {
             reference,
             candidate,
             pairs: Vec::new(),
@@ -88,7 +88,7 @@ impl<'a> Pairing<'a> {
             .map(|eval| (eval.id.as_str(), eval))
             .collect();
         let mut seen: HashMap<&str, Vec<bool>> = HashMap::new();
-        let parts = Parts {
+        let parts = PartialSides {
             reference: is_part(reference),
             candidate: is_part(candidate),
         };
@@ -132,7 +132,13 @@ impl<'a> Pairing<'a> {
         pairing
     }
 
-    fn new_case(&mut self, eval: &EvalRecord, case: &CaseRecord, parts: Parts, listed: usize) {
+    fn new_case(
+        &mut self,
+        eval: &EvalRecord,
+        case: &CaseRecord,
+        parts: PartialSides,
+        listed: usize,
+    ) {
         if parts.reference {
             self.changes.not_selected += 1;
         } else {
@@ -151,14 +157,14 @@ impl<'a> Pairing<'a> {
         &mut self,
         before: &'a EvalRecord,
         now: &'a EvalRecord,
-        parts: Parts,
+        parts: PartialSides,
         settings: &CompareSettings,
     ) -> Vec<bool> {
         let listed = settings.listed;
         let number = self.evals.len() as u32;
         let from = self.pairs.len();
         let mut marks = vec![false; before.cases.len()];
-        let mut finder = Finder::new(&before.cases);
+        let mut finder = CaseFinder::new(&before.cases);
         let mut eval = EvalPair {
             reference: before,
             candidate: now,
@@ -197,7 +203,7 @@ impl<'a> Pairing<'a> {
             self.changes.changed_input += usize::from(changed.contains(&CasePart::Input));
             self.changes.changed_target += usize::from(changed.contains(&CasePart::Target));
             eval.same_samples &= old.planned() == case.planned();
-            self.pairs.push(Pair {
+            self.pairs.push(CasePair {
                 eval: number,
                 reference: old,
                 candidate: case,
@@ -247,13 +253,13 @@ impl<'a> Pairing<'a> {
 
     /// True when something that has no grade could change a figure.
     pub fn is_open(&self) -> bool {
-        self.pairs.iter().any(Pair::is_open)
+        self.pairs.iter().any(CasePair::is_open)
     }
 }
 
 /// Which sides are not the whole suite.
 #[derive(Clone, Copy)]
-struct Parts {
+struct PartialSides {
     reference: bool,
     candidate: bool,
 }
@@ -347,15 +353,15 @@ fn add(
 
 /// Cases by id. Mostly they come in the same order, so that the one that is looked for is the next
 /// one; a map is made only when it is not.
-struct Finder<'a> {
+struct CaseFinder<'a> {
     cases: &'a [CaseRecord],
     next: usize,
     map: Option<HashMap<&'a str, usize>>,
 }
 
-impl<'a> Finder<'a> {
-    fn new(cases: &'a [CaseRecord]) -> Finder<'a> {
-        Finder {
+impl<'a> CaseFinder<'a> {
+    fn new(cases: &'a [CaseRecord]) -> CaseFinder<'a> {
+        CaseFinder {
             cases,
             next: 0,
             map: None,

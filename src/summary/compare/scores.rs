@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::super::SummaryError;
 use super::super::columns::CaseView;
-use super::super::fold::Fold;
+use super::super::fold::SummaryFold;
 use super::super::metrics::CountedEval;
-use super::super::outcomes::Mean;
+use super::super::outcomes::RunningMean;
 use crate::model::{CaseRecord, ComparedSide, EvalRecord, RunScores, RunStarted, ScoresSource};
 
-impl Fold {
+impl SummaryFold {
     /// Everything that a comparison looks at, as one of its sides. Of a fold that does not keep
-    /// what cases are (see [`Fold::scoring`]) no case has a fingerprint.
+    /// what cases are (see [`SummaryFold::scoring`]) no case has a fingerprint.
     ///
     /// # Errors
     /// When no run has started.
@@ -119,7 +119,7 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalRecord {
 
 /// The means over a case's samples of what was measured.
 fn measure(case: CaseView<'_>, named: &[(&str, &BTreeMap<u32, f64>)], scores: &mut CaseRecord) {
-    let [mut latency, mut tokens, mut cost] = [Mean::default(); 3];
+    let [mut latency, mut tokens, mut cost] = [RunningMean::default(); 3];
     for slot in case.slots() {
         if let Some(ms) = case.latency_ms(slot) {
             latency.add(Some(ms));
@@ -136,7 +136,7 @@ fn measure(case: CaseView<'_>, named: &[(&str, &BTreeMap<u32, f64>)], scores: &m
     scores.tokens = tokens.finite();
     scores.cost_usd = cost.finite();
     for (name, numbers) in named {
-        let mut mean = Mean::default();
+        let mut mean = RunningMean::default();
         let slots = case.slots();
         let own = numbers.range(slots.start as u32..slots.end as u32);
         own.map(|(_, number)| *number)

@@ -1,7 +1,7 @@
 //! What a metric is of one case or eval, on both sides.
 
-use super::super::outcomes::Reading;
-use super::pairing::{EvalPair, Pair, Pairing};
+use super::super::outcomes::OutcomeReading;
+use super::pairing::{CasePair, EvalPair, SidePairing};
 use crate::model::{Bound, CaseRecord, EvalRecord, EvalType, Metric, Outcome, RunScores};
 use eval_stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 
@@ -12,23 +12,23 @@ pub const COST_PER_SAMPLE: &str = "cost_usd_per_sample";
 
 /// Of what a metric's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum MeasureUnit {
     Case,
     Eval,
 }
 
-impl Unit {
+impl MeasureUnit {
     pub fn name(self) -> &'static str {
         match self {
-            Unit::Case => "case",
-            Unit::Eval => "eval",
+            MeasureUnit::Case => "case",
+            MeasureUnit::Eval => "eval",
         }
     }
 }
 
 /// First attempts of both sides at a case, and how many of all of them passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Attempts {
+pub(super) struct FirstAttempts {
     /// Of the reference and of the candidate.
     pub samples: [u32; 2],
     pub passed: u32,
@@ -36,18 +36,18 @@ pub(super) struct Attempts {
 
 /// A metric that has a value for each case or eval.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Measure {
+pub(super) struct PairedMeasure {
     pub metric: Metric,
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// Values lie in [0, 1].
     pub share: bool,
     /// `None` where nobody said.
     pub higher_is_better: Option<bool>,
 }
 
-impl Measure {
+impl PairedMeasure {
     /// Why a metric has no value of a case or eval, when it has none: it completes "`name` ...".
-    pub fn of(metric: &Metric, sides: [&RunScores; 2]) -> Result<Measure, &'static str> {
+    pub fn of(metric: &Metric, sides: [&RunScores; 2]) -> Result<PairedMeasure, &'static str> {
         use Metric::*;
         let bound = Some(metric.bound() == Bound::Min);
         let is_score = |name: &str| {
@@ -57,22 +57,22 @@ impl Measure {
         };
         let (unit, share, higher_is_better) = match metric {
             PassRate | CapabilityPassRate | RegressionPassRate | WeightedScore => {
-                (Unit::Eval, true, bound)
+                (MeasureUnit::Eval, true, bound)
             }
             PassAt(_) | PassHat(_) | PassHatUnbiased(_) | CasePassRate | Score => {
-                (Unit::Case, true, bound)
+                (MeasureUnit::Case, true, bound)
             }
-            LatencyMeanMs | Tokens | CostUsd => (Unit::Case, false, bound),
+            LatencyMeanMs | Tokens | CostUsd => (MeasureUnit::Case, false, bound),
             Named(name) if name == TOKENS_PER_SAMPLE || name == COST_PER_SAMPLE => {
-                (Unit::Case, false, Some(false))
+                (MeasureUnit::Case, false, Some(false))
             }
-            Named(name) if is_score(name) => (Unit::Case, true, Some(true)),
-            Named(_) => (Unit::Case, false, None),
+            Named(name) if is_score(name) => (MeasureUnit::Case, true, Some(true)),
+            Named(_) => (MeasureUnit::Case, false, None),
             LatencyP50Ms | LatencyP95Ms => return Err("is a percentile, which no case has alone"),
             metric if metric.is_of_judges() => return Err("measures judges and not the target"),
             _ => return Err("is a sum over the run, which no case has alone"),
         };
-        Ok(Measure {
+        Ok(PairedMeasure {
             metric: metric.clone(),
             unit,
             share,
@@ -96,7 +96,7 @@ impl Measure {
 
     /// Both sides' values of a case, under a reading that is the candidate's: `Worst` reads what
     /// has no grade as failed there and as passed in the reference.
-    pub fn of_case(&self, pair: &Pair<'_>, reading: Reading) -> Option<(f64, f64)> {
+    pub fn of_case(&self, pair: &CasePair<'_>, reading: OutcomeReading) -> Option<(f64, f64)> {
         // A case passes less often the more samples it needs, and (c/n)^k is too high by more the
         // fewer they are.
         match self.metric {
@@ -117,7 +117,7 @@ impl Measure {
 
     /// First attempts of a case on both sides, and how many of them all passed, of a metric that is
     /// made of these alone.
-    pub fn attempts(&self, pair: &Pair<'_>, reading: Reading) -> Option<Attempts> {
+    pub fn attempts(&self, pair: &CasePair<'_>, reading: OutcomeReading) -> Option<FirstAttempts> {
         if !matches!(
             self.metric,
             Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_)
@@ -126,7 +126,7 @@ impl Measure {
         }
         let (reference, before) = first_attempts(pair.reference, opposite(reading));
         let (candidate, now) = first_attempts(pair.candidate, reading);
-        Some(Attempts {
+        Some(FirstAttempts {
             samples: [reference, candidate],
             passed: before + now,
         })
@@ -141,11 +141,11 @@ impl Measure {
                 c,
                 ..CaseRecord::default()
             },
-            Reading::Graded,
+            OutcomeReading::Graded,
         )
     }
 
-    fn case(&self, case: &CaseRecord, reading: Reading) -> Option<f64> {
+    fn case(&self, case: &CaseRecord, reading: OutcomeReading) -> Option<f64> {
         match &self.metric {
             Metric::PassAt(k) => estimate(pass_at_k, case, *k, reading),
             Metric::PassHat(k) => estimate(pass_hat_k, case, *k, reading),
@@ -165,7 +165,7 @@ impl Measure {
     }
 
     /// Both sides' values of an eval, and its weight.
-    pub fn of_eval(&self, eval: &EvalPair<'_>, reading: Reading) -> Option<(f64, f64, f64)> {
+    pub fn of_eval(&self, eval: &EvalPair<'_>, reading: OutcomeReading) -> Option<(f64, f64, f64)> {
         let kind = eval.candidate.kind.or(eval.reference.kind);
         let of_kind = match self.metric {
             Metric::CapabilityPassRate => kind == Some(EvalType::Capability),
@@ -189,35 +189,35 @@ impl Measure {
 }
 
 /// True when a case's pass@1 is 0 or 1 of one sample, under every reading.
-pub(super) fn is_single(case: &CaseRecord, reading: Reading) -> bool {
+pub(super) fn is_single(case: &CaseRecord, reading: OutcomeReading) -> bool {
     first_attempts(case, reading).0 == 1
 }
 
 /// The reading of the reference when the candidate is read as `reading`.
-pub(super) fn opposite(reading: Reading) -> Reading {
+pub(super) fn opposite(reading: OutcomeReading) -> OutcomeReading {
     match reading {
-        Reading::Graded => Reading::Graded,
-        Reading::Worst => Reading::Best,
-        Reading::Best => Reading::Worst,
+        OutcomeReading::Graded => OutcomeReading::Graded,
+        OutcomeReading::Worst => OutcomeReading::Best,
+        OutcomeReading::Best => OutcomeReading::Worst,
     }
 }
 
 /// First attempts that count, and those that passed.
-fn first_attempts(case: &CaseRecord, reading: Reading) -> (u32, u32) {
+fn first_attempts(case: &CaseRecord, reading: OutcomeReading) -> (u32, u32) {
     let (n, c) = (case.n, case.c.min(case.n));
     let open = case.planned().saturating_sub(n);
     match reading {
-        Reading::Graded => (n, c),
-        Reading::Worst => (n + open, c),
-        Reading::Best => (n + open, c + open),
+        OutcomeReading::Graded => (n, c),
+        OutcomeReading::Worst => (n + open, c),
+        OutcomeReading::Best => (n + open, c + open),
     }
 }
 
 fn estimate(
-    estimator: fn(u64, u64, u64) -> Result<f64, eval_stats::Undefined>,
+    estimator: fn(u64, u64, u64) -> Result<f64, eval_stats::UndefinedReason>,
     case: &CaseRecord,
     k: u32,
-    reading: Reading,
+    reading: OutcomeReading,
 ) -> Option<f64> {
     let (n, c) = first_attempts(case, reading);
     if n < k {
@@ -227,22 +227,24 @@ fn estimate(
     }
 }
 
-fn passes(outcome: Outcome, reading: Reading) -> Option<f64> {
+fn passes(outcome: Outcome, reading: OutcomeReading) -> Option<f64> {
     match (outcome, reading) {
         (Outcome::Passed, _)
-        | (Outcome::Errored | Outcome::Skipped | Outcome::Pending, Reading::Best) => Some(1.0),
-        (Outcome::Failed, _) | (_, Reading::Worst) => Some(0.0),
-        (_, Reading::Graded) => None,
+        | (Outcome::Errored | Outcome::Skipped | Outcome::Pending, OutcomeReading::Best) => {
+            Some(1.0)
+        }
+        (Outcome::Failed, _) | (_, OutcomeReading::Worst) => Some(0.0),
+        (_, OutcomeReading::Graded) => None,
     }
 }
 
-fn case_score(case: &CaseRecord, reading: Reading) -> Option<f64> {
-    if reading == Reading::Graded || case.ungraded == 0 {
+fn case_score(case: &CaseRecord, reading: OutcomeReading) -> Option<f64> {
+    if reading == OutcomeReading::Graded || case.ungraded == 0 {
         return case.score;
     }
     let graded = case.planned().saturating_sub(case.ungraded);
     let sum = case.score.map_or(0.0, |score| score * f64::from(graded));
-    let more = if reading == Reading::Best {
+    let more = if reading == OutcomeReading::Best {
         f64::from(case.ungraded)
     } else {
         0.0
@@ -252,8 +254,8 @@ fn case_score(case: &CaseRecord, reading: Reading) -> Option<f64> {
 
 /// As [`crate::model::Metric::WeightedScore`] takes it: the mean score of the cases of a graded
 /// eval.
-fn eval_score(eval: &EvalRecord, reading: Reading) -> Option<f64> {
-    if reading == Reading::Graded {
+fn eval_score(eval: &EvalRecord, reading: OutcomeReading) -> Option<f64> {
+    if reading == OutcomeReading::Graded {
         return eval.score.filter(|_| eval.outcome.is_graded());
     }
     if eval.cases.iter().all(|case| case.ungraded == 0) {
@@ -271,7 +273,7 @@ fn eval_score(eval: &EvalRecord, reading: Reading) -> Option<f64> {
 }
 
 /// Every metric that both sides have, in reading order.
-pub(super) fn both_have(pairing: &Pairing<'_>) -> Vec<Metric> {
+pub(super) fn both_have(pairing: &SidePairing<'_>) -> Vec<Metric> {
     let (a, b) = (pairing.reference, pairing.candidate);
     let mut ks: Vec<u32> =
         a.ks.iter()

@@ -2,11 +2,11 @@
 
 use super::ALPHA;
 use super::detectable;
-use super::draft::{Draft, READINGS, Tested};
+use super::draft::{ComparisonDraft, READINGS, TestSubject};
 use super::figures::speaks_about;
-use super::metrics::Row;
+use super::metrics::MetricFigures;
 use super::notes;
-use super::words::{self, Deciding};
+use super::words::{self, VerdictBasis};
 use crate::model::{
     Comparison, ComparisonSettings, ComparisonVerdict, DifferenceTest, GroupDifference, Grouping,
     IntervalScope,
@@ -15,19 +15,20 @@ use eval_stats::holm;
 
 /// A test's p-values after adjustment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Adjusted {
-    pub of: Tested,
+pub(super) struct AdjustedTest {
+    pub of: TestSubject,
     pub p_worse: f64,
     pub p_better: f64,
 }
 
 /// Adjusts the tests of all candidates together, and says what comes of it.
 pub(super) fn settle(
-    drafts: Vec<Draft<'_>>,
+    drafts: Vec<ComparisonDraft<'_>>,
     settings: &ComparisonSettings,
     pairs: usize,
 ) -> Vec<Comparison> {
-    let families: [Vec<Vec<Adjusted>>; 3] = std::array::from_fn(|reading| family(&drafts, reading));
+    let families: [Vec<Vec<AdjustedTest>>; 3] =
+        std::array::from_fn(|reading| family(&drafts, reading));
     let size = families[0].iter().map(Vec::len).sum();
     let mut settled = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.into_iter().enumerate() {
@@ -38,7 +39,7 @@ pub(super) fn settle(
 }
 
 /// The tests of a reading, by candidate.
-fn family(drafts: &[Draft<'_>], reading: usize) -> Vec<Vec<Adjusted>> {
+fn family(drafts: &[ComparisonDraft<'_>], reading: usize) -> Vec<Vec<AdjustedTest>> {
     let tests = || {
         drafts.iter().enumerate().flat_map(|(at, draft)| {
             draft.tests.iter().filter_map(move |test| {
@@ -51,7 +52,7 @@ fn family(drafts: &[Draft<'_>], reading: usize) -> Vec<Vec<Adjusted>> {
     let mut by_draft = vec![Vec::new(); drafts.len()];
     for (((at, of, _), p_worse), p_better) in tests().zip(worse).zip(better) {
         if let Some(own) = by_draft.get_mut(at) {
-            own.push(Adjusted {
+            own.push(AdjustedTest {
                 of,
                 p_worse,
                 p_better,
@@ -61,7 +62,7 @@ fn family(drafts: &[Draft<'_>], reading: usize) -> Vec<Vec<Adjusted>> {
     by_draft
 }
 
-fn verdict(tests: &[Adjusted]) -> ComparisonVerdict {
+fn verdict(tests: &[AdjustedTest]) -> ComparisonVerdict {
     if tests.iter().any(|test| test.p_worse < ALPHA) {
         ComparisonVerdict::Regression
     } else if tests.iter().any(|test| test.p_better < ALPHA) {
@@ -72,8 +73,8 @@ fn verdict(tests: &[Adjusted]) -> ComparisonVerdict {
 }
 
 fn one(
-    mut draft: Draft<'_>,
-    readings: [&[Adjusted]; 3],
+    mut draft: ComparisonDraft<'_>,
+    readings: [&[AdjustedTest]; 3],
     family: usize,
     settings: &ComparisonSettings,
     pairs: usize,
@@ -81,8 +82,8 @@ fn one(
     debug_assert_eq!(READINGS.len(), readings.len());
     for test in readings[0] {
         let row = match test.of {
-            Tested::Metric(at) => draft.rows.get_mut(at),
-            Tested::Group(at) => draft.groups.get_mut(at).map(|(_, row)| row),
+            TestSubject::Metric(at) => draft.rows.get_mut(at),
+            TestSubject::Group(at) => draft.groups.get_mut(at).map(|(_, row)| row),
         };
         if let Some(found) = row.and_then(|row| row.difference.test.as_mut()) {
             found.p_worse_adjusted = Some(test.p_worse);
@@ -93,7 +94,7 @@ fn one(
     adjust_informing(&mut draft, &settings.by);
     let [verdict, verdict_worst, verdict_best] = readings.map(verdict);
     let detectable = detectable::detectable(&draft, verdict, family, settings, pairs);
-    let deciding = Deciding {
+    let deciding = VerdictBasis {
         verdicts: [verdict, verdict_worst, verdict_best],
         tests: readings[0],
         family,
@@ -150,11 +151,11 @@ pub(super) fn of_group(test: &DifferenceTest) -> ComparisonVerdict {
 }
 
 /// Groups that only inform are adjusted among those of their grouping.
-fn adjust_informing(draft: &mut Draft<'_>, deciding: &[Grouping]) {
+fn adjust_informing(draft: &mut ComparisonDraft<'_>, deciding: &[Grouping]) {
     let mut groupings: Vec<Grouping> = draft.groups.iter().map(|(group, _)| group.by).collect();
     groupings.dedup();
     for by in groupings.into_iter().filter(|by| !deciding.contains(by)) {
-        let mut rows: Vec<&mut Row> = draft
+        let mut rows: Vec<&mut MetricFigures> = draft
             .groups
             .iter_mut()
             .filter(|(group, _)| group.by == by)

@@ -1,30 +1,30 @@
 //! The verdict in words.
 
-use super::detectable::{About, Of, Samples};
-use super::draft::{Draft, Tested};
+use super::detectable::{DetectableContext, EffectSource, MoreSamples};
+use super::draft::{ComparisonDraft, TestSubject};
 use super::figures::{
     difference, number, p_value, pairs, signed, speaks_about, spoken, test, two_values,
 };
-use super::values::Measure;
-use super::verdict::{Adjusted, of_group};
+use super::values::PairedMeasure;
+use super::verdict::{AdjustedTest, of_group};
 use super::{ALPHA, POWER};
 use crate::model::{CaseRecord, ComparisonVerdict, Detectable, IntervalScope, MetricDifference};
 use eval_base::text::{group_digits, plural};
 use eval_stats::power::MANY;
 
 /// What the verdict rests on.
-pub(super) struct Deciding<'a> {
+pub(super) struct VerdictBasis<'a> {
     /// As graded, at worst and at best.
     pub verdicts: [ComparisonVerdict; 3],
     /// As graded.
-    pub tests: &'a [Adjusted],
+    pub tests: &'a [AdjustedTest],
     /// How many tests of all candidates share the level.
     pub family: usize,
-    pub detectable: Option<&'a (Detectable, About)>,
+    pub detectable: Option<&'a (Detectable, DetectableContext)>,
 }
 
 /// The first sentence says the verdict, the others what it rests on.
-pub(super) fn sentences(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Vec<String> {
+pub(super) fn sentences(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> Vec<String> {
     let mut sentences = vec![verdict(draft, deciding)];
     sentences.extend(changed_with_it(draft));
     sentences.extend(at_the_edge(draft, deciding));
@@ -48,9 +48,9 @@ pub(super) fn name(verdict: ComparisonVerdict) -> &'static str {
     }
 }
 
-fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
+fn verdict(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> String {
     let verdict = deciding.verdicts[0];
-    let p = |test: &&Adjusted| match verdict {
+    let p = |test: &&AdjustedTest| match verdict {
         ComparisonVerdict::Improvement => test.p_better,
         _ => test.p_worse,
     };
@@ -63,8 +63,8 @@ fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
         return nothing_to_test(draft);
     };
     let (row, place) = match lead.of {
-        Tested::Metric(at) => (draft.rows.get(at), None),
-        Tested::Group(at) => match draft.groups.get(at) {
+        TestSubject::Metric(at) => (draft.rows.get(at), None),
+        TestSubject::Group(at) => match draft.groups.get(at) {
             Some((group, row)) => (
                 Some(row),
                 Some(format!(" in {} {}", group.by.name(), group.name)),
@@ -73,8 +73,8 @@ fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
         },
     };
     let measure = match lead.of {
-        Tested::Metric(at) => draft.measures.get(at),
-        Tested::Group(_) => draft.measures.first(),
+        TestSubject::Metric(at) => draft.measures.get(at),
+        TestSubject::Group(_) => draft.measures.first(),
     };
     let (Some(row), Some(measure)) = (row, measure) else {
         return nothing_to_test(draft);
@@ -91,7 +91,7 @@ fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
     format!("{}{place}: {moved}, {how}", name(verdict))
 }
 
-fn nothing_to_test(draft: &Draft<'_>) -> String {
+fn nothing_to_test(draft: &ComparisonDraft<'_>) -> String {
     let changes = &draft.pairing.changes;
     let why = match draft.rows.first().map(|row| &row.difference) {
         Some(_) if draft.pairing.pairs.is_empty() && changes.changed.count > 0 => {
@@ -127,7 +127,7 @@ fn nothing_to_test(draft: &Draft<'_>) -> String {
 }
 
 /// What changed in what is compared: that, and not chance, may be the reason of a difference.
-fn changed_with_it(draft: &Draft<'_>) -> Option<String> {
+fn changed_with_it(draft: &ComparisonDraft<'_>) -> Option<String> {
     let pairing = &draft.pairing;
     let (changes, all) = (&pairing.changes, pairing.pairs.len());
     let of = |n: usize| match (n == all, all) {
@@ -156,7 +156,7 @@ fn changed_with_it(draft: &Draft<'_>) -> Option<String> {
 }
 
 /// True when both sides have a grade of a case.
-fn any_graded(draft: &Draft<'_>) -> bool {
+fn any_graded(draft: &ComparisonDraft<'_>) -> bool {
     draft
         .pairing
         .pairs
@@ -165,7 +165,7 @@ fn any_graded(draft: &Draft<'_>) -> bool {
 }
 
 /// `pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9]`
-fn moved(measure: &Measure, row: &MetricDifference) -> String {
+fn moved(measure: &PairedMeasure, row: &MetricDifference) -> String {
     let (Some(before), Some(now), Some(delta)) = (row.reference, row.candidate, row.difference)
     else {
         return format!("{} has no value", spoken(measure));
@@ -193,7 +193,7 @@ fn moved(measure: &Measure, row: &MetricDifference) -> String {
 fn how(
     row: &MetricDifference,
     p: f64,
-    deciding: &Deciding<'_>,
+    deciding: &VerdictBasis<'_>,
     verdict: ComparisonVerdict,
     asked: IntervalScope,
 ) -> String {
@@ -216,7 +216,7 @@ fn how(
 
 /// A one-sided test at 5 % and a two-sided interval at 95 % ask different questions, so that they
 /// may seem to disagree.
-fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
+fn at_the_edge(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> Option<String> {
     let row = &draft.rows.first()?.difference;
     let ([low, high], higher) = (row.ci?, row.higher_is_better?);
     let found = row.test.as_ref().filter(|found| found.decides)?;
@@ -264,7 +264,11 @@ fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
 }
 
 /// What the comparison could have found, and what it would take to find less.
-fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> String {
+fn could_have_found(
+    draft: &ComparisonDraft<'_>,
+    found: &Detectable,
+    about: DetectableContext,
+) -> String {
     let Some(measure) = draft.measures.first() else {
         return String::new();
     };
@@ -305,9 +309,9 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
         return format!("{begin}.");
     };
     let effect = match about.of {
-        Of::Asked => format!("for the required {}", size(sought)),
-        Of::Observed => format!("for the observed {}", size(sought)),
-        Of::Half => format!("for half of that, {},", size(sought)),
+        EffectSource::Asked => format!("for the required {}", size(sought)),
+        EffectSource::Observed => format!("for the observed {}", size(sought)),
+        EffectSource::Half => format!("for half of that, {},", size(sought)),
     };
     if sought >= least {
         let are = if n == 1 { "is" } else { "are" };
@@ -327,21 +331,23 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
         ),
     };
     let samples = match (about.samples, found.samples) {
-        (Samples::Known, Some(samples)) => {
+        (MoreSamples::Known, Some(samples)) => {
             let samples = plural(samples as usize, "sample");
             match found.cases {
                 Some(_) => format!(", or {samples} of each"),
                 None => format!("; {samples} of each of these would be"),
             }
         }
-        (Samples::Futile, _) => "; more samples of the same cases would not be enough".to_owned(),
+        (MoreSamples::Futile, _) => {
+            "; more samples of the same cases would not be enough".to_owned()
+        }
         _ => String::new(),
     };
     format!("{begin}; {effect} {cases}{samples}.")
 }
 
 /// What samples without a grade leave open.
-fn readings(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
+fn readings(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> Option<String> {
     if !draft.open {
         return None;
     }
@@ -370,7 +376,7 @@ fn readings(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
 }
 
 /// A group that only informs, where the whole shows nothing.
-fn informing_group(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
+fn informing_group(draft: &ComparisonDraft<'_>, deciding: &VerdictBasis<'_>) -> Option<String> {
     if deciding.verdicts[0] != ComparisonVerdict::None {
         return None;
     }

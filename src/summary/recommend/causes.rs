@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::words::{Places, reason, samples};
-use super::{Advice, Known, Rank, advice};
+use super::words::{FailurePlaces, reason, samples};
+use super::{Advice, AdviceRank, RunFindings, advice};
 use crate::model::{Cause, EvalResult, Outcome, ReplyFault, SampleResult};
 use eval_base::{shell, text};
 
@@ -15,7 +15,7 @@ const CAPTURED: usize = 5;
 const FAULTS: usize = 3;
 
 /// The commonest cause first.
-pub fn all(known: &Known<'_>) -> Vec<Advice> {
+pub fn all(known: &RunFindings<'_>) -> Vec<Advice> {
     let counted = |cause: &Cause| {
         known
             .totals
@@ -35,8 +35,8 @@ pub fn all(known: &Known<'_>) -> Vec<Advice> {
         .collect()
 }
 
-fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
-    let places = Places::of_cause(known, cause, n);
+fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
+    let places = FailurePlaces::of_cause(known, cause, n);
     let at = format!("{}{}", samples(n), places.of());
     let why = first_reason(known, cause);
     let detail = if why.is_empty() {
@@ -52,7 +52,7 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
                 &why
             };
             (
-                Rank::Tampering,
+                AdviceRank::Tampering,
                 format!("Read the programs of {at} before you trust their author: {why}"),
             )
         }
@@ -63,7 +63,7 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
                 &why
             };
             (
-                Rank::Tampering,
+                AdviceRank::Tampering,
                 format!("Read the programs of {at} before you trust their author: {why}"),
             )
         }
@@ -73,82 +73,82 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::NoBaseline => return vec![no_baseline(known, n, &places)],
         Cause::ExecutorMissing => return missing(known, n, &at),
         Cause::SandboxUnavailable => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("See with `eval-harness doctor` why there was no sandbox for {at}{detail}"),
         ),
         Cause::TargetUnreachable => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!(
                 "Start the target, or correct its address, which could not be reached for {at}{detail}"
             ),
         ),
         Cause::TargetFailed => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("Repair the target, which failed on {at}{detail}"),
         ),
         Cause::MissingOutput => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("Record outputs for {at}, or leave them out with a filter{detail}"),
         ),
         Cause::JudgeUnreachable => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("See to the judge, which gave no answer on {at}{detail}"),
         ),
-        Cause::JudgeUnparseable => (Rank::Unknown, unparseable(known, &at)),
+        Cause::JudgeUnparseable => (AdviceRank::Unknown, unparseable(known, &at)),
         Cause::GraderTimeout if why.starts_with("extract: the search for JSON") => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("Look at the output and the `extract` of {at}{detail}"),
         ),
         Cause::GraderTimeout => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!(
                 "Simplify the graders of {at}, or give them more time (`config.grade_timeout_seconds`, of a command its \
                  `timeout_seconds`){detail}"
             ),
         ),
         Cause::Harness => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("Correct the tests or settings of {at}, not the output{detail}"),
         ),
         Cause::SyntaxError => (
-            Rank::Kind,
+            AdviceRank::Kind,
             format!("Look for prose around the code of {at}, or set `extract: code`{detail}"),
         ),
         Cause::NoCode => (
-            Rank::Kind,
+            AdviceRank::Kind,
             format!(
                 "Look at the prompt of {at}, or at `extract`, which found nothing to run{detail}"
             ),
         ),
         Cause::MemoryLimit => (
-            Rank::Kind,
+            AdviceRank::Kind,
             format!("Find what takes the memory in {at}, or raise `memory_mb`{detail}"),
         ),
         Cause::OutputLimit => (
-            Rank::Kind,
+            AdviceRank::Kind,
             format!("Find what writes without end in {at}{detail}"),
         ),
-        Cause::Crashed => (Rank::Kind, format!("Find what crashed {at}{detail}")),
+        Cause::Crashed => (AdviceRank::Kind, format!("Find what crashed {at}{detail}")),
         Cause::Exited => (
-            Rank::Kind,
+            AdviceRank::Kind,
             format!("Leave out `sys.exit` and the like in {at}{detail}"),
         ),
         Cause::MaxFail => (
-            Rank::Skipped,
+            AdviceRank::Skipped,
             format!(
                 "{} did not run because of `--max-fail`: raise it to see them",
                 samples(n)
             ),
         ),
         Cause::GlobalTimeout => (
-            Rank::Skipped,
+            AdviceRank::Skipped,
             format!(
                 "{} did not run because `timeout_global` came first: raise it, or run more at once with `--jobs`",
                 samples(n)
             ),
         ),
         Cause::Interrupted => (
-            Rank::Skipped,
+            AdviceRank::Skipped,
             format!(
                 "{} did not run because the run was interrupted: {}",
                 samples(n),
@@ -175,7 +175,7 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
 }
 
 /// What was mostly wrong with the first replies of judges, and what helps against it.
-fn unparseable(known: &Known<'_>, at: &str) -> String {
+fn unparseable(known: &RunFindings<'_>, at: &str) -> String {
     let faults = known.judges.map(|judges| &judges.total.faults);
     let of = |fault: &ReplyFault| {
         faults
@@ -214,7 +214,7 @@ fn unparseable(known: &Known<'_>, at: &str) -> String {
     format!("Look at the judge's answers on {at}, which could not be read{named}: {help}")
 }
 
-fn first_reason(known: &Known<'_>, cause: Cause) -> String {
+fn first_reason(known: &RunFindings<'_>, cause: Cause) -> String {
     let mut reasons = known
         .failures
         .iter()
@@ -226,7 +226,7 @@ fn first_reason(known: &Known<'_>, cause: Cause) -> String {
 }
 
 /// A sentence for each thing that is missing: its reason names it, and mostly what installs it.
-fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
+fn missing(known: &RunFindings<'_>, n: usize, at: &str) -> Vec<Advice> {
     let mut reasons: Vec<(String, usize)> = Vec::new();
     for failure in known
         .failures
@@ -246,7 +246,7 @@ fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
             .map(|(why, _)| format!(": {why}"))
             .unwrap_or_default();
         return vec![advice(
-            Rank::Unknown,
+            AdviceRank::Unknown,
             format!("Install what {at} {}{detail}; {DOCTOR}", need(n)),
         )];
     }
@@ -257,7 +257,7 @@ fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
             text::group_digits(*of),
             need(*of)
         );
-        advice(Rank::Unknown, text)
+        advice(AdviceRank::Unknown, text)
     };
     reasons.iter().take(REASONS).map(sentence).collect()
 }
@@ -266,7 +266,7 @@ fn need(n: usize) -> &'static str {
     if n == 1 { "needs" } else { "need" }
 }
 
-fn no_baseline(known: &Known<'_>, n: usize, places: &Places<'_>) -> Advice {
+fn no_baseline(known: &RunFindings<'_>, n: usize, places: &FailurePlaces<'_>) -> Advice {
     let ids: Vec<&str> = places.evals().collect();
     let mut words = vec!["eval-harness", "baseline", "capture"];
     if let Some(suite) = known.suite {
@@ -291,20 +291,26 @@ fn no_baseline(known: &Known<'_>, n: usize, places: &Places<'_>) -> Advice {
         "Capture the missing {noun}{}: `{command}`, then review and accept {them}",
         places.of()
     );
-    advice(Rank::Unknown, text)
+    advice(AdviceRank::Unknown, text)
 }
 
 /// Which ran out of time, the limit, and how near to it those of the same evals came that passed.
-fn time_out(known: &Known<'_>, cause: Cause, at: &str, places: &Places<'_>, why: &str) -> Advice {
+fn time_out(
+    known: &RunFindings<'_>,
+    cause: Cause,
+    at: &str,
+    places: &FailurePlaces<'_>,
+    why: &str,
+) -> Advice {
     let (rank, whose, took, look) = match cause {
         Cause::Timeout => (
-            Rank::Kind,
+            AdviceRank::Kind,
             "program",
             program_ms as fn(&SampleResult) -> Option<f64>,
             "look for endless loops",
         ),
         _ => (
-            Rank::Unknown,
+            AdviceRank::Unknown,
             "target",
             latency_ms as fn(&SampleResult) -> Option<f64>,
             "see why the target hangs",

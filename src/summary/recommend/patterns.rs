@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::words::{place, short, title};
-use super::{Advice, Known, Rank, advice, words};
+use super::{Advice, AdviceRank, RunFindings, advice, words};
 use crate::model::{
     Bound, CaseResult, Decision, EvalResult, EvalType, Figure, Metric, Outcome, SampleResult,
     ThresholdResult,
@@ -18,23 +18,23 @@ const FEWEST: usize = 3;
 
 /// What evals can have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mark<'a> {
+enum SharedTrait<'a> {
     Tag(&'a str),
     Category(&'a str),
     Difficulty(&'static str),
 }
 
-impl Mark<'_> {
+impl SharedTrait<'_> {
     fn words(self) -> String {
         match self {
-            Mark::Tag(tag) => format!("tag `{}`", short(tag)),
-            Mark::Category(category) => format!("category `{}`", short(category)),
-            Mark::Difficulty(difficulty) => format!("difficulty {difficulty}"),
+            SharedTrait::Tag(tag) => format!("tag `{}`", short(tag)),
+            SharedTrait::Category(category) => format!("category `{}`", short(category)),
+            SharedTrait::Difficulty(difficulty) => format!("difficulty {difficulty}"),
         }
     }
 }
 
-fn marks(eval: &EvalResult) -> impl Iterator<Item = Mark<'_>> {
+fn marks(eval: &EvalResult) -> impl Iterator<Item = SharedTrait<'_>> {
     let tags: HashSet<&str> = eval.tags.iter().map(String::as_str).collect();
     let difficulty = eval.difficulty.map(|difficulty| match difficulty {
         Difficulty::Easy => "easy",
@@ -44,16 +44,16 @@ fn marks(eval: &EvalResult) -> impl Iterator<Item = Mark<'_>> {
     let others = eval
         .category
         .as_deref()
-        .map(Mark::Category)
+        .map(SharedTrait::Category)
         .into_iter()
-        .chain(difficulty.map(Mark::Difficulty));
-    tags.into_iter().map(Mark::Tag).chain(others)
+        .chain(difficulty.map(SharedTrait::Difficulty));
+    tags.into_iter().map(SharedTrait::Tag).chain(others)
 }
 
 /// What at least three quarters of the failed evals share and at most a third of those that passed.
 /// Of several the one that tells failures and passes apart best.
-pub fn shared(known: &Known<'_>) -> Option<Advice> {
-    let mut by_mark: BTreeMap<Mark<'_>, (usize, usize)> = BTreeMap::new();
+pub fn shared(known: &RunFindings<'_>) -> Option<Advice> {
+    let mut by_mark: BTreeMap<SharedTrait<'_>, (usize, usize)> = BTreeMap::new();
     let (mut failed, mut passed) = (0, 0);
     for eval in known.evals.iter().filter(|eval| eval.outcome.is_graded()) {
         let is_failed = eval.outcome == Outcome::Failed;
@@ -71,7 +71,7 @@ pub fn shared(known: &Known<'_>) -> Option<Advice> {
     let tells =
         |of: &(usize, usize)| of.0 >= FEWEST && of.0 * 4 >= failed * 3 && of.1 * 3 <= passed;
     let apart = |of: &(usize, usize)| (of.0 * passed).saturating_sub(of.1 * failed);
-    let mut found: Vec<(Mark<'_>, (usize, usize))> =
+    let mut found: Vec<(SharedTrait<'_>, (usize, usize))> =
         by_mark.into_iter().filter(|(_, of)| tells(of)).collect();
     found.sort_by_key(|(_, of)| std::cmp::Reverse(apart(of)));
     let (mark, (of_failed, of_passed)) = found.first()?;
@@ -94,11 +94,11 @@ pub fn shared(known: &Known<'_>) -> Option<Advice> {
         count(*of_passed),
         count(passed)
     );
-    Some(advice(Rank::Shared, text))
+    Some(advice(AdviceRank::Shared, text))
 }
 
 /// One of several that failed, with what it scored.
-struct Candidate<'a> {
+struct NearMiss<'a> {
     /// The eval that needs no further sentence: `None` for one of its cases.
     eval: Option<&'a str>,
     name: String,
@@ -107,7 +107,7 @@ struct Candidate<'a> {
 
 /// A threshold on a share that one more pass would meet: the failed eval or case that scored
 /// highest. The gate's own reasons say by how much it was missed.
-pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<Advice> {
+pub fn near_miss<'a>(known: &RunFindings<'a>, told: &mut HashSet<&'a str>) -> Option<Advice> {
     let missed = |threshold: &&ThresholdResult| {
         threshold.status == Decision::Fail
             && threshold.bound == Bound::Min
@@ -132,15 +132,15 @@ pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<A
         short(&threshold.metric),
         threshold.threshold
     );
-    Some(advice(Rank::Near, text))
+    Some(advice(AdviceRank::Near, text))
 }
 
 /// The nearest of the failed, how many they are, and what they are; `None` when one more would not
 /// do, there is no choice, or no score tells them apart from nothing.
 fn nearest<'a>(
-    known: &Known<'a>,
+    known: &RunFindings<'a>,
     threshold: &ThresholdResult,
-) -> Option<(Candidate<'a>, usize, &'static str)> {
+) -> Option<(NearMiss<'a>, usize, &'static str)> {
     let of_kind =
         |eval: &&EvalResult, kind: Option<EvalType>| kind.is_none_or(|kind| eval.kind == kind);
     let kind = match threshold.metric.parse::<Metric>().ok()? {
@@ -158,7 +158,7 @@ fn nearest<'a>(
         .filter(|eval| eval.outcome == Outcome::Failed)
         .collect();
     let candidates = failed.iter().filter_map(|eval| {
-        Some(Candidate {
+        Some(NearMiss {
             eval: Some(eval.id.as_str()),
             name: title(eval),
             score: eval.score.filter(|score| *score > 0.0)?,
@@ -170,9 +170,9 @@ fn nearest<'a>(
 }
 
 fn nearest_case<'a>(
-    known: &Known<'a>,
+    known: &RunFindings<'a>,
     threshold: &ThresholdResult,
-) -> Option<(Candidate<'a>, usize, &'static str)> {
+) -> Option<(NearMiss<'a>, usize, &'static str)> {
     let counts = &known.totals.cases;
     let cases = known
         .evals
@@ -182,7 +182,7 @@ fn nearest_case<'a>(
         .filter(|(_, case)| case.outcome == Outcome::Failed)
         .filter_map(|(eval, case)| {
             let score = case.score.filter(|score| *score > 0.0)?;
-            Some(Candidate {
+            Some(NearMiss {
                 eval: None,
                 name: place(&eval.id, &case.id),
                 score,
@@ -194,7 +194,7 @@ fn nearest_case<'a>(
 }
 
 /// Of equals the first.
-fn best<'a>(candidates: impl Iterator<Item = Candidate<'a>>) -> Option<Candidate<'a>> {
+fn best<'a>(candidates: impl Iterator<Item = NearMiss<'a>>) -> Option<NearMiss<'a>> {
     candidates.reduce(|best, next| if next.score > best.score { next } else { best })
 }
 
@@ -211,7 +211,7 @@ fn shown(score: f64) -> String {
 
 /// Cases that take the most of what a threshold bounds; only where every case is listed with its
 /// samples.
-pub fn slow(known: &Known<'_>) -> Vec<Advice> {
+pub fn slow(known: &RunFindings<'_>) -> Vec<Advice> {
     let missed = known
         .gate
         .thresholds
@@ -247,7 +247,7 @@ pub fn slow(known: &Known<'_>) -> Vec<Advice> {
             let names = words::listed(costs.into_iter().map(|(_, name)| name), few, "case");
             let metric = short(&threshold.metric);
             all.push(advice(
-                Rank::Slow,
+                AdviceRank::Slow,
                 format!("Begin with the {what} to bring {metric} down: {names}"),
             ));
         }
@@ -255,10 +255,10 @@ pub fn slow(known: &Known<'_>) -> Vec<Advice> {
     all
 }
 
-type Taken = fn(&CaseResult) -> Option<f64>;
+type CaseCost = fn(&CaseResult) -> Option<f64>;
 
 /// What a metric sums up, and how much of it a case takes.
-fn taken(metric: &Metric) -> Option<(&'static str, Taken)> {
+fn taken(metric: &Metric) -> Option<(&'static str, CaseCost)> {
     fn most(case: &CaseResult, of: impl Fn(&SampleResult) -> Option<f64>) -> Option<f64> {
         case.samples.iter().filter_map(of).reduce(f64::max)
     }

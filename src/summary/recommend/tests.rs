@@ -217,7 +217,7 @@ impl Run {
         }
         (totals.total_evals, totals.passed, totals.failed) =
             (evals.total, evals.passed, evals.failed);
-        recommend(&Known {
+        recommend(&RunFindings {
             evals: &self.evals,
             totals: &totals,
             failures: &self.failures,

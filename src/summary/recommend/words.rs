@@ -1,6 +1,6 @@
 //! Names, counts and reasons as pieces of a sentence: clean, of one line, and short.
 
-use super::Known;
+use super::RunFindings;
 use crate::model::{CaseResult, Cause, EvalResult};
 use eval_base::text;
 
@@ -63,17 +63,17 @@ pub fn listed(names: impl Iterator<Item = String>, total: usize, noun: &str) -> 
 
 /// Where something happened: evals in the order of the run, each with its cases.
 #[derive(Default)]
-pub struct Places<'a> {
+pub struct FailurePlaces<'a> {
     evals: Vec<(&'a str, Vec<&'a str>)>,
     /// There may be more than are known here.
     open: bool,
 }
 
-impl<'a> Places<'a> {
+impl<'a> FailurePlaces<'a> {
     /// Where `n` samples ended with a cause. A failure tells of the first sample of its case only:
     /// what the samples say goes before that.
-    pub fn of_cause(known: &Known<'a>, cause: Cause, n: usize) -> Self {
-        let mut places = Places::default();
+    pub fn of_cause(known: &RunFindings<'a>, cause: Cause, n: usize) -> Self {
+        let mut places = FailurePlaces::default();
         let mut found = 0;
         for (eval, case) in known
             .evals
@@ -93,9 +93,9 @@ impl<'a> Places<'a> {
         if found == n {
             return places;
         }
-        let mut places = Places {
+        let mut places = FailurePlaces {
             open: known.omitted.failures > 0,
-            ..Places::default()
+            ..FailurePlaces::default()
         };
         let mut most = 0;
         for failure in known
@@ -110,10 +110,10 @@ impl<'a> Places<'a> {
         places
     }
 
-    pub fn of_cases(known: &Known<'a>, is_one: impl Fn(&CaseResult) -> bool) -> Self {
-        let mut places = Places {
+    pub fn of_cases(known: &RunFindings<'a>, is_one: impl Fn(&CaseResult) -> bool) -> Self {
+        let mut places = FailurePlaces {
             open: known.omitted.cases > 0,
-            ..Places::default()
+            ..FailurePlaces::default()
         };
         for eval in known.evals {
             eval.cases

@@ -1,6 +1,6 @@
 use super::*;
 
-fn completion(text: &str, finish: Finish) -> Completion {
+fn completion(text: &str, finish: FinishReason) -> Completion {
     Completion {
         text: text.into(),
         tool_calls: None,
@@ -36,16 +36,16 @@ fn what_a_model_says_becomes_an_output_or_the_reason_why_there_is_none() {
     };
     let calls = Completion {
         tool_calls: Some(json!([{"name": "f"}])),
-        ..completion("", Finish::ToolCalls)
+        ..completion("", FinishReason::ToolCalls)
     };
     let all = [
-        completion("4", Finish::Stop),
-        completion(" 4\n", Finish::Length),
-        completion("I can't.", Finish::Refused),
-        completion("\n", Finish::Refused),
-        completion("", Finish::Stop),
-        completion("", Finish::Length),
-        completion("x", Finish::Other),
+        completion("4", FinishReason::Stop),
+        completion(" 4\n", FinishReason::Length),
+        completion("I can't.", FinishReason::Refused),
+        completion("\n", FinishReason::Refused),
+        completion("", FinishReason::Stop),
+        completion("", FinishReason::Length),
+        completion("x", FinishReason::Other),
         calls,
     ];
     insta::assert_snapshot!(all.map(told).join("\n"), @r#"

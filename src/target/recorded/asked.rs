@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use eval_base::names::Names;
+use eval_base::names::InternedTexts;
 
 /// The cases that a plan asks of one recording, each with a number (its slot) from 0. Some forty bytes a case beside its id.
 #[derive(Debug, Default)]
-pub(in crate::target) struct Asked {
-    evals: Names,
-    cases: Names,
+pub(in crate::target) struct RecordedCases {
+    evals: InternedTexts,
+    cases: InternedTexts,
     /// By number of a case's id: the first eval that has such a case. The slot is the id's number.
     first: Vec<u32>,
     /// Cases whose id an earlier eval has, too, by numbers of case id and eval. Their slots follow those of `first`.
@@ -19,7 +19,7 @@ pub(in crate::target) struct Asked {
 
 /// The case that a record fits.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::target) enum Fit<'a> {
+pub(in crate::target) enum RecordFit<'a> {
     /// The plan has no such case.
     None,
     Slot(u32),
@@ -27,7 +27,7 @@ pub(in crate::target) enum Fit<'a> {
     Several(&'a str, &'a str),
 }
 
-impl Asked {
+impl RecordedCases {
     /// All cases are added before any is looked up. False when there are more than can be numbered (2^31).
     pub fn add(&mut self, eval: &str, case: &str) -> bool {
         let last = u32::try_from(self.evals.len())
@@ -77,13 +77,15 @@ impl Asked {
 
     /// The case that a record means. `last` is the number of the case that the record before it named, since records
     /// mostly lie in the plan's order.
-    pub fn fit(&self, eval: Option<&str>, case: &str, last: &mut u32) -> Fit<'_> {
+    pub fn fit(&self, eval: Option<&str>, case: &str, last: &mut u32) -> RecordFit<'_> {
         let known = if self.cases.get(*last) == Some(case) {
             Some(*last)
         } else {
             self.cases.number_near(case, last.saturating_add(1))
         };
-        let Some(case) = known else { return Fit::None };
+        let Some(case) = known else {
+            return RecordFit::None;
+        };
         *last = case;
         let Some(eval) = eval else {
             let name = |number: u32| self.evals.get(number).unwrap_or_default();
@@ -93,14 +95,15 @@ impl Asked {
                 self.second.get(&case)
             };
             return match second {
-                None => Fit::Slot(case),
-                Some(second) => Fit::Several(
+                None => RecordFit::Slot(case),
+                Some(second) => RecordFit::Several(
                     name(self.first.get(case as usize).copied().unwrap_or_default()),
                     name(*second),
                 ),
             };
         };
-        self.slot_in(eval, case).map_or(Fit::None, Fit::Slot)
+        self.slot_in(eval, case)
+            .map_or(RecordFit::None, RecordFit::Slot)
     }
 
     /// The case id of a slot, for messages.
@@ -119,7 +122,7 @@ impl Asked {
     }
 
     /// The distinct ids of cases.
-    pub fn cases(&self) -> &Names {
+    pub fn cases(&self) -> &InternedTexts {
         &self.cases
     }
 }

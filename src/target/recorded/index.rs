@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use eval_base::text::sanitize;
 
-use super::Form;
-use super::asked::Asked;
+use super::RecordingForm;
+use super::asked::RecordedCases;
 
 /// Set in `Entry::sample` while the record's index is its place among the records of its case.
 const IMPLIED: u32 = 1 << 31;
@@ -21,7 +21,7 @@ pub(super) const MAX_RECORDS: u32 = (1 << 31) - 1;
 
 /// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct RecordSpan {
     /// Number of its line, or of the element of an array; from 1.
     pub place: u32,
     /// Of its first byte in the file.
@@ -31,16 +31,16 @@ pub(super) struct Span {
 
 /// One record: 24 bytes, whatever it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub span: Span,
+pub(super) struct IndexEntry {
+    pub span: RecordSpan,
     pub slot: u32,
     sample: u32,
 }
 
-impl Entry {
+impl IndexEntry {
     /// `sample` is the index that the record says.
-    pub fn new(span: Span, slot: u32, sample: Option<u32>) -> Self {
-        Entry {
+    pub fn new(span: RecordSpan, slot: u32, sample: Option<u32>) -> Self {
+        IndexEntry {
             span,
             slot,
             sample: sample.map_or(IMPLIED, |n| n.min(IMPLIED - 1)),
@@ -48,9 +48,9 @@ impl Entry {
     }
 
     /// A record of a case whose output can't be read. Its index counts where no readable record has the same.
-    pub fn unreadable(span: Span, slot: u32, sample: Option<u32>) -> Self {
-        let entry = Entry::new(span, slot, sample.map(|n| n.min(UNREADABLE - 1)));
-        Entry {
+    pub fn unreadable(span: RecordSpan, slot: u32, sample: Option<u32>) -> Self {
+        let entry = IndexEntry::new(span, slot, sample.map(|n| n.min(UNREADABLE - 1)));
+        IndexEntry {
             sample: entry.sample | UNREADABLE,
             ..entry
         }
@@ -67,16 +67,16 @@ impl Entry {
 
 /// The records of a file that has no faults.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct RecordIndex {
     /// By slot and sample.
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     /// Where the entries of each slot start; one more than there are slots.
     starts: Vec<u32>,
 }
 
 /// A record that contradicts an earlier one of its case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fault {
+pub(super) struct RecordFault {
     pub place: u32,
     first: u32,
     slot: u32,
@@ -91,9 +91,9 @@ enum FaultKind {
     Mixed { first_says: bool },
 }
 
-impl Fault {
-    fn of(record: &Entry, first: &Entry, kind: FaultKind) -> Fault {
-        Fault {
+impl RecordFault {
+    fn of(record: &IndexEntry, first: &IndexEntry, kind: FaultKind) -> RecordFault {
+        RecordFault {
             place: record.span.place,
             first: first.span.place,
             slot: record.slot,
@@ -102,7 +102,7 @@ impl Fault {
     }
 
     /// What is wrong, in words.
-    pub fn words(&self, asked: &Asked, form: Form) -> String {
+    pub fn words(&self, asked: &RecordedCases, form: RecordingForm) -> String {
         let (case, first) = (sanitize(asked.case_of(self.slot)), form.place(self.first));
         match self.kind {
             FaultKind::Twice(sample) => {
@@ -124,14 +124,14 @@ impl Fault {
 
 /// Faults, of which the first ones of the file are kept.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
-    pub first: Vec<Fault>,
+pub(super) struct RecordFaults {
+    pub first: Vec<RecordFault>,
     pub count: usize,
     keep: usize,
 }
 
-impl Faults {
-    fn push(&mut self, fault: Fault) {
+impl RecordFaults {
+    fn push(&mut self, fault: RecordFault) {
         self.count += 1;
         self.first.push(fault);
         if self.first.len() >= 2 * self.keep.max(1) {
@@ -145,13 +145,17 @@ impl Faults {
     }
 }
 
-impl Index {
+impl RecordIndex {
     /// Puts the records of a file (in its order) in order, and numbers those that say no sample. Of the faults the first
     /// `keep` are told.
-    pub fn build(mut entries: Vec<Entry>, slots: usize, keep: usize) -> Result<Index, Faults> {
-        let mut faults = Faults {
+    pub fn build(
+        mut entries: Vec<IndexEntry>,
+        slots: usize,
+        keep: usize,
+    ) -> Result<RecordIndex, RecordFaults> {
+        let mut faults = RecordFaults {
             keep,
-            ..Faults::default()
+            ..RecordFaults::default()
         };
         // Records that lie in the order of the cases, the usual thing, are in order already.
         entries.sort_unstable_by_key(|entry| (entry.slot, entry.span.place));
@@ -171,11 +175,11 @@ impl Index {
             }
         }
         starts.resize(slots + 1, u32::try_from(entries.len()).unwrap_or(u32::MAX));
-        Ok(Index { entries, starts })
+        Ok(RecordIndex { entries, starts })
     }
 
     /// The records of a case, by sample.
-    fn of_slot(&self, slot: u32) -> &[Entry] {
+    fn of_slot(&self, slot: u32) -> &[IndexEntry] {
         let slot = slot as usize;
         let (Some(from), Some(to)) = (self.starts.get(slot), self.starts.get(slot + 1)) else {
             return &[];
@@ -193,7 +197,7 @@ impl Index {
     }
 
     /// The record of a sample, or how many others of its case there are.
-    pub fn find(&self, slot: u32, sample: u32) -> Result<&Entry, usize> {
+    pub fn find(&self, slot: u32, sample: u32) -> Result<&IndexEntry, usize> {
         let records = self.of_slot(slot);
         // Mostly all of them from 0 on.
         if let Some(entry) = records
@@ -209,7 +213,7 @@ impl Index {
 
 /// Numbers the records of one case, which are in the order of the file, and sorts them by sample. A record that can't be read is
 /// never a fault: what a target answered must not stop the others.
-fn settle(records: &mut [Entry], faults: &mut Faults) {
+fn settle(records: &mut [IndexEntry], faults: &mut RecordFaults) {
     let readable = records.iter().find(|record| !record.is_unreadable());
     let Some(first) = readable.or(records.first()).copied() else {
         return;
@@ -218,7 +222,11 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
     let mut next = 0;
     for record in records.iter_mut() {
         if !record.is_unreadable() && record.says_its_sample() != first_says {
-            faults.push(Fault::of(record, &first, FaultKind::Mixed { first_says }));
+            faults.push(RecordFault::of(
+                record,
+                &first,
+                FaultKind::Mixed { first_says },
+            ));
             record.sample = DROPPED;
         } else if !first_says {
             record.sample = next;
@@ -238,15 +246,19 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
             continue;
         };
         for record in others {
-            faults.push(Fault::of(record, first, FaultKind::Twice(record.sample)));
+            faults.push(RecordFault::of(
+                record,
+                first,
+                FaultKind::Twice(record.sample),
+            ));
         }
     }
 }
 
 /// Gives each record that can't be read the index that it says, where no other record has it, else the next free one: so that
 /// its sample is there and errored.
-fn number_unreadable(records: &mut [Entry]) {
-    let unreadable = |record: &Entry| record.sample != DROPPED && record.is_unreadable();
+fn number_unreadable(records: &mut [IndexEntry]) {
+    let unreadable = |record: &IndexEntry| record.sample != DROPPED && record.is_unreadable();
     if !records.iter().any(unreadable) {
         return;
     }

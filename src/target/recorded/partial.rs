@@ -35,7 +35,7 @@ pub(super) struct SampleName {
 }
 
 #[derive(Debug, Default)]
-enum Found {
+enum PartialValue {
     #[default]
     Absent,
     Value(Value),
@@ -44,16 +44,16 @@ enum Found {
 }
 
 /// Why the reader goes no further.
-enum Stop {
+enum ReaderStop {
     End,
     /// What comes can't be read.
     Lost,
 }
 
 /// A text or a value as it is written; `None` when it is too long to be kept.
-type Written = Option<Vec<u8>>;
+type WrittenText = Option<Vec<u8>>;
 
-fn keep(written: &mut Written, byte: u8, most: usize) {
+fn keep(written: &mut WrittenText, byte: u8, most: usize) {
     match written {
         Some(kept) if kept.len() < most => kept.push(byte),
         _ => *written = None,
@@ -70,7 +70,7 @@ impl PartialRecord {
         let stop = reader.object();
         PartialRecord {
             sample: sample_name(reader.found),
-            holds_more: matches!(stop, Stop::Lost),
+            holds_more: matches!(stop, ReaderStop::Lost),
         }
     }
 }
@@ -78,63 +78,63 @@ impl PartialRecord {
 struct PartialReader<I: Iterator<Item = u8>> {
     bytes: Peekable<I>,
     /// The values of [`KEYS`].
-    found: [Found; KEYS.len()],
+    found: [PartialValue; KEYS.len()],
 }
 
 impl<I: Iterator<Item = u8>> PartialReader<I> {
-    fn object(&mut self) -> Stop {
+    fn object(&mut self) -> ReaderStop {
         let members = self.mark().and_then(|mark| match mark {
             b'{' => self.members(),
-            _ => Err(Stop::Lost),
+            _ => Err(ReaderStop::Lost),
         });
         match members.and_then(|()| self.mark()) {
-            Ok(_) => Stop::Lost,
+            Ok(_) => ReaderStop::Lost,
             Err(stop) => stop,
         }
     }
 
     /// What stands between the braces of an object, and the last brace.
-    fn members(&mut self) -> Result<(), Stop> {
+    fn members(&mut self) -> Result<(), ReaderStop> {
         loop {
             match self.mark()? {
                 b'"' => {}
                 b'}' => return Ok(()),
-                _ => return Err(Stop::Lost),
+                _ => return Err(ReaderStop::Lost),
             }
             let key = self.text(LONGEST_KEY)?;
             let key = key.and_then(|raw| serde_json::from_slice::<String>(&raw).ok());
             if self.mark()? != b':' {
-                return Err(Stop::Lost);
+                return Err(ReaderStop::Lost);
             }
             let value = self.value()?;
             let known = key.and_then(|key| KEYS.iter().position(|known| *known == key));
             if let Some(found) = known.and_then(|known| self.found.get_mut(known)) {
                 let value = value.and_then(|raw| serde_json::from_slice(&raw).ok());
                 *found = match (&found, value) {
-                    (Found::Absent, Some(value)) => Found::Value(value),
-                    _ => Found::Unclear,
+                    (PartialValue::Absent, Some(value)) => PartialValue::Value(value),
+                    _ => PartialValue::Unclear,
                 };
             }
             match self.mark()? {
                 b',' => {}
                 b'}' => return Ok(()),
-                _ => return Err(Stop::Lost),
+                _ => return Err(ReaderStop::Lost),
             }
         }
     }
 
-    fn next(&mut self) -> Result<u8, Stop> {
-        self.bytes.next().ok_or(Stop::End)
+    fn next(&mut self) -> Result<u8, ReaderStop> {
+        self.bytes.next().ok_or(ReaderStop::End)
     }
 
     /// The next byte that is not blank.
-    fn mark(&mut self) -> Result<u8, Stop> {
+    fn mark(&mut self) -> Result<u8, ReaderStop> {
         let mark = self.bytes.find(|byte| !byte.is_ascii_whitespace());
-        mark.ok_or(Stop::End)
+        mark.ok_or(ReaderStop::End)
     }
 
     /// A text whose first quote was read.
-    fn text(&mut self, most: usize) -> Result<Written, Stop> {
+    fn text(&mut self, most: usize) -> Result<WrittenText, ReaderStop> {
         let (mut written, mut escaped) = (Some(vec![b'"']), false);
         loop {
             let byte = self.next()?;
@@ -147,7 +147,7 @@ impl<I: Iterator<Item = u8>> PartialReader<I> {
     }
 
     /// Of arrays and objects nothing is kept.
-    fn value(&mut self) -> Result<Written, Stop> {
+    fn value(&mut self) -> Result<WrittenText, ReaderStop> {
         match self.mark()? {
             b'"' => self.text(LONGEST_ID),
             b'[' | b'{' => {
@@ -162,7 +162,7 @@ impl<I: Iterator<Item = u8>> PartialReader<I> {
                 }
                 Ok(None)
             }
-            b',' | b'}' | b']' | b':' => Err(Stop::Lost),
+            b',' | b'}' | b']' | b':' => Err(ReaderStop::Lost),
             // A number or a word, or what should be one.
             first => {
                 let is_in = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b',' | b'}');
@@ -172,19 +172,19 @@ impl<I: Iterator<Item = u8>> PartialReader<I> {
                 }
                 match self.bytes.peek() {
                     Some(_) => Ok(written),
-                    None => Err(Stop::End),
+                    None => Err(ReaderStop::End),
                 }
             }
         }
     }
 }
 
-fn sample_name([case, task, eval, sample]: [Found; 4]) -> Option<SampleName> {
+fn sample_name([case, task, eval, sample]: [PartialValue; 4]) -> Option<SampleName> {
     let ids = [case, task].map(|found| match found {
-        Found::Absent => Ok(None),
-        Found::Value(Value::String(text)) => Ok(Some(text)),
-        Found::Value(Value::Number(number)) => Ok(Some(number.to_string())),
-        Found::Value(_) | Found::Unclear => Err(()),
+        PartialValue::Absent => Ok(None),
+        PartialValue::Value(Value::String(text)) => Ok(Some(text)),
+        PartialValue::Value(Value::Number(number)) => Ok(Some(number.to_string())),
+        PartialValue::Value(_) | PartialValue::Unclear => Err(()),
     });
     let [Ok(case), Ok(task)] = ids else {
         return None;
@@ -195,17 +195,17 @@ fn sample_name([case, task, eval, sample]: [Found; 4]) -> Option<SampleName> {
         (None, None) => return None,
     };
     let eval = match eval {
-        Found::Absent | Found::Value(Value::Null) => None,
-        Found::Value(Value::String(text)) => Some(text),
-        Found::Value(_) | Found::Unclear => return None,
+        PartialValue::Absent | PartialValue::Value(Value::Null) => None,
+        PartialValue::Value(Value::String(text)) => Some(text),
+        PartialValue::Value(_) | PartialValue::Unclear => return None,
     };
     // A sample without a sound index is still a sample of its case.
     let index = match sample {
-        Found::Value(value) => value
+        PartialValue::Value(value) => value
             .as_u64()
             .and_then(|n| u32::try_from(n).ok())
             .filter(|n| *n < MAX_SAMPLE),
-        Found::Absent | Found::Unclear => None,
+        PartialValue::Absent | PartialValue::Unclear => None,
     };
     Some(SampleName { case, eval, index })
 }

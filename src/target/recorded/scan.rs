@@ -4,15 +4,17 @@ use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use crate::model::LostRecords;
-use eval_base::blocks::{BlockError, Blocks};
+use eval_base::blocks::{BlockError, FileBlocks};
 use eval_base::nearest::did_you_mean;
 use eval_base::unique_keys::JsonShape;
 
-use super::super::line::{Line, LineFault, Object, parse_record, shown, without_position};
-use super::asked::{Asked, Fit};
-use super::index::{Entry, Index, MAX_RECORDS, Span};
+use super::super::line::{
+    LineFault, RecordLine, RecordObject, parse_record, shown, without_position,
+};
+use super::asked::{RecordFit, RecordedCases};
+use super::index::{IndexEntry, MAX_RECORDS, RecordIndex, RecordSpan};
 use super::partial::PartialRecord;
-use super::{Form, Problem, RecordingProblems};
+use super::{RecordingForm, RecordingProblem, RecordingProblems};
 
 /// Problems that are listed one by one; the others are counted.
 const LISTED: usize = 20;
@@ -35,7 +37,7 @@ pub(super) const TOO_LONG: u32 = u32::MAX;
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// What a pass over the lines came to.
-pub(super) enum Ended {
+pub(super) enum ScanEnding {
     AtTheEnd,
     /// The file is one JSON array, to be read whole.
     Array,
@@ -43,22 +45,22 @@ pub(super) enum Ended {
 
 /// The records of a file whose readable ones are without contradictions.
 #[derive(Debug)]
-pub(in crate::target) struct Records {
-    pub(super) index: Index,
-    pub(super) form: Form,
+pub(in crate::target) struct ScannedRecords {
+    pub(super) index: RecordIndex,
+    pub(super) form: RecordingForm,
     /// Records that can't be read and whose case is not known.
     pub lost: LostRecords,
 }
 
 /// Problems of which the first ones are kept, with the number of their place.
 #[derive(Default)]
-struct Problems {
-    first: Vec<(u32, Problem)>,
+struct ListedProblems {
+    first: Vec<(u32, RecordingProblem)>,
     count: usize,
 }
 
-impl Problems {
-    fn add(&mut self, place: u32, problem: Problem) {
+impl ListedProblems {
+    fn add(&mut self, place: u32, problem: RecordingProblem) {
         self.count += 1;
         if self.first.len() < LISTED {
             self.first.push((place, problem));
@@ -66,15 +68,15 @@ impl Problems {
     }
 }
 
-pub(super) struct Scan<'a> {
-    asked: &'a Asked,
-    form: Form,
+pub(super) struct RecordingScan<'a> {
+    asked: &'a RecordedCases,
+    form: RecordingForm,
     longest: usize,
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     /// What is wrong with the file as a whole: nothing of it is used.
-    problems: Problems,
+    problems: ListedProblems,
     /// What keeps single records from being read.
-    unreadable: Problems,
+    unreadable: ListedProblems,
     /// Records that could be read, those of unknown cases among them.
     readable: usize,
     lost: LostRecords,
@@ -87,16 +89,16 @@ pub(super) struct Scan<'a> {
     last: u32,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> RecordingScan<'a> {
     /// Lines of more than `longest` bytes can't be read.
-    pub fn new(asked: &'a Asked, longest: usize) -> Self {
-        Scan {
+    pub fn new(asked: &'a RecordedCases, longest: usize) -> Self {
+        RecordingScan {
             asked,
-            form: Form::Lines,
+            form: RecordingForm::Lines,
             longest,
             entries: Vec::new(),
-            problems: Problems::default(),
-            unreadable: Problems::default(),
+            problems: ListedProblems::default(),
+            unreadable: ListedProblems::default(),
             readable: 0,
             lost: LostRecords::default(),
             last_lost: None,
@@ -108,7 +110,11 @@ impl<'a> Scan<'a> {
 
     /// Checks a file of lines from its start, in memory that does not grow with the longest line that is no record. `blocks` is
     /// the same file, to read a long line whole. Stops where the file turns out to be an array.
-    pub fn lines(&mut self, reader: &mut impl BufRead, blocks: &Blocks) -> io::Result<Ended> {
+    pub fn lines(
+        &mut self,
+        reader: &mut impl BufRead,
+        blocks: &FileBlocks,
+    ) -> io::Result<ScanEnding> {
         let held = HELD.min(self.longest);
         let (mut line, mut number, mut offset, mut blank) = (Vec::new(), 0u32, 0u64, true);
         loop {
@@ -120,7 +126,7 @@ impl<'a> Scan<'a> {
                 .take(held as u64 + 2)
                 .read_until(b'\n', &mut line)?;
             if read == 0 {
-                return Ok(Ended::AtTheEnd);
+                return Ok(ScanEnding::AtTheEnd);
             }
             number += 1;
             let marked = if number == 1 && line.starts_with(BOM) {
@@ -132,7 +138,7 @@ impl<'a> Scan<'a> {
             offset += read as u64;
             let bytes = without_line_end(line.get(marked..).unwrap_or_default());
             if blank && bytes.trim_ascii_start().starts_with(b"[") {
-                return Ok(Ended::Array);
+                return Ok(ScanEnding::Array);
             }
             blank &= bytes.trim_ascii().is_empty();
             if line.ends_with(b"\n") || read < held + 2 {
@@ -146,7 +152,7 @@ impl<'a> Scan<'a> {
             if number == MAX_RECORDS {
                 let message = format!("a recording may have up to {MAX_RECORDS} lines");
                 self.wrong(number, message);
-                return Ok(Ended::AtTheEnd);
+                return Ok(ScanEnding::AtTheEnd);
             }
         }
     }
@@ -156,7 +162,7 @@ impl<'a> Scan<'a> {
             return;
         }
         // Lines are at most `longest` bytes.
-        let span = Span {
+        let span = RecordSpan {
             place,
             offset,
             length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
@@ -178,7 +184,7 @@ impl<'a> Scan<'a> {
         long: &LongLine,
         place: u32,
         offset: u64,
-        blocks: &Blocks,
+        blocks: &FileBlocks,
     ) -> io::Result<()> {
         let length = usize::try_from(long.length).unwrap_or(usize::MAX);
         let scanned = if length <= self.longest {
@@ -193,7 +199,7 @@ impl<'a> Scan<'a> {
                 };
                 self.broken(
                     fault,
-                    Span {
+                    RecordSpan {
                         place,
                         offset,
                         length: TOO_LONG,
@@ -211,13 +217,13 @@ impl<'a> Scan<'a> {
 
     /// Checks a file that is one array.
     pub fn array(&mut self, bytes: &[u8]) {
-        self.form = Form::Array;
+        self.form = RecordingForm::Array;
         let marked = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         let content = bytes.get(marked..).unwrap_or_default();
         // Record by record: what can't be read must not stop the others.
         for (place, element) in (1..).zip(elements(content)) {
             let is_cut = element.is_cut;
-            let span = Span {
+            let span = RecordSpan {
                 place,
                 offset: (marked + element.range.start) as u64,
                 length: u32::try_from(element.range.len()).unwrap_or(u32::MAX),
@@ -254,7 +260,7 @@ impl<'a> Scan<'a> {
             && let Some(fault) = array_fault(content)
         {
             // What the parser says of the whole names the line.
-            self.unreadable = Problems::default();
+            self.unreadable = ListedProblems::default();
             self.unreadable.add(u32::MAX, fault);
         }
     }
@@ -263,7 +269,7 @@ impl<'a> Scan<'a> {
         self.problems.add(place, self.form.problem(place, message));
     }
 
-    fn take(&mut self, record: Line<JsonShape>, span: Span) {
+    fn take(&mut self, record: RecordLine<JsonShape>, span: RecordSpan) {
         let record = match record.check() {
             Ok(record) => record,
             Err(message) => return self.wrong(span.place, message),
@@ -272,14 +278,14 @@ impl<'a> Scan<'a> {
             .asked
             .fit(record.eval.as_deref(), &record.case, &mut self.last)
         {
-            Fit::Slot(slot) => {
+            RecordFit::Slot(slot) => {
                 self.entries.push(match record.content {
-                    Ok(_) => Entry::new(span, slot, record.sample),
-                    Err(_) => Entry::unreadable(span, slot, record.sample),
+                    Ok(_) => IndexEntry::new(span, slot, record.sample),
+                    Err(_) => IndexEntry::unreadable(span, slot, record.sample),
                 });
             }
-            Fit::None => self.not_of_the_suite(span.place, record.case),
-            Fit::Several(first, second) => {
+            RecordFit::None => self.not_of_the_suite(span.place, record.case),
+            RecordFit::Several(first, second) => {
                 let message = format!(
                     "case {} is in the evals {} and {}: say which with `eval`",
                     shown(&record.case),
@@ -298,9 +304,9 @@ impl<'a> Scan<'a> {
     }
 
     /// A record that can't be read: its sample is there all the same when it says which one it is.
-    fn broken(&mut self, fault: LineFault, span: Span, partial: PartialRecord) {
+    fn broken(&mut self, fault: LineFault, span: RecordSpan, partial: PartialRecord) {
         let place = span.place;
-        let problem = Problem {
+        let problem = RecordingProblem {
             column: fault.column,
             ..self.form.problem(place, fault.message)
         };
@@ -312,11 +318,12 @@ impl<'a> Scan<'a> {
                 .asked
                 .fit(name.eval.as_deref(), &name.case, &mut self.last)
             {
-                Fit::Slot(slot) => {
-                    self.entries.push(Entry::unreadable(span, slot, name.index));
+                RecordFit::Slot(slot) => {
+                    self.entries
+                        .push(IndexEntry::unreadable(span, slot, name.index));
                 }
-                Fit::None => self.not_of_the_suite(place, name.case.clone()),
-                Fit::Several(..) => is_lost = true,
+                RecordFit::None => self.not_of_the_suite(place, name.case.clone()),
+                RecordFit::Several(..) => is_lost = true,
             },
         }
         if is_lost {
@@ -343,8 +350,8 @@ impl<'a> Scan<'a> {
     }
 
     /// What was found, at the end of the file. A file without any readable record is not a recording.
-    pub fn finish(self, path: &Path) -> Result<Records, RecordingProblems> {
-        let Scan {
+    pub fn finish(self, path: &Path) -> Result<ScannedRecords, RecordingProblems> {
+        let RecordingScan {
             asked,
             form,
             entries,
@@ -355,9 +362,9 @@ impl<'a> Scan<'a> {
             ..
         } = self;
         let is_recording = readable > 0 || unreadable.count == 0;
-        match Index::build(entries, asked.slots(), LISTED) {
+        match RecordIndex::build(entries, asked.slots(), LISTED) {
             Ok(index) if problems.count == 0 && is_recording => {
-                return Ok(Records { index, form, lost });
+                return Ok(ScannedRecords { index, form, lost });
             }
             Ok(_) => {}
             Err(faults) => {
@@ -392,7 +399,7 @@ impl<'a> Scan<'a> {
     }
 
     fn unreadable_warning(&self, name: &str) -> Option<String> {
-        let Problems { first, count } = &self.unreadable;
+        let ListedProblems { first, count } = &self.unreadable;
         if *count == 0 {
             return None;
         }
@@ -484,7 +491,11 @@ fn without_line_end(line: &[u8]) -> &[u8] {
 }
 
 /// Reads which sample a line belongs to that is too long to be read whole.
-fn partial_record(length: u64, offset: u64, blocks: &Blocks) -> Result<PartialRecord, BlockError> {
+fn partial_record(
+    length: u64,
+    offset: u64,
+    blocks: &FileBlocks,
+) -> Result<PartialRecord, BlockError> {
     let mut failed = None;
     let pieces = (0..length).step_by(HELD).map_while(|at| {
         let size = usize::try_from(length - at).unwrap_or(usize::MAX).min(HELD);
@@ -533,22 +544,22 @@ impl LongLine {
 }
 
 /// What is wrong with an array as a whole.
-fn array_fault(content: &[u8]) -> Option<Problem> {
+fn array_fault(content: &[u8]) -> Option<RecordingProblem> {
     let text = match std::str::from_utf8(content) {
         Ok(text) => text,
         Err(error) => {
             let before = content.get(..error.valid_up_to()).unwrap_or_default();
             let line = before.iter().filter(|b| **b == b'\n').count() + 1;
             let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
-            return Some(Problem {
+            return Some(RecordingProblem {
                 line: Some(line),
                 column: Some(column),
                 message: "the file is not UTF-8 here".to_owned(),
             });
         }
     };
-    let error = serde_json::from_str::<Vec<Object<JsonShape>>>(text).err()?;
-    Some(Problem {
+    let error = serde_json::from_str::<Vec<RecordObject<JsonShape>>>(text).err()?;
+    Some(RecordingProblem {
         line: Some(error.line()),
         column: Some(error.column().max(1)),
         message: without_position(&error),

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use super::*;
 use crate::model::OutputValue;
 
-fn asked(cases: &[(&str, &str)]) -> Asked {
-    let mut asked = Asked::default();
+fn asked(cases: &[(&str, &str)]) -> RecordedCases {
+    let mut asked = RecordedCases::default();
     for (eval, case) in cases {
         assert!(asked.add(eval, case));
     }

@@ -28,12 +28,12 @@ const ELSEWHERE: [&str; 8] = [
 
 /// What a call that succeeded said.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
-pub(super) fn call(dir: &Path, args: &[&str]) -> Result<Answer, GitError> {
+pub(super) fn call(dir: &Path, args: &[&str]) -> Result<GitOutput, GitError> {
     call_with(dir, args, None, MAX_ANSWER)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn call_with(
     args: &[&str],
     input: Option<Vec<u8>>,
     most: u64,
-) -> Result<Answer, GitError> {
+) -> Result<GitOutput, GitError> {
     bounded("git", dir, args, input, most, LONGEST)
 }
 
@@ -54,7 +54,7 @@ pub(super) fn bounded(
     input: Option<Vec<u8>>,
     most: u64,
     longest: Duration,
-) -> Result<Answer, GitError> {
+) -> Result<GitOutput, GitError> {
     let what = || {
         let words = args
             .iter()
@@ -121,7 +121,7 @@ pub(super) fn bounded(
     })?;
     let stderr = String::from_utf8_lossy(&said).trim().to_owned();
     if status.success() {
-        Ok(Answer { stdout, stderr })
+        Ok(GitOutput { stdout, stderr })
     } else {
         Err(failure(dir, what(), stderr))
     }

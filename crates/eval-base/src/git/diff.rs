@@ -12,7 +12,7 @@ const MAX_LIST: u64 = 256 << 20;
 /// A tracked file that differs. The path is relative to the folder that was asked about, as git has
 /// it: any bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Differs {
+pub struct ChangedFile {
     pub path: Vec<u8>,
     /// Lines added and removed; `None` of files that have no lines: binary ones and submodules.
     pub lines: Option<(usize, usize)>,
@@ -21,7 +21,7 @@ pub struct Differs {
 /// The files at or below `dir` that git tracks and that differ from the commit, staged or not, by
 /// path. A renamed file is one that was removed and one that was added. What is not committed
 /// within a submodule is not looked at.
-pub fn differing(dir: &Path, commit: &str) -> Result<Vec<Differs>, GitError> {
+pub fn differing(dir: &Path, commit: &str) -> Result<Vec<ChangedFile>, GitError> {
     let args = [
         "-c",
         "diff.autoRefreshIndex=true",
@@ -46,7 +46,7 @@ pub fn differing(dir: &Path, commit: &str) -> Result<Vec<Differs>, GitError> {
 
 /// `:100644 100644 <hash> <hash> M␀path␀` for each file, then `12␉3␉path␀` for each, with `-` for
 /// both numbers of a binary one. A path in conflict comes more than once.
-fn parsed(answer: &[u8]) -> Vec<Differs> {
+fn parsed(answer: &[u8]) -> Vec<ChangedFile> {
     const SUBMODULE: &[u8] = b"160000";
     let mut files: BTreeMap<&[u8], Option<(usize, usize)>> = BTreeMap::new();
     let mut submodules = Vec::new();
@@ -82,7 +82,7 @@ fn parsed(answer: &[u8]) -> Vec<Differs> {
     }
     files
         .into_iter()
-        .map(|(path, lines)| Differs {
+        .map(|(path, lines)| ChangedFile {
             path: path.to_vec(),
             lines,
         })

@@ -81,15 +81,15 @@ fn files_are_read_as_they_were() {
     assert_eq!(names("HEAD"), ["a.yaml", "link.yaml", "é b.yaml"]);
     assert_eq!(
         folder(&baselines, &first).expect("files")["a.yaml"],
-        Committed::File(b"a: 1\n".to_vec())
+        CommittedFile::File(b"a: 1\n".to_vec())
     );
     assert_eq!(
         folder(&baselines, &first).expect("files")["é b.yaml"],
-        Committed::File(Vec::new())
+        CommittedFile::File(Vec::new())
     );
     assert_eq!(
         folder(&baselines, "HEAD").expect("files")["link.yaml"],
-        Committed::Link
+        CommittedFile::Link
     );
     assert_eq!(
         folder(&repo.path().join("nowhere"), &first)

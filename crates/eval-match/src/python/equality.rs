@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use num_bigint::BigInt;
 
-use super::numbers::{Numeric, Real, numeric};
-use super::{DictKind, Equality, Object};
+use super::numbers::{NumericValue, RealNumber, numeric};
+use super::{DictKind, Equality, PythonObject};
 use crate::equality::{spell_bytes, spell_spelled, stride_len};
 use Equality::{Equal, NotEqual, Unknown};
 
 /// What a key is found by.
-pub(super) enum Key {
+pub(super) enum EqualityKey {
     /// Two values have the same bytes exactly when they are equal.
     Bytes(Vec<u8>),
     /// Equal to nothing but itself.
@@ -19,51 +19,52 @@ pub(super) enum Key {
     Unknown,
 }
 
-pub(super) fn equal(a: &Object, b: &Object) -> Equality {
+pub(super) fn equal(a: &PythonObject, b: &PythonObject) -> Equality {
     match (a, b) {
         // As a match object: it can't be what stands on the other side. The left side is asked
         // first.
-        (Object::Opaque { unique: true, .. }, _) => NotEqual,
-        (Object::Opaque { .. }, _) => Unknown,
-        (_, Object::Opaque { unique: true, .. }) => NotEqual,
-        (_, Object::Opaque { .. }) => Unknown,
-        (Object::Int(x), Object::Int(y)) => Equality::of(x == y),
-        (Object::Float(x), Object::Float(y)) => Equality::of(x == y),
-        (Object::Bool(x), Object::Bool(y)) => Equality::of(x == y),
-        (Object::Text(x), Object::Text(y)) => Equality::of(x == y),
-        (Object::List(x), Object::List(y))
-        | (Object::Tuple(x), Object::Tuple(y))
-        | (Object::Deque(x), Object::Deque(y)) => in_order(x, y),
+        (PythonObject::Opaque { unique: true, .. }, _) => NotEqual,
+        (PythonObject::Opaque { .. }, _) => Unknown,
+        (_, PythonObject::Opaque { unique: true, .. }) => NotEqual,
+        (_, PythonObject::Opaque { .. }) => Unknown,
+        (PythonObject::Int(x), PythonObject::Int(y)) => Equality::of(x == y),
+        (PythonObject::Float(x), PythonObject::Float(y)) => Equality::of(x == y),
+        (PythonObject::Bool(x), PythonObject::Bool(y)) => Equality::of(x == y),
+        (PythonObject::Text(x), PythonObject::Text(y)) => Equality::of(x == y),
+        (PythonObject::List(x), PythonObject::List(y))
+        | (PythonObject::Tuple(x), PythonObject::Tuple(y))
+        | (PythonObject::Deque(x), PythonObject::Deque(y)) => in_order(x, y),
         (
-            Object::Dict { kind, entries },
-            Object::Dict {
+            PythonObject::Dict { kind, entries },
+            PythonObject::Dict {
                 kind: other_kind,
                 entries: others,
             },
         ) => dicts((*kind, entries), (*other_kind, others)),
         (
-            Object::Set { members: x, .. } | Object::Keys(x),
-            Object::Set { members: y, .. } | Object::Keys(y),
+            PythonObject::Set { members: x, .. } | PythonObject::Keys(x),
+            PythonObject::Set { members: y, .. } | PythonObject::Keys(y),
         ) => sets(x, y),
-        (Object::Bytes(x) | Object::ByteArray(x), Object::Bytes(y) | Object::ByteArray(y)) => {
-            Equality::of(x == y)
-        }
+        (
+            PythonObject::Bytes(x) | PythonObject::ByteArray(x),
+            PythonObject::Bytes(y) | PythonObject::ByteArray(y),
+        ) => Equality::of(x == y),
         _ => by_key(a, b),
     }
 }
 
 /// Equality of what is no container that can change, by the spelling of both.
-fn by_key(a: &Object, b: &Object) -> Equality {
-    let is_container = |o: &Object| {
+fn by_key(a: &PythonObject, b: &PythonObject) -> Equality {
+    let is_container = |o: &PythonObject| {
         matches!(
             o,
-            Object::List(_)
-                | Object::Deque(_)
-                | Object::Dict { .. }
-                | Object::ByteArray(_)
-                | Object::Tuple(_)
-                | Object::Set { .. }
-                | Object::Keys(_)
+            PythonObject::List(_)
+                | PythonObject::Deque(_)
+                | PythonObject::Dict { .. }
+                | PythonObject::ByteArray(_)
+                | PythonObject::Tuple(_)
+                | PythonObject::Set { .. }
+                | PythonObject::Keys(_)
         )
     };
     // Two containers of one kind have been compared already: different kinds are never equal.
@@ -71,13 +72,13 @@ fn by_key(a: &Object, b: &Object) -> Equality {
         return NotEqual;
     }
     match (key(a), key(b)) {
-        (Key::Unknown, _) | (_, Key::Unknown) => Unknown,
-        (Key::Bytes(x), Key::Bytes(y)) => Equality::of(x == y),
+        (EqualityKey::Unknown, _) | (_, EqualityKey::Unknown) => Unknown,
+        (EqualityKey::Bytes(x), EqualityKey::Bytes(y)) => Equality::of(x == y),
         _ => NotEqual,
     }
 }
 
-fn in_order(a: &[Object], b: &[Object]) -> Equality {
+fn in_order(a: &[PythonObject], b: &[PythonObject]) -> Equality {
     if a.len() != b.len() {
         return NotEqual;
     }
@@ -88,32 +89,32 @@ fn in_order(a: &[Object], b: &[Object]) -> Equality {
         .unwrap_or(Equal)
 }
 
-fn sets(a: &[Object], b: &[Object]) -> Equality {
+fn sets(a: &[PythonObject], b: &[PythonObject]) -> Equality {
     if a.len() != b.len() {
         return NotEqual;
     }
     let mut seen = HashSet::with_capacity(b.len());
     for member in b {
         match key(member) {
-            Key::Bytes(bytes) => drop(seen.insert(bytes)),
-            Key::Unique => {}
-            Key::Unknown => return Unknown,
+            EqualityKey::Bytes(bytes) => drop(seen.insert(bytes)),
+            EqualityKey::Unique => {}
+            EqualityKey::Unknown => return Unknown,
         }
     }
     let mut all = true;
     for member in a {
         match key(member) {
-            Key::Bytes(bytes) => all &= seen.contains(&bytes),
-            Key::Unique => all = false,
-            Key::Unknown => return Unknown,
+            EqualityKey::Bytes(bytes) => all &= seen.contains(&bytes),
+            EqualityKey::Unique => all = false,
+            EqualityKey::Unknown => return Unknown,
         }
     }
     Equality::of(all)
 }
 
-type Entries<'a> = (DictKind, &'a [(Object, Object)]);
+type DictEntries<'a> = (DictKind, &'a [(PythonObject, PythonObject)]);
 
-fn dicts((kind, a): Entries<'_>, (other_kind, b): Entries<'_>) -> Equality {
+fn dicts((kind, a): DictEntries<'_>, (other_kind, b): DictEntries<'_>) -> Equality {
     if kind == DictKind::Counter
         && other_kind == DictKind::Counter
         && a.iter().chain(b).any(|(_, v)| !is_plain_count(v))
@@ -142,18 +143,18 @@ fn dicts((kind, a): Entries<'_>, (other_kind, b): Entries<'_>) -> Equality {
     let mut found = HashMap::with_capacity(b.len());
     for (k, v) in b {
         match key(k) {
-            Key::Bytes(bytes) => drop(found.insert(bytes, v)),
-            Key::Unique => {}
-            Key::Unknown => return Unknown,
+            EqualityKey::Bytes(bytes) => drop(found.insert(bytes, v)),
+            EqualityKey::Unique => {}
+            EqualityKey::Unknown => return Unknown,
         }
     }
     // Their order got lost on the way here, so one that is unknown makes all of it unknown.
     let mut result = Equal;
     for (k, v) in a {
         let one = match key(k) {
-            Key::Bytes(bytes) => found.get(&bytes).map_or(NotEqual, |w| equal(v, w)),
-            Key::Unique => NotEqual,
-            Key::Unknown => Unknown,
+            EqualityKey::Bytes(bytes) => found.get(&bytes).map_or(NotEqual, |w| equal(v, w)),
+            EqualityKey::Unique => NotEqual,
+            EqualityKey::Unknown => Unknown,
         };
         match one {
             Equal => {}
@@ -164,19 +165,19 @@ fn dicts((kind, a): Entries<'_>, (other_kind, b): Entries<'_>) -> Equality {
     result
 }
 
-fn is_plain_count(v: &Object) -> bool {
-    matches!(v, Object::Int(i) if *i != BigInt::ZERO)
+fn is_plain_count(v: &PythonObject) -> bool {
+    matches!(v, PythonObject::Int(i) if *i != BigInt::ZERO)
 }
 
-fn any_opaque(entries: &[(Object, Object)]) -> bool {
-    fn opaque(o: &Object) -> bool {
+fn any_opaque(entries: &[(PythonObject, PythonObject)]) -> bool {
+    fn opaque(o: &PythonObject) -> bool {
         match o {
-            Object::Opaque { .. } => true,
-            Object::List(items)
-            | Object::Tuple(items)
-            | Object::Deque(items)
-            | Object::Keys(items) => items.iter().any(opaque),
-            Object::Dict { entries, .. } => any_opaque(entries),
+            PythonObject::Opaque { .. } => true,
+            PythonObject::List(items)
+            | PythonObject::Tuple(items)
+            | PythonObject::Deque(items)
+            | PythonObject::Keys(items) => items.iter().any(opaque),
+            PythonObject::Dict { entries, .. } => any_opaque(entries),
             _ => false,
         }
     }
@@ -184,32 +185,32 @@ fn any_opaque(entries: &[(Object, Object)]) -> bool {
 }
 
 /// What a value is found by in a dict or a set.
-pub(super) fn key(object: &Object) -> Key {
+pub(super) fn key(object: &PythonObject) -> EqualityKey {
     let mut out = Vec::new();
     match spell(object, &mut out) {
-        Some(true) => Key::Bytes(out),
-        Some(false) => Key::Unique,
-        None => Key::Unknown,
+        Some(true) => EqualityKey::Bytes(out),
+        Some(false) => EqualityKey::Unique,
+        None => EqualityKey::Unknown,
     }
 }
 
 /// `Some(false)`: it holds something that equals nothing; `None`: it can be no key, or is unknown.
-fn spell(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
+fn spell(object: &PythonObject, out: &mut Vec<u8>) -> Option<bool> {
     match object {
-        Object::None => out.push(b'0'),
-        Object::Ellipsis => out.push(b'.'),
-        Object::Text(text) => spell_bytes(b't', text, out),
-        Object::Bytes(bytes) => spell_bytes(b'y', bytes, out),
-        Object::Type(name) => spell_bytes(b'T', name.as_bytes(), out),
-        Object::Stamp(kind, text) => {
+        PythonObject::None => out.push(b'0'),
+        PythonObject::Ellipsis => out.push(b'.'),
+        PythonObject::Text(text) => spell_bytes(b't', text, out),
+        PythonObject::Bytes(bytes) => spell_bytes(b'y', bytes, out),
+        PythonObject::Type(name) => spell_bytes(b'T', name.as_bytes(), out),
+        PythonObject::Stamp(kind, text) => {
             out.push(*kind as u8);
             spell_bytes(b'D', text.as_bytes(), out);
         }
-        Object::TimeDelta(us) => {
+        PythonObject::TimeDelta(us) => {
             out.push(b'd');
             out.extend(us.to_le_bytes());
         }
-        Object::Tuple(items) => {
+        PythonObject::Tuple(items) => {
             out.push(b'u');
             out.extend((items.len() as u64).to_le_bytes());
             let mut ordinary = true;
@@ -218,22 +219,22 @@ fn spell(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
             }
             return Some(ordinary);
         }
-        Object::Set {
+        PythonObject::Set {
             members,
             frozen: true,
         } => {
             let mut spelled = Vec::with_capacity(members.len());
             for member in members {
                 match key(member) {
-                    Key::Bytes(bytes) => spelled.push(bytes),
-                    Key::Unique => return Some(false),
-                    Key::Unknown => return None,
+                    EqualityKey::Bytes(bytes) => spelled.push(bytes),
+                    EqualityKey::Unique => return Some(false),
+                    EqualityKey::Unknown => return None,
                 }
             }
             spelled.sort_unstable();
             spell_spelled(b's', &spelled, out);
         }
-        Object::Range { start, stop, step } => {
+        PythonObject::Range { start, stop, step } => {
             let length = stride_len(start, stop, step);
             spell_int(b'r', &length, out);
             if length > BigInt::ZERO {
@@ -243,28 +244,30 @@ fn spell(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
                 spell_int(b'i', step, out);
             }
         }
-        Object::Unique => return Some(false),
+        PythonObject::Unique => return Some(false),
         _ => return spell_number(object, out),
     }
     Some(true)
 }
 
-fn spell_number(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
+fn spell_number(object: &PythonObject, out: &mut Vec<u8>) -> Option<bool> {
     match numeric(object) {
-        Numeric::Real(Real::Nan) => return Some(false),
-        Numeric::Real(Real::Infinite { negative }) => out.extend([b'8', u8::from(negative)]),
-        Numeric::Real(Real::Finite(n, d)) => {
+        NumericValue::Real(RealNumber::Nan) => return Some(false),
+        NumericValue::Real(RealNumber::Infinite { negative }) => {
+            out.extend([b'8', u8::from(negative)])
+        }
+        NumericValue::Real(RealNumber::Finite(n, d)) => {
             spell_int(b'n', &n, out);
             spell_int(b'/', &d, out);
         }
-        Numeric::Complex(re, im) if re.is_nan() || im.is_nan() => return Some(false),
-        Numeric::Complex(re, im) => {
+        NumericValue::Complex(re, im) if re.is_nan() || im.is_nan() => return Some(false),
+        NumericValue::Complex(re, im) => {
             out.push(b'c');
             // Minus zero is zero.
             out.extend((re + 0.0).to_bits().to_le_bytes());
             out.extend(im.to_bits().to_le_bytes());
         }
-        Numeric::TooWide | Numeric::NotANumber => return None,
+        NumericValue::TooWide | NumericValue::NotANumber => return None,
     }
     Some(true)
 }

@@ -1,6 +1,6 @@
 //! Values with their exact Python types, and what Python's own operators say of them.
 //!
-//! Where `Datum` reads a value as an author of YAML would, an [`Object`] keeps a tuple apart from a
+//! Where `Datum` reads a value as an author of YAML would, an [`PythonObject`] keeps a tuple apart from a
 //! list and a Counter from a dict, because asserts that are compiled from Python tests keep
 //! Python's meaning. Nothing is guessed: an operation whose result isn't certain (opaque values,
 //! exceptions, corners of rare types) answers `None`, and a real interpreter is asked.
@@ -21,7 +21,7 @@ pub use operations::{
 
 /// A value as it crosses the sandbox's border, with its exact type.
 #[derive(Debug, Clone)]
-pub enum Object {
+pub enum PythonObject {
     None,
     Bool(bool),
     Int(BigInt),
@@ -29,26 +29,26 @@ pub enum Object {
     Complex(f64, f64),
     /// Any two integers with a denominator that isn't zero; compared as numbers.
     Fraction(BigInt, BigInt),
-    Decimal(Decimal),
+    Decimal(PythonDecimal),
     /// In WTF-8, so that lone surrogates have a place.
     Text(Vec<u8>),
     Bytes(Vec<u8>),
     ByteArray(Vec<u8>),
-    List(Vec<Object>),
-    Tuple(Vec<Object>),
-    Deque(Vec<Object>),
+    List(Vec<PythonObject>),
+    Tuple(Vec<PythonObject>),
+    Deque(Vec<PythonObject>),
     /// Members differ from each other. A frozenset is one that can be a key.
     Set {
-        members: Vec<Object>,
+        members: Vec<PythonObject>,
         frozen: bool,
     },
     /// Keys differ from each other.
     Dict {
         kind: DictKind,
-        entries: Vec<(Object, Object)>,
+        entries: Vec<(PythonObject, PythonObject)>,
     },
     /// The view of a dict's keys: it compares as a set.
-    Keys(Vec<Object>),
+    Keys(Vec<PythonObject>),
     Range {
         start: BigInt,
         stop: BigInt,
@@ -57,7 +57,7 @@ pub enum Object {
     /// A builtin type by its name.
     Type(String),
     /// An instant or a name without parts, of the kind named first, in its canonical text.
-    Stamp(Stamp, String),
+    Stamp(StampKind, String),
     /// In microseconds.
     TimeDelta(i128),
     Ellipsis,
@@ -81,7 +81,7 @@ pub enum DictKind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stamp {
+pub enum StampKind {
     Date,
     DateTime,
     Time,
@@ -90,7 +90,7 @@ pub enum Stamp {
 
 /// `decimal.Decimal`.
 #[derive(Debug, Clone)]
-pub enum Decimal {
+pub enum PythonDecimal {
     /// `digits` times ten to the power of `exponent`.
     Finite {
         digits: BigInt,
@@ -133,6 +133,6 @@ impl Equality {
 /// Python's `==` between two values that share no identity: True equals 1 and 1.0, a list is no
 /// tuple, a set equals a frozenset, a dict compares without order (two OrderedDicts with it), NaN
 /// equals nothing, iterators equal nothing.
-pub fn python_equal(a: &Object, b: &Object) -> Equality {
+pub fn python_equal(a: &PythonObject, b: &PythonObject) -> Equality {
     equality::equal(a, b)
 }

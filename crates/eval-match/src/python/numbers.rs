@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use num_bigint::{BigInt, Sign};
 
-use super::{Decimal, Object};
+use super::{PythonDecimal, PythonObject};
 use crate::equality::whole;
 
 /// Wider numbers are left to an interpreter.
@@ -18,7 +18,7 @@ const MOST_BITS_OF_FRACTIONS: u64 = 1 << 10;
 
 /// A real number.
 #[derive(Debug, Clone)]
-pub(super) enum Real {
+pub(super) enum RealNumber {
     /// Numerator and a denominator above zero, in lowest terms.
     Finite(BigInt, BigInt),
     Infinite {
@@ -28,8 +28,8 @@ pub(super) enum Real {
 }
 
 /// What number a value is.
-pub(super) enum Numeric {
-    Real(Real),
+pub(super) enum NumericValue {
+    Real(RealNumber),
     /// With an imaginary part that isn't zero.
     Complex(f64, f64),
     /// Too wide to be worked with here.
@@ -37,37 +37,39 @@ pub(super) enum Numeric {
     NotANumber,
 }
 
-pub(super) fn numeric(object: &Object) -> Numeric {
+pub(super) fn numeric(object: &PythonObject) -> NumericValue {
     let real = match object {
-        Object::Bool(b) => Some(Real::Finite(BigInt::from(u8::from(*b)), one())),
-        Object::Int(i) => Some(Real::Finite(i.clone(), one())),
-        Object::Float(f) => Some(from_float(*f)),
-        Object::Complex(re, im) if *im == 0.0 => Some(from_float(*re)),
-        Object::Complex(re, im) => return Numeric::Complex(*re, *im),
-        Object::Fraction(n, d) => lowest_terms(n.clone(), d.clone()),
-        Object::Decimal(Decimal::Nan) => Some(Real::Nan),
-        Object::Decimal(Decimal::Infinite { negative }) => Some(Real::Infinite {
+        PythonObject::Bool(b) => Some(RealNumber::Finite(BigInt::from(u8::from(*b)), one())),
+        PythonObject::Int(i) => Some(RealNumber::Finite(i.clone(), one())),
+        PythonObject::Float(f) => Some(from_float(*f)),
+        PythonObject::Complex(re, im) if *im == 0.0 => Some(from_float(*re)),
+        PythonObject::Complex(re, im) => return NumericValue::Complex(*re, *im),
+        PythonObject::Fraction(n, d) => lowest_terms(n.clone(), d.clone()),
+        PythonObject::Decimal(PythonDecimal::Nan) => Some(RealNumber::Nan),
+        PythonObject::Decimal(PythonDecimal::Infinite { negative }) => Some(RealNumber::Infinite {
             negative: *negative,
         }),
-        Object::Decimal(Decimal::Finite { digits, exponent }) => from_decimal(digits, *exponent),
-        _ => return Numeric::NotANumber,
+        PythonObject::Decimal(PythonDecimal::Finite { digits, exponent }) => {
+            from_decimal(digits, *exponent)
+        }
+        _ => return NumericValue::NotANumber,
     };
-    real.map_or(Numeric::TooWide, Numeric::Real)
+    real.map_or(NumericValue::TooWide, NumericValue::Real)
 }
 
 fn one() -> BigInt {
     BigInt::from(1u8)
 }
 
-pub(super) fn from_float(f: f64) -> Real {
+pub(super) fn from_float(f: f64) -> RealNumber {
     if f.is_nan() {
-        return Real::Nan;
+        return RealNumber::Nan;
     }
     if f.is_infinite() {
-        return Real::Infinite { negative: f < 0.0 };
+        return RealNumber::Infinite { negative: f < 0.0 };
     }
     if let Some(int) = whole(f) {
-        return Real::Finite(int, one());
+        return RealNumber::Finite(int, one());
     }
     let bits = f.abs().to_bits();
     let raw_exponent = bits >> 52;
@@ -81,25 +83,25 @@ pub(super) fn from_float(f: f64) -> Real {
     let spare = mantissa.trailing_zeros();
     let numerator = BigInt::from(mantissa >> spare);
     let shift = (-exponent) as u64 - u64::from(spare);
-    Real::Finite(if f < 0.0 { -numerator } else { numerator }, one() << shift)
+    RealNumber::Finite(if f < 0.0 { -numerator } else { numerator }, one() << shift)
 }
 
-fn from_decimal(digits: &BigInt, exponent: i64) -> Option<Real> {
+fn from_decimal(digits: &BigInt, exponent: i64) -> Option<RealNumber> {
     if digits.sign() == Sign::NoSign {
-        return Some(Real::Finite(BigInt::ZERO, one()));
+        return Some(RealNumber::Finite(BigInt::ZERO, one()));
     }
     if exponent.unsigned_abs() > MOST_EXPONENT || digits.bits() > MOST_BITS {
         return None;
     }
     let power = BigInt::from(10u8).pow(exponent.unsigned_abs() as u32);
     if exponent >= 0 {
-        Some(Real::Finite(digits * power, one()))
+        Some(RealNumber::Finite(digits * power, one()))
     } else {
         lowest_terms(digits.clone(), power)
     }
 }
 
-fn lowest_terms(n: BigInt, d: BigInt) -> Option<Real> {
+fn lowest_terms(n: BigInt, d: BigInt) -> Option<RealNumber> {
     if n.bits().max(d.bits()) > MOST_BITS_OF_FRACTIONS || d == BigInt::ZERO {
         return None;
     }
@@ -113,18 +115,18 @@ fn lowest_terms(n: BigInt, d: BigInt) -> Option<Real> {
     } else {
         -a
     };
-    Some(Real::Finite(n / &gcd, d / gcd))
+    Some(RealNumber::Finite(n / &gcd, d / gcd))
 }
 
 /// `None` when one of them is NaN, which is neither less nor more than anything.
-pub(super) fn compare(a: &Real, b: &Real) -> Option<Ordering> {
-    let rank = |r: &Real| match r {
-        Real::Nan => None,
-        Real::Infinite { negative } => Some(if *negative { -1 } else { 1 }),
-        Real::Finite(..) => Some(0),
+pub(super) fn compare(a: &RealNumber, b: &RealNumber) -> Option<Ordering> {
+    let rank = |r: &RealNumber| match r {
+        RealNumber::Nan => None,
+        RealNumber::Infinite { negative } => Some(if *negative { -1 } else { 1 }),
+        RealNumber::Finite(..) => Some(0),
     };
     match (a, b) {
-        (Real::Finite(n, d), Real::Finite(m, e)) => Some((n * e).cmp(&(m * d))),
+        (RealNumber::Finite(n, d), RealNumber::Finite(m, e)) => Some((n * e).cmp(&(m * d))),
         _ => Some(rank(a)?.cmp(&rank(b)?)),
     }
 }

@@ -1,4 +1,4 @@
-//! From tagged JSON to an [`Object`]. What can't be read for certain as the runner's decoder would
+//! From tagged JSON to an [`PythonObject`]. What can't be read for certain as the runner's decoder would
 //! read it is `None`.
 
 use num_bigint::BigInt;
@@ -6,45 +6,45 @@ use serde_json::{Map, Value};
 
 use eval_base::text::unhex;
 
-use super::equality::{Key, key};
-use super::{Decimal, DictKind, Object, Stamp};
+use super::equality::{EqualityKey, key};
+use super::{DictKind, PythonDecimal, PythonObject, StampKind};
 use crate::tagged::parse_hex_int;
 use crate::value::RANGE_BITS;
 
-impl Object {
+impl PythonObject {
     /// Reads tagged JSON whose nesting its parser has bounded.
-    pub fn from_tagged(value: &Value) -> Option<Object> {
+    pub fn from_tagged(value: &Value) -> Option<PythonObject> {
         Some(match value {
-            Value::Null => Object::None,
-            Value::Bool(b) => Object::Bool(*b),
+            Value::Null => PythonObject::None,
+            Value::Bool(b) => PythonObject::Bool(*b),
             Value::Number(number) => number_of(&number.to_string())?,
-            Value::String(text) => Object::Text(text.clone().into_bytes()),
-            Value::Array(items) => Object::List(read_all(items)?),
+            Value::String(text) => PythonObject::Text(text.clone().into_bytes()),
+            Value::Array(items) => PythonObject::List(read_all(items)?),
             Value::Object(map) => object_of(map)?,
         })
     }
 }
 
-fn number_of(literal: &str) -> Option<Object> {
+fn number_of(literal: &str) -> Option<PythonObject> {
     if literal.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
         return if literal.len() > 40 {
             None
         } else {
-            literal.parse().ok().map(Object::Int)
+            literal.parse().ok().map(PythonObject::Int)
         };
     }
     literal
         .parse::<f64>()
         .ok()
         .filter(|f| f.is_finite())
-        .map(Object::Float)
+        .map(PythonObject::Float)
 }
 
-fn read_all(items: &[Value]) -> Option<Vec<Object>> {
-    items.iter().map(Object::from_tagged).collect()
+fn read_all(items: &[Value]) -> Option<Vec<PythonObject>> {
+    items.iter().map(PythonObject::from_tagged).collect()
 }
 
-fn object_of(map: &Map<String, Value>) -> Option<Object> {
+fn object_of(map: &Map<String, Value>) -> Option<PythonObject> {
     let mut tags = map
         .keys()
         .filter(|key| map.len() <= 2 && key.starts_with('$'));
@@ -54,12 +54,12 @@ fn object_of(map: &Map<String, Value>) -> Option<Object> {
                 .iter()
                 .map(|(k, v)| {
                     Some((
-                        Object::Text(k.clone().into_bytes()),
-                        Object::from_tagged(v)?,
+                        PythonObject::Text(k.clone().into_bytes()),
+                        PythonObject::from_tagged(v)?,
                     ))
                 })
                 .collect::<Option<_>>()?;
-            Some(Object::Dict {
+            Some(PythonObject::Dict {
                 kind: DictKind::Plain,
                 entries,
             })
@@ -69,11 +69,11 @@ fn object_of(map: &Map<String, Value>) -> Option<Object> {
     }
 }
 
-fn tagged(tag: &str, body: &Value, map: &Map<String, Value>) -> Option<Object> {
+fn tagged(tag: &str, body: &Value, map: &Map<String, Value>) -> Option<PythonObject> {
     if tag == "$opaque" {
         let own = map.get("truth").and_then(Value::as_bool);
         let truth = own.or_else(|| map.get("only_truth").and_then(Value::as_bool));
-        return Some(Object::Opaque {
+        return Some(PythonObject::Opaque {
             type_name: body.as_str()?.to_owned(),
             truth: if map.contains_key("truth") {
                 own
@@ -90,82 +90,84 @@ fn tagged(tag: &str, body: &Value, map: &Map<String, Value>) -> Option<Object> {
     let items = || body.as_array().map(Vec::as_slice);
     let numbers = || items()?.iter().map(int_of).collect::<Option<Vec<BigInt>>>();
     Some(match tag {
-        "$int" => Object::Int(parse_hex_int(text()?)?),
-        "$float" => Object::Float(match text()? {
+        "$int" => PythonObject::Int(parse_hex_int(text()?)?),
+        "$float" => PythonObject::Float(match text()? {
             "nan" => f64::NAN,
             "inf" => f64::INFINITY,
             "-inf" => f64::NEG_INFINITY,
             _ => return None,
         }),
-        "$wtf8" => Object::Text(wtf8(unhex(text()?)?)?),
-        "$tuple" => Object::Tuple(read_all(items()?)?),
-        "$dict" => Object::Dict {
+        "$wtf8" => PythonObject::Text(wtf8(unhex(text()?)?)?),
+        "$tuple" => PythonObject::Tuple(read_all(items()?)?),
+        "$dict" => PythonObject::Dict {
             kind: DictKind::Plain,
             entries: pairs(items()?)?,
         },
-        "$defaultdict" => Object::Dict {
+        "$defaultdict" => PythonObject::Dict {
             kind: DictKind::Plain,
             entries: pairs(items()?)?,
         },
-        "$odict" => Object::Dict {
+        "$odict" => PythonObject::Dict {
             kind: DictKind::Ordered,
             entries: pairs(items()?)?,
         },
-        "$counter" => Object::Dict {
+        "$counter" => PythonObject::Dict {
             kind: DictKind::Counter,
             entries: pairs(items()?)?,
         },
-        "$set" => Object::Set {
+        "$set" => PythonObject::Set {
             members: distinct(items()?)?,
             frozen: false,
         },
-        "$frozenset" => Object::Set {
+        "$frozenset" => PythonObject::Set {
             members: distinct(items()?)?,
             frozen: true,
         },
-        "$dict_keys" => Object::Keys(distinct(items()?)?),
+        "$dict_keys" => PythonObject::Keys(distinct(items()?)?),
         "$deque" => match items()? {
-            [Value::Array(held), Value::Null] => Object::Deque(read_all(held)?),
+            [Value::Array(held), Value::Null] => PythonObject::Deque(read_all(held)?),
             [Value::Array(held), Value::Number(most)] if most.as_u64()? >= held.len() as u64 => {
-                Object::Deque(read_all(held)?)
+                PythonObject::Deque(read_all(held)?)
             }
             _ => return None,
         },
-        "$bytes" => Object::Bytes(unhex(text()?)?),
-        "$bytearray" => Object::ByteArray(unhex(text()?)?),
+        "$bytes" => PythonObject::Bytes(unhex(text()?)?),
+        "$bytearray" => PythonObject::ByteArray(unhex(text()?)?),
         "$complex" => match read_all(items()?)?.as_slice() {
-            [Object::Float(re), Object::Float(im)] => Object::Complex(*re, *im),
+            [PythonObject::Float(re), PythonObject::Float(im)] => PythonObject::Complex(*re, *im),
             _ => return None,
         },
         "$range" => match <[BigInt; 3]>::try_from(numbers()?) {
             Ok(parts) if parts.iter().any(|part| part.bits() > RANGE_BITS) => return None,
-            Ok([start, stop, step]) if step != BigInt::ZERO => Object::Range { start, stop, step },
+            Ok([start, stop, step]) if step != BigInt::ZERO => {
+                PythonObject::Range { start, stop, step }
+            }
             _ => return None,
         },
         "$fraction" => match <[BigInt; 2]>::try_from(numbers()?) {
-            Ok([n, d]) if d != BigInt::ZERO => Object::Fraction(n, d),
+            Ok([n, d]) if d != BigInt::ZERO => PythonObject::Fraction(n, d),
             _ => return None,
         },
-        "$decimal" => Object::Decimal(decimal(text()?)?),
+        "$decimal" => PythonObject::Decimal(decimal(text()?)?),
         "$timedelta" => match <[BigInt; 3]>::try_from(numbers()?) {
-            Ok([days, seconds, us]) => Object::TimeDelta(microseconds(&days, &seconds, &us)?),
+            Ok([days, seconds, us]) => PythonObject::TimeDelta(microseconds(&days, &seconds, &us)?),
             _ => return None,
         },
-        "$date" => stamp(Stamp::Date, text()?)?,
-        "$datetime" => stamp(Stamp::DateTime, text()?)?,
-        "$time" => stamp(Stamp::Time, text()?)?,
-        "$uuid" => stamp(Stamp::Uuid, text()?)?,
-        "$type" => Object::Type(text()?.to_owned()),
-        "$ellipsis" => Object::Ellipsis,
+        "$date" => stamp(StampKind::Date, text()?)?,
+        "$datetime" => stamp(StampKind::DateTime, text()?)?,
+        "$time" => stamp(StampKind::Time, text()?)?,
+        "$uuid" => stamp(StampKind::Uuid, text()?)?,
+        "$type" => PythonObject::Type(text()?.to_owned()),
+        "$ellipsis" => PythonObject::Ellipsis,
         // What it yields must be readable too, or the decoder would refuse it.
-        "$iter" | "$dict_values" => read_all(items()?).map(|_| Object::Unique)?,
+        "$iter" | "$dict_values" => read_all(items()?).map(|_| PythonObject::Unique)?,
         _ => return None,
     })
 }
 
 fn int_of(value: &Value) -> Option<BigInt> {
-    match Object::from_tagged(value)? {
-        Object::Int(int) => Some(int),
+    match PythonObject::from_tagged(value)? {
+        PythonObject::Int(int) => Some(int),
         _ => None,
     }
 }
@@ -186,35 +188,35 @@ fn wtf8(bytes: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 /// Members of a set; `None` when one can't be a member. Of equal ones the first stays.
-fn distinct(items: &[Value]) -> Option<Vec<Object>> {
+fn distinct(items: &[Value]) -> Option<Vec<PythonObject>> {
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     let mut kept = Vec::with_capacity(items.len());
     for item in items {
-        let object = Object::from_tagged(item)?;
+        let object = PythonObject::from_tagged(item)?;
         match key(&object) {
-            Key::Bytes(bytes) => {
+            EqualityKey::Bytes(bytes) => {
                 if seen.insert(bytes) {
                     kept.push(object);
                 }
             }
-            Key::Unique => kept.push(object),
-            Key::Unknown => return None,
+            EqualityKey::Unique => kept.push(object),
+            EqualityKey::Unknown => return None,
         }
     }
     Some(kept)
 }
 
 /// Entries of a dict. Of equal keys the first stays, with the last value.
-fn pairs(items: &[Value]) -> Option<Vec<(Object, Object)>> {
+fn pairs(items: &[Value]) -> Option<Vec<(PythonObject, PythonObject)>> {
     let mut places = std::collections::HashMap::with_capacity(items.len());
-    let mut entries: Vec<(Object, Object)> = Vec::with_capacity(items.len());
+    let mut entries: Vec<(PythonObject, PythonObject)> = Vec::with_capacity(items.len());
     for item in items {
         let [k, v] = item.as_array()?.as_slice() else {
             return None;
         };
-        let (k, v) = (Object::from_tagged(k)?, Object::from_tagged(v)?);
+        let (k, v) = (PythonObject::from_tagged(k)?, PythonObject::from_tagged(v)?);
         match key(&k) {
-            Key::Bytes(bytes) => match places
+            EqualityKey::Bytes(bytes) => match places
                 .get(&bytes)
                 .and_then(|at: &usize| entries.get_mut(*at))
             {
@@ -224,21 +226,21 @@ fn pairs(items: &[Value]) -> Option<Vec<(Object, Object)>> {
                     entries.push((k, v));
                 }
             },
-            Key::Unique => entries.push((k, v)),
-            Key::Unknown => return None,
+            EqualityKey::Unique => entries.push((k, v)),
+            EqualityKey::Unknown => return None,
         }
     }
     Some(entries)
 }
 
-fn decimal(text: &str) -> Option<Decimal> {
+fn decimal(text: &str) -> Option<PythonDecimal> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
     };
     match unsigned {
-        "Infinity" => return Some(Decimal::Infinite { negative }),
-        "NaN" => return Some(Decimal::Nan),
+        "Infinity" => return Some(PythonDecimal::Infinite { negative }),
+        "NaN" => return Some(PythonDecimal::Nan),
         _ => {}
     }
     let (mantissa, exponent) = match unsigned.split_once('E') {
@@ -252,7 +254,7 @@ fn decimal(text: &str) -> Option<Decimal> {
     }
     let digits: BigInt = digits.parse().ok()?;
     let exponent = exponent.checked_sub(i64::try_from(after.len()).ok()?)?;
-    Some(Decimal::Finite {
+    Some(PythonDecimal::Finite {
         digits: if negative { -digits } else { digits },
         exponent,
     })
@@ -272,7 +274,7 @@ fn microseconds(days: &BigInt, seconds: &BigInt, us: &BigInt) -> Option<i128> {
 }
 
 /// As the types print themselves, where equal values have equal texts: without a time zone.
-fn stamp(kind: Stamp, text: &str) -> Option<Object> {
+fn stamp(kind: StampKind, text: &str) -> Option<PythonObject> {
     let shape = |pattern: &str| {
         text.len() == pattern.len()
             && text.bytes().zip(pattern.bytes()).all(|(b, p)| match p {
@@ -282,10 +284,10 @@ fn stamp(kind: Stamp, text: &str) -> Option<Object> {
             })
     };
     let good = match kind {
-        Stamp::Date => shape("0000-00-00"),
-        Stamp::DateTime => shape("0000-00-00T00:00:00") || shape("0000-00-00T00:00:00.000000"),
-        Stamp::Time => shape("00:00:00") || shape("00:00:00.000000"),
-        Stamp::Uuid => shape("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"),
+        StampKind::Date => shape("0000-00-00"),
+        StampKind::DateTime => shape("0000-00-00T00:00:00") || shape("0000-00-00T00:00:00.000000"),
+        StampKind::Time => shape("00:00:00") || shape("00:00:00.000000"),
+        StampKind::Uuid => shape("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"),
     };
-    good.then(|| Object::Stamp(kind, text.to_owned()))
+    good.then(|| PythonObject::Stamp(kind, text.to_owned()))
 }

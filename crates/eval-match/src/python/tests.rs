@@ -8,10 +8,10 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use super::{Object, python_equal, sorted, truth};
+use super::{PythonObject, python_equal, sorted, truth};
 
-fn object(tagged: &Value) -> Object {
-    Object::from_tagged(tagged).unwrap_or_else(|| panic!("unreadable: {tagged}"))
+fn object(tagged: &Value) -> PythonObject {
+    PythonObject::from_tagged(tagged).unwrap_or_else(|| panic!("unreadable: {tagged}"))
 }
 
 fn equal(a: &Value, b: &Value) -> Option<bool> {
@@ -34,11 +34,11 @@ fn number(text: &str) -> Value {
 fn wide_fractions_are_left_to_an_interpreter() {
     let wide = |last: &str| json!({"$int": format!("0x{}{last}", "9b7".repeat(10_000))});
     let fraction = json!({"$fraction": [wide("1"), wide("3")]});
-    assert!(Object::from_tagged(&json!({"$set": [fraction]})).is_none());
-    assert!(Object::from_tagged(&json!({"$dict": [[fraction, 1]]})).is_none());
+    assert!(PythonObject::from_tagged(&json!({"$set": [fraction]})).is_none());
+    assert!(PythonObject::from_tagged(&json!({"$dict": [[fraction, 1]]})).is_none());
     assert_eq!(equal(&fraction, &json!(1)), None);
     let decimal = json!({"$decimal": "7".repeat(15_000) + "E-4000"});
-    assert!(Object::from_tagged(&json!({"$set": [decimal]})).is_none());
+    assert!(PythonObject::from_tagged(&json!({"$set": [decimal]})).is_none());
     assert_eq!(
         equal(
             &json!({"$decimal": "1E-300"}),
@@ -188,12 +188,12 @@ fn what_the_decoder_might_read_otherwise_is_not_read() {
         number("1e999"),
         number(&"1".repeat(50)),
     ] {
-        assert!(Object::from_tagged(&value).is_none(), "{value}");
+        assert!(PythonObject::from_tagged(&value).is_none(), "{value}");
     }
     // Three keys make a dict of it, whatever they are called.
     assert!(matches!(
         object(&json!({"$a": 1, "b": 2, "c": 3})),
-        Object::Dict { .. }
+        PythonObject::Dict { .. }
     ));
 }
 
@@ -322,7 +322,7 @@ fn python_itself_agrees() {
     assert_eq!(said.len(), pairs.len());
     let (mut known, mut readable) = (0, 0);
     for ((a, b), said) in pairs.iter().zip(&said) {
-        let read = Object::from_tagged(a).zip(Object::from_tagged(b));
+        let read = PythonObject::from_tagged(a).zip(PythonObject::from_tagged(b));
         if said == "unreadable" {
             assert!(read.is_none(), "{a} or {b} is refused by the decoder");
             continue;

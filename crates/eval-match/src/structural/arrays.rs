@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::pairs::Pairs;
-use super::patterns::At;
-use super::{DifferenceKind, Found, Mode, Walk, json};
+use super::pairs::ElementPairs;
+use super::patterns::CursorStep;
+use super::{DifferenceKind, StructuralWalk, WalkFindings, WalkMode, json};
 
 /// Pairs of elements that are compared only to say more helpfully that nothing but the order
 /// differs.
 const MAX_PAIRS_FOR_A_HINT: usize = 10_000;
 const TOO_LARGE: &str = "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
 
-impl<'v> Walk<'_, 'v> {
+impl<'v> StructuralWalk<'_, 'v> {
     /// Every place is walked for the record once only, after trials have found what belongs
     /// together: trials are bounded, and two walks at every level of nested arrays would double
     /// with each.
@@ -20,7 +20,7 @@ impl<'v> Walk<'_, 'v> {
         self.found.agreeing += usize::from(wanted.is_empty());
         let pairs = wanted.len().saturating_mul(items.len());
         let any_order = self.rules.any_order();
-        let record = self.found.mode == Mode::Record;
+        let record = self.found.mode == WalkMode::Record;
         if any_order && self.fits_in_order(wanted, items) {
             if record {
                 self.in_order(wanted, items);
@@ -44,19 +44,19 @@ impl<'v> Walk<'_, 'v> {
         if wanted.len() != items.len() && !self.cursor.tells_elements_apart(&self.rules.patterns) {
             return false;
         }
-        let mode = if self.found.mode == Mode::Trial {
-            Mode::Trial
+        let mode = if self.found.mode == WalkMode::Trial {
+            WalkMode::Trial
         } else {
-            Mode::Check
+            WalkMode::Check
         };
         self.agrees(mode, |walk| walk.in_order(wanted, items))
     }
 
     /// Whether a walk finds no difference; nothing of it is recorded.
-    fn agrees(&mut self, mode: Mode, walk: impl FnOnce(&mut Self)) -> bool {
-        let inner = Found {
+    fn agrees(&mut self, mode: WalkMode, walk: impl FnOnce(&mut Self)) -> bool {
+        let inner = WalkFindings {
             mode,
-            ..Found::default()
+            ..WalkFindings::default()
         };
         let outer = std::mem::replace(&mut self.found, inner);
         walk(self);
@@ -76,7 +76,7 @@ impl<'v> Walk<'_, 'v> {
             && self.partners(wanted, items).iter().all(Option::is_some)
         {
             let (expected, actual) = (json(&Value::from(wanted)), json(&Value::from(items)));
-            self.found = Found::default();
+            self.found = WalkFindings::default();
             self.add(DifferenceKind::Order, || {
                 (format!("the order {expected}"), actual)
             });
@@ -87,7 +87,7 @@ impl<'v> Walk<'_, 'v> {
 
     fn in_order(&mut self, wanted: &'v [Value], items: &'v [Value]) {
         for index in 0..wanted.len().max(items.len()) {
-            if self.found.mode != Mode::Record && self.found.differing > 0 {
+            if self.found.mode != WalkMode::Record && self.found.differing > 0 {
                 return;
             }
             self.element(index, wanted.get(index), items.get(index));
@@ -119,7 +119,7 @@ impl<'v> Walk<'_, 'v> {
                 .copied()
                 .flatten()
                 .or_else(|| spare.next());
-            self.push(At::Index(index));
+            self.push(CursorStep::Index(index));
             match partner.and_then(|partner| items.get(partner)) {
                 Some(actual) => self.value(expected, actual),
                 None => self.add(DifferenceKind::Missing, || (json(expected), String::new())),
@@ -130,7 +130,7 @@ impl<'v> Walk<'_, 'v> {
             let Some(actual) = items.get(index) else {
                 continue;
             };
-            self.push(At::Index(index));
+            self.push(CursorStep::Index(index));
             self.add(DifferenceKind::Unexpected, || (String::new(), json(actual)));
             self.pop();
         }
@@ -140,7 +140,7 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn element(&mut self, index: usize, expected: Option<&'v Value>, actual: Option<&'v Value>) {
-        self.push(At::Index(index));
+        self.push(CursorStep::Index(index));
         match (expected, actual) {
             (Some(expected), Some(actual)) => self.value(expected, actual),
             _ if self.is_ignored() => {}
@@ -161,14 +161,14 @@ impl<'v> Walk<'_, 'v> {
         if !self.rules.may_try(1) {
             return false;
         }
-        self.agrees(Mode::Trial, |walk| {
-            walk.push(At::Index(index));
+        self.agrees(WalkMode::Trial, |walk| {
+            walk.push(CursorStep::Index(index));
             walk.value(expected, actual);
             walk.pop();
         })
     }
 
-    /// As [`Walk::array`], where only whether anything differs is asked; nothing has differed
+    /// As [`StructuralWalk::array`], where only whether anything differs is asked; nothing has differed
     /// before.
     pub(super) fn array_once(&mut self, expected: &'v Value, actual: &'v Value) {
         let (Value::Array(wanted), Value::Array(items)) = (expected, actual) else {
@@ -187,6 +187,6 @@ impl<'v> Walk<'_, 'v> {
     /// For every expected element one of the actual ones that fits it, each used once, as many as
     /// possible.
     fn partners(&mut self, wanted: &'v [Value], items: &'v [Value]) -> Vec<Option<usize>> {
-        Pairs::of(self, wanted, items).found(self)
+        ElementPairs::of(self, wanted, items).found(self)
     }
 }

@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::*;
 use crate::options::Tolerance;
-use crate::paths::{PathPattern, Place};
+use crate::paths::{PathPattern, PlaceStep};
 
 type Path = Vec<String>;
 
 struct Oracle<'a> {
-    rule: &'a Structural,
+    rule: &'a StructuralOptions,
     actual: &'a Value,
 }
 
@@ -345,10 +345,10 @@ prop_compose! {
         ignore_values in paths(),
         require_keys in paths(),
         tolerances in paths(),
-    ) -> Structural {
+    ) -> StructuralOptions {
         let half = Tolerance { absolute: Some(0.5), ..Tolerance::default() };
         let one = Tolerance { absolute: Some(1.0), ..Tolerance::default() };
-        Structural {
+        StructuralOptions {
             expected,
             allow_additional_fields: switches.0,
             allow_field_reordering: switches.1,
@@ -403,9 +403,9 @@ proptest! {
 #[test]
 fn places_are_spelled_as_paths_are_read() {
     let place = [
-        Place::Key("a.b".to_owned()),
-        Place::Index(3),
-        Place::Key("c".to_owned()),
+        PlaceStep::Key("a.b".to_owned()),
+        PlaceStep::Index(3),
+        PlaceStep::Key("c".to_owned()),
     ];
-    assert!(PathPattern::parse(&Shown(&place).to_string()).names(&place));
+    assert!(PathPattern::parse(&ShownPath(&place).to_string()).names(&place));
 }

@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::keys::{Mask, Of, key};
-use super::{Mode, Walk};
+use super::keys::{ValueMask, ValueSide, key};
+use super::{StructuralWalk, WalkMode};
 
 /// Masks by which actual elements are looked at; beyond, all of the rest are tried with each other.
 const MAX_MASKS: usize = 32;
@@ -20,7 +20,7 @@ const MAX_SMALL: usize = 64;
 const BYTES_A_VALUE: usize = 8;
 
 /// Elements that are spelled alike.
-struct Class<'v> {
+struct ElementClass<'v> {
     value: &'v Value,
     members: Vec<usize>,
     /// Of all members as JSON; 0 where they were not spelled out.
@@ -29,15 +29,15 @@ struct Class<'v> {
     free: usize,
 }
 
-pub(super) struct Pairs<'v> {
-    wanted: Vec<Class<'v>>,
-    items: Vec<Class<'v>>,
+pub(super) struct ElementPairs<'v> {
+    wanted: Vec<ElementClass<'v>>,
+    items: Vec<ElementClass<'v>>,
     elements: usize,
     /// Every element is a class of its own.
     apart: bool,
     /// Of every wanted class: which bucket holds the items that it may fit.
     bucket_of: Vec<Option<usize>>,
-    buckets: Vec<Bucket>,
+    buckets: Vec<ItemBucket>,
     /// How many members of a wanted class (first) have partners in a class of items, both ways.
     flow: Vec<BTreeMap<usize, usize>>,
     takers: Vec<BTreeMap<usize, usize>>,
@@ -49,17 +49,17 @@ pub(super) struct Pairs<'v> {
 }
 
 #[derive(Default)]
-struct Bucket {
+struct ItemBucket {
     items: Vec<usize>,
     /// Those before have no free member.
     start: usize,
 }
 
-impl<'v> Pairs<'v> {
-    pub fn of(walk: &mut Walk<'_, 'v>, wanted: &'v [Value], items: &'v [Value]) -> Self {
+impl<'v> ElementPairs<'v> {
+    pub fn of(walk: &mut StructuralWalk<'_, 'v>, wanted: &'v [Value], items: &'v [Value]) -> Self {
         // Where a path names one element by its index, no two are alike. In the midst of a search
         // what is small is tried at once, and what is large is paid for by its size.
-        let searching = walk.found.mode != Mode::Record;
+        let searching = walk.found.mode != WalkMode::Record;
         let small = wanted.len().saturating_mul(items.len()) <= MAX_SMALL;
         let apart = walk.cursor.tells_elements_apart(&walk.rules.patterns)
             || (searching && (small || walk.rules.gave_up()));
@@ -73,7 +73,7 @@ impl<'v> Pairs<'v> {
         let flow = vec![BTreeMap::new(); wanted.len()];
         let takers = vec![BTreeMap::new(); items.len()];
         let (known, dead) = (HashMap::new(), vec![false; items.len()]);
-        Pairs {
+        ElementPairs {
             wanted,
             items,
             elements,
@@ -88,7 +88,7 @@ impl<'v> Pairs<'v> {
     }
 
     /// For every expected element its partner's index.
-    pub fn found(mut self, walk: &mut Walk<'_, 'v>) -> Vec<Option<usize>> {
+    pub fn found(mut self, walk: &mut StructuralWalk<'_, 'v>) -> Vec<Option<usize>> {
         if !self.apart {
             self.pair_alike(walk);
         }
@@ -114,7 +114,7 @@ impl<'v> Pairs<'v> {
         partners
     }
 
-    fn fits(&self, walk: &mut Walk<'_, 'v>, class: usize, item: usize) -> bool {
+    fn fits(&self, walk: &mut StructuralWalk<'_, 'v>, class: usize, item: usize) -> bool {
         let (expected, actual) = (&self.wanted[class], &self.items[item]);
         walk.fits(expected.members[0], expected.value, actual.value)
     }
@@ -145,7 +145,7 @@ impl<'v> Pairs<'v> {
 
     /// Elements that are spelled alike are paired at once; the search moves them again where that
     /// makes room for more.
-    fn pair_alike(&mut self, walk: &mut Walk<'_, 'v>) {
+    fn pair_alike(&mut self, walk: &mut StructuralWalk<'_, 'v>) {
         let spelled: HashMap<String, usize> = self
             .items
             .iter()
@@ -164,7 +164,7 @@ impl<'v> Pairs<'v> {
     }
 
     /// Takes partners in the order in which they stand.
-    fn pair_first_fit(&mut self, walk: &mut Walk<'_, 'v>, class: usize) {
+    fn pair_first_fit(&mut self, walk: &mut StructuralWalk<'_, 'v>, class: usize) {
         let Some(bucket) = self.bucket_of[class] else {
             return;
         };
@@ -183,7 +183,7 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    fn fitting(&mut self, walk: &mut Walk<'_, 'v>, class: usize) -> Rc<[usize]> {
+    fn fitting(&mut self, walk: &mut StructuralWalk<'_, 'v>, class: usize) -> Rc<[usize]> {
         if let Some(known) = self.known.get(&class) {
             return Rc::clone(known);
         }
@@ -202,7 +202,7 @@ impl<'v> Pairs<'v> {
     /// Finds a partner for one more member of a class, moving others to other partners where that
     /// helps; false when there is none. Breadth first and without recursion: the path may be as
     /// long as the array.
-    fn augment(&mut self, walk: &mut Walk<'_, 'v>, start: usize) -> bool {
+    fn augment(&mut self, walk: &mut StructuralWalk<'_, 'v>, start: usize) -> bool {
         // For each class of items: the wanted class that reached it. For each wanted class: the
         // item that it would leave.
         let mut reached_from: Vec<Option<usize>> = vec![None; self.items.len()];
@@ -255,9 +255,9 @@ impl<'v> Pairs<'v> {
     }
 }
 
-fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<Class<'v>> {
+fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<ElementClass<'v>> {
     let mut known: HashMap<String, usize> = HashMap::new();
-    let mut classes: Vec<Class> = Vec::new();
+    let mut classes: Vec<ElementClass> = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let fresh = classes.len();
         let spelled = if apart {
@@ -277,7 +277,7 @@ fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<Class<'v>> {
                 class.bytes += bytes;
                 class.free += 1;
             }
-            None => classes.push(Class {
+            None => classes.push(ElementClass {
                 value,
                 members: vec![index],
                 bytes,
@@ -290,18 +290,18 @@ fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<Class<'v>> {
 
 /// Of every wanted class the bucket of items that have its key under its mask, if any has.
 fn buckets<'v>(
-    walk: &mut Walk<'_, 'v>,
-    wanted: &[Class<'v>],
-    items: &[Class<'v>],
+    walk: &mut StructuralWalk<'_, 'v>,
+    wanted: &[ElementClass<'v>],
+    items: &[ElementClass<'v>],
     apart: bool,
-) -> (Vec<Option<usize>>, Vec<Bucket>) {
-    let mut masks: HashMap<Mask<'v>, usize> = HashMap::new();
-    let mut by_mask: Vec<(Mask<'v>, HashMap<u64, usize>)> = Vec::new();
-    let mut buckets: Vec<Bucket> = Vec::new();
+) -> (Vec<Option<usize>>, Vec<ItemBucket>) {
+    let mut masks: HashMap<ValueMask<'v>, usize> = HashMap::new();
+    let mut by_mask: Vec<(ValueMask<'v>, HashMap<u64, usize>)> = Vec::new();
+    let mut buckets: Vec<ItemBucket> = Vec::new();
     let mut bucket_of = Vec::new();
     for class in wanted {
         let mask = if apart {
-            Mask::Any
+            ValueMask::Any
         } else {
             walk.element_mask(class.value)
         };
@@ -309,26 +309,27 @@ fn buckets<'v>(
         let mask = if known < MAX_MASKS || masks.contains_key(&mask) {
             mask
         } else {
-            Mask::Any
+            ValueMask::Any
         };
         let at = *masks.entry(mask.clone()).or_insert(known);
         if at == by_mask.len() {
             let mut keyed: HashMap<u64, usize> = HashMap::new();
             for (item, class) in items.iter().enumerate() {
-                let Some(key) = key(&mask, class.value, Of::Actual) else {
+                let Some(key) = key(&mask, class.value, ValueSide::Actual) else {
                     continue;
                 };
                 let bucket = *keyed.entry(key).or_insert(buckets.len());
                 if bucket == buckets.len() {
-                    buckets.push(Bucket::default());
+                    buckets.push(ItemBucket::default());
                 }
                 buckets[bucket].items.push(item);
             }
             by_mask.push((mask, keyed));
         }
         let (mask, keyed) = &by_mask[at];
-        bucket_of
-            .push(key(mask, class.value, Of::Expected).and_then(|key| keyed.get(&key).copied()));
+        bucket_of.push(
+            key(mask, class.value, ValueSide::Expected).and_then(|key| keyed.get(&key).copied()),
+        );
     }
     (bucket_of, buckets)
 }

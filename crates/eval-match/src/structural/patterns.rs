@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::paths::{PathPattern, Place, Step};
+use crate::paths::{PathPattern, PathStep, PlaceStep};
 
 /// What paths that end at a node say of their place.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(super) struct PathMarks {
     pub ignored: bool,
     /// It may be absent: ignored, and not because its value doesn't count.
     pub optional: bool,
@@ -24,46 +24,46 @@ pub(super) struct Marks {
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct PathNode {
     named: HashMap<String, usize>,
     /// The named steps that are indices, by what they count.
     indexed: HashMap<usize, usize>,
     any: Option<usize>,
     /// It is reached by `*`.
     by_any: bool,
-    marks: Marks,
+    marks: PathMarks,
 }
 
-impl Node {
+impl PathNode {
     fn leads_on(&self) -> bool {
         self.any.is_some() || !self.named.is_empty()
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Patterns {
-    nodes: Vec<Node>,
+pub(super) struct PathTree {
+    nodes: Vec<PathNode>,
 }
 
-impl Default for Patterns {
+impl Default for PathTree {
     fn default() -> Self {
-        Patterns {
-            nodes: vec![Node::default()],
+        PathTree {
+            nodes: vec![PathNode::default()],
         }
     }
 }
 
-impl Patterns {
+impl PathTree {
     /// The node at which a path ends; `each` is told of every node on the way there.
-    pub fn add(&mut self, pattern: &PathPattern, mut each: impl FnMut(&mut Marks)) -> usize {
+    pub fn add(&mut self, pattern: &PathPattern, mut each: impl FnMut(&mut PathMarks)) -> usize {
         let mut at = 0;
         for step in &pattern.0 {
             each(&mut self.nodes[at].marks);
             let fresh = self.nodes.len();
             let node = &mut self.nodes[at];
             let next = match step {
-                Step::Any => *node.any.get_or_insert(fresh),
-                Step::Named(name) => {
+                PathStep::Any => *node.any.get_or_insert(fresh),
+                PathStep::Named(name) => {
                     let next = *node.named.entry(name.clone()).or_insert(fresh);
                     if let Ok(index) = name.parse() {
                         node.indexed.entry(index).or_insert(next);
@@ -72,9 +72,9 @@ impl Patterns {
                 }
             };
             if next == fresh {
-                self.nodes.push(Node {
-                    by_any: *step == Step::Any,
-                    ..Node::default()
+                self.nodes.push(PathNode {
+                    by_any: *step == PathStep::Any,
+                    ..PathNode::default()
                 });
             }
             at = next;
@@ -83,17 +83,17 @@ impl Patterns {
         at
     }
 
-    pub fn marks(&mut self, node: usize) -> &mut Marks {
+    pub fn marks(&mut self, node: usize) -> &mut PathMarks {
         &mut self.nodes[node].marks
     }
 
     /// The nodes that `at` leads to by one step.
-    fn step(&self, at: usize, step: At, into: &mut Vec<usize>) {
+    fn step(&self, at: usize, step: CursorStep, into: &mut Vec<usize>) {
         let node = &self.nodes[at];
         into.extend(node.any);
         into.extend(match step {
-            At::Key(key) => node.named.get(key),
-            At::Index(index) => node.indexed.get(&index),
+            CursorStep::Key(key) => node.named.get(key),
+            CursorStep::Index(index) => node.indexed.get(&index),
         });
     }
 
@@ -111,7 +111,7 @@ impl Patterns {
             return;
         }
         let mut below = Vec::new();
-        let mut each = |this: &mut Self, step: At, child: &Value| {
+        let mut each = |this: &mut Self, step: CursorStep, child: &Value| {
             below.clear();
             states
                 .iter()
@@ -124,13 +124,13 @@ impl Patterns {
         match value {
             Value::Object(map) if !map.is_empty() => {
                 map.iter()
-                    .for_each(|(key, child)| each(self, At::Key(key), child));
+                    .for_each(|(key, child)| each(self, CursorStep::Key(key), child));
             }
             Value::Array(items) if !items.is_empty() => {
                 items
                     .iter()
                     .enumerate()
-                    .for_each(|(index, child)| each(self, At::Index(index), child));
+                    .for_each(|(index, child)| each(self, CursorStep::Index(index), child));
             }
             Value::Object(_) | Value::Array(_) => {
                 let all: Vec<usize> = states
@@ -162,7 +162,7 @@ impl Patterns {
     }
 
     /// Whether a place, or one that holds it, may be absent.
-    pub fn makes_optional(&self, place: &[Place]) -> bool {
+    pub fn makes_optional(&self, place: &[PlaceStep]) -> bool {
         let mut states = vec![0];
         let mut steps = place.iter();
         loop {
@@ -174,8 +174,8 @@ impl Patterns {
             };
             let mut below = Vec::new();
             let step = match step {
-                Place::Key(key) => At::Key(key),
-                Place::Index(index) => At::Index(*index),
+                PlaceStep::Key(key) => CursorStep::Key(key),
+                PlaceStep::Index(index) => CursorStep::Index(*index),
             };
             states
                 .iter()
@@ -187,32 +187,32 @@ impl Patterns {
 
 /// One step to a place in the values that are walked.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum At<'v> {
+pub(super) enum CursorStep<'v> {
     Key(&'v str),
     Index(usize),
 }
 
 /// Where a walk is, in the values and in the tree of paths.
 #[derive(Debug)]
-pub(super) struct Cursor<'v> {
-    steps: Vec<At<'v>>,
+pub(super) struct WalkCursor<'v> {
+    steps: Vec<CursorStep<'v>>,
     /// The nodes of every depth, one depth after the other.
     states: Vec<usize>,
     /// Where in `states` each depth begins, and the tolerance that holds there.
     depths: Vec<(usize, Option<usize>)>,
 }
 
-impl<'v> Cursor<'v> {
-    pub fn new(patterns: &Patterns) -> Self {
+impl<'v> WalkCursor<'v> {
+    pub fn new(patterns: &PathTree) -> Self {
         let tolerance = patterns.nodes[0].marks.tolerance;
-        Cursor {
+        WalkCursor {
             steps: Vec::new(),
             states: vec![0],
             depths: vec![(0, tolerance)],
         }
     }
 
-    pub fn push(&mut self, step: At<'v>, patterns: &Patterns) {
+    pub fn push(&mut self, step: CursorStep<'v>, patterns: &PathTree) {
         let (start, mut tolerance) = self.depths.last().copied().unwrap_or_default();
         let end = self.states.len();
         for at in start..end {
@@ -241,14 +241,14 @@ impl<'v> Cursor<'v> {
         self.steps.len()
     }
 
-    pub fn steps(&self) -> &[At<'v>] {
+    pub fn steps(&self) -> &[CursorStep<'v>] {
         &self.steps
     }
 
-    pub fn place(&self) -> Vec<Place> {
-        let place = |step: &At| match step {
-            At::Key(key) => Place::Key((*key).to_owned()),
-            At::Index(index) => Place::Index(*index),
+    pub fn place(&self) -> Vec<PlaceStep> {
+        let place = |step: &CursorStep| match step {
+            CursorStep::Key(key) => PlaceStep::Key((*key).to_owned()),
+            CursorStep::Index(index) => PlaceStep::Index(*index),
         };
         self.steps.iter().map(place).collect()
     }
@@ -258,14 +258,14 @@ impl<'v> Cursor<'v> {
         &self.states[start..]
     }
 
-    pub fn is_ignored(&self, patterns: &Patterns) -> bool {
+    pub fn is_ignored(&self, patterns: &PathTree) -> bool {
         self.here()
             .iter()
             .any(|state| patterns.nodes[*state].marks.ignored)
     }
 
     /// Whether `*` ignores whatever an array at this place holds.
-    pub fn ignores_all_elements(&self, patterns: &Patterns) -> bool {
+    pub fn ignores_all_elements(&self, patterns: &PathTree) -> bool {
         let any = |state: &usize| patterns.nodes[*state].any;
         self.here()
             .iter()
@@ -275,8 +275,8 @@ impl<'v> Cursor<'v> {
 
     /// Whether a path that must exist leads here. That all keys of an object have something in
     /// common (`*`) is no word on which keys there are; of arrays `*` means however many elements.
-    pub fn is_foreseen(&self, patterns: &Patterns) -> bool {
-        let index = matches!(self.steps.last(), Some(At::Index(_)));
+    pub fn is_foreseen(&self, patterns: &PathTree) -> bool {
+        let index = matches!(self.steps.last(), Some(CursorStep::Index(_)));
         let named = |state: &usize| index || !patterns.nodes[*state].by_any;
         self.here()
             .iter()
@@ -284,7 +284,7 @@ impl<'v> Cursor<'v> {
     }
 
     /// Whether a path that must exist ends here, so that anything may stand here.
-    pub fn is_demanded(&self, patterns: &Patterns) -> bool {
+    pub fn is_demanded(&self, patterns: &PathTree) -> bool {
         self.is_foreseen(patterns)
             && self
                 .here()
@@ -297,7 +297,7 @@ impl<'v> Cursor<'v> {
     }
 
     /// Whether a path treats one element of an array at this place unlike the others.
-    pub fn tells_elements_apart(&self, patterns: &Patterns) -> bool {
+    pub fn tells_elements_apart(&self, patterns: &PathTree) -> bool {
         self.here()
             .iter()
             .any(|state| !patterns.nodes[*state].indexed.is_empty())

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::patterns::{Cursor, Patterns};
+use super::patterns::{PathTree, WalkCursor};
 use crate::matcher::{self, Matcher};
-use crate::options::{Likeness, Structural, Tolerance};
-use crate::paths::{PathPattern, Place, Step};
-use crate::{Budget, similarity};
+use crate::options::{SimilarityBound, StructuralOptions, Tolerance};
+use crate::paths::{PathPattern, PathStep, PlaceStep};
+use crate::{DistanceBudget, similarity};
 
 /// Values that are looked at in search of an order before the search is given up; nested arrays in
 /// any order would otherwise take time without bound. To these come a number for every value of the
@@ -18,11 +18,11 @@ use crate::{Budget, similarity};
 const MAX_TRIALS: usize = if cfg!(test) { 100_000 } else { 1_000_000 };
 const TRIALS_PER_VALUE: usize = 10;
 
-pub(super) struct Rules<'a> {
-    structural: &'a Structural,
+pub(super) struct StructuralRules<'a> {
+    structural: &'a StructuralOptions,
     http: bool,
-    pub patterns: Patterns,
-    /// From `ignore_values`; their existence [`Rules::absent`] checks, too.
+    pub patterns: PathTree,
+    /// From `ignore_values`; their existence [`StructuralRules::absent`] checks, too.
     values: Vec<PathPattern>,
     required: Vec<PathPattern>,
     /// The most particular first.
@@ -37,17 +37,17 @@ pub(super) struct Rules<'a> {
     tried: Option<RefCell<HashMap<(*const Value, *const Value), bool>>>,
     undecided: RefCell<Option<String>>,
     /// What texts that are long to compare may still cost, all of them together.
-    budget: RefCell<Budget>,
+    budget: RefCell<DistanceBudget>,
     lowest_likeness: Cell<Option<f64>>,
     pub warnings: Vec<String>,
 }
 
-impl<'a> Rules<'a> {
-    pub fn new(structural: &'a Structural, actual: &Value) -> Self {
-        let mut rules = Rules {
+impl<'a> StructuralRules<'a> {
+    pub fn new(structural: &'a StructuralOptions, actual: &Value) -> Self {
+        let mut rules = StructuralRules {
             structural,
             http: is_http(&structural.expected, actual),
-            patterns: Patterns::default(),
+            patterns: PathTree::default(),
             values: Vec::new(),
             required: Vec::new(),
             tolerances: Vec::new(),
@@ -55,7 +55,7 @@ impl<'a> Rules<'a> {
             trials_left: Cell::new(MAX_TRIALS + TRIALS_PER_VALUE * values_in(structural)),
             tried: None,
             undecided: RefCell::default(),
-            budget: RefCell::new(Budget::FULL),
+            budget: RefCell::new(DistanceBudget::FULL),
             lowest_likeness: Cell::new(None),
             warnings: Vec::new(),
         };
@@ -69,7 +69,11 @@ impl<'a> Rules<'a> {
             .map(|(place, own)| (place, *own, shown(own)))
             .collect();
         rules.tolerances.sort_by_key(|(pattern, ..)| {
-            let named = pattern.0.iter().filter(|step| **step != Step::Any).count();
+            let named = pattern
+                .0
+                .iter()
+                .filter(|step| **step != PathStep::Any)
+                .count();
             std::cmp::Reverse((pattern.0.len(), named))
         });
         for pattern in &fields {
@@ -109,7 +113,7 @@ impl<'a> Rules<'a> {
         if paths.is_empty() {
             return Vec::new();
         }
-        let mut tree = Patterns::default();
+        let mut tree = PathTree::default();
         let mut ends = Vec::new();
         for path in paths {
             let pattern = PathPattern::parse(path);
@@ -121,7 +125,7 @@ impl<'a> Rules<'a> {
             );
             ends.push((path, pattern, in_body, ends_at));
         }
-        let reached = |tree: &mut Patterns, value: &Value| -> Vec<(bool, bool)> {
+        let reached = |tree: &mut PathTree, value: &Value| -> Vec<(bool, bool)> {
             tree.find(value);
             let each = ends.iter().map(|(.., (end, in_body))| {
                 (
@@ -212,7 +216,7 @@ impl<'a> Rules<'a> {
         self.undecided.borrow().clone()
     }
 
-    pub fn likeness(&self) -> Option<Likeness> {
+    pub fn likeness(&self) -> Option<SimilarityBound> {
         self.structural.likeness
     }
 
@@ -220,7 +224,7 @@ impl<'a> Rules<'a> {
     /// undecided.
     pub fn measure(
         &self,
-        likeness: Likeness,
+        likeness: SimilarityBound,
         text: &str,
         wanted: &str,
         record: bool,
@@ -257,14 +261,14 @@ impl<'a> Rules<'a> {
     }
 
     /// The tolerance for the number at a place, and how it is told.
-    pub fn tolerance(&self, cursor: &Cursor) -> Option<(&Tolerance, &str)> {
+    pub fn tolerance(&self, cursor: &WalkCursor) -> Option<(&Tolerance, &str)> {
         let (_, tolerance, shown) = self.tolerances.get(cursor.tolerance()?)?;
         Some((tolerance, shown))
     }
 
     /// Places that must exist and don't, with what is expected there. An empty container has its
     /// `*` for `ignore_values`; for `require_keys` it lacks it.
-    pub fn absent(&self, actual: &Value) -> Vec<(Vec<Place>, &'static str)> {
+    pub fn absent(&self, actual: &Value) -> Vec<(Vec<PlaceStep>, &'static str)> {
         let values = self
             .values
             .iter()
@@ -294,7 +298,7 @@ fn is_http(expected: &Value, actual: &Value) -> bool {
 }
 
 /// The values of a baseline, as far as they matter to the search for an order.
-fn values_in(structural: &Structural) -> usize {
+fn values_in(structural: &StructuralOptions) -> usize {
     let mut count = 0;
     let mut open = vec![&structural.expected];
     while let Some(value) = open.pop().filter(|_| structural.allow_field_reordering) {

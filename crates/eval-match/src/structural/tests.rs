@@ -7,8 +7,8 @@ use serde_json::json;
 use super::*;
 use crate::options::Tolerance;
 
-fn lenient(expected: Value) -> Structural {
-    Structural {
+fn lenient(expected: Value) -> StructuralOptions {
+    StructuralOptions {
         expected,
         allow_additional_fields: true,
         allow_field_reordering: true,
@@ -20,8 +20,8 @@ fn lenient(expected: Value) -> Structural {
     }
 }
 
-fn strict(expected: Value) -> Structural {
-    Structural {
+fn strict(expected: Value) -> StructuralOptions {
+    StructuralOptions {
         allow_additional_fields: false,
         allow_field_reordering: false,
         ..lenient(expected)
@@ -33,7 +33,7 @@ fn paths(texts: &[&str]) -> Vec<String> {
 }
 
 /// All that a person would read of a result.
-fn told(structural: &Structural, actual: Value) -> String {
+fn told(structural: &StructuralOptions, actual: Value) -> String {
     let result = compare(structural, &actual);
     assert_eq!(result.matched, result.differences.is_empty());
     assert_eq!(result.matched, result.score == 1.0, "{}", result.score);
@@ -57,7 +57,7 @@ fn seed_user(id: Value) -> Value {
 }
 
 /// Example 1 of the seeds' regression evals.
-fn seed_users() -> Structural {
+fn seed_users() -> StructuralOptions {
     let expected = json!({
         "status": 200,
         "body": {
@@ -65,7 +65,7 @@ fn seed_users() -> Structural {
             "pagination": {"page": 1, "per_page": 20, "total": "{{any_number}}"},
         },
     });
-    Structural {
+    StructuralOptions {
         ignore_fields: paths(&["users.*.id", "users.*.created_at", "pagination.total"]),
         ..lenient(expected)
     }
@@ -97,7 +97,7 @@ fn the_seeds_users_endpoint() {
 fn the_seeds_json_regression() {
     let expected = json!({"status": 200, "headers": {"content-type": "application/json"},
         "body": {"data": [], "meta": {"page": 1, "per_page": 20}}});
-    let structural = Structural {
+    let structural = StructuralOptions {
         ignore_values: paths(&["data.*", "meta.total"]),
         require_keys: paths(&["data", "meta.page", "meta.per_page"]),
         ..lenient(expected)
@@ -116,7 +116,7 @@ fn the_seeds_json_regression() {
     type: body.data: expected array [], got "none"
     "#);
     // Strict: a value that may hold anything is no surprise when the baseline lacks it.
-    let strict = Structural {
+    let strict = StructuralOptions {
         allow_additional_fields: false,
         ..structural
     };
@@ -126,13 +126,13 @@ fn the_seeds_json_regression() {
 
 #[test]
 fn ignored_fields_may_be_absent_and_ignored_values_not() {
-    let fields = Structural {
+    let fields = StructuralOptions {
         ignore_fields: paths(&["a.b"]),
         ..strict(json!({"a": {"b": 1, "c": 2}}))
     };
     assert_snapshot!(told(&fields, json!({"a": {"c": 2}})), @"matches");
     assert_snapshot!(told(&fields, json!({"a": {"b": [3], "c": 2}})), @"matches");
-    let values = Structural {
+    let values = StructuralOptions {
         ignore_fields: Vec::new(),
         ignore_values: paths(&["a.b"]),
         ..fields
@@ -143,7 +143,7 @@ fn ignored_fields_may_be_absent_and_ignored_values_not() {
 
 #[test]
 fn a_path_that_leads_nowhere_is_a_warning() {
-    let structural = Structural {
+    let structural = StructuralOptions {
         ignore_fields: paths(&["usres.*.id"]),
         tolerance: BTreeMap::from([("scroe".to_owned(), Tolerance::default())]),
         ..lenient(json!({"status": 200, "body": {"users": [{"id": 1}]}}))
@@ -155,7 +155,7 @@ fn a_path_that_leads_nowhere_is_a_warning() {
     ");
     // `status` isn't in the body, so the whole output is meant; `body.users` works from the top as
     // well.
-    let whole = Structural {
+    let whole = StructuralOptions {
         ignore_fields: paths(&["status", "body.users.*.id"]),
         tolerance: BTreeMap::new(),
         ..structural
@@ -212,7 +212,7 @@ fn long_arrays_in_another_order_are_quick() {
     backward[7]["on"] = json!(false);
     assert_snapshot!(told(&expected, Value::Array(backward.clone())), @"value: [2992].on: expected true, got false");
     // Where what changes is ignored, too.
-    let ignoring = Structural {
+    let ignoring = StructuralOptions {
         ignore_fields: paths(&["*.on"]),
         ..expected.clone()
     };
@@ -277,7 +277,7 @@ fn a_pattern_that_gives_up_leaves_it_open() {
 
 #[test]
 fn no_output_gives_a_path_another_meaning() {
-    let structural = Structural {
+    let structural = StructuralOptions {
         tolerance: BTreeMap::from([(
             "latency".to_owned(),
             Tolerance {
@@ -295,7 +295,7 @@ fn no_output_gives_a_path_another_meaning() {
 
 #[test]
 fn what_paths_ask_for_opens_nothing_else() {
-    let asks = |paths_: &[&str], expected| Structural {
+    let asks = |paths_: &[&str], expected| StructuralOptions {
         require_keys: paths(paths_),
         ..strict(expected)
     };
@@ -319,12 +319,12 @@ fn elements_that_are_short_of_partners_are_counted_once() {
     let items: Value = (0..200)
         .map(|i| json!({"id": -i, "kind": "x", "tags": ["t", 0]}))
         .collect();
-    let structural = Structural {
+    let structural = StructuralOptions {
         ignore_fields: paths(&["*.id"]),
         ..lenient(of(|_| "x"))
     };
     assert_eq!(compare(&structural, &items).total, 100);
-    let structural = Structural {
+    let structural = StructuralOptions {
         expected: of(|i| if i < 2 { "y" } else { "x" }),
         ..structural
     };
@@ -366,7 +366,7 @@ fn numbers_by_value_and_within_tolerance() {
 /// Example 2 of the seeds' regression evals: down by at most 0.3, up without bound.
 #[test]
 fn the_seeds_quality_scores() {
-    let structural = Structural {
+    let structural = StructuralOptions {
         tolerance: BTreeMap::from([(
             "quality_scores".to_owned(),
             Tolerance {
@@ -394,7 +394,7 @@ fn the_longest_tolerance_path_counts() {
         absolute: Some(0.5),
         ..Tolerance::default()
     };
-    let structural = Structural {
+    let structural = StructuralOptions {
         tolerance: BTreeMap::from([(String::new(), wide), ("a.*".to_owned(), narrow)]),
         ..lenient(json!({"a": [1, 2], "b": 3}))
     };
@@ -403,12 +403,12 @@ fn the_longest_tolerance_path_counts() {
 
 #[test]
 fn required_keys_must_exist() {
-    let structural = Structural {
+    let structural = StructuralOptions {
         require_keys: paths(&["users.*.id", "meta"]),
         ..lenient(json!({"users": "{{any_regex('x')}}"}))
     };
     assert_snapshot!(told(&structural, json!({"users": "x", "meta": null})), @"missing: users.* is missing (expected a required key)");
-    let structural = Structural {
+    let structural = StructuralOptions {
         require_keys: paths(&["users.*.id"]),
         ..lenient(json!({}))
     };
@@ -467,18 +467,18 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 /// All leaves' places.
-fn leaves(value: &Value, place: &mut Vec<Place>, found: &mut Vec<Vec<Place>>) {
+fn leaves(value: &Value, place: &mut Vec<PlaceStep>, found: &mut Vec<Vec<PlaceStep>>) {
     match value {
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                place.push(Place::Index(i));
+                place.push(PlaceStep::Index(i));
                 leaves(item, place, found);
                 place.pop();
             }
         }
         Value::Object(map) => {
             for (key, item) in map {
-                place.push(Place::Key(key.clone()));
+                place.push(PlaceStep::Key(key.clone()));
                 leaves(item, place, found);
                 place.pop();
             }
@@ -487,10 +487,10 @@ fn leaves(value: &Value, place: &mut Vec<Place>, found: &mut Vec<Vec<Place>>) {
     }
 }
 
-fn at<'v>(value: &'v mut Value, place: &[Place]) -> &'v mut Value {
+fn at<'v>(value: &'v mut Value, place: &[PlaceStep]) -> &'v mut Value {
     place.iter().fold(value, |value, step| match step {
-        Place::Key(key) => &mut value[key.as_str()],
-        Place::Index(index) => &mut value[*index],
+        PlaceStep::Key(key) => &mut value[key.as_str()],
+        PlaceStep::Index(index) => &mut value[*index],
     })
 }
 
@@ -536,11 +536,11 @@ proptest! {
         let result = compare(&structural, &changed);
         prop_assert!(!result.matched);
         let listed: Vec<&str> = result.differences.iter().map(|d| d.path.as_str()).collect();
-        let wanted = Shown(place).to_string();
+        let wanted = ShownPath(place).to_string();
         prop_assert_eq!(listed, vec![wanted.as_str()]);
         // Ignoring that place by its path makes them match.
         let path = if wanted == "(root)" { String::new() } else { wanted };
-        let ignoring = Structural { ignore_values: vec![path], ..structural };
+        let ignoring = StructuralOptions { ignore_values: vec![path], ..structural };
         prop_assert!(compare(&ignoring, &changed).matched);
     }
 

@@ -6,40 +6,40 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::endpoint;
-use crate::{CallIndex, Message, Sampling};
+use crate::{CallIndex, ChatMessage, SamplingOptions};
 
-const PRICE: Price = Price {
+const PRICE: TokenPrice = TokenPrice {
     input: 0.15,
     output: 0.6,
     cached_input: None,
     cache_write: None,
 };
 
-fn call(text: &str, max_tokens: Option<u64>) -> Call {
-    Call {
+fn call(text: &str, max_tokens: Option<u64>) -> ModelRequest {
+    ModelRequest {
         system: None,
-        messages: vec![Message::user(text)],
-        sampling: Sampling {
+        messages: vec![ChatMessage::user(text)],
+        sampling: SamplingOptions {
             max_tokens,
-            ..Sampling::default()
+            ..SamplingOptions::default()
         },
         index: CallIndex::default(),
         timeout: Duration::from_secs(60),
     }
 }
 
-fn priced(price: Option<Price>) -> Endpoint {
+fn priced(price: Option<TokenPrice>) -> Endpoint {
     Endpoint {
         price,
         ..endpoint("m")
     }
 }
 
-fn tokens(input: u64, output: u64) -> Tokens {
-    Tokens {
+fn tokens(input: u64, output: u64) -> TokenCounts {
+    TokenCounts {
         input,
         output,
-        ..Tokens::default()
+        ..TokenCounts::default()
     }
 }
 
@@ -47,12 +47,12 @@ fn tokens(input: u64, output: u64) -> Tokens {
 fn a_cost_by_hand() {
     assert_eq!(cost_of(&PRICE, tokens(1_000_000, 0)), 0.15);
     assert_eq!(cost_of(&PRICE, tokens(2_000, 500)), 0.0006);
-    let cached = Tokens {
+    let cached = TokenCounts {
         cached_input: 600,
         cache_write: 300,
         ..tokens(1_000, 100)
     };
-    let price = Price {
+    let price = TokenPrice {
         input: 3.0,
         output: 15.0,
         cached_input: Some(0.3),
@@ -65,7 +65,7 @@ fn a_cost_by_hand() {
         cost_of(&PRICE, tokens(1_000, 100)),
         "as all input when no more is said"
     );
-    let more_parts_than_whole = Tokens {
+    let more_parts_than_whole = TokenCounts {
         cached_input: 600,
         ..tokens(10, 0)
     };
@@ -83,13 +83,13 @@ proptest! {
         mills in prop::array::uniform4(0u64..10_000_000), given in any::<[bool; 2]>(),
     ) {
         let per_million = |mill: u64| mill as f64 / 1000.0;
-        let price = Price {
+        let price = TokenPrice {
             input: per_million(mills[0]),
             output: per_million(mills[1]),
             cached_input: given[0].then(|| per_million(mills[2])),
             cache_write: given[1].then(|| per_million(mills[3])),
         };
-        let whole = Tokens { input: rest + cached + written, output, cached_input: cached, cache_write: written };
+        let whole = TokenCounts { input: rest + cached + written, output, cached_input: cached, cache_write: written };
         // In billionths of a dollar, exactly.
         let part = |tokens: u64, mill: u64| u128::from(tokens) * u128::from(mill);
         let exact = part(rest, mills[0])
@@ -114,9 +114,9 @@ fn an_unknown_price_makes_no_cost() {
 
 #[tokio::test]
 async fn without_a_budget_everything_is_let_through_and_counted() {
-    let purse = Purse::new(
-        Budget::default(),
-        Spent {
+    let purse = BudgetLedger::new(
+        RunBudget::default(),
+        ModelSpending {
             tokens: 5,
             usd: 1.0,
         },
@@ -135,24 +135,24 @@ async fn without_a_budget_everything_is_let_through_and_counted() {
 
 #[tokio::test]
 async fn a_budget_ends_what_is_asked_and_an_earlier_session_counts() {
-    let budget = Budget {
+    let budget = RunBudget {
         usd: None,
         tokens: Some(100),
     };
     let model = priced(None);
     assert!(
-        Purse::new(
+        BudgetLedger::new(
             budget,
-            Spent {
+            ModelSpending {
                 tokens: 100,
                 usd: 0.0
             }
         )
         .is_spent()
     );
-    let purse = Purse::new(
+    let purse = BudgetLedger::new(
         budget,
-        Spent {
+        ModelSpending {
             tokens: 70,
             usd: 0.0,
         },
@@ -171,17 +171,17 @@ async fn a_budget_ends_what_is_asked_and_an_earlier_session_counts() {
 
 #[tokio::test]
 async fn a_budget_of_nothing_lets_only_what_is_free_through() {
-    let budget = Budget {
+    let budget = RunBudget {
         usd: Some(0.0),
         tokens: None,
     };
-    let free = Price {
+    let free = TokenPrice {
         input: 0.0,
         output: 0.0,
         cached_input: None,
         cache_write: None,
     };
-    let purse = Purse::new(budget, Spent::default());
+    let purse = BudgetLedger::new(budget, ModelSpending::default());
     let hold = purse
         .admit(&priced(Some(free)), &call("x", None))
         .await
@@ -195,23 +195,23 @@ async fn a_budget_of_nothing_lets_only_what_is_free_through() {
             .is_none()
     );
     assert!(purse.is_spent());
-    let none = Purse::new(
-        Budget {
+    let none = BudgetLedger::new(
+        RunBudget {
             usd: None,
             tokens: Some(0),
         },
-        Spent::default(),
+        ModelSpending::default(),
     );
     assert!(none.is_spent());
 }
 
 #[tokio::test]
 async fn a_try_that_was_dropped_or_took_nothing_gives_its_room_back() {
-    let budget = Budget {
+    let budget = RunBudget {
         usd: None,
         tokens: Some(100),
     };
-    let purse = Purse::new(budget, Spent::default());
+    let purse = BudgetLedger::new(budget, ModelSpending::default());
     let model = priced(None);
     for _ in 0..50 {
         drop(
@@ -238,12 +238,12 @@ async fn a_try_that_was_dropped_or_took_nothing_gives_its_room_back() {
 /// Many calls at once: what is spent passes the budget by little, and all of it is used.
 #[tokio::test(start_paused = true)]
 async fn many_calls_at_once_pass_a_budget_by_little() {
-    let purse = Arc::new(Purse::new(
-        Budget {
+    let purse = Arc::new(BudgetLedger::new(
+        RunBudget {
             usd: Some(0.01),
             tokens: None,
         },
-        Spent::default(),
+        ModelSpending::default(),
     ));
     let model = Arc::new(priced(Some(PRICE)));
     let asked = Arc::new(AtomicUsize::new(0));
@@ -273,19 +273,19 @@ async fn many_calls_at_once_pass_a_budget_by_little() {
 /// Answers are much longer than anybody said: the first ones show it, and the rest waits for that.
 #[tokio::test(start_paused = true)]
 async fn budget_holds_when_no_limit_of_tokens_is_set() {
-    let price = Price {
+    let price = TokenPrice {
         input: 0.0,
         output: 1.0,
         cached_input: None,
         cache_write: None,
     };
     for (budget, at_once) in [(0.05, 64), (0.5, 64), (0.05, 4)] {
-        let purse = Arc::new(Purse::new(
-            Budget {
+        let purse = Arc::new(BudgetLedger::new(
+            RunBudget {
                 usd: Some(budget),
                 tokens: None,
             },
-            Spent::default(),
+            ModelSpending::default(),
         ));
         let model = Arc::new(priced(Some(price)));
         let turns = Arc::new(tokio::sync::Semaphore::new(at_once));
@@ -315,12 +315,12 @@ async fn budget_holds_when_no_limit_of_tokens_is_set() {
 /// A longer answer than all before raises what is expected of the tries that are under way already.
 #[tokio::test]
 async fn longest_answer_counts_for_tries_under_way() {
-    let purse = Purse::new(
-        Budget {
+    let purse = BudgetLedger::new(
+        RunBudget {
             usd: None,
             tokens: Some(1_000),
         },
-        Spent::default(),
+        ModelSpending::default(),
     );
     let model = priced(None);
     purse

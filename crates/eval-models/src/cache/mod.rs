@@ -18,33 +18,33 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Completion;
-use crate::key::Key;
+use crate::key::QuestionKey;
 use eval_base::clock::rfc3339;
 use eval_base::sync::lock;
 
 pub use open::CacheError;
-pub use upkeep::{Freed, ModelShare, Stats, clear, prune, stats};
+pub use upkeep::{CacheCleanup, CacheStats, ModelShare, clear, prune, stats};
 
-use open::Opened;
-use writer::Writer;
+use open::CacheFile;
+use writer::CacheWriter;
 
 /// Connections for reading.
 const READERS: usize = 4;
 
 /// An answer and when it was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct StoredAnswer {
     pub completion: Completion,
     /// RFC 3339, UTC.
     pub answered_at: String,
 }
 
 /// What people should know, shared with the thread that writes.
-type Warnings = Arc<Mutex<Vec<String>>>;
+type SharedWarnings = Arc<Mutex<Vec<String>>>;
 
 /// The answers that are kept, open for one run.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub(crate) struct AnswerCache {
     file: PathBuf,
     /// Of the file that was opened: another may lie in its place by now.
     identity: Option<u64>,
@@ -53,45 +53,45 @@ pub(crate) struct Cache {
     /// Which reader comes next.
     turn: AtomicUsize,
     /// `None` when the file can only be read.
-    writer: Option<Writer>,
+    writer: Option<CacheWriter>,
     /// The day of this run: an answer's last use is known by the day.
     today: i64,
     opened: Timestamp,
     /// Trouble that a read met; the file is set aside in the end.
     damaged: AtomicBool,
     told: AtomicBool,
-    warnings: Warnings,
+    warnings: SharedWarnings,
 }
 
-impl Cache {
+impl AnswerCache {
     /// Opens the file, and makes it when it is not there. A damaged one is set aside, and a warning
     /// says so.
     ///
     /// # Errors
     /// When there can be no cache: no right to the place, a folder where the file belongs, a file
     /// of another program or of a later version.
-    pub fn open(file: &Path, now: Timestamp) -> Result<Cache, CacheError> {
+    pub fn open(file: &Path, now: Timestamp) -> Result<AnswerCache, CacheError> {
         let opened = open::open(file, now)?;
-        Ok(Cache::of(file, opened, now))
+        Ok(AnswerCache::of(file, opened, now))
     }
 
-    /// As [`Cache::open`], of a file that must be there and sound: without it nothing can be
+    /// As [`AnswerCache::open`], of a file that must be there and sound: without it nothing can be
     /// answered.
-    pub fn open_present(file: &Path, now: Timestamp) -> Result<Cache, CacheError> {
+    pub fn open_present(file: &Path, now: Timestamp) -> Result<AnswerCache, CacheError> {
         let opened = open::open_present(file)?;
-        Ok(Cache::of(file, opened, now))
+        Ok(AnswerCache::of(file, opened, now))
     }
 
-    fn of(file: &Path, opened: Opened, now: Timestamp) -> Cache {
-        let Opened {
+    fn of(file: &Path, opened: CacheFile, now: Timestamp) -> AnswerCache {
+        let CacheFile {
             connection,
             writable,
             warning,
             identity,
         } = opened;
-        let warnings: Warnings = Arc::new(Mutex::new(warning.into_iter().collect()));
+        let warnings: SharedWarnings = Arc::new(Mutex::new(warning.into_iter().collect()));
         let (writer, readers) = if writable {
-            let writer = Writer::start(connection, file, Arc::clone(&warnings));
+            let writer = CacheWriter::start(connection, file, Arc::clone(&warnings));
             (
                 Some(writer),
                 (0..READERS).map(|_| Mutex::default()).collect(),
@@ -99,7 +99,7 @@ impl Cache {
         } else {
             (None, vec![Mutex::new(Some(connection))])
         };
-        Cache {
+        AnswerCache {
             file: file.to_owned(),
             readers,
             turn: AtomicUsize::new(0),
@@ -114,7 +114,7 @@ impl Cache {
     }
 
     /// The answer under this key. What can't be read is not there.
-    pub fn get(&self, key: &Key) -> Option<Kept> {
+    pub fn get(&self, key: &QuestionKey) -> Option<StoredAnswer> {
         let (answered_at, used_day, known, answer) = match self.read(key) {
             Ok(row) => row?,
             Err(error) => {
@@ -132,7 +132,7 @@ impl Cache {
         if let Some(writer) = self.writer.as_ref().filter(|_| used_day < self.today) {
             writer.used(*key, self.today);
         }
-        Some(Kept {
+        Some(StoredAnswer {
             completion,
             answered_at,
         })
@@ -141,12 +141,18 @@ impl Cache {
     /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells. One
     /// that is there already stays, unless it was given before `replaced`. `model` is what the suite
     /// calls it, `provider:model`.
-    pub async fn put(&self, key: &Key, model: &str, kept: &Kept, replaced: Option<Timestamp>) {
+    pub async fn put(
+        &self,
+        key: &QuestionKey,
+        model: &str,
+        kept: &StoredAnswer,
+        replaced: Option<Timestamp>,
+    ) {
         let Some(writer) = &self.writer else { return };
         let Ok(answer) = serde_json::to_vec(&kept.completion) else {
             return;
         };
-        let row = writer::Row {
+        let row = writer::CacheRow {
             key: *key,
             model: model.to_owned(),
             digest: digest(key, &kept.answered_at, &answer),
@@ -159,7 +165,7 @@ impl Cache {
     }
 
     /// Removes an answer that turned out to be of no use; returns when it is gone.
-    pub async fn remove(&self, key: &Key) {
+    pub async fn remove(&self, key: &QuestionKey) {
         if let Some(writer) = &self.writer {
             writer.forget(*key).await;
         }
@@ -170,7 +176,7 @@ impl Cache {
         std::mem::take(&mut lock(&self.warnings))
     }
 
-    fn read(&self, key: &Key) -> rusqlite::Result<Option<StoredRow>> {
+    fn read(&self, key: &QuestionKey) -> rusqlite::Result<Option<StoredRow>> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.readers.len();
         let Some(reader) = self.readers.get(turn) else {
             return Ok(None);
@@ -188,7 +194,7 @@ impl Cache {
     }
 
     /// Makes room for an answer that can be used.
-    fn drop_damaged(&self, key: &Key) -> Option<Kept> {
+    fn drop_damaged(&self, key: &QuestionKey) -> Option<StoredAnswer> {
         self.writer.as_ref()?.forget_soon(*key);
         None
     }
@@ -217,9 +223,9 @@ impl Cache {
     }
 }
 
-impl Drop for Cache {
+impl Drop for AnswerCache {
     fn drop(&mut self) {
-        let written_to_damage = self.writer.take().is_some_and(Writer::finish);
+        let written_to_damage = self.writer.take().is_some_and(CacheWriter::finish);
         if written_to_damage || self.damaged.load(Ordering::Relaxed) {
             self.readers.clear();
             open::set_aside_if(&self.file, self.identity, self.opened);
@@ -231,7 +237,7 @@ impl Drop for Cache {
 type StoredRow = (String, i64, Vec<u8>, Vec<u8>);
 
 /// The first 64 bits of a SHA-256 over all of a row that a run believes.
-fn digest(key: &Key, answered_at: &str, answer: &[u8]) -> Vec<u8> {
+fn digest(key: &QuestionKey, answered_at: &str, answer: &[u8]) -> Vec<u8> {
     let mut hash = Sha256::new();
     hash.update(key.bytes());
     hash.update(answered_at.as_bytes());

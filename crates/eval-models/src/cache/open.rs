@@ -66,7 +66,7 @@ impl CacheError {
 }
 
 /// The file, open.
-pub(super) struct Opened {
+pub(super) struct CacheFile {
     pub connection: Connection,
     pub writable: bool,
     pub warning: Option<String>,
@@ -96,7 +96,7 @@ pub(super) fn reader(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
+pub(super) fn open(file: &Path, now: Timestamp) -> Result<CacheFile, CacheError> {
     if let Some(folder) = file.parent() {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| CacheError::unusable(file, error))?;
@@ -119,14 +119,14 @@ pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
         file.display(),
         aside.file_name().unwrap_or_default().to_string_lossy()
     );
-    Ok(Opened {
+    Ok(CacheFile {
         warning: Some(warning),
         ..attempt(file, true)?
     })
 }
 
 /// Opens what must be there and sound.
-pub(super) fn open_present(file: &Path) -> Result<Opened, CacheError> {
+pub(super) fn open_present(file: &Path) -> Result<CacheFile, CacheError> {
     match file.try_exists() {
         Ok(true) => attempt(file, false),
         Ok(false) => Err(CacheError::Missing(file.to_owned())),
@@ -135,7 +135,7 @@ pub(super) fn open_present(file: &Path) -> Result<Opened, CacheError> {
 }
 
 /// Opens the file to write it; to read it alone when it can't be written.
-fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
+fn attempt(file: &Path, make: bool) -> Result<CacheFile, CacheError> {
     if file.is_dir() {
         return Err(CacheError::NotAFile(file.to_owned()));
     }
@@ -163,7 +163,7 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
     let opened = Connection::open_with_flags(file, flags)
         .and_then(|connection| Ok((prepared(&connection)?, connection)));
     match opened {
-        Ok((None, connection)) => Ok(Opened {
+        Ok((None, connection)) => Ok(CacheFile {
             connection,
             writable: true,
             warning: None,
@@ -180,10 +180,10 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
 }
 
 /// Why a sound database is not a cache of this version.
-type Unfit = fn(PathBuf) -> CacheError;
+type UnfitReason = fn(PathBuf) -> CacheError;
 
 /// Prepares the database for reading and writing; `None` when it is a cache of this version.
-fn prepared(connection: &Connection) -> rusqlite::Result<Option<Unfit>> {
+fn prepared(connection: &Connection) -> rusqlite::Result<Option<UnfitReason>> {
     let odd = |file| CacheError::Damaged {
         file,
         reason: format!("its tables are not those of version {VERSION}"),
@@ -223,7 +223,7 @@ fn prepared(connection: &Connection) -> rusqlite::Result<Option<Unfit>> {
 }
 
 /// The file as it is, without a trace in its folder.
-pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError> {
+pub(super) fn read_only(file: &Path, reason: &str) -> Result<CacheFile, CacheError> {
     if !file.is_file() {
         return Err(CacheError::unusable(file, reason));
     }
@@ -253,7 +253,7 @@ pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError>
                     "the cache {} can only be read ({reason}): what is answered now is not kept",
                     file.display()
                 );
-                return Ok(Opened {
+                return Ok(CacheFile {
                     connection,
                     writable: false,
                     warning: Some(warning),

@@ -3,24 +3,24 @@ use std::process::{Child, Command, Stdio};
 
 use super::*;
 use crate::CACHE_FILE_NAME;
-use crate::key::Question;
+use crate::key::KeyedQuestion;
 use crate::testing::{call, completion, endpoint};
 
 const WORK: &str = "CACHE_TEST_WORK";
 
-fn key(n: usize) -> Key {
-    Question::of(&endpoint("m-1"), &call(&format!("question {n}"))).key()
+fn key(n: usize) -> QuestionKey {
+    KeyedQuestion::of(&endpoint("m-1"), &call(&format!("question {n}"))).key()
 }
 
-fn kept(text: String) -> Kept {
-    Kept {
+fn kept(text: String) -> StoredAnswer {
+    StoredAnswer {
         completion: completion(&text, None),
         answered_at: "2026-03-04T05:06:07.089Z".into(),
     }
 }
 
-fn open(file: &Path) -> Cache {
-    Cache::open(file, "2026-03-04T05:06:07Z".parse().expect("a time")).expect("a cache")
+fn open(file: &Path) -> AnswerCache {
+    AnswerCache::open(file, "2026-03-04T05:06:07Z".parse().expect("a time")).expect("a cache")
 }
 
 /// This test again as a process of its own, which finds in the variable what it is to do.

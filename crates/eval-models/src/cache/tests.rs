@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::*;
 use crate::CACHE_FILE_NAME;
-use crate::{Finish, Tokens};
+use crate::{FinishReason, TokenCounts};
 
 fn now() -> Timestamp {
     "2026-03-04T05:06:07.089Z".parse().expect("a time")
@@ -16,18 +16,18 @@ fn later(days: i64) -> Timestamp {
     Timestamp::from_second(now().as_second() + days * 86_400).expect("a time")
 }
 
-fn kept(text: &str) -> Kept {
-    let tokens = Some(Tokens {
+fn kept(text: &str) -> StoredAnswer {
+    let tokens = Some(TokenCounts {
         input: 12,
         output: 3,
         cached_input: 1,
         cache_write: 0,
     });
-    Kept {
+    StoredAnswer {
         completion: Completion {
             text: text.into(),
             tool_calls: None,
-            finish: Finish::Stop,
+            finish: FinishReason::Stop,
             tokens,
             model: Some("small-1-0304".into()),
             thoughts: None,
@@ -36,17 +36,17 @@ fn kept(text: &str) -> Kept {
     }
 }
 
-fn key(n: u8) -> Key {
-    Key::of_byte(n)
+fn key(n: u8) -> QuestionKey {
+    QuestionKey::of_byte(n)
 }
 
-async fn put(cache: &Cache, n: u8, text: &str) {
+async fn put(cache: &AnswerCache, n: u8, text: &str) {
     cache
         .put(&key(n), "openai:small-1", &kept(text), None)
         .await;
 }
 
-fn text(cache: &Cache, n: u8) -> Option<String> {
+fn text(cache: &AnswerCache, n: u8) -> Option<String> {
     cache.get(&key(n)).map(|kept| kept.completion.text)
 }
 
@@ -82,7 +82,7 @@ fn scrubbed(warnings: &[String], file: &Path) -> String {
 #[tokio::test]
 async fn an_answer_comes_back_whole_in_this_run_and_in_the_next() {
     let (_dir, file) = place();
-    let cache = Cache::open(&file, now()).expect("open");
+    let cache = AnswerCache::open(&file, now()).expect("open");
     assert_eq!(cache.get(&key(1)), None);
     let mut given = kept("four\u{0}\u{7}é");
     given.completion.tool_calls =
@@ -91,7 +91,7 @@ async fn an_answer_comes_back_whole_in_this_run_and_in_the_next() {
     assert_eq!(cache.get(&key(1)), Some(given.clone()));
     assert_eq!(cache.get(&key(2)), None);
     drop(cache);
-    let cache = Cache::open(&file, later(1)).expect("open");
+    let cache = AnswerCache::open(&file, later(1)).expect("open");
     assert_eq!(cache.get(&key(1)), Some(given));
     assert_eq!(cache.take_warnings(), Vec::<String>::new());
 }
@@ -99,11 +99,11 @@ async fn an_answer_comes_back_whole_in_this_run_and_in_the_next() {
 #[tokio::test]
 async fn the_first_answer_stays_unless_it_is_older_than_a_refresh() {
     let (_dir, file) = place();
-    let cache = Cache::open(&file, now()).expect("open");
+    let cache = AnswerCache::open(&file, now()).expect("open");
     put(&cache, 1, "first").await;
     put(&cache, 1, "second").await;
     assert_eq!(text(&cache, 1).as_deref(), Some("first"));
-    let again = Kept {
+    let again = StoredAnswer {
         answered_at: "2026-03-05T00:00:00.000Z".into(),
         ..kept("refreshed")
     };
@@ -124,7 +124,7 @@ async fn the_first_answer_stays_unless_it_is_older_than_a_refresh() {
 #[tokio::test]
 async fn nobody_else_may_read_what_was_answered() {
     let (_dir, file) = place();
-    let cache = Cache::open(&file, now()).expect("open");
+    let cache = AnswerCache::open(&file, now()).expect("open");
     put(&cache, 1, "private").await;
     let folder = file.parent().expect("a folder");
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
@@ -144,7 +144,7 @@ async fn nobody_else_may_read_what_was_answered() {
 async fn what_is_damaged_is_set_aside_and_told_once() {
     let whole = {
         let (_dir, file) = place();
-        let cache = Cache::open(&file, now()).expect("open");
+        let cache = AnswerCache::open(&file, now()).expect("open");
         for n in 0..200 {
             put(&cache, n, &"x".repeat(500)).await;
         }
@@ -153,7 +153,7 @@ async fn what_is_damaged_is_set_aside_and_told_once() {
     };
     let old_version = {
         let (_dir, file) = place();
-        drop(Cache::open(&file, now()).expect("open"));
+        drop(AnswerCache::open(&file, now()).expect("open"));
         let connection = Connection::open(&file).expect("open");
         connection
             .pragma_update(None, "user_version", -3)
@@ -163,7 +163,7 @@ async fn what_is_damaged_is_set_aside_and_told_once() {
     };
     let other_table = {
         let (_dir, file) = place();
-        drop(Cache::open(&file, now()).expect("open"));
+        drop(AnswerCache::open(&file, now()).expect("open"));
         let connection = Connection::open(&file).expect("open");
         connection
             .execute_batch("ALTER TABLE answers RENAME COLUMN digest TO other")
@@ -188,14 +188,15 @@ async fn what_is_damaged_is_set_aside_and_told_once() {
         let folder = file.parent().expect("a folder");
         fs::create_dir_all(folder).expect("made");
         fs::write(&file, &bytes).expect("written");
-        let error = Cache::open_present(&file, now()).expect_err("no answer can come from there");
+        let error =
+            AnswerCache::open_present(&file, now()).expect_err("no answer can come from there");
         assert!(matches!(&error, CacheError::Damaged { .. }), "{error}");
         assert_eq!(
             names(folder),
             ["answers.sqlite"],
             "who only reads moves nothing"
         );
-        let cache = Cache::open(&file, now()).expect("open");
+        let cache = AnswerCache::open(&file, now()).expect("open");
         put(&cache, 1, "new").await;
         assert_eq!(text(&cache, 1).as_deref(), Some("new"));
         assert_eq!(
@@ -226,41 +227,41 @@ fn what_is_not_ours_stays_where_it_is() {
             .to_string()
             .replace(&file.display().to_string(), "FILE")
     };
-    insta::assert_snapshot!(told(Cache::open(&file, now()).expect_err("a folder")), @"FILE is in the place of the cache's file");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("a folder")), @"FILE is in the place of the cache's file");
     fs::remove_dir(&file).expect("removed");
     let connection = Connection::open(&file).expect("open");
     connection
         .execute_batch("CREATE TABLE recipes(cake TEXT)")
         .expect("made");
-    insta::assert_snapshot!(told(Cache::open(&file, now()).expect_err("of somebody else")), @"FILE is the database of another program");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("of somebody else")), @"FILE is the database of another program");
     connection
         .execute_batch("DROP TABLE recipes; PRAGMA application_id = 77")
         .expect("made");
-    insta::assert_snapshot!(told(Cache::open(&file, now()).expect_err("of somebody else")), @"FILE is the database of another program");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("of somebody else")), @"FILE is the database of another program");
     drop(connection);
     fs::remove_file(&file).expect("removed");
-    drop(Cache::open(&file, now()).expect("open"));
+    drop(AnswerCache::open(&file, now()).expect("open"));
     let connection = Connection::open(&file).expect("open");
     connection
         .pragma_update(None, "user_version", 2)
         .expect("set");
     drop(connection);
-    insta::assert_snapshot!(told(Cache::open(&file, now()).expect_err("later")), @"the cache FILE is of a later version of eval-harness");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("later")), @"the cache FILE is of a later version of eval-harness");
     assert_eq!(names(folder), ["answers.sqlite"]);
     fs::write(folder.join("plain"), "").expect("a file");
     let below = folder.join("plain").join(CACHE_FILE_NAME);
     assert!(matches!(
-        Cache::open(&below, now()),
+        AnswerCache::open(&below, now()),
         Err(CacheError::Unusable { .. })
     ));
-    let none = Cache::open_present(&folder.join("none"), now()).expect_err("missing");
+    let none = AnswerCache::open_present(&folder.join("none"), now()).expect_err("missing");
     assert!(matches!(none, CacheError::Missing(_)), "{none}");
 }
 
 #[tokio::test]
 async fn damage_that_is_met_in_mid_run_costs_answers_and_nothing_else() {
     let (_dir, file) = place();
-    let cache = Cache::open(&file, now()).expect("open");
+    let cache = AnswerCache::open(&file, now()).expect("open");
     for n in 0..200 {
         put(&cache, n, &"x".repeat(900)).await;
     }
@@ -272,7 +273,7 @@ async fn damage_that_is_met_in_mid_run_costs_answers_and_nothing_else() {
         *byte ^= 0x5a;
     }
     fs::write(&file, &bytes).expect("written");
-    let cache = Cache::open(&file, now()).expect("the damage is not seen yet");
+    let cache = AnswerCache::open(&file, now()).expect("the damage is not seen yet");
     let found = (0..200)
         .filter_map(|n| cache.get(&key(n)))
         .filter(|k| k.completion.text == "x".repeat(900))
@@ -299,14 +300,14 @@ async fn damage_that_is_met_in_mid_run_costs_answers_and_nothing_else() {
         "{:?}",
         names(folder)
     );
-    let cache = Cache::open(&file, now()).expect("a new one");
+    let cache = AnswerCache::open(&file, now()).expect("a new one");
     assert_eq!(cache.get(&key(1)), None);
 }
 
 #[tokio::test]
 async fn an_answer_of_which_a_bit_fell_over_is_no_answer() {
     let (_dir, file) = place();
-    let cache = Cache::open(&file, now()).expect("open");
+    let cache = AnswerCache::open(&file, now()).expect("open");
     put(&cache, 1, "the answer is 4").await;
     put(&cache, 2, "the answer is 5").await;
     put(&cache, 3, "sound").await;
@@ -338,11 +339,11 @@ async fn an_answer_of_which_a_bit_fell_over_is_no_answer() {
 #[tokio::test]
 async fn a_cache_that_can_only_be_read_is_read() {
     let (_dir, file) = place();
-    let cache = Cache::open(&file, now()).expect("open");
+    let cache = AnswerCache::open(&file, now()).expect("open");
     put(&cache, 1, "kept").await;
     drop(cache);
     let opened = open::read_only(&file, "the disk is read-only").expect("open");
-    let cache = Cache::of(&file, opened, later(3));
+    let cache = AnswerCache::of(&file, opened, later(3));
     assert_eq!(text(&cache, 1).as_deref(), Some("kept"));
     put(&cache, 2, "lost").await;
     assert_eq!(text(&cache, 2), None);
@@ -357,7 +358,7 @@ async fn a_full_disk_costs_answers_and_is_told_once() {
         .connection
         .pragma_update(None, "max_page_count", 40)
         .expect("set");
-    let cache = Cache::of(&file, opened, now());
+    let cache = AnswerCache::of(&file, opened, now());
     for n in 0..100 {
         put(&cache, n, &"x".repeat(3000)).await;
     }
@@ -372,7 +373,7 @@ async fn a_full_disk_costs_answers_and_is_told_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_tasks_read_and_write_at_once() {
     let (_dir, file) = place();
-    let cache = std::sync::Arc::new(Cache::open(&file, now()).expect("open"));
+    let cache = std::sync::Arc::new(AnswerCache::open(&file, now()).expect("open"));
     let tasks: Vec<_> = (0..64u8)
         .map(|n| {
             let cache = std::sync::Arc::clone(&cache);
@@ -401,7 +402,7 @@ async fn many_tasks_read_and_write_at_once() {
 /// Rows of a cache that were used on the days given.
 async fn used_on(file: &Path, days: &[i64]) {
     for (n, days) in days.iter().enumerate() {
-        let cache = Cache::open(file, later(*days)).expect("open");
+        let cache = AnswerCache::open(file, later(*days)).expect("open");
         let model = if n % 2 == 0 {
             "openai:small-1"
         } else {
@@ -448,14 +449,14 @@ async fn what_was_not_used_for_long_is_pruned() {
     let (_dir, file) = place();
     used_on(&file, &[0, 1, 2, 3]).await;
     // A use counts, and not the day of the answer.
-    let cache = Cache::open(&file, later(9)).expect("open");
+    let cache = AnswerCache::open(&file, later(9)).expect("open");
     assert!(cache.get(&key(0)).is_some());
     drop(cache);
     let freed = prune(&file, Some(day(later(2))), None)
         .expect("pruned")
         .expect("there");
     assert_eq!((freed.entries, freed.left, freed.busy), (1, 3, false));
-    let cache = Cache::open(&file, later(9)).expect("open");
+    let cache = AnswerCache::open(&file, later(9)).expect("open");
     assert_eq!(
         [0, 1, 2, 3].map(|n| cache.get(&key(n)).is_some()),
         [true, false, true, true]
@@ -478,7 +479,7 @@ async fn a_cache_is_pruned_to_a_size_and_the_file_shrinks() {
         freed.left > 15 && freed.left + freed.entries == 60,
         "{freed:?}"
     );
-    let cache = Cache::open(&file, later(60)).expect("open");
+    let cache = AnswerCache::open(&file, later(60)).expect("open");
     let there: Vec<bool> = (0..60).map(|n| cache.get(&key(n)).is_some()).collect();
     let gone = usize::try_from(freed.entries).expect("few");
     assert!(
@@ -500,7 +501,7 @@ async fn a_cache_is_pruned_to_a_size_and_the_file_shrinks() {
 #[test]
 fn no_more_goes_than_must_when_uses_are_scattered_over_the_file() {
     let (_dir, file) = place();
-    drop(Cache::open(&file, now()).expect("open"));
+    drop(AnswerCache::open(&file, now()).expect("open"));
     let mut connection = Connection::open(&file).expect("open");
     let transaction = connection.transaction().expect("begun");
     for n in 0..4000_i64 {
@@ -531,7 +532,7 @@ async fn a_cache_is_cleared_whole_or_of_some_models() {
         .expect("cleared")
         .expect("there");
     assert_eq!((freed.entries, freed.left), (1, 2));
-    let open = Cache::open(&file, now()).expect("another run has it open");
+    let open = AnswerCache::open(&file, now()).expect("another run has it open");
     assert!(open.get(&key(0)).is_some());
     let freed = clear(&file, None).expect("cleared").expect("there");
     assert_eq!((freed.entries, freed.left), (2, 0));
@@ -565,7 +566,7 @@ proptest::proptest! {
     fn a_cache_is_a_map_that_outlives_its_run(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let (_dir, file) = place();
-        let mut cache = Cache::open(&file, now()).expect("open");
+        let mut cache = AnswerCache::open(&file, now()).expect("open");
         let mut naive: HashMap<u8, String> = HashMap::new();
         for step in steps {
             match step {
@@ -580,7 +581,7 @@ proptest::proptest! {
                 Step::Get(n) => proptest::prop_assert_eq!(text(&cache, n), naive.get(&n).cloned()),
                 Step::Reopen => {
                     drop(cache);
-                    cache = Cache::open(&file, now()).expect("open");
+                    cache = AnswerCache::open(&file, now()).expect("open");
                 }
             }
         }

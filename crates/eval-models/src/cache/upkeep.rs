@@ -9,7 +9,7 @@ use super::open::{CacheError, beside, open_present};
 
 /// What lies in a cache.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Stats {
+pub struct CacheStats {
     pub entries: u64,
     /// Of the answers.
     pub bytes: u64,
@@ -37,7 +37,7 @@ pub struct ModelShare {
 
 /// What was removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Freed {
+pub struct CacheCleanup {
     pub entries: u64,
     pub left: u64,
     /// Of the file, before and after.
@@ -48,7 +48,7 @@ pub struct Freed {
 }
 
 /// What lies in the file; `None` when there is none.
-pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
+pub fn stats(file: &Path) -> Result<Option<CacheStats>, CacheError> {
     with(file, |connection| {
         let mut statement = connection.prepare(
             "SELECT model, count(*), sum(bytes), min(answered_at), max(answered_at), max(used_day)
@@ -65,7 +65,7 @@ pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
             })
         })?;
         let models: Vec<ModelShare> = rows.collect::<rusqlite::Result<_>>()?;
-        Ok(Stats {
+        Ok(CacheStats {
             entries: models.iter().map(|share| share.entries).sum(),
             bytes: models.iter().map(|share| share.bytes).sum(),
             file_bytes: file_bytes(file),
@@ -82,7 +82,7 @@ pub fn prune(
     file: &Path,
     before: Option<i64>,
     most: Option<u64>,
-) -> Result<Option<Freed>, CacheError> {
+) -> Result<Option<CacheCleanup>, CacheError> {
     remove(file, |connection| {
         let mut gone = match before {
             None => 0,
@@ -99,7 +99,7 @@ pub fn prune(
 pub fn clear(
     file: &Path,
     fits: Option<&dyn Fn(&str) -> bool>,
-) -> Result<Option<Freed>, CacheError> {
+) -> Result<Option<CacheCleanup>, CacheError> {
     remove(file, |connection| {
         let Some(fits) = fits else {
             return connection.execute("DELETE FROM answers", []);
@@ -120,13 +120,13 @@ pub fn clear(
 fn remove(
     file: &Path,
     work: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
-) -> Result<Option<Freed>, CacheError> {
+) -> Result<Option<CacheCleanup>, CacheError> {
     with(file, |connection| {
         let bytes_before = file_bytes(file);
         let entries = work(connection)? as u64;
         let busy = !shrink(connection)?;
         let left = connection.query_row("SELECT count(*) FROM answers", [], |row| row.get(0))?;
-        Ok(Freed {
+        Ok(CacheCleanup {
             entries,
             left: count(left),
             bytes_before,

@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Warnings;
+use super::SharedWarnings;
 use super::open::is_damage;
-use crate::key::Key;
+use crate::key::QuestionKey;
 use eval_base::sync::lock;
 
 /// Answers that may wait; further ones wait where they were given.
@@ -27,8 +27,8 @@ const PUT: &str = "
 
 /// An answer to keep.
 #[derive(Debug)]
-pub(super) struct Row {
-    pub key: Key,
+pub(super) struct CacheRow {
+    pub key: QuestionKey,
     pub model: String,
     pub answered_at: String,
     pub day: i64,
@@ -39,46 +39,46 @@ pub(super) struct Row {
 }
 
 #[derive(Debug)]
-enum Job {
-    Put(Row, oneshot::Sender<()>),
-    Used(Key, i64),
-    Forget(Key, oneshot::Sender<()>),
+enum CacheJob {
+    Put(CacheRow, oneshot::Sender<()>),
+    Used(QuestionKey, i64),
+    Forget(QuestionKey, oneshot::Sender<()>),
 }
 
 #[derive(Debug)]
-pub(super) struct Writer {
-    jobs: mpsc::Sender<Job>,
+pub(super) struct CacheWriter {
+    jobs: mpsc::Sender<CacheJob>,
     thread: JoinHandle<bool>,
 }
 
-impl Writer {
+impl CacheWriter {
     /// What goes wrong is added to `warnings`.
-    pub fn start(connection: Connection, file: &Path, warnings: Warnings) -> Writer {
+    pub fn start(connection: Connection, file: &Path, warnings: SharedWarnings) -> CacheWriter {
         let (jobs, waiting) = mpsc::channel(QUEUE);
-        let work = Work {
+        let work = CacheWriterThread {
             connection,
             file: file.to_owned(),
             warnings,
             told: false,
             damaged: false,
         };
-        Writer {
+        CacheWriter {
             jobs,
             thread: std::thread::spawn(move || work.run(waiting)),
         }
     }
 
     /// Returns when the row is committed, or can't be.
-    pub async fn put(&self, row: Row) {
-        self.finished(|done| Job::Put(row, done)).await;
+    pub async fn put(&self, row: CacheRow) {
+        self.finished(|done| CacheJob::Put(row, done)).await;
     }
 
     /// Returns when the row is gone, or can't be removed.
-    pub async fn forget(&self, key: Key) {
-        self.finished(|done| Job::Forget(key, done)).await;
+    pub async fn forget(&self, key: QuestionKey) {
+        self.finished(|done| CacheJob::Forget(key, done)).await;
     }
 
-    async fn finished(&self, job: impl FnOnce(oneshot::Sender<()>) -> Job) {
+    async fn finished(&self, job: impl FnOnce(oneshot::Sender<()>) -> CacheJob) {
         let (done, finished) = oneshot::channel();
         if self.jobs.send(job(done)).await.is_ok() {
             let _ = finished.await;
@@ -87,15 +87,15 @@ impl Writer {
 
     /// Notes a use; when too much waits it is not noted, which costs an answer nothing but some
     /// days of its life.
-    pub fn used(&self, key: Key, day: i64) {
-        let _ = self.jobs.try_send(Job::Used(key, day));
+    pub fn used(&self, key: QuestionKey, day: i64) {
+        let _ = self.jobs.try_send(CacheJob::Used(key, day));
     }
 
     /// Removes what can't be used, when there is room to note it: whoever reads it again notes it
     /// again.
-    pub fn forget_soon(&self, key: Key) {
+    pub fn forget_soon(&self, key: QuestionKey) {
         let (done, _) = oneshot::channel();
-        let _ = self.jobs.try_send(Job::Forget(key, done));
+        let _ = self.jobs.try_send(CacheJob::Forget(key, done));
     }
 
     /// Waits until everything is written. True when the file turned out to be damaged.
@@ -105,16 +105,16 @@ impl Writer {
     }
 }
 
-struct Work {
+struct CacheWriterThread {
     connection: Connection,
     file: PathBuf,
-    warnings: Warnings,
+    warnings: SharedWarnings,
     told: bool,
     damaged: bool,
 }
 
-impl Work {
-    fn run(mut self, mut waiting: mpsc::Receiver<Job>) -> bool {
+impl CacheWriterThread {
+    fn run(mut self, mut waiting: mpsc::Receiver<CacheJob>) -> bool {
         while let Some(first) = waiting.blocking_recv() {
             let mut jobs = vec![first];
             while jobs.len() < BATCH
@@ -129,7 +129,7 @@ impl Work {
                 self.trouble(&error);
             }
             for job in jobs {
-                if let Job::Put(_, done) | Job::Forget(_, done) = job {
+                if let CacheJob::Put(_, done) | CacheJob::Forget(_, done) = job {
                     let _ = done.send(());
                 }
             }
@@ -137,7 +137,7 @@ impl Work {
         self.damaged
     }
 
-    fn commit(&mut self, jobs: &[Job]) -> rusqlite::Result<()> {
+    fn commit(&mut self, jobs: &[CacheJob]) -> rusqlite::Result<()> {
         // Immediate: a transaction that first reads could not wait for another process' commit.
         let transaction = self
             .connection
@@ -149,7 +149,7 @@ impl Work {
             let mut forget = transaction.prepare("DELETE FROM answers WHERE key = ?1")?;
             for job in jobs {
                 match job {
-                    Job::Put(row, _) => put.execute(params![
+                    CacheJob::Put(row, _) => put.execute(params![
                         row.key.bytes(),
                         row.model,
                         row.answered_at,
@@ -159,8 +159,8 @@ impl Work {
                         row.answer,
                         row.before,
                     ])?,
-                    Job::Used(key, day) => used.execute(params![key.bytes(), day])?,
-                    Job::Forget(key, _) => forget.execute(params![key.bytes()])?,
+                    CacheJob::Used(key, day) => used.execute(params![key.bytes(), day])?,
+                    CacheJob::Forget(key, _) => forget.execute(params![key.bytes()])?,
                 };
             }
         }

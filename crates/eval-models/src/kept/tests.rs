@@ -11,7 +11,7 @@ fn endpoint() -> Endpoint {
     key::tests::endpoint()
 }
 
-fn said(text: &str, finish: Finish) -> Completion {
+fn said(text: &str, finish: FinishReason) -> Completion {
     Completion::new(text, finish)
 }
 
@@ -34,22 +34,22 @@ fn settings(dir: &Path, cache: CacheMode) -> ModelSettings {
 }
 
 /// What is known of a question: the answer and where it is from, or what is done instead.
-async fn looked(kept: &KeptAnswers, call: &Call) -> String {
+async fn looked(kept: &KeptAnswers, call: &ModelRequest) -> String {
     match kept.look(&endpoint(), call, true).await {
-        Ok(Look::Found(kept, source, _)) => {
+        Ok(AnswerLookup::Found(kept, source, _)) => {
             format!(
                 "{} ({source:?}, {})",
                 kept.completion.text, kept.answered_at
             )
         }
         Err(fault) => format!("{:?}: {}", fault.kind, fault.reason),
-        Ok(Look::Ask(_)) => "ask".to_owned(),
+        Ok(AnswerLookup::Ask(_)) => "ask".to_owned(),
     }
 }
 
 /// Asks when it must, and keeps the answer.
-async fn answered(kept: &KeptAnswers, call: &Call, completion: Completion) {
-    if let Ok(Look::Ask(asked)) = kept.look(&endpoint(), call, true).await {
+async fn answered(kept: &KeptAnswers, call: &ModelRequest, completion: Completion) {
+    if let Ok(AnswerLookup::Ask(asked)) = kept.look(&endpoint(), call, true).await {
         kept.keep(&asked, &endpoint(), &completion).await;
     }
 }
@@ -72,7 +72,7 @@ async fn each_mode_does_what_its_name_says() {
     let first = run(&of(CacheMode::Use), 2);
     first.prepare(&endpoint()).expect("made");
     assert_eq!(looked(&first, &call("a")).await, "ask");
-    answered(&first, &call("a"), said("one", Finish::Stop)).await;
+    answered(&first, &call("a"), said("one", FinishReason::Stop)).await;
     assert_eq!(
         looked(&first, &call("a")).await,
         "one (Cache, 2026-03-04T02:00:00.000Z)"
@@ -80,7 +80,7 @@ async fn each_mode_does_what_its_name_says() {
     drop(first);
 
     let off = run(&of(CacheMode::Off), 3);
-    answered(&off, &call("b"), said("unseen", Finish::Stop)).await;
+    answered(&off, &call("b"), said("unseen", FinishReason::Stop)).await;
     assert_eq!(
         [
             looked(&off, &call("a")).await,
@@ -92,7 +92,7 @@ async fn each_mode_does_what_its_name_says() {
 
     let refresh = run(&of(CacheMode::Refresh), 4);
     assert_eq!(looked(&refresh, &call("a")).await, "ask");
-    answered(&refresh, &call("a"), said("two", Finish::Stop)).await;
+    answered(&refresh, &call("a"), said("two", FinishReason::Stop)).await;
     assert_eq!(
         looked(&refresh, &call("a")).await,
         "two (Cache, 2026-03-04T04:00:00.000Z)",
@@ -116,11 +116,11 @@ async fn a_refresh_that_goes_on_keeps_what_it_was_answered_before() {
     answered(
         &run(&settings(dir.path(), CacheMode::Use), 1),
         &call("a"),
-        said("old", Finish::Stop),
+        said("old", FinishReason::Stop),
     )
     .await;
     let of = settings(dir.path(), CacheMode::Refresh);
-    answered(&run(&of, 2), &call("b"), said("new", Finish::Stop)).await;
+    answered(&run(&of, 2), &call("b"), said("new", FinishReason::Stop)).await;
     // The run began at 2 o'clock; this is its second session.
     let clock = Arc::new(FixedClock(at("2026-03-04T03:00:00Z")));
     let second = KeptAnswers::new(of, Redactor::default(), clock);
@@ -138,15 +138,15 @@ async fn answers_that_say_nothing_are_asked_for_again() {
     let kept = run(&settings(dir.path(), CacheMode::Use), 1);
     let tools = Completion {
         tool_calls: Some(serde_json::json!([{"name": "f"}])),
-        ..said("", Finish::ToolCalls)
+        ..said("", FinishReason::ToolCalls)
     };
     let mut known = Vec::new();
     for (n, completion) in [
-        said("", Finish::Refused),
-        said(" \n", Finish::Stop),
-        said("I won't.", Finish::Refused),
-        said("cut", Finish::Length),
-        said("", Finish::Length),
+        said("", FinishReason::Refused),
+        said(" \n", FinishReason::Stop),
+        said("I won't.", FinishReason::Refused),
+        said("cut", FinishReason::Length),
+        said("", FinishReason::Length),
         tools,
     ]
     .into_iter()
@@ -163,7 +163,7 @@ async fn answers_that_say_nothing_are_asked_for_again() {
 async fn samples_and_attempts_never_share_an_answer() {
     let dir = tempfile::tempdir().expect("a folder");
     let kept = run(&settings(dir.path(), CacheMode::Use), 1);
-    let indexed = |sample, attempt| Call {
+    let indexed = |sample, attempt| ModelRequest {
         index: CallIndex {
             sample,
             attempt,
@@ -171,7 +171,7 @@ async fn samples_and_attempts_never_share_an_answer() {
         },
         ..call("a")
     };
-    answered(&kept, &indexed(0, 0), said("first", Finish::Stop)).await;
+    answered(&kept, &indexed(0, 0), said("first", FinishReason::Stop)).await;
     assert_eq!(looked(&kept, &indexed(1, 0)).await, "ask");
     assert_eq!(looked(&kept, &indexed(0, 1)).await, "ask");
 }
@@ -181,7 +181,12 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = dir.path().join("recordings");
     let base = settings(dir.path(), CacheMode::Use);
-    answered(&run(&base, 1), &call("a"), said("cached", Finish::Stop)).await;
+    answered(
+        &run(&base, 1),
+        &call("a"),
+        said("cached", FinishReason::Stop),
+    )
+    .await;
     let recording = ModelSettings {
         record: Some(folder.clone()),
         ..base.clone()
@@ -192,8 +197,8 @@ async fn what_was_recorded_answers_without_network_and_cache() {
         looked(&kept, &call("a")).await,
         "cached (Cache, 2026-03-04T01:00:00.000Z)"
     );
-    answered(&kept, &call("b"), said("asked", Finish::Stop)).await;
-    answered(&kept, &call("c"), said("", Finish::Refused)).await;
+    answered(&kept, &call("b"), said("asked", FinishReason::Stop)).await;
+    answered(&kept, &call("c"), said("", FinishReason::Refused)).await;
     drop(kept);
 
     let replay = ModelSettings {
@@ -231,7 +236,7 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     let kept = run(&base, 4);
     assert!(matches!(
         kept.look(&own, &call("b"), true).await,
-        Ok(Look::Found(_, AnswerSource::Recording, _))
+        Ok(AnswerLookup::Found(_, AnswerSource::Recording, _))
     ));
     let Err(missing) = kept.look(&own, &call("d"), true).await else {
         panic!("nobody recorded it")
@@ -254,7 +259,7 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
     let nowhere = ModelSettings::default();
     let kept = run(&nowhere, 1);
     kept.prepare(&endpoint()).expect("no error");
-    answered(&kept, &call("a"), said("one", Finish::Stop)).await;
+    answered(&kept, &call("a"), said("one", FinishReason::Stop)).await;
     assert_eq!(looked(&kept, &call("a")).await, "ask");
     assert_eq!(
         kept.take_warnings(),

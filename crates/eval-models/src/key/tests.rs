@@ -3,20 +3,20 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::{ApiKey, CallIndex, Limits, Patience, Price};
+use crate::{ApiKey, CallIndex, CallLimits, LaneLimits, TokenPrice};
 use eval_base::ordered::OrderedValue;
 
 pub fn endpoint() -> Endpoint {
     Endpoint {
-        api: Api::Openai,
+        api: ProviderApi::Openai,
         provider: "openai".into(),
         model: "small-1".into(),
         base_url: "https://api.example.org/v1".into(),
         headers: BTreeMap::from([("X-Team".into(), "evals".into())]),
         dialect: None,
         key: None,
-        limits: Limits::default(),
-        patience: Patience::default(),
+        limits: LaneLimits::default(),
+        patience: CallLimits::default(),
         ca_file: None,
         insecure: false,
         price: None,
@@ -24,27 +24,27 @@ pub fn endpoint() -> Endpoint {
     }
 }
 
-fn key_of(endpoint: &Endpoint, call: &Call) -> Key {
-    Question::of(endpoint, call).key()
+fn key_of(endpoint: &Endpoint, call: &ModelRequest) -> QuestionKey {
+    KeyedQuestion::of(endpoint, call).key()
 }
 
-fn call() -> Call {
-    Call {
+fn call() -> ModelRequest {
+    ModelRequest {
         system: Some("Be brief.".into()),
-        messages: vec![Message::user("What is 2 + 2?")],
-        sampling: Sampling {
+        messages: vec![ChatMessage::user("What is 2 + 2?")],
+        sampling: SamplingOptions {
             temperature: Some(0.0),
             max_tokens: Some(16),
             options: BTreeMap::from([("top_k".to_owned(), json!(4).into())]),
-            ..Sampling::default()
+            ..SamplingOptions::default()
         },
         index: CallIndex::default(),
         timeout: Duration::from_secs(60),
     }
 }
 
-fn dialect() -> Dialect {
-    Dialect {
+fn dialect() -> HttpDialect {
+    HttpDialect {
         method: "POST".into(),
         path: "/generate?lang=en".into(),
         body: json!({"prompt": "{{ prompt }}"}).into(),
@@ -61,14 +61,14 @@ fn dialect() -> Dialect {
 #[test]
 fn keys_are_those_of_yesterday() {
     insta::assert_snapshot!(key_of(&endpoint(), &call()), @"6890d3e79d20ea07397b440be0f347778c790a2f05a9fb2cfb176777806000ac");
-    let plain = Call {
+    let plain = ModelRequest {
         system: None,
-        sampling: Sampling::default(),
+        sampling: SamplingOptions::default(),
         ..call()
     };
     insta::assert_snapshot!(key_of(&endpoint(), &plain), @"ffa497e47d9b669bb70ec3688842ac579d834d32f6f4cba5049c2c62edafcfed");
     let http = Endpoint {
-        api: Api::Http,
+        api: ProviderApi::Http,
         dialect: Some(Box::new(dialect())),
         ..endpoint()
     };
@@ -111,9 +111,9 @@ fn order_of_keys_does_not_change_a_question() {
 
 #[test]
 fn a_key_is_the_digest_of_canonical_json() {
-    let question = Question::of(
+    let question = KeyedQuestion::of(
         &endpoint(),
-        &Call {
+        &ModelRequest {
             index: CallIndex {
                 sample: 2,
                 attempt: 0,
@@ -133,18 +133,18 @@ fn a_key_is_the_digest_of_canonical_json() {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     assert_eq!(question.key().to_string(), expected);
-    assert_eq!(Key::parse(&expected), Some(question.key()));
+    assert_eq!(QuestionKey::parse(&expected), Some(question.key()));
 }
 
 #[test]
 fn everything_that_changes_an_answer_changes_the_key() {
     let mut keys = vec![("nothing", key_of(&endpoint(), &call()))];
-    let mut ways = |name: &'static str, change: &dyn Fn(&mut Endpoint, &mut Call)| {
+    let mut ways = |name: &'static str, change: &dyn Fn(&mut Endpoint, &mut ModelRequest)| {
         let (mut endpoint, mut call) = (endpoint(), call());
         change(&mut endpoint, &mut call);
         keys.push((name, key_of(&endpoint, &call)));
     };
-    ways("api", &|e, _| e.api = Api::Anthropic);
+    ways("api", &|e, _| e.api = ProviderApi::Anthropic);
     ways("base_url", &|e, _| {
         e.base_url = "https://api.example.org/v2".into()
     });
@@ -158,31 +158,31 @@ fn everything_that_changes_an_answer_changes_the_key() {
     ways("no header", &|e, _| e.headers.clear());
     ways("dialect", &|e, _| e.dialect = Some(Box::new(dialect())));
     ways("dialect.method", &|e, _| {
-        e.dialect = Some(Box::new(Dialect {
+        e.dialect = Some(Box::new(HttpDialect {
             method: "PUT".into(),
             ..dialect()
         }))
     });
     ways("dialect.path", &|e, _| {
-        e.dialect = Some(Box::new(Dialect {
+        e.dialect = Some(Box::new(HttpDialect {
             path: "/other".into(),
             ..dialect()
         }))
     });
     ways("dialect.body", &|e, _| {
-        e.dialect = Some(Box::new(Dialect {
+        e.dialect = Some(Box::new(HttpDialect {
             body: json!({}).into(),
             ..dialect()
         }))
     });
     ways("dialect.answer", &|e, _| {
-        e.dialect = Some(Box::new(Dialect {
+        e.dialect = Some(Box::new(HttpDialect {
             answer: "$.t".into(),
             ..dialect()
         }))
     });
     ways("dialect.error", &|e, _| {
-        e.dialect = Some(Box::new(Dialect {
+        e.dialect = Some(Box::new(HttpDialect {
             error: Some("$.e".into()),
             ..dialect()
         }));
@@ -190,22 +190,22 @@ fn everything_that_changes_an_answer_changes_the_key() {
     ways("no system", &|_, c| c.system = None);
     ways("empty system", &|_, c| c.system = Some(String::new()));
     ways("text", &|_, c| {
-        c.messages = vec![Message::user("What is 2 + 3?")]
+        c.messages = vec![ChatMessage::user("What is 2 + 3?")]
     });
     ways("role", &|_, c| {
-        c.messages = vec![Message {
+        c.messages = vec![ChatMessage {
             role: "tool".into(),
-            ..Message::user("What is 2 + 2?")
+            ..ChatMessage::user("What is 2 + 2?")
         }]
     });
     ways("a turn more", &|_, c| {
-        c.messages.push(Message::user("Well?"))
+        c.messages.push(ChatMessage::user("Well?"))
     });
     ways("two turns the other way", &|_, c| {
-        c.messages.insert(0, Message::user("Well?"))
+        c.messages.insert(0, ChatMessage::user("Well?"))
     });
     ways("parts", &|_, c| {
-        c.messages = vec![Message {
+        c.messages = vec![ChatMessage {
             role: "user".into(),
             content: json!([{"type": "text"}]),
         }]
@@ -234,7 +234,7 @@ fn everything_that_changes_an_answer_changes_the_key() {
     });
     ways("sample", &|_, c| c.index.sample = 1);
     ways("attempt", &|_, c| c.index.attempt = 1);
-    let mut distinct: BTreeMap<Key, &str> = BTreeMap::new();
+    let mut distinct: BTreeMap<QuestionKey, &str> = BTreeMap::new();
     for (name, key) in &keys {
         if let Some(other) = distinct.insert(*key, name) {
             panic!("`{name}` has the key of `{other}`");
@@ -246,7 +246,7 @@ fn everything_that_changes_an_answer_changes_the_key() {
 #[test]
 fn what_does_not_change_an_answer_does_not_change_the_key() {
     let same = key_of(&endpoint(), &call());
-    let ways = |name: &'static str, change: &dyn Fn(&mut Endpoint, &mut Call)| {
+    let ways = |name: &'static str, change: &dyn Fn(&mut Endpoint, &mut ModelRequest)| {
         let (mut endpoint, mut call) = (endpoint(), call());
         change(&mut endpoint, &mut call);
         assert_eq!(key_of(&endpoint, &call), same, "{name}");
@@ -274,7 +274,7 @@ fn what_does_not_change_an_answer_does_not_change_the_key() {
         e.base_url = "https://api.example.org/v1/".into()
     });
     ways("limits", &|e, _| {
-        e.limits = Limits {
+        e.limits = LaneLimits {
             lane: "x".into(),
             max_concurrency: 3,
             requests_per_minute: Some(5),
@@ -282,15 +282,15 @@ fn what_does_not_change_an_answer_does_not_change_the_key() {
         };
     });
     ways("patience", &|e, _| {
-        e.patience = Patience {
+        e.patience = CallLimits {
             retries: 9,
-            ..Patience::default()
+            ..CallLimits::default()
         }
     });
     ways("ca_file", &|e, _| e.ca_file = Some("/etc/ca.pem".into()));
     ways("insecure", &|e, _| e.insecure = true);
     ways("price", &|e, _| {
-        e.price = Some(Price {
+        e.price = Some(TokenPrice {
             input: 1.0,
             output: 2.0,
             cached_input: None,
@@ -305,11 +305,11 @@ fn what_does_not_change_an_answer_does_not_change_the_key() {
 fn the_order_of_keys_does_not_matter_at_any_depth() {
     let with = |schema: &str| {
         let schema = serde_json::from_str(schema).expect("a schema");
-        let sampling = Sampling {
+        let sampling = SamplingOptions {
             json_schema: Some(schema),
-            ..Sampling::default()
+            ..SamplingOptions::default()
         };
-        key_of(&endpoint(), &Call { sampling, ..call() })
+        key_of(&endpoint(), &ModelRequest { sampling, ..call() })
     };
     assert_eq!(
         with(
@@ -329,7 +329,7 @@ fn the_order_of_keys_does_not_matter_at_any_depth() {
 #[test]
 fn a_question_comes_back_from_its_file_with_its_key() {
     let mut endpoint = Endpoint {
-        api: Api::Http,
+        api: ProviderApi::Http,
         dialect: Some(Box::new(dialect())),
         ..endpoint()
     };
@@ -338,16 +338,16 @@ fn a_question_comes_back_from_its_file_with_its_key() {
     call.sampling.json_schema =
         serde_json::from_str(r#"{"maximum": 123456789012345678901234567890}"#).ok();
     call.sampling.temperature = Some(0.1 + 0.2);
-    let question = Question::of(&endpoint, &call);
+    let question = KeyedQuestion::of(&endpoint, &call);
     let text = serde_json::to_string_pretty(&question).expect("JSON");
-    let again: Question = serde_json::from_str(&text).expect("a question");
+    let again: KeyedQuestion = serde_json::from_str(&text).expect("a question");
     assert_eq!((again.key(), &again), (question.key(), &question), "{text}");
 }
 
 #[test]
 fn only_64_hex_digits_are_a_key() {
-    let key = Key::of_byte(0xa7);
-    assert_eq!(Key::parse(&key.to_string()), Some(key));
+    let key = QuestionKey::of_byte(0xa7);
+    assert_eq!(QuestionKey::parse(&key.to_string()), Some(key));
     for wrong in [
         "",
         "a7",
@@ -356,7 +356,7 @@ fn only_64_hex_digits_are_a_key() {
         &"g7".repeat(32),
         &"é".repeat(32),
     ] {
-        assert_eq!(Key::parse(wrong), None, "{wrong}");
+        assert_eq!(QuestionKey::parse(wrong), None, "{wrong}");
     }
 }
 
@@ -367,7 +367,7 @@ proptest::proptest! {
     #[test]
     fn turns_are_told_apart(a in proptest::collection::vec("[ab\"\\\\]{0,3}", 0..4), b in proptest::collection::vec("[ab\"\\\\]{0,3}", 0..4)) {
         let key = |texts: &[String]| {
-            key_of(&endpoint(), &Call { messages: texts.iter().map(Message::user).collect(), ..call() })
+            key_of(&endpoint(), &ModelRequest { messages: texts.iter().map(ChatMessage::user).collect(), ..call() })
         };
         proptest::prop_assert_eq!(key(&a) == key(&b), a == b);
     }

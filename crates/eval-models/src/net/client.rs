@@ -16,8 +16,8 @@ use reqwest::{Method, Response, StatusCode, Url};
 use tokio::time::Instant;
 
 use super::address::{host_of, is_local, with_userinfo_of};
-use super::error::{NetError, Phase, classify};
-use super::request::{Prepared, Request};
+use super::error::{NetError, TimeoutStage, classify};
+use super::request::{NetworkRequest, PreparedRequest};
 use super::trust::tls_with;
 use eval_base::redact::is_sensitive_header;
 use eval_base::sync::lock;
@@ -34,7 +34,7 @@ const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// What tells clients apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Settings {
+pub struct ClientSettings {
     pub connect_timeout: Duration,
     /// Certificates of further authorities, in PEM.
     pub ca_file: Option<PathBuf>,
@@ -44,9 +44,9 @@ pub struct Settings {
     pub gzip: bool,
 }
 
-impl Default for Settings {
+impl Default for ClientSettings {
     fn default() -> Self {
-        Settings {
+        ClientSettings {
             connect_timeout: CONNECT_TIMEOUT,
             ca_file: None,
             insecure: false,
@@ -58,28 +58,28 @@ impl Default for Settings {
 /// The clients of a run, each made once: what a client knows of authorities takes milliseconds to
 /// read. Connections are kept and used again.
 #[derive(Debug, Default)]
-pub struct Clients {
-    built: Mutex<HashMap<(Settings, Kind), reqwest::Client>>,
+pub struct HttpClients {
+    built: Mutex<HashMap<(ClientSettings, ClientKind), reqwest::Client>>,
 }
 
 /// What the library's own clients are made for. One without TLS needs no authorities, and one for
 /// this machine no proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Kind {
+struct ClientKind {
     secure: bool,
     local: bool,
     connect_timeout: Duration,
 }
 
 /// How long a call is waited for, its redirects included.
-struct Waits {
+struct ResponseDeadlines {
     whole: Instant,
     head: Instant,
     for_head: Duration,
 }
 
-impl Waits {
-    fn from_now(request: &Request) -> Waits {
+impl ResponseDeadlines {
+    fn from_now(request: &NetworkRequest) -> ResponseDeadlines {
         let now = Instant::now();
         // A time that no clock can show is one that never comes.
         let after = |time: Duration| now.checked_add(time).unwrap_or(now + NEVER);
@@ -87,7 +87,7 @@ impl Waits {
             .first_byte
             .unwrap_or(request.timeout)
             .min(request.timeout);
-        Waits {
+        ResponseDeadlines {
             whole: after(request.timeout),
             head: after(for_head),
             for_head,
@@ -95,16 +95,20 @@ impl Waits {
     }
 }
 
-impl Clients {
+impl HttpClients {
     /// Makes the call up to the beginning of its answer. Any status is an answer.
     ///
     /// # Errors
     /// When there is no answer, or redirects lead nowhere. The call may have been carried out even
     /// so, unless [`NetError::never_arrived`].
-    pub async fn open(&self, settings: &Settings, request: &Request) -> Result<Answer, NetError> {
-        let waits = Waits::from_now(request);
+    pub async fn open(
+        &self,
+        settings: &ClientSettings,
+        request: &NetworkRequest,
+    ) -> Result<HttpResponse, NetError> {
+        let waits = ResponseDeadlines::from_now(request);
         let (deadline, seconds) = (waits.whole, request.timeout.as_secs_f64());
-        let mut call = Prepared::new(request)?;
+        let mut call = PreparedRequest::new(request)?;
         let first = host_of(&call.url);
         let mut seen: Vec<Url> = Vec::new();
         loop {
@@ -116,7 +120,7 @@ impl Clients {
             };
             let Some(location) = target else {
                 let asked_anew = call.method.as_str() != request.method;
-                return Ok(Answer {
+                return Ok(HttpResponse {
                     response,
                     deadline,
                     seconds,
@@ -148,15 +152,15 @@ impl Clients {
 
     async fn send(
         &self,
-        settings: &Settings,
-        call: &Prepared,
-        waits: &Waits,
+        settings: &ClientSettings,
+        call: &PreparedRequest,
+        waits: &ResponseDeadlines,
         host: &str,
     ) -> Result<Response, NetError> {
         let connect = settings
             .connect_timeout
             .min(waits.for_head.mul_f64(CONNECTING_SHARE));
-        let kind = Kind {
+        let kind = ClientKind {
             secure: call.url.scheme() == "https",
             local: is_local(&call.url),
             connect_timeout: connect.max(Duration::from_millis(1)),
@@ -177,17 +181,20 @@ impl Clients {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) if error.is_connect() && error.is_timeout() => Err(timed_out(
                 kind.connect_timeout.as_secs_f64(),
-                Phase::Connecting,
+                TimeoutStage::Connecting,
             )),
             Ok(Err(error)) => Err(classify(&error, host, None)),
-            Err(_) => Err(timed_out(waits.for_head.as_secs_f64(), Phase::Waiting)),
+            Err(_) => Err(timed_out(
+                waits.for_head.as_secs_f64(),
+                TimeoutStage::Waiting,
+            )),
         }
     }
 
     fn built(
         &self,
-        settings: &Settings,
-        kind: Kind,
+        settings: &ClientSettings,
+        kind: ClientKind,
         host: &str,
     ) -> Result<reqwest::Client, NetError> {
         let mut built = lock(&self.built);
@@ -198,7 +205,11 @@ impl Clients {
     }
 }
 
-fn build(settings: &Settings, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
+fn build(
+    settings: &ClientSettings,
+    kind: ClientKind,
+    host: &str,
+) -> Result<reqwest::Client, NetError> {
     // Also a client that will never speak TLS asks for a provider. An error says that there is
     // one already.
     rustls::crypto::ring::default_provider()
@@ -248,7 +259,7 @@ fn redirect_of(response: &Response) -> Option<String> {
 
 /// The next call of a redirect (RFC 9110, section 15.4): 303 asks with GET, as 301 and 302 do after
 /// a POST. To another host, port or scheme nothing goes that may be a secret.
-fn follow(call: &mut Prepared, status: StatusCode, mut next: Url) {
+fn follow(call: &mut PreparedRequest, status: StatusCode, mut next: Url) {
     let asks_anew = match status {
         StatusCode::SEE_OTHER => call.method != Method::HEAD,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => call.method == Method::POST,
@@ -284,7 +295,7 @@ fn follow(call: &mut Prepared, status: StatusCode, mut next: Url) {
 
 /// An answer whose body is still to be read.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     response: Response,
     deadline: Instant,
     seconds: f64,
@@ -293,7 +304,7 @@ pub struct Answer {
     asked_anew: bool,
 }
 
-impl Answer {
+impl HttpResponse {
     /// True when a redirect on the way made a GET of the call, without its body.
     pub fn was_asked_anew(&self) -> bool {
         self.asked_anew
@@ -326,7 +337,7 @@ impl Answer {
             Err(_) => Err(NetError::TimedOut {
                 host: self.host.clone(),
                 seconds: self.seconds,
-                phase: Phase::Body {
+                phase: TimeoutStage::Body {
                     received: self.received,
                 },
             }),
@@ -337,7 +348,7 @@ impl Answer {
     /// read.
     ///
     /// # Errors
-    /// As [`Answer::chunk`]; what came before is in `kept`.
+    /// As [`HttpResponse::chunk`]; what came before is in `kept`.
     pub async fn read(&mut self, kept: &mut Vec<u8>, limit: usize) -> Result<bool, NetError> {
         while let Some(piece) = self.chunk().await? {
             let room = limit.saturating_sub(kept.len());

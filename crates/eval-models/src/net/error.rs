@@ -45,7 +45,7 @@ pub enum NetError {
     TimedOut {
         host: String,
         seconds: f64,
-        phase: Phase,
+        phase: TimeoutStage,
     },
     /// The request itself can't be sent to anybody.
     #[error("{0}")]
@@ -59,18 +59,18 @@ pub enum NetError {
 
 /// What a call was doing when its time ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum TimeoutStage {
     Connecting,
     Waiting,
     Body { received: u64 },
 }
 
-impl fmt::Display for Phase {
+impl fmt::Display for TimeoutStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Phase::Connecting => f.write_str("did not accept a connection"),
-            Phase::Waiting => f.write_str("did not answer"),
-            Phase::Body { received } => {
+            TimeoutStage::Connecting => f.write_str("did not accept a connection"),
+            TimeoutStage::Waiting => f.write_str("did not answer"),
+            TimeoutStage::Body { received } => {
                 write!(
                     f,
                     "did not end its answer ({received} bytes of the body came)"
@@ -87,7 +87,7 @@ impl NetError {
             NetError::UnknownHost { .. }
             | NetError::Refused { .. }
             | NetError::Unreachable { .. } => true,
-            NetError::TimedOut { phase, .. } => *phase == Phase::Connecting,
+            NetError::TimedOut { phase, .. } => *phase == TimeoutStage::Connecting,
             _ => false,
         }
     }

@@ -12,7 +12,7 @@ mod request;
 mod trust;
 
 pub use address::{JoinError, host_of, join, lone_user, read_base, read_url, secrets_of_address};
-pub use client::{Answer, Clients, Settings};
-pub use error::{NetError, Phase};
-pub use request::{HeaderFault, Request, check_header, check_method};
+pub use client::{ClientSettings, HttpClients, HttpResponse};
+pub use error::{NetError, TimeoutStage};
+pub use request::{HeaderFault, NetworkRequest, check_header, check_method};
 pub use trust::certificates;

@@ -9,7 +9,7 @@ use super::error::NetError;
 
 /// One call. Nothing of it is ever part of an error but the host.
 #[derive(Clone)]
-pub struct Request {
+pub struct NetworkRequest {
     pub method: String,
     pub url: Url,
     /// By name, in any case; of two that differ only in case the last counts.
@@ -78,15 +78,15 @@ fn read_method(method: &str) -> Result<Method, String> {
 }
 
 /// A request in the form that is sent, and changed by redirects.
-pub(super) struct Prepared {
+pub(super) struct PreparedRequest {
     pub method: Method,
     pub url: Url,
     pub headers: HeaderMap,
     pub body: Option<Vec<u8>>,
 }
 
-impl Prepared {
-    pub fn new(request: &Request) -> Result<Prepared, NetError> {
+impl PreparedRequest {
+    pub fn new(request: &NetworkRequest) -> Result<PreparedRequest, NetError> {
         let method = read_method(&request.method).map_err(NetError::Unsendable)?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
@@ -94,7 +94,7 @@ impl Prepared {
                 .map_err(|fault| NetError::Unsendable(fault.to_string()))?;
             headers.insert(name, value);
         }
-        Ok(Prepared {
+        Ok(PreparedRequest {
             method,
             url: request.url.clone(),
             headers,

@@ -4,9 +4,12 @@ use serde_json::{Value, json};
 
 use super::words::finish;
 use super::{
-    Spoken, count, count_or_none, fields, misshapen, plain, stop, text_of, thoughts_of, tokens,
+    ApiRequest, count, count_or_none, fields, misshapen, plain, stop, text_of, thoughts_of, tokens,
 };
-use crate::{Call, Completion, Endpoint, Fault, FaultKind, Finish, Message, Tokens};
+use crate::{
+    ChatMessage, Completion, Endpoint, FaultKind, FinishReason, ModelFault, ModelRequest,
+    TokenCounts,
+};
 use eval_base::ordered::OrderedValue;
 
 /// The version of the API that is spoken.
@@ -16,11 +19,15 @@ const VERSION: &str = "2023-06-01";
 pub(crate) const MAX_TOKENS: u64 = 4096;
 
 /// A `seed` is not sent: the API has none.
-pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
+pub(super) fn speak(
+    endpoint: &Endpoint,
+    call: &ModelRequest,
+    key: Option<&str>,
+) -> Result<ApiRequest, ModelFault> {
     let mut headers = vec![("anthropic-version", VERSION.to_owned())];
     headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
     let sampling = &call.sampling;
-    let spoken = |message: &&Message| message.role != "system";
+    let spoken = |message: &&ChatMessage| message.role != "system";
     let messages: Vec<Value> = call
         .messages
         .iter()
@@ -45,12 +52,12 @@ pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Resu
         ("stop_sequences", plain(stop(sampling))),
         ("output_config", sampling.json_schema.as_ref().map(format)),
     ]);
-    Spoken::post("messages", headers, fields, &sampling.options)
+    ApiRequest::post("messages", headers, fields, &sampling.options)
 }
 
 /// The system prompt and the messages of that role, which the API does not know: one text, or
 /// blocks when one of them has parts.
-fn system(call: &Call) -> Option<Value> {
+fn system(call: &ModelRequest) -> Option<Value> {
     let own = call.system.iter().map(|text| Value::String(text.clone()));
     let told = call
         .messages
@@ -77,7 +84,7 @@ fn system(call: &Call) -> Option<Value> {
     })
 }
 
-pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
+pub(super) fn read(host: &str, body: &Value) -> Result<Completion, ModelFault> {
     let Some(content @ (Value::Array(_) | Value::String(_))) = body.get("content") else {
         return Err(misshapen(host, "it has no `content`"));
     };
@@ -87,12 +94,12 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
             "{host} paused before the answer was complete (`pause_turn`), and a paused turn is not continued; leave tools that run \
              on the server out of `options.tools`, or lower their `max_uses`"
         );
-        return Err(Fault::new(FaultKind::Cut, why));
+        return Err(ModelFault::new(FaultKind::Cut, why));
     }
     let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_call = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("tool_use");
     let calls: Vec<Value> = blocks.iter().filter(is_call).cloned().collect();
-    let finish = reason.map_or(Finish::Other, finish);
+    let finish = reason.map_or(FinishReason::Other, finish);
     Ok(Completion {
         tool_calls: (!calls.is_empty()).then_some(Value::Array(calls)),
         thoughts: thoughts_of(content),
@@ -101,7 +108,7 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
 }
 
 /// `input_tokens` are only those that the API's cache of prompts had no part in.
-pub(super) fn usage(usage: &Value) -> Option<Tokens> {
+pub(super) fn usage(usage: &Value) -> Option<TokenCounts> {
     let read = count_or_none(usage.get("cache_read_input_tokens"))?;
     let written = count_or_none(usage.get("cache_creation_input_tokens"))?;
     let input = count(usage.get("input_tokens"))?

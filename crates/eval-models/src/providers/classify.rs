@@ -1,14 +1,18 @@
 //! What kind of trouble an answer is, or the lack of one.
 
-use super::words::{Said, broken_off, finish};
-use crate::net::{NetError, Phase};
-use crate::{Completion, Fault, FaultKind, Finish};
+use super::words::{ErrorReply, broken_off, finish};
+use crate::net::{NetError, TimeoutStage};
+use crate::{Completion, FaultKind, FinishReason, ModelFault};
 
 /// What an answer with the status of an error comes to. Nearly always a fault: a provider's filter
 /// that declines the question says so with a 400, and that is a refusal.
-pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completion, Fault> {
+pub(super) fn of_status(
+    host: &str,
+    status: u16,
+    said: &ErrorReply,
+) -> Result<Completion, ModelFault> {
     if status == 400 && is_filtered(said) {
-        return Ok(Completion::new("", Finish::Refused));
+        return Ok(Completion::new("", FinishReason::Refused));
     }
     let kind = kind_of_status(status, said);
     let mut reason = sentence(&format!("{host} answered {status}"), said);
@@ -16,15 +20,15 @@ pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completi
     if kind == FaultKind::UnknownModel && said.words.is_empty() {
         reason.push_str("; does `base_url` end where the API's own path begins?");
     }
-    Err(Fault {
+    Err(ModelFault {
         status: Some(status),
         retry_after: said.retry_after,
-        ..Fault::new(kind, reason)
+        ..ModelFault::new(kind, reason)
     })
 }
 
 /// What an error means that stands in an answer with a good status.
-pub(super) fn of_error_body(host: &str, said: &Said) -> Fault {
+pub(super) fn of_error_body(host: &str, said: &ErrorReply) -> ModelFault {
     let kind = match said.status {
         Some(status) => match kind_of_status(status, said) {
             FaultKind::ServerError => FaultKind::ErrorBody,
@@ -33,24 +37,24 @@ pub(super) fn of_error_body(host: &str, said: &Said) -> Fault {
         None => kind_of_words(said).unwrap_or(FaultKind::ErrorBody),
     };
     let begin = format!("{host} answered with an error though its status says that all is well");
-    Fault {
+    ModelFault {
         retry_after: said.retry_after,
-        ..Fault::new(kind, sentence(&begin, said))
+        ..ModelFault::new(kind, sentence(&begin, said))
     }
 }
 
 /// Why the model ended; a fault when the server says that it broke its own answer off.
-pub(super) fn of_end(host: &str, word: Option<&str>) -> Result<Finish, Fault> {
+pub(super) fn of_end(host: &str, word: Option<&str>) -> Result<FinishReason, ModelFault> {
     match word.and_then(broken_off) {
-        None => Ok(word.map_or(Finish::Other, finish)),
+        None => Ok(word.map_or(FinishReason::Other, finish)),
         Some((word, kind)) => {
             let why = format!("{host} broke its answer off (`{word}`)");
-            Err(Fault::new(kind, why))
+            Err(ModelFault::new(kind, why))
         }
     }
 }
 
-fn sentence(begin: &str, said: &Said) -> String {
+fn sentence(begin: &str, said: &ErrorReply) -> String {
     let end = said.message.clone().or_else(|| said.words.first().cloned());
     let why = match said.mentions(&["tokens per min", "tokens per day"]) {
         true => {
@@ -66,7 +70,7 @@ fn sentence(begin: &str, said: &Said) -> String {
     }
 }
 
-fn is_filtered(said: &Said) -> bool {
+fn is_filtered(said: &ErrorReply) -> bool {
     said.is_one_of(&[
         "content_filter",
         "content_policy_violation",
@@ -74,7 +78,7 @@ fn is_filtered(said: &Said) -> bool {
     ])
 }
 
-fn is_too_long(said: &Said) -> bool {
+fn is_too_long(said: &ErrorReply) -> bool {
     said.is_one_of(&[
         "context_length_exceeded",
         "request_too_large",
@@ -90,7 +94,7 @@ fn is_too_long(said: &Said) -> bool {
     ])
 }
 
-fn kind_of_status(status: u16, said: &Said) -> FaultKind {
+fn kind_of_status(status: u16, said: &ErrorReply) -> FaultKind {
     let by_words = kind_of_words(said);
     match status {
         402 => FaultKind::NoCredit,
@@ -114,7 +118,7 @@ fn kind_of_status(status: u16, said: &Said) -> FaultKind {
     }
 }
 
-fn kind_of_words(said: &Said) -> Option<FaultKind> {
+fn kind_of_words(said: &ErrorReply) -> Option<FaultKind> {
     const NO_CREDIT: [&str; 5] = [
         "insufficient_quota",
         "insufficient_balance",
@@ -174,13 +178,13 @@ fn kind_of_words(said: &Said) -> Option<FaultKind> {
 }
 
 /// What it means that there is no whole answer, and whether a server can have got the request.
-pub(super) fn of_net(error: &NetError) -> (Fault, bool) {
+pub(super) fn of_net(error: &NetError) -> (ModelFault, bool) {
     let kind = match error {
         NetError::UnknownHost { .. } | NetError::Refused { .. } | NetError::Unreachable { .. } => {
             FaultKind::Unreachable
         }
         NetError::TimedOut {
-            phase: Phase::Connecting,
+            phase: TimeoutStage::Connecting,
             ..
         } => FaultKind::Unreachable,
         NetError::TimedOut { .. } => FaultKind::TimedOut,
@@ -200,18 +204,18 @@ pub(super) fn of_net(error: &NetError) -> (Fault, bool) {
         kind,
         FaultKind::Unreachable | FaultKind::Tls | FaultKind::Settings
     );
-    (Fault::new(kind, error.to_string()), sent)
+    (ModelFault::new(kind, error.to_string()), sent)
 }
 
 /// A completion that says something, or why it is none.
-pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completion, Fault> {
+pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completion, ModelFault> {
     completion.finish = match (completion.finish, &completion.tool_calls) {
-        (finish @ (Finish::Refused | Finish::Length), _) => finish,
-        (_, Some(_)) => Finish::ToolCalls,
-        (Finish::ToolCalls, None) => Finish::Other,
+        (finish @ (FinishReason::Refused | FinishReason::Length), _) => finish,
+        (_, Some(_)) => FinishReason::ToolCalls,
+        (FinishReason::ToolCalls, None) => FinishReason::Other,
         (finish, None) => finish,
     };
-    if completion.finish == Finish::Refused
+    if completion.finish == FinishReason::Refused
         || completion.tool_calls.is_some()
         || !completion.is_silent()
     {
@@ -230,7 +234,7 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
                 ),
             )
         }
-        (None, Finish::Length) => (
+        (None, FinishReason::Length) => (
             FaultKind::Cut,
             format!(
                 "{host} cut the answer at its limit of tokens before it said anything; raise `max_tokens`"
@@ -241,5 +245,5 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
             format!("{host} answered with an empty text"),
         ),
     };
-    Err(Fault::new(kind, why))
+    Err(ModelFault::new(kind, why))
 }

@@ -1,16 +1,17 @@
-//! JSON APIs of one's own, as a [`Dialect`] describes them.
+//! JSON APIs of one's own, as a [`HttpDialect`] describes them.
 
 use std::cell::Cell;
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::words::{Said, error_in, without_mark};
+use super::words::{ErrorReply, error_in, without_mark};
 use super::{
-    Spoken, bearer, classify, count, misshapen, openai, stop, text_of, tokens, with_options,
+    ApiRequest, bearer, classify, count, misshapen, openai, stop, text_of, tokens, with_options,
 };
 use crate::{
-    Call, Completion, Dialect, Endpoint, Fault, FaultKind, Finish, Message, Places, Tokens,
+    ChatMessage, Completion, Endpoint, FaultKind, FinishReason, HttpDialect, ModelFault,
+    ModelRequest, PromptSupport, TokenCounts,
 };
 use eval_base::ordered::OrderedValue;
 use eval_base::percent;
@@ -23,14 +24,14 @@ const PROMPT: &str = "prompt";
 const SCHEMA: &str = "json_schema";
 
 pub(super) fn speak(
-    dialect: &Dialect,
+    dialect: &HttpDialect,
     endpoint: &Endpoint,
-    call: &Call,
+    call: &ModelRequest,
     key: Option<&str>,
-) -> Result<Spoken, Fault> {
-    let names = Names::of(dialect);
+) -> Result<ApiRequest, ModelFault> {
+    let names = UsedPlaceholders::of(dialect);
     names.check(call)?;
-    let filling = Filling {
+    let filling = PlaceholderValues {
         endpoint,
         call,
         with_system: !names.system,
@@ -50,7 +51,7 @@ pub(super) fn speak(
     let kind = body
         .iter()
         .map(|(kind, _)| ("content-type", (*kind).to_owned()));
-    Ok(Spoken {
+    Ok(ApiRequest {
         method: dialect.method.clone(),
         path: path.unwrap_or_else(|| dialect.path.clone()),
         headers: kind.chain(bearer(key)).collect(),
@@ -60,7 +61,7 @@ pub(super) fn speak(
 
 /// What of a question the request speaks of: what it leaves out the model would never hear of.
 #[derive(Default)]
-struct Names {
+struct UsedPlaceholders {
     system: bool,
     messages: bool,
     prompt: bool,
@@ -68,23 +69,23 @@ struct Names {
 }
 
 /// What of a question an API of one's own has places for.
-pub(super) fn places(dialect: &Dialect) -> Places {
-    let Names {
+pub(super) fn places(dialect: &HttpDialect) -> PromptSupport {
+    let UsedPlaceholders {
         system,
         messages,
         schema,
         ..
-    } = Names::of(dialect);
-    Places {
+    } = UsedPlaceholders::of(dialect);
+    PromptSupport {
         system: system || messages,
         turns: messages,
         schema,
     }
 }
 
-impl Names {
-    fn of(dialect: &Dialect) -> Names {
-        let mut names = Names::default();
+impl UsedPlaceholders {
+    fn of(dialect: &HttpDialect) -> UsedPlaceholders {
+        let mut names = UsedPlaceholders::default();
         let mut see = |text: &str| {
             let _ = fill(text, |name| {
                 names.system |= name == SYSTEM;
@@ -99,8 +100,8 @@ impl Names {
         names
     }
 
-    fn check(&self, call: &Call) -> Result<(), Fault> {
-        let bad = |why: &str| Err(Fault::new(FaultKind::BadRequest, why));
+    fn check(&self, call: &ModelRequest) -> Result<(), ModelFault> {
+        let bad = |why: &str| Err(ModelFault::new(FaultKind::BadRequest, why));
         if self.messages {
             return Ok(());
         }
@@ -126,7 +127,7 @@ impl Names {
 }
 
 /// All that the system says: its prompt, and the messages of that role.
-fn system(call: &Call) -> Option<String> {
+fn system(call: &ModelRequest) -> Option<String> {
     let told = call
         .messages
         .iter()
@@ -150,14 +151,14 @@ fn every_text(value: &OrderedValue, see: &mut impl FnMut(&str)) {
 }
 
 /// What stands for placeholders.
-struct Filling<'a> {
+struct PlaceholderValues<'a> {
     endpoint: &'a Endpoint,
-    call: &'a Call,
+    call: &'a ModelRequest,
     /// What the system says stands among the messages, having no other place.
     with_system: bool,
 }
 
-impl Filling<'_> {
+impl PlaceholderValues<'_> {
     /// `None` for a name that nothing is called by; `Value::Null` for what is not set.
     fn value(&self, name: &str) -> Option<OrderedValue> {
         let sampling = &self.call.sampling;
@@ -217,7 +218,7 @@ impl Filling<'_> {
 }
 
 /// What was said last.
-fn prompt(messages: &[Message]) -> String {
+fn prompt(messages: &[ChatMessage]) -> String {
     let last = messages.iter().rev().find(|message| message.role != SYSTEM);
     last.map(|message| words_of(&message.content))
         .unwrap_or_default()
@@ -241,18 +242,22 @@ fn as_text(value: &Value) -> String {
 }
 
 /// What an answer with the status of an error says, where the API says such things.
-pub(super) fn error_of_status(dialect: &Dialect, body: &[u8]) -> Option<Said> {
+pub(super) fn error_of_status(dialect: &HttpDialect, body: &[u8]) -> Option<ErrorReply> {
     let value: Value = serde_json::from_slice(without_mark(body)).ok()?;
     nodes(dialect.error.as_ref()?, &value)
         .ok()?
         .into_iter()
-        .find_map(Said::of_error)
+        .find_map(ErrorReply::of_error)
 }
 
-pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Completion, Fault> {
+pub(super) fn read(
+    dialect: &HttpDialect,
+    host: &str,
+    body: &Value,
+) -> Result<Completion, ModelFault> {
     if let Some(path) = &dialect.error {
         let nodes = nodes(path, body)?;
-        if let Some(said) = nodes.into_iter().find_map(Said::of_error) {
+        if let Some(said) = nodes.into_iter().find_map(ErrorReply::of_error) {
             return Err(classify::of_error_body(host, &said));
         }
     }
@@ -264,7 +269,7 @@ pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Comple
     let found = nodes(&dialect.answer, body)?;
     let text = match (found.as_slice(), finish) {
         // Who declines may leave the answer out.
-        ([], Finish::Refused | Finish::Length) => String::new(),
+        ([], FinishReason::Refused | FinishReason::Length) => String::new(),
         ([], _) => {
             return Err(match error_in(body) {
                 Some(said) => classify::of_error_body(host, &said),
@@ -276,20 +281,23 @@ pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Comple
     Ok(Completion::new(text, finish))
 }
 
-pub(super) fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {
+pub(super) fn usage(
+    dialect: &HttpDialect,
+    body: &Value,
+) -> Result<Option<TokenCounts>, ModelFault> {
     let (Some(input), Some(output)) = (&dialect.input_tokens, &dialect.output_tokens) else {
         return Ok(None);
     };
-    let of = |path: &str| Ok::<_, Fault>(count(nodes(path, body)?.first().copied()));
+    let of = |path: &str| Ok::<_, ModelFault>(count(nodes(path, body)?.first().copied()));
     Ok(match (of(input)?, of(output)?) {
         (Some(input), Some(output)) => tokens(input, output, 0, 0),
         _ => None,
     })
 }
 
-fn nodes<'b>(path: &str, body: &'b Value) -> Result<Vec<&'b Value>, Fault> {
+fn nodes<'b>(path: &str, body: &'b Value) -> Result<Vec<&'b Value>, ModelFault> {
     let parsed = JsonPath::parse(path).map_err(|error| {
-        Fault::new(
+        ModelFault::new(
             FaultKind::Settings,
             format!("`{path}` is not a JSON path (RFC 9535): {error}"),
         )

@@ -8,17 +8,17 @@ use jiff::fmt::rfc2822::DateTimeParser;
 /// A server's limits as an answer tells them. What it does not tell is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ToldLimits {
-    pub requests: Told,
+    pub requests: RateLimit,
     /// Where tokens of questions and of answers have limits of their own: that of which the
     /// smallest part is left.
-    pub tokens: Told,
+    pub tokens: RateLimit,
     /// How long the server asks to wait before the next try.
     pub retry_after: Option<Duration>,
 }
 
 /// One limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct RateLimit {
     /// For the server's window; headers don't say how long that is. Most often it is a minute.
     pub limit: Option<u64>,
     pub remaining: Option<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct Told {
     pub reset: Option<Duration>,
 }
 
-impl Told {
+impl RateLimit {
     /// The part that is left, from 0 to 1; 1 when nobody says.
     fn left(&self) -> f64 {
         match (self.remaining, self.limit) {
@@ -59,7 +59,7 @@ pub(super) fn read<'a>(
             .map(|(_, value)| *value)
     };
     let now = get("date").and_then(http_date).unwrap_or(now);
-    let told = |limit: &[&str], remaining: &[&str], reset: &[&str]| Told {
+    let told = |limit: &[&str], remaining: &[&str], reset: &[&str]| RateLimit {
         limit: limit.iter().find_map(|name| count(get(name)?)),
         remaining: remaining.iter().find_map(|name| count(get(name)?)),
         reset: reset.iter().find_map(|name| until(get(name)?, now)),
@@ -77,8 +77,8 @@ pub(super) fn read<'a>(
             &[&name("reset"), reset],
         )
     };
-    let fuller = |a: Told, b: Told| {
-        if b.left() < a.left() || a == Told::default() {
+    let fuller = |a: RateLimit, b: RateLimit| {
+        if b.left() < a.left() || a == RateLimit::default() {
             b
         } else {
             a
@@ -350,7 +350,7 @@ mod tests {
             ("x-ratelimit-remaining-tokens", "many"),
             ("x-ratelimit-reset-tokens", "1h2m3s"),
         ]);
-        let all = |limit, remaining, reset| Told {
+        let all = |limit, remaining, reset| RateLimit {
             limit,
             remaining,
             reset,
@@ -380,7 +380,7 @@ mod tests {
             anthropic.tokens,
             all(Some(20), Some(2), Some(Duration::from_secs(1)))
         );
-        assert_eq!(anthropic.requests, Told::default());
+        assert_eq!(anthropic.requests, RateLimit::default());
         assert_eq!(told(&[("content-type", "x")]), ToldLimits::default());
     }
 }

@@ -23,9 +23,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::thoughts::kept;
-use super::{Call, Completion, Fault, FaultKind, Places, Tokens};
-use crate::net::{self, Clients, Request, Settings};
-use crate::{Api, Endpoint, Sampling};
+use super::{Completion, FaultKind, ModelFault, ModelRequest, PromptSupport, TokenCounts};
+use crate::net::{self, ClientSettings, HttpClients, NetworkRequest};
+use crate::{Endpoint, ProviderApi, SamplingOptions};
 use eval_base::clock::Clock;
 use eval_base::ordered::OrderedValue;
 use eval_base::redact::{Redactor, secrets_of_header};
@@ -41,8 +41,8 @@ const REDIRECTS: u32 = 5;
 
 /// What came of one try.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tried {
-    pub result: Result<Completion, Fault>,
+pub(super) struct TryOutcome {
+    pub result: Result<Completion, ModelFault>,
     /// Wall time from the connection to the last byte that was read, however it ended.
     pub latency: Duration,
     /// False when no server can have got the request: there was no connection, or it could not be
@@ -54,10 +54,10 @@ pub(super) struct Tried {
 
 /// What of a question an endpoint has places for; what it has none for is refused, or would not be
 /// heard.
-pub fn places_of(endpoint: &Endpoint) -> Places {
+pub fn places_of(endpoint: &Endpoint) -> PromptSupport {
     match (endpoint.api, &endpoint.dialect) {
-        (Api::Http, Some(dialect)) => dialect::places(dialect),
-        _ => Places {
+        (ProviderApi::Http, Some(dialect)) => dialect::places(dialect),
+        _ => PromptSupport {
             system: true,
             turns: true,
             schema: true,
@@ -67,13 +67,13 @@ pub fn places_of(endpoint: &Endpoint) -> Places {
 
 /// Asks once. `clock` reads dates that servers name as a time to come again.
 pub(super) async fn once(
-    clients: &Clients,
+    clients: &HttpClients,
     endpoint: &Endpoint,
-    call: &Call,
+    call: &ModelRequest,
     clock: &dyn Clock,
-) -> Tried {
+) -> TryOutcome {
     let started = Instant::now();
-    let tried = |result, sent, limits| Tried {
+    let tried = |result, sent, limits| TryOutcome {
         result,
         latency: started.elapsed(),
         sent,
@@ -87,7 +87,7 @@ pub(super) async fn once(
         Ok(request) => request,
         Err(fault) => return unanswered(fault, false),
     };
-    let settings = Settings {
+    let settings = ClientSettings {
         connect_timeout: endpoint.patience.connect,
         ca_file: endpoint.ca_file.clone(),
         insecure: endpoint.insecure,
@@ -108,7 +108,7 @@ pub(super) async fn once(
         let why = format!(
             "{host} redirects in a way that leaves the question behind; write the address that it leads to as `base_url`"
         );
-        Err(Fault::new(FaultKind::UnknownModel, why))
+        Err(ModelFault::new(FaultKind::UnknownModel, why))
     } else if (200..300).contains(&status) {
         match answer
             .read(&mut body, usize::try_from(most).unwrap_or(usize::MAX))
@@ -117,7 +117,7 @@ pub(super) async fn once(
             Ok(false) => read(endpoint, &host, &body),
             Ok(true) => {
                 let why = format!("{host} answers with more than the {most} bytes that are read");
-                Err(Fault::new(FaultKind::TooLarge, why))
+                Err(ModelFault::new(FaultKind::TooLarge, why))
             }
             Err(error) => Err(classify::of_net(&error).0),
         }
@@ -139,7 +139,7 @@ pub(super) async fn once(
         // Words count of who has more to do than it can; others may speak of anything.
         let said = fault.retry_after.filter(|_| fault.kind.is_overload());
         let retry_after = limits.retry_after.or(said);
-        let fault = Fault {
+        let fault = ModelFault {
             status: fault.status.or(Some(status)),
             retry_after,
             ..fault
@@ -151,7 +151,7 @@ pub(super) async fn once(
 
 /// The fault without what the endpoint keeps secret and without the question, should a server have
 /// sent them back.
-fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
+fn hidden(mut fault: ModelFault, endpoint: &Endpoint, call: &ModelRequest) -> ModelFault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
     let headers = endpoint
         .headers
@@ -181,7 +181,7 @@ fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
 }
 
 /// What is said in an API's own words, apart from who is asked.
-struct Spoken {
+struct ApiRequest {
     method: String,
     /// Below the base address.
     path: String,
@@ -190,25 +190,25 @@ struct Spoken {
     body: Option<Vec<u8>>,
 }
 
-impl Spoken {
+impl ApiRequest {
     /// A POST of JSON, its fields sorted by name; those of `options` win.
     fn post(
         path: &str,
         mut headers: Vec<(&'static str, String)>,
-        mut fields: Fields,
+        mut fields: RequestFields,
         options: &BTreeMap<String, OrderedValue>,
-    ) -> Result<Spoken, Fault> {
+    ) -> Result<ApiRequest, ModelFault> {
         with_options(&mut fields, options);
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
         let body =
             serde_json::to_vec(&OrderedValue::Map(fields).as_written()).map_err(|error| {
-                Fault::new(
+                ModelFault::new(
                     FaultKind::Settings,
                     format!("the request cannot be written: {error}"),
                 )
             })?;
         headers.insert(0, ("content-type", "application/json".to_owned()));
-        Ok(Spoken {
+        Ok(ApiRequest {
             method: "POST".to_owned(),
             path: path.to_owned(),
             headers,
@@ -223,7 +223,7 @@ fn bearer(key: Option<&str>) -> Vec<(&'static str, String)> {
     key.into_iter().map(header).collect()
 }
 
-fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
+fn request(endpoint: &Endpoint, call: &ModelRequest) -> Result<NetworkRequest, ModelFault> {
     let key = match &endpoint.key {
         None => None,
         Some(key) => match &key.value {
@@ -234,24 +234,24 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
                     endpoint.name(),
                     key.env
                 );
-                return Err(Fault::new(FaultKind::Unauthorized, why));
+                return Err(ModelFault::new(FaultKind::Unauthorized, why));
             }
         },
     };
     let spoken = match (endpoint.api, &endpoint.dialect) {
-        (Api::Openai, _) => openai::speak(endpoint, call, key)?,
-        (Api::Anthropic, _) => anthropic::speak(endpoint, call, key)?,
-        (Api::Http, Some(dialect)) => dialect::speak(dialect, endpoint, call, key)?,
-        (Api::Http, None) => {
+        (ProviderApi::Openai, _) => openai::speak(endpoint, call, key)?,
+        (ProviderApi::Anthropic, _) => anthropic::speak(endpoint, call, key)?,
+        (ProviderApi::Http, Some(dialect)) => dialect::speak(dialect, endpoint, call, key)?,
+        (ProviderApi::Http, None) => {
             let why = format!("nothing says how {} is spoken to", endpoint.name());
-            return Err(Fault::new(FaultKind::Settings, why));
+            return Err(ModelFault::new(FaultKind::Settings, why));
         }
     };
     let url = net::join(&endpoint.base_url, &spoken.path)
-        .map_err(|error| Fault::new(FaultKind::Settings, error.to_string()))?;
+        .map_err(|error| ModelFault::new(FaultKind::Settings, error.to_string()))?;
     let headers = spoken.headers.into_iter();
     let headers = headers.map(|(name, value)| (name.to_owned(), value));
-    Ok(Request {
+    Ok(NetworkRequest {
         method: spoken.method,
         url,
         headers: headers.chain(endpoint.headers.clone()).collect(),
@@ -263,15 +263,15 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
 }
 
 /// The whole body of an answer with a good status.
-fn read(endpoint: &Endpoint, host: &str, body: &[u8]) -> Result<Completion, Fault> {
+fn read(endpoint: &Endpoint, host: &str, body: &[u8]) -> Result<Completion, ModelFault> {
     let value = json(host, body)?;
     let (tokens, read) = match (endpoint.api, &endpoint.dialect) {
-        (Api::Http, Some(dialect)) => (
+        (ProviderApi::Http, Some(dialect)) => (
             dialect::usage(dialect, &value)?,
             dialect::read(dialect, host, &value),
         ),
         (api, _) => {
-            let is_anthropic = api == Api::Anthropic;
+            let is_anthropic = api == ProviderApi::Anthropic;
             let used = value.get("usage").and_then(match is_anthropic {
                 true => anthropic::usage,
                 false => openai::usage,
@@ -295,13 +295,13 @@ fn read(endpoint: &Endpoint, host: &str, body: &[u8]) -> Result<Completion, Faul
             },
         )
     })
-    .map_err(|fault| Fault { tokens, ..fault })
+    .map_err(|fault| ModelFault { tokens, ..fault })
 }
 
-fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
+fn json(host: &str, body: &[u8]) -> Result<Value, ModelFault> {
     let body = words::without_mark(body);
     if body.trim_ascii().is_empty() {
-        return Err(Fault::new(
+        return Err(ModelFault::new(
             FaultKind::Empty,
             format!("{host} answered without a body"),
         ));
@@ -320,7 +320,7 @@ fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
             None if is_json => format!("broken JSON ({error})"),
             None => "no JSON".to_owned(),
         };
-        Fault::new(
+        ModelFault::new(
             FaultKind::Unreadable,
             format!("{host} answered with {what}"),
         )
@@ -328,10 +328,10 @@ fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
 }
 
 /// Fields of a request.
-type Fields = Vec<(String, OrderedValue)>;
+type RequestFields = Vec<(String, OrderedValue)>;
 
 /// The fields that have a value.
-fn fields<const N: usize>(all: [(&str, Option<OrderedValue>); N]) -> Fields {
+fn fields<const N: usize>(all: [(&str, Option<OrderedValue>); N]) -> RequestFields {
     let set = all.into_iter();
     set.filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect()
@@ -341,12 +341,12 @@ fn plain(value: Option<impl Into<Value>>) -> Option<OrderedValue> {
     value.map(|value| value.into().into())
 }
 
-fn stop(sampling: &Sampling) -> Option<Vec<String>> {
+fn stop(sampling: &SamplingOptions) -> Option<Vec<String>> {
     Some(sampling.stop.clone()).filter(|stop| !stop.is_empty())
 }
 
 /// Puts further fields of the request over those that are there; `null` takes one away.
-fn with_options(fields: &mut Fields, options: &BTreeMap<String, OrderedValue>) {
+fn with_options(fields: &mut RequestFields, options: &BTreeMap<String, OrderedValue>) {
     for (name, value) in options {
         let known = fields.iter().position(|(known, _)| known == name);
         match known.and_then(|at| fields.get_mut(at)) {
@@ -359,8 +359,8 @@ fn with_options(fields: &mut Fields, options: &BTreeMap<String, OrderedValue>) {
 }
 
 /// A fault of an answer that is not what the API answers with.
-fn misshapen(host: &str, what: &str) -> Fault {
-    Fault::new(
+fn misshapen(host: &str, what: &str) -> ModelFault {
+    ModelFault::new(
         FaultKind::Unreadable,
         format!("{host} answered with JSON that is no answer: {what}"),
     )
@@ -390,10 +390,10 @@ fn count_or_none(value: Option<&Value>) -> Option<u64> {
 
 /// Tokens, if the counts can be true together. Every question takes some: who says 0 does not
 /// count.
-fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Option<Tokens> {
+fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Option<TokenCounts> {
     let part = cached_input.checked_add(cache_write)?;
     input.checked_add(output)?;
-    (input > 0 && part <= input).then_some(Tokens {
+    (input > 0 && part <= input).then_some(TokenCounts {
         input,
         output,
         cached_input,

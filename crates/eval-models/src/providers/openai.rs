@@ -4,14 +4,18 @@ use serde_json::{Value, json};
 
 use super::words::error_in;
 use super::{
-    Spoken, bearer, classify, count, count_or_none, fields, misshapen, plain, stop, text_of,
+    ApiRequest, bearer, classify, count, count_or_none, fields, misshapen, plain, stop, text_of,
     thoughts_of, tokens,
 };
 use crate::thoughts::kept;
-use crate::{Call, Completion, Endpoint, Fault, Finish, Tokens};
+use crate::{Completion, Endpoint, FinishReason, ModelFault, ModelRequest, TokenCounts};
 use eval_base::ordered::OrderedValue;
 
-pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
+pub(super) fn speak(
+    endpoint: &Endpoint,
+    call: &ModelRequest,
+    key: Option<&str>,
+) -> Result<ApiRequest, ModelFault> {
     let sampling = &call.sampling;
     let fields = fields([
         ("model", plain(Some(endpoint.model.clone()))),
@@ -26,11 +30,11 @@ pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Resu
             sampling.json_schema.as_ref().map(response_format),
         ),
     ]);
-    Spoken::post("chat/completions", bearer(key), fields, &sampling.options)
+    ApiRequest::post("chat/completions", bearer(key), fields, &sampling.options)
 }
 
 /// The system prompt in front, then the messages as they are.
-pub(super) fn messages(call: &Call) -> Vec<Value> {
+pub(super) fn messages(call: &ModelRequest) -> Vec<Value> {
     let system = call
         .system
         .iter()
@@ -70,12 +74,12 @@ fn response_format(schema: &OrderedValue) -> OrderedValue {
     ])
 }
 
-pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
+pub(super) fn read(host: &str, body: &Value) -> Result<Completion, ModelFault> {
     let Some(choices) = body.get("choices").and_then(Value::as_array) else {
         return Err(misshapen(host, "it has no `choices`"));
     };
     let Some(choice) = choices.first() else {
-        return Ok(Completion::new("", Finish::Other));
+        return Ok(Completion::new("", FinishReason::Other));
     };
     if let Some(said) = error_in(choice) {
         return Err(classify::of_error_body(host, &said));
@@ -100,7 +104,7 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     let refusal = refusal.map(str::to_owned).or_else(|| refusal_part(content));
     Ok(Completion {
         finish: match refusal {
-            Some(_) => Finish::Refused,
+            Some(_) => FinishReason::Refused,
             None => finish,
         },
         text: match text.is_empty() {
@@ -139,7 +143,7 @@ fn tool_calls(message: &Value) -> Option<Value> {
     }
 }
 
-pub(super) fn usage(usage: &Value) -> Option<Tokens> {
+pub(super) fn usage(usage: &Value) -> Option<TokenCounts> {
     let details = usage.get("prompt_tokens_details");
     let cached = count_or_none(details.and_then(|details| details.get("cached_tokens")))?;
     let input = count(usage.get("prompt_tokens"))?;

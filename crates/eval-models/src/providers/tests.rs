@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{ApiKey, CallIndex, Dialect, Limits, Message, Patience, Sampling};
+use crate::{ApiKey, CallIndex, CallLimits, ChatMessage, HttpDialect, LaneLimits, SamplingOptions};
 
 const KEY: &str = "sk-secret-0123456789";
 
-fn endpoint(api: Api, base_url: &str) -> Endpoint {
+fn endpoint(api: ProviderApi, base_url: &str) -> Endpoint {
     Endpoint {
         api,
         provider: api.name().to_owned(),
@@ -23,8 +23,8 @@ fn endpoint(api: Api, base_url: &str) -> Endpoint {
             env: "KEY".to_owned(),
             value: Some(KEY.to_owned()),
         }),
-        limits: Limits::default(),
-        patience: Patience::default(),
+        limits: LaneLimits::default(),
+        patience: CallLimits::default(),
         ca_file: None,
         insecure: false,
         price: None,
@@ -32,8 +32,8 @@ fn endpoint(api: Api, base_url: &str) -> Endpoint {
     }
 }
 
-fn call(messages: Vec<Message>, sampling: Sampling) -> Call {
-    Call {
+fn call(messages: Vec<ChatMessage>, sampling: SamplingOptions) -> ModelRequest {
+    ModelRequest {
         system: None,
         messages,
         sampling,
@@ -42,8 +42,8 @@ fn call(messages: Vec<Message>, sampling: Sampling) -> Call {
     }
 }
 
-fn all_sampling() -> Sampling {
-    Sampling {
+fn all_sampling() -> SamplingOptions {
+    SamplingOptions {
         temperature: Some(0.0),
         top_p: Some(0.9),
         max_tokens: Some(50),
@@ -58,18 +58,18 @@ fn all_sampling() -> Sampling {
     }
 }
 
-fn conversation() -> Vec<Message> {
+fn conversation() -> Vec<ChatMessage> {
     vec![
-        Message {
+        ChatMessage {
             role: "system".to_owned(),
             content: json!("Be terse."),
         },
-        Message::user("Hi"),
-        Message {
+        ChatMessage::user("Hi"),
+        ChatMessage {
             role: "assistant".to_owned(),
             content: json!("Hello"),
         },
-        Message {
+        ChatMessage {
             role: "user".to_owned(),
             content: json!([{"type": "text", "text": "Again"}]),
         },
@@ -77,7 +77,7 @@ fn conversation() -> Vec<Message> {
 }
 
 /// The request as a person reads it.
-fn sent(endpoint: &Endpoint, call: &Call) -> String {
+fn sent(endpoint: &Endpoint, call: &ModelRequest) -> String {
     let request = match request(endpoint, call) {
         Ok(request) => request,
         Err(fault) => return format!("{}: {}\n", fault.kind.label(), fault.reason),
@@ -91,7 +91,7 @@ fn sent(endpoint: &Endpoint, call: &Call) -> String {
     out
 }
 
-fn told(result: Result<Completion, Fault>) -> String {
+fn told(result: Result<Completion, ModelFault>) -> String {
     match result {
         Ok(Completion {
             text,
@@ -137,8 +137,8 @@ fn readings(endpoint: &Endpoint, bodies: &[Value]) -> String {
 
 #[test]
 fn chat_completions_are_asked_for() {
-    let mut own = endpoint(Api::Openai, "http://127.0.0.1:8000/v1/");
-    let plain = call(vec![Message::user("Hi")], Sampling::default());
+    let mut own = endpoint(ProviderApi::Openai, "http://127.0.0.1:8000/v1/");
+    let plain = call(vec![ChatMessage::user("Hi")], SamplingOptions::default());
     let mut all = call(conversation(), all_sampling());
     let mut told = sent(&own, &plain);
     all.system = Some("You add.".to_owned());
@@ -147,14 +147,14 @@ fn chat_completions_are_asked_for() {
     own.headers
         .insert("Authorization".to_owned(), "Bearer other".to_owned());
     told.push_str(&sent(&own, &plain));
-    let limited = Sampling {
+    let limited = SamplingOptions {
         max_tokens: Some(5),
-        ..Sampling::default()
+        ..SamplingOptions::default()
     };
-    let themselves = endpoint(Api::Openai, "https://api.openai.com/v1");
+    let themselves = endpoint(ProviderApi::Openai, "https://api.openai.com/v1");
     told.push_str(&sent(
         &themselves,
-        &call(vec![Message::user("Hi")], limited),
+        &call(vec![ChatMessage::user("Hi")], limited),
     ));
     insta::assert_snapshot!(told, @r#"
     POST http://127.0.0.1:8000/v1/chat/completions
@@ -178,12 +178,15 @@ fn chat_completions_are_asked_for() {
 
 #[test]
 fn messages_are_asked_for() {
-    let own = endpoint(Api::Anthropic, "https://api.anthropic.com/v1");
-    let mut told = sent(&own, &call(vec![Message::user("Hi")], Sampling::default()));
+    let own = endpoint(ProviderApi::Anthropic, "https://api.anthropic.com/v1");
+    let mut told = sent(
+        &own,
+        &call(vec![ChatMessage::user("Hi")], SamplingOptions::default()),
+    );
     let mut all = call(conversation(), all_sampling());
     told.push_str(&sent(&own, &all));
     all.system = Some("You add.".to_owned());
-    all.sampling = Sampling::default();
+    all.sampling = SamplingOptions::default();
     told.push_str(&sent(&own, &all));
     all.messages[0].content =
         json!([{"type": "text", "text": "Be terse.", "cache_control": {"type": "ephemeral"}}]);
@@ -212,8 +215,8 @@ fn messages_are_asked_for() {
     "#);
 }
 
-fn dialect() -> Dialect {
-    Dialect {
+fn dialect() -> HttpDialect {
+    HttpDialect {
         method: "POST".to_owned(),
         path: "/models/{{ model }}:generate".to_owned(),
         body: json!({
@@ -232,46 +235,55 @@ fn dialect() -> Dialect {
 
 #[test]
 fn apis_of_ones_own_are_asked_as_they_want() {
-    let mut own = endpoint(Api::Http, "http://127.0.0.1:9");
-    let mut told = sent(&own, &call(vec![Message::user("Hi")], Sampling::default()));
+    let mut own = endpoint(ProviderApi::Http, "http://127.0.0.1:9");
+    let mut told = sent(
+        &own,
+        &call(vec![ChatMessage::user("Hi")], SamplingOptions::default()),
+    );
     own.model = "a/b".to_owned();
     own.dialect = Some(Box::new(dialect()));
     told.push_str(&sent(
         &own,
-        &call(vec![Message::user("say {{ model }}")], Sampling::default()),
+        &call(
+            vec![ChatMessage::user("say {{ model }}")],
+            SamplingOptions::default(),
+        ),
     ));
-    let mut whole = call(vec![Message::user("Hi")], all_sampling());
+    let mut whole = call(vec![ChatMessage::user("Hi")], all_sampling());
     whole.sampling.options.clear();
     whole.system = Some("You add.".to_owned());
     told.push_str(&sent(&own, &whole));
     let only = |body: Value| {
-        Some(Box::new(Dialect {
+        Some(Box::new(HttpDialect {
             body: body.into(),
             path: String::new(),
             ..dialect()
         }))
     };
     own.dialect = only(json!({"m": "{{ messages }}"}));
-    whole.sampling = Sampling {
+    whole.sampling = SamplingOptions {
         options: all_sampling().options,
-        ..Sampling::default()
+        ..SamplingOptions::default()
     };
     told.push_str(&sent(&own, &whole));
     own.dialect = only(json!({"q": "{{ prompt }}"}));
     told.push_str(&sent(&own, &whole));
-    told.push_str(&sent(&own, &call(conversation(), Sampling::default())));
+    told.push_str(&sent(
+        &own,
+        &call(conversation(), SamplingOptions::default()),
+    ));
     own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}", "m": "{{ messages }}"}));
     whole.messages = conversation();
     told.push_str(&sent(&own, &whole));
     own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}"}));
     told.push_str(&sent(
         &own,
-        &call(conversation()[..2].to_vec(), Sampling::default()),
+        &call(conversation()[..2].to_vec(), SamplingOptions::default()),
     ));
     own.dialect = only(json!("{{ prompt }}"));
     told.push_str(&sent(
         &own,
-        &call(vec![Message::user("Hi")], Sampling::default()),
+        &call(vec![ChatMessage::user("Hi")], SamplingOptions::default()),
     ));
     insta::assert_snapshot!(told, @r#"
     settings: nothing says how http:small is spoken to
@@ -306,17 +318,17 @@ fn apis_of_ones_own_are_asked_as_they_want() {
 
 #[test]
 fn a_key_that_is_not_set_is_named_by_its_variable() {
-    let mut own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let mut own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     own.key = Some(ApiKey {
         env: "MY_KEY".to_owned(),
         value: None,
     });
-    insta::assert_snapshot!(sent(&own, &call(vec![Message::user("Hi")], Sampling::default())), @"unauthorized: the key of openai:small is not set: the variable MY_KEY");
+    insta::assert_snapshot!(sent(&own, &call(vec![ChatMessage::user("Hi")], SamplingOptions::default())), @"unauthorized: the key of openai:small is not set: the variable MY_KEY");
 }
 
 #[test]
 fn chat_completions_are_read() {
-    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     let choice = |choice: Value| json!({"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 2}});
     let message =
         |message: Value, finish: &str| choice(json!({"message": message, "finish_reason": finish}));
@@ -443,7 +455,7 @@ fn chat_completions_are_read() {
 
 #[test]
 fn messages_are_read() {
-    let own = endpoint(Api::Anthropic, "http://127.0.0.1:9");
+    let own = endpoint(ProviderApi::Anthropic, "http://127.0.0.1:9");
     let said = |content: Value, stop: &str| {
         json!({"type": "message", "role": "assistant", "model": "claude-x", "content": content, "stop_reason": stop,
             "usage": {"input_tokens": 5, "output_tokens": 3}})
@@ -518,7 +530,7 @@ fn messages_are_read() {
 
 #[test]
 fn apis_of_ones_own_are_read_by_their_paths() {
-    let mut own = endpoint(Api::Http, "http://127.0.0.1:9");
+    let mut own = endpoint(ProviderApi::Http, "http://127.0.0.1:9");
     own.dialect = Some(Box::new(dialect()));
     let said = |parts: Value, finish: &str| json!({"candidates": [{"content": {"parts": parts}, "finishReason": finish}], "usage": {"in": 5, "out": 3}});
     let mut told = readings(
@@ -535,7 +547,7 @@ fn apis_of_ones_own_are_read_by_their_paths() {
         ],
     );
     let at = |answer: &str| {
-        Some(Box::new(Dialect {
+        Some(Box::new(HttpDialect {
             answer: answer.to_owned(),
             error: None,
             finish: None,
@@ -575,14 +587,14 @@ fn apis_of_ones_own_are_read_by_their_paths() {
 
 #[test]
 fn an_error_of_ones_own_api_is_where_its_path_says() {
-    let own = Dialect {
+    let own = HttpDialect {
         error: Some("$.problem.text".to_owned()),
         ..dialect()
     };
     let body = json!({"message": "see problem", "problem": {"text": "no such voice"}}).to_string();
     assert_eq!(
         dialect::error_of_status(&own, body.as_bytes()),
-        Some(words::Said::new("no such voice"))
+        Some(words::ErrorReply::new("no such voice"))
     );
     assert_eq!(
         dialect::error_of_status(&own, b"{\"message\": \"m\"}"),
@@ -593,7 +605,7 @@ fn an_error_of_ones_own_api_is_where_its_path_says() {
 
 #[test]
 fn what_is_no_json_is_told_apart() {
-    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     let deep = "[".repeat(100_000);
     let mut said = String::new();
     for body in [
@@ -707,35 +719,35 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
 
 #[test]
 fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
-    let mut own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let mut own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     own.headers
         .insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
     let body = json!({"error": {"message": format!("bad key {KEY} of team-0123456")}}).to_string();
     let fault =
         classify::of_status("host:1", 401, &words::error_of_status(body.as_bytes())).unwrap_err();
     assert_eq!(
-        hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason,
+        hidden(fault, &own, &call(Vec::new(), SamplingOptions::default())).reason,
         "host:1 answered 401: bad key [redacted] of [redacted]"
     );
 }
 
 #[test]
 fn user_that_a_server_sends_back_is_not_in_the_reason() {
-    let own = endpoint(Api::Openai, "http://token-0123@127.0.0.1:9");
+    let own = endpoint(ProviderApi::Openai, "http://token-0123@127.0.0.1:9");
     let fault = classify::of_status(
         "host:1",
         401,
         &words::error_of_status(b"bad user token-0123"),
     )
     .unwrap_err();
-    let reason = hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason;
+    let reason = hidden(fault, &own, &call(Vec::new(), SamplingOptions::default())).reason;
     assert_eq!(reason, "host:1 answered 401: bad user [redacted]");
 }
 
 #[test]
 fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
-    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
-    let mut asked = call(Vec::new(), Sampling::default());
+    let own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
+    let mut asked = call(Vec::new(), SamplingOptions::default());
     asked.system = Some("You are the oracle of the house.".to_owned());
     for length in 200..420 {
         let filler = "x".repeat(length);
@@ -761,7 +773,7 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
     let base_url = format!("http://me:pass-{KEY}@127.0.0.1:9/v1?api-version=1&api-key=query-{KEY}");
     let own_address = Endpoint {
         key: None,
-        ..endpoint(Api::Openai, &base_url)
+        ..endpoint(ProviderApi::Openai, &base_url)
     };
     for secret in ["pass-", "query-"] {
         for length in 200..420 {
@@ -778,7 +790,7 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
     }
     // What is left out before the key makes room for no part of it.
     for length in 8_000..8_192 {
-        asked.messages = vec![Message::user(
+        asked.messages = vec![ChatMessage::user(
             "What is asked "
                 .repeat(length)
                 .get(..length)
@@ -804,7 +816,7 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
 
 #[test]
 fn an_answer_that_its_server_broke_off_is_none() {
-    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     let of = |finish: &str| {
         json!({"choices": [{"message": {"content": "The capital of"}, "finish_reason": finish}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
@@ -816,7 +828,7 @@ fn an_answer_that_its_server_broke_off_is_none() {
         "insufficient_system_resource",
     ];
     let mut said = readings(&own, &broken.map(of));
-    let mut http = endpoint(Api::Http, "http://127.0.0.1:9");
+    let mut http = endpoint(ProviderApi::Http, "http://127.0.0.1:9");
     http.dialect = Some(Box::new(dialect()));
     let cohere =
         json!({"candidates": [{"content": {"parts": [{"text": "par"}]}, "finishReason": "ERROR"}]});
@@ -832,7 +844,7 @@ fn an_answer_that_its_server_broke_off_is_none() {
 
 #[test]
 fn tokens_are_all_that_were_taken_and_none_that_nobody_counted() {
-    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     let usage = |usage: Value| json!({"choices": [{"message": {"content": "x"}}], "usage": usage});
     let bodies = [
         // Servers that count what is thought apart from what is said; the total has both.
@@ -866,9 +878,13 @@ fn tokens_are_all_that_were_taken_and_none_that_nobody_counted() {
 
 #[test]
 fn the_name_that_a_model_calls_itself_is_one_short_line() {
-    for api in [Api::Openai, Api::Anthropic, Api::Http] {
+    for api in [
+        ProviderApi::Openai,
+        ProviderApi::Anthropic,
+        ProviderApi::Http,
+    ] {
         let mut own = endpoint(api, "http://127.0.0.1:9");
-        own.dialect = (api == Api::Http).then(|| Box::new(dialect()));
+        own.dialect = (api == ProviderApi::Http).then(|| Box::new(dialect()));
         let (_, mut body) = whole().into_iter().find(|(of, _)| *of == api).unwrap();
         body["model"] = json!(format!("m\n\u{1b}[31m{}", "x".repeat(10_000)));
         let model = read(&own, "host:1", body.to_string().as_bytes())
@@ -883,13 +899,13 @@ fn the_name_that_a_model_calls_itself_is_one_short_line() {
 fn the_limit_of_tokens_has_its_new_name_at_all_of_openais_hosts() {
     let limited = call(
         Vec::new(),
-        Sampling {
+        SamplingOptions {
             max_tokens: Some(5),
-            ..Sampling::default()
+            ..SamplingOptions::default()
         },
     );
     let named = |base_url: &str| {
-        sent(&endpoint(Api::Openai, base_url), &limited).contains("max_completion_tokens")
+        sent(&endpoint(ProviderApi::Openai, base_url), &limited).contains("max_completion_tokens")
     };
     for (base_url, new) in [
         ("https://api.openai.com/v1", true),
@@ -902,20 +918,20 @@ fn the_limit_of_tokens_has_its_new_name_at_all_of_openais_hosts() {
 }
 
 /// Whole answers that are then damaged.
-fn whole() -> Vec<(Api, Value)> {
+fn whole() -> Vec<(ProviderApi, Value)> {
     vec![
         (
-            Api::Openai,
+            ProviderApi::Openai,
             json!({"model": "m", "choices": [{"message": {"content": "four", "tool_calls": null}, "finish_reason": "stop"}],
                 "usage": {"prompt_tokens": 1234, "completion_tokens": 567, "prompt_tokens_details": {"cached_tokens": 89}}}),
         ),
         (
-            Api::Anthropic,
+            ProviderApi::Anthropic,
             json!({"model": "m", "content": [{"type": "text", "text": "four"}], "stop_reason": "end_turn",
                 "usage": {"input_tokens": 1234, "output_tokens": 567, "cache_read_input_tokens": 89}}),
         ),
         (
-            Api::Http,
+            ProviderApi::Http,
             json!({"candidates": [{"content": {"parts": [{"text": "four"}]}, "finishReason": "STOP"}],
                 "usage": {"in": 1234, "out": 567}}),
         ),
@@ -933,7 +949,7 @@ proptest! {
     ) {
         let (api, body) = whole().swap_remove(which);
         let mut own = endpoint(api, "http://127.0.0.1:9");
-        own.dialect = (api == Api::Http).then(|| Box::new(dialect()));
+        own.dialect = (api == ProviderApi::Http).then(|| Box::new(dialect()));
         let mut bytes = body.to_string().into_bytes();
         for (at, byte) in changes {
             let at = at % bytes.len();
@@ -954,7 +970,7 @@ proptest! {
         if let Some(tokens) = tokens {
             // Every count that is told stands in the body, as a number, in these digits.
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            let plain = tokens.input - if api == Api::Anthropic { tokens.cached_input } else { 0 };
+            let plain = tokens.input - if api == ProviderApi::Anthropic { tokens.cached_input } else { 0 };
             for count in [plain, tokens.output] {
                 prop_assert!(numbers(&text).contains(&count), "{count} in {text}");
             }
@@ -964,7 +980,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(body in proptest::collection::vec(any::<u8>(), 0..200), status in 100u16..1000) {
-        for api in [Api::Openai, Api::Anthropic] {
+        for api in [ProviderApi::Openai, ProviderApi::Anthropic] {
             prop_assert!(read(&endpoint(api, "http://127.0.0.1:9"), "host:1", &body).is_err());
         }
         let _ = classify::of_status("host:1", status, &words::error_of_status(&body));

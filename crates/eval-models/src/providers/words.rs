@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::limits::{span, wait_in};
-use crate::{FaultKind, Finish};
+use crate::{FaultKind, FinishReason};
 use eval_base::text::{one_line, truncate_bytes, truncate_width};
 
 /// Columns of a server's own words that are searched for what they mean, and bytes of them that are
@@ -22,15 +22,15 @@ const SHOWN: usize = 420;
 const NAME: usize = 160;
 
 /// Why the model ended, by the words of the APIs that are known here.
-pub(super) fn finish(word: &str) -> Finish {
+pub(super) fn finish(word: &str) -> FinishReason {
     match word.to_ascii_lowercase().as_str() {
         "stop" | "stop_sequence" | "stop_token" | "end_turn" | "eos" | "eos_token" | "complete"
-        | "completed" => Finish::Stop,
+        | "completed" => FinishReason::Stop,
         "length"
         | "max_tokens"
         | "max_output_tokens"
         | "model_length"
-        | "model_context_window_exceeded" => Finish::Length,
+        | "model_context_window_exceeded" => FinishReason::Length,
         "content_filter"
         | "content_filtered"
         | "refusal"
@@ -40,9 +40,9 @@ pub(super) fn finish(word: &str) -> Finish {
         | "blocklist"
         | "prohibited_content"
         | "spii"
-        | "guardrail_intervened" => Finish::Refused,
-        "tool_calls" | "tool_call" | "function_call" | "tool_use" => Finish::ToolCalls,
-        _ => Finish::Other,
+        | "guardrail_intervened" => FinishReason::Refused,
+        "tool_calls" | "tool_call" | "function_call" | "tool_use" => FinishReason::ToolCalls,
+        _ => FinishReason::Other,
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn model_of(body: &Value) -> Option<String> {
 
 /// An error as a server tells it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ErrorReply {
     /// On one line, without control characters, and longer than what is shown of it: who cuts it
     /// first takes out what is secret.
     pub message: Option<String>,
@@ -79,12 +79,12 @@ pub(super) struct Said {
     pub retry_after: Option<Duration>,
 }
 
-impl Said {
-    pub fn new(message: &str) -> Said {
-        Said {
+impl ErrorReply {
+    pub fn new(message: &str) -> ErrorReply {
+        ErrorReply {
             message: shown(message),
             retry_after: wait_in(message),
-            ..Said::default()
+            ..ErrorReply::default()
         }
     }
 
@@ -105,8 +105,8 @@ impl Said {
         known.iter().any(|words| message.contains(words))
     }
 
-    fn of_object(map: &Map<String, Value>) -> Said {
-        let mut said = Said::default();
+    fn of_object(map: &Map<String, Value>) -> ErrorReply {
+        let mut said = ErrorReply::default();
         for name in ["type", "code", "status"] {
             match map.get(name) {
                 Some(Value::String(word)) if !word.is_empty() => {
@@ -144,15 +144,15 @@ impl Said {
     }
 
     /// What an error is, wherever it stands; `None` when it says nothing.
-    pub fn of_error(error: &Value) -> Option<Said> {
+    pub fn of_error(error: &Value) -> Option<ErrorReply> {
         match error {
             Value::Null | Value::Bool(false) => None,
             Value::String(text) if text.trim().is_empty() => None,
-            Value::String(text) => Some(Said::new(text)),
-            Value::Array(items) => items.iter().find_map(Said::of_error),
+            Value::String(text) => Some(ErrorReply::new(text)),
+            Value::Array(items) => items.iter().find_map(ErrorReply::of_error),
             Value::Object(map) if map.is_empty() => None,
-            Value::Object(map) => Some(Said::of_object(map)),
-            Value::Bool(true) | Value::Number(_) => Some(Said::new(&error.to_string())),
+            Value::Object(map) => Some(ErrorReply::of_object(map)),
+            Value::Bool(true) | Value::Number(_) => Some(ErrorReply::new(&error.to_string())),
         }
     }
 }
@@ -212,41 +212,41 @@ pub(super) fn hide_question(reason: &mut String, question: &str) {
 }
 
 /// The error inside an answer whose status says that all is well; `None` when it holds none.
-pub(super) fn error_in(body: &Value) -> Option<Said> {
+pub(super) fn error_in(body: &Value) -> Option<ErrorReply> {
     let map = match body {
         Value::Array(items) => items.first()?.as_object()?,
         other => other.as_object()?,
     };
     let marked = |name: &str| map.get(name).and_then(Value::as_str) == Some("error");
-    match map.get("error").and_then(Said::of_error) {
+    match map.get("error").and_then(ErrorReply::of_error) {
         Some(mut said) => {
             if matches!(map.get("error"), Some(Value::String(_))) {
-                let outer = Said::of_object(map);
+                let outer = ErrorReply::of_object(map);
                 said.words = outer.words;
                 said.status = outer.status;
             }
             Some(said)
         }
-        None if marked("type") || marked("object") => Some(Said::of_object(map)),
+        None if marked("type") || marked("object") => Some(ErrorReply::of_object(map)),
         None => None,
     }
 }
 
 /// What the body of an answer says whose status says that it is an error.
-pub(super) fn error_of_status(body: &[u8]) -> Said {
+pub(super) fn error_of_status(body: &[u8]) -> ErrorReply {
     if let Ok(value) = serde_json::from_slice::<Value>(without_mark(body)) {
         return error_in(&value)
-            .or_else(|| Said::of_error(&value))
+            .or_else(|| ErrorReply::of_error(&value))
             .unwrap_or_default();
     }
     let text = String::from_utf8_lossy(body);
     match page(&text) {
-        Some(page) => Said {
+        Some(page) => ErrorReply {
             message: Some(page),
-            ..Said::default()
+            ..ErrorReply::default()
         },
         // What breaks off is shown as well as plain words: it is what there is.
-        None => Said::new(&text),
+        None => ErrorReply::new(&text),
     }
 }
 

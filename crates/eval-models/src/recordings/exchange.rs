@@ -6,9 +6,9 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cache::Kept;
-use crate::key::{Key, Question};
-use crate::{Completion, Finish};
+use crate::cache::StoredAnswer;
+use crate::key::{KeyedQuestion, QuestionKey};
+use crate::{Completion, FinishReason};
 use eval_base::clock::rfc3339;
 use eval_base::ordered::OrderedValue;
 use eval_base::redact::Redactor;
@@ -18,7 +18,7 @@ pub(super) const FORMAT_VERSION: u32 = 1;
 /// A part of which a secret was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Cut {
+pub(super) enum RedactedPart {
     Request,
     Answer,
 }
@@ -27,29 +27,34 @@ pub(super) enum Cut {
 /// which is a [`Completion`] or its text alone.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Exchange<A> {
+pub(super) struct RecordedExchange<A> {
     pub format_version: Option<u32>,
     pub key: Option<String>,
-    pub request: Question,
+    pub request: KeyedQuestion,
     pub answer: A,
     pub answered_at: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub redacted: Vec<Cut>,
+    pub redacted: Vec<RedactedPart>,
 }
 
 /// A sound recording.
 #[derive(Debug)]
-pub(super) struct Recorded {
-    pub key: Key,
-    pub kept: Kept,
+pub(super) struct SoundRecording {
+    pub key: QuestionKey,
+    pub kept: StoredAnswer,
     /// The answer is not what the model said.
     pub is_cut: bool,
 }
 
-impl Exchange<Completion> {
+impl RecordedExchange<Completion> {
     /// The exchange without secrets.
-    pub fn of(key: &Key, question: &Question, kept: &Kept, redactor: &Redactor) -> Self {
-        let mut exchange = Exchange {
+    pub fn of(
+        key: &QuestionKey,
+        question: &KeyedQuestion,
+        kept: &StoredAnswer,
+        redactor: &Redactor,
+    ) -> Self {
+        let mut exchange = RecordedExchange {
             format_version: Some(FORMAT_VERSION),
             key: Some(key.to_string()),
             request: question.clone(),
@@ -61,7 +66,7 @@ impl Exchange<Completion> {
             return exchange;
         }
         if cut_request(&mut exchange.request, redactor) {
-            exchange.redacted.push(Cut::Request);
+            exchange.redacted.push(RedactedPart::Request);
         }
         let answer = &mut exchange.answer;
         let mut cut = cut_text(&mut answer.text, redactor);
@@ -78,7 +83,7 @@ impl Exchange<Completion> {
             .as_mut()
             .is_some_and(|model| cut_text(model, redactor));
         if cut {
-            exchange.redacted.push(Cut::Answer);
+            exchange.redacted.push(RedactedPart::Answer);
         }
         exchange
     }
@@ -91,7 +96,7 @@ impl Exchange<Completion> {
 
     /// True when a file says the same, whenever it was written.
     pub fn is_in(&self, there: &[u8]) -> bool {
-        let Ok(there) = serde_json::from_slice::<Exchange<Value>>(there) else {
+        let Ok(there) = serde_json::from_slice::<RecordedExchange<Value>>(there) else {
             return false;
         };
         let answer = serde_json::to_value(&self.answer).is_ok_and(|answer| answer == there.answer);
@@ -105,7 +110,7 @@ impl Exchange<Completion> {
 }
 
 /// Everything of a request that a text of the suite went into.
-fn cut_request(request: &mut Question, redactor: &Redactor) -> bool {
+fn cut_request(request: &mut KeyedQuestion, redactor: &Redactor) -> bool {
     let mut cut =
         cut_text(&mut request.base_url, redactor) | cut_text(&mut request.model, redactor);
     for value in request.headers.values_mut() {
@@ -160,8 +165,8 @@ fn cut_value(value: &mut Value, redactor: &Redactor) -> bool {
 }
 
 /// Reads the file of an exchange; the error is one sentence without the file's name.
-pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
-    let written: Exchange<Value> =
+pub(super) fn read(bytes: &[u8]) -> Result<SoundRecording, String> {
+    let written: RecordedExchange<Value> =
         serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if let Some(version) = written
         .format_version
@@ -175,9 +180,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
     let key = match written.key {
         None => computed,
         Some(text) => {
-            let key = Key::parse(&text).ok_or("its key is not 64 hex digits")?;
+            let key = QuestionKey::parse(&text).ok_or("its key is not 64 hex digits")?;
             // What was cut from a request is part of its key.
-            if key != computed && !written.redacted.contains(&Cut::Request) {
+            if key != computed && !written.redacted.contains(&RedactedPart::Request) {
                 return Err("its request was changed by hand: it is not the one that its key is of; without `key` it would \
                             be taken as it is"
                     .to_owned());
@@ -190,26 +195,26 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
         && completion.tool_calls.is_none()
         && matches!(
             completion.finish,
-            Finish::Stop | Finish::Other | Finish::ToolCalls
+            FinishReason::Stop | FinishReason::Other | FinishReason::ToolCalls
         )
     {
         return Err("its answer says nothing".to_owned());
     }
     // Who writes one by hand may not know when.
     let answered_at = written.answered_at.as_deref().map(moment).transpose()?;
-    Ok(Recorded {
+    Ok(SoundRecording {
         key,
-        kept: Kept {
+        kept: StoredAnswer {
             completion,
             answered_at: answered_at.unwrap_or_default(),
         },
-        is_cut: written.redacted.contains(&Cut::Answer),
+        is_cut: written.redacted.contains(&RedactedPart::Answer),
     })
 }
 
 fn completion(answer: Value) -> Result<Completion, String> {
     match answer {
-        Value::String(text) => Ok(Completion::new(text, Finish::Stop)),
+        Value::String(text) => Ok(Completion::new(text, FinishReason::Stop)),
         Value::Object(mut map) => {
             // As of an API: a list of no calls is none, and would be an output that says nothing.
             if map.get("tool_calls").is_some_and(is_nothing) {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::exchange::{self, Recorded};
-use crate::cache::Kept;
-use crate::key::{Key, Question};
+use super::exchange::{self, SoundRecording};
+use crate::cache::StoredAnswer;
+use crate::key::{KeyedQuestion, QuestionKey};
 use eval_base::redact::Redactor;
 use eval_base::text::{exact_line, plural, truncate_width};
 
@@ -30,23 +30,23 @@ pub enum RecordingsError {
 
 /// The answers of a folder.
 #[derive(Debug)]
-pub struct Recordings {
+pub struct RecordingIndex {
     dir: PathBuf,
-    pub(super) answers: HashMap<Key, (PathBuf, Recorded)>,
+    pub(super) answers: HashMap<QuestionKey, (PathBuf, SoundRecording)>,
 }
 
-impl Recordings {
+impl RecordingIndex {
     /// Reads every `*.json` of the folder and of those below it. Also returns a
     /// warning for each file that can't be used.
     ///
     /// # Errors
     /// When the folder can't be read, and when two files answer the same question differently.
-    pub fn open(dir: &Path) -> Result<(Recordings, Vec<String>), RecordingsError> {
+    pub fn open(dir: &Path) -> Result<(RecordingIndex, Vec<String>), RecordingsError> {
         let unreadable = |source| RecordingsError::Unreadable {
             dir: dir.to_owned(),
             source,
         };
-        let mut recordings = Recordings {
+        let mut recordings = RecordingIndex {
             dir: dir.to_owned(),
             answers: HashMap::new(),
         };
@@ -69,7 +69,7 @@ impl Recordings {
         Ok((recordings, warnings))
     }
 
-    fn add(&mut self, path: PathBuf, recorded: Recorded) -> Result<(), RecordingsError> {
+    fn add(&mut self, path: PathBuf, recorded: SoundRecording) -> Result<(), RecordingsError> {
         match self.answers.get(&recorded.key) {
             Some((first, known)) if known.kept.completion != recorded.kept.completion => {
                 Err(RecordingsError::Twice {
@@ -89,10 +89,10 @@ impl Recordings {
     /// redactor's secrets.
     pub fn find(
         &self,
-        key: &Key,
-        question: &Question,
+        key: &QuestionKey,
+        question: &KeyedQuestion,
         redactor: &Redactor,
-    ) -> Result<Kept, String> {
+    ) -> Result<StoredAnswer, String> {
         match self.answers.get(key) {
             Some((path, recorded)) if recorded.is_cut => Err(format!(
                 "the recorded answer {} held a secret, which was cut: what was graded then is not known; record it again \
@@ -110,7 +110,7 @@ impl Recordings {
 }
 
 /// Where each question is recorded. What can't be read is left out.
-pub(super) fn places(dir: &Path) -> HashMap<Key, PathBuf> {
+pub(super) fn places(dir: &Path) -> HashMap<QuestionKey, PathBuf> {
     let paths = files(dir).unwrap_or_default();
     paths
         .into_iter()
@@ -120,7 +120,7 @@ pub(super) fn places(dir: &Path) -> HashMap<Key, PathBuf> {
 }
 
 /// The beginning of a question, and which of several answers is meant.
-fn told(question: &Question, redactor: &Redactor) -> String {
+fn told(question: &KeyedQuestion, redactor: &Redactor) -> String {
     let whole = question.beginning();
     // Before it is shortened: nobody would know half of a secret for one.
     let beginning = redactor.redact(&whole).unwrap_or(whole);
@@ -135,7 +135,7 @@ fn told(question: &Question, redactor: &Redactor) -> String {
     text
 }
 
-fn read(path: &Path) -> Result<Recorded, String> {
+fn read(path: &Path) -> Result<SoundRecording, String> {
     let mut bytes = Vec::new();
     // Before it is opened: a pipe would wait for somebody to write.
     if !std::fs::metadata(path)

@@ -5,8 +5,8 @@ mod exchange;
 mod index;
 mod recorder;
 
-pub use index::{Recordings, RecordingsError};
-pub use recorder::Recorder;
+pub use index::{RecordingIndex, RecordingsError};
+pub use recorder::ExchangeRecorder;
 
 #[cfg(test)]
 mod tests;

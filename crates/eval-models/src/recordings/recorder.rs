@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-use super::exchange::Exchange;
+use super::exchange::RecordedExchange;
 use super::index::places;
 use crate::Endpoint;
-use crate::cache::Kept;
-use crate::key::{Key, Question};
+use crate::cache::StoredAnswer;
+use crate::key::{KeyedQuestion, QuestionKey};
 use eval_base::redact::Redactor;
 use eval_base::sync::lock;
 use eval_base::text::{escape_path_component, sanitize};
@@ -23,28 +23,28 @@ const DIGITS: usize = 12;
 
 /// Writes one file for each exchange below a folder.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct ExchangeRecorder {
     dir: PathBuf,
     redactor: Redactor,
     /// Where what was recorded before lies, by what name ever.
-    there: OnceLock<HashMap<Key, PathBuf>>,
-    state: Mutex<State>,
+    there: OnceLock<HashMap<QuestionKey, PathBuf>>,
+    state: Mutex<RecorderState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RecorderState {
     /// In this run: the first answer to a question stays, as in a cache.
-    written: HashSet<Key>,
+    written: HashSet<QuestionKey>,
     failed: usize,
     warning: Option<String>,
 }
 
-impl Recorder {
+impl ExchangeRecorder {
     /// Makes the folder, so that a run does not find at its end that nothing was recorded.
-    pub fn open(dir: &Path, redactor: Redactor) -> io::Result<Recorder> {
+    pub fn open(dir: &Path, redactor: Redactor) -> io::Result<ExchangeRecorder> {
         std::fs::create_dir_all(dir)?;
         tried(dir)?;
-        Ok(Recorder {
+        Ok(ExchangeRecorder {
             dir: dir.to_owned(),
             redactor,
             there: OnceLock::new(),
@@ -53,8 +53,14 @@ impl Recorder {
     }
 
     /// Records an exchange; one that is there with the same answer stays as it is, day and all. A
-    /// failure is told by [`Recorder::take_warning`].
-    pub fn keep(&self, endpoint: &Endpoint, question: &Question, key: &Key, kept: &Kept) {
+    /// failure is told by [`ExchangeRecorder::take_warning`].
+    pub fn keep(
+        &self,
+        endpoint: &Endpoint,
+        question: &KeyedQuestion,
+        key: &QuestionKey,
+        kept: &StoredAnswer,
+    ) {
         if !lock(&self.state).written.insert(*key) {
             return;
         }
@@ -71,7 +77,7 @@ impl Recorder {
 
     /// The next answer to the question takes the place of the one that this run recorded, which
     /// could not be used.
-    pub fn forget(&self, key: &Key) {
+    pub fn forget(&self, key: &QuestionKey) {
         lock(&self.state).written.remove(key);
     }
 
@@ -82,11 +88,11 @@ impl Recorder {
     fn write(
         &self,
         endpoint: &Endpoint,
-        question: &Question,
-        key: &Key,
-        kept: &Kept,
+        question: &KeyedQuestion,
+        key: &QuestionKey,
+        kept: &StoredAnswer,
     ) -> io::Result<()> {
-        let exchange = Exchange::of(key, question, kept, &self.redactor);
+        let exchange = RecordedExchange::of(key, question, kept, &self.redactor);
         let there = self.there.get_or_init(|| places(&self.dir));
         let path = match there.get(key) {
             Some(path) => path.clone(),

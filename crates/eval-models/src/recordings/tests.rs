@@ -5,9 +5,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::cache::Kept;
-use crate::key::Question;
-use crate::{Call, CallIndex, Completion, Endpoint, Finish, Message, Sampling, Tokens};
+use crate::cache::StoredAnswer;
+use crate::key::KeyedQuestion;
+use crate::{
+    CallIndex, ChatMessage, Completion, Endpoint, FinishReason, ModelRequest, SamplingOptions,
+    TokenCounts,
+};
 use eval_base::redact::Redactor;
 
 fn endpoint() -> Endpoint {
@@ -18,29 +21,29 @@ fn endpoint() -> Endpoint {
     endpoint
 }
 
-fn call(prompt: &str) -> Call {
-    Call {
+fn call(prompt: &str) -> ModelRequest {
+    ModelRequest {
         system: Some("Be brief.".into()),
-        messages: vec![Message::user(prompt)],
-        sampling: Sampling {
+        messages: vec![ChatMessage::user(prompt)],
+        sampling: SamplingOptions {
             temperature: Some(0.0),
-            ..Sampling::default()
+            ..SamplingOptions::default()
         },
         index: CallIndex::default(),
         timeout: Duration::from_secs(60),
     }
 }
 
-fn kept(text: &str) -> Kept {
-    Kept {
+fn kept(text: &str) -> StoredAnswer {
+    StoredAnswer {
         completion: Completion {
             text: text.into(),
             tool_calls: None,
-            finish: Finish::Stop,
-            tokens: Some(Tokens {
+            finish: FinishReason::Stop,
+            tokens: Some(TokenCounts {
                 input: 12,
                 output: 3,
-                ..Tokens::default()
+                ..TokenCounts::default()
             }),
             model: Some("small-1-0304".into()),
             thoughts: None,
@@ -67,28 +70,28 @@ impl Place {
         self.dir.path()
     }
 
-    fn recorder(&self) -> Recorder {
-        Recorder::open(self.path(), Redactor::new(self.secrets.clone())).expect("open")
+    fn recorder(&self) -> ExchangeRecorder {
+        ExchangeRecorder::open(self.path(), Redactor::new(self.secrets.clone())).expect("open")
     }
 
     /// Records in a run of its own.
-    fn record(&self, call: &Call, kept: &Kept) {
+    fn record(&self, call: &ModelRequest, kept: &StoredAnswer) {
         self.record_of(&endpoint(), call, kept);
     }
 
-    fn record_of(&self, endpoint: &Endpoint, call: &Call, kept: &Kept) {
+    fn record_of(&self, endpoint: &Endpoint, call: &ModelRequest, kept: &StoredAnswer) {
         let recorder = self.recorder();
-        let question = Question::of(endpoint, call);
+        let question = KeyedQuestion::of(endpoint, call);
         recorder.keep(endpoint, &question, &question.key(), kept);
         assert_eq!(recorder.take_warning(), None);
     }
 
-    fn open(&self) -> Recordings {
-        Recordings::open(self.path()).expect("open").0
+    fn open(&self) -> RecordingIndex {
+        RecordingIndex::open(self.path()).expect("open").0
     }
 
-    fn find(&self, call: &Call) -> Result<Kept, String> {
-        let question = Question::of(&endpoint(), call);
+    fn find(&self, call: &ModelRequest) -> Result<StoredAnswer, String> {
+        let question = KeyedQuestion::of(&endpoint(), call);
         let redactor = Redactor::new(self.secrets.clone());
         self.open()
             .find(&question.key(), &question, &redactor)
@@ -96,7 +99,7 @@ impl Place {
     }
 
     fn warnings(&self) -> String {
-        let (_, warnings) = Recordings::open(self.path()).expect("open");
+        let (_, warnings) = RecordingIndex::open(self.path()).expect("open");
         self.scrubbed(&warnings.join("\n"))
     }
 
@@ -198,7 +201,7 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
     place.record(&call("What is 2 + 2?"), &kept("4"));
     let long = format!("What is the {} answer?", "very ".repeat(40));
     insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is the very very very very very very very …"); record it with --record"#);
-    let second = Call {
+    let second = ModelRequest {
         index: CallIndex {
             sample: 3,
             attempt: 1,
@@ -208,7 +211,7 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
     };
     insta::assert_snapshot!(place.find(&second).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is 2 + 2?", sample 3, attempt 1); record it with --record"#);
     assert_eq!(place.open().answers.len(), 1);
-    let gone = Recordings::open(&place.path().join("none")).expect_err("no folder");
+    let gone = RecordingIndex::open(&place.path().join("none")).expect_err("no folder");
     assert!(matches!(gone, RecordingsError::Unreadable { .. }), "{gone}");
 }
 
@@ -219,13 +222,13 @@ fn what_is_recorded_again_with_the_same_answer_stays_as_it_is() {
     let first = fs::read(place.only()).expect("bytes");
     place.record(
         &call("a"),
-        &Kept {
+        &StoredAnswer {
             answered_at: "2027-01-01T00:00:00.000Z".into(),
             ..kept("4")
         },
     );
     assert_eq!(fs::read(place.only()).expect("bytes"), first);
-    let other = Kept {
+    let other = StoredAnswer {
         answered_at: "2027-01-01T00:00:00.000Z".into(),
         ..kept("5")
     };
@@ -253,7 +256,7 @@ fn what_is_recorded_again_with_the_same_answer_stays_as_it_is() {
 #[test]
 fn in_one_run_the_first_answer_to_a_question_stays() {
     let place = Place::new();
-    let (recorder, question) = (place.recorder(), Question::of(&endpoint(), &call("a")));
+    let (recorder, question) = (place.recorder(), KeyedQuestion::of(&endpoint(), &call("a")));
     for text in ["first", "second"] {
         recorder.keep(&endpoint(), &question, &question.key(), &kept(text));
     }
@@ -367,7 +370,7 @@ fn an_answer_without_a_word_and_without_a_call_is_none_however_it_is_written() {
     let completion = place.find(&call("a")).expect("found").completion;
     assert_eq!(
         (completion.tool_calls, completion.finish),
-        (None, Finish::Stop)
+        (None, FinishReason::Stop)
     );
 }
 
@@ -452,7 +455,7 @@ fn people_write_recordings_with_a_request_and_an_answer() {
     );
     assert_eq!(
         place.find(&call("a")).expect("found").completion.finish,
-        Finish::Length
+        FinishReason::Length
     );
 }
 
@@ -465,7 +468,7 @@ fn two_answers_to_one_question_are_an_error_and_the_same_one_twice_is_none() {
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
     let text = fs::read_to_string(&copy).expect("text");
     fs::write(&copy, text.replace("\"text\": \"4\"", "\"text\": \"5\"")).expect("written");
-    let error = Recordings::open(place.path())
+    let error = RecordingIndex::open(place.path())
         .expect_err("two answers")
         .to_string();
     insta::assert_snapshot!(place.scrubbed(&error), @"DIR/openai-small-1/a-bb2e1134dedf.json and DIR/zcopy.json are two answers to one question; remove one of them");
@@ -518,9 +521,9 @@ fn a_file_that_is_no_recording_is_out_and_told() {
 fn what_can_not_be_written_is_told() {
     let place = Place::new();
     place.write("file", "");
-    assert!(Recorder::open(&place.path().join("file"), Redactor::default()).is_err());
+    assert!(ExchangeRecorder::open(&place.path().join("file"), Redactor::default()).is_err());
     let recorder = place.recorder();
-    let question = Question::of(&endpoint(), &call("a"));
+    let question = KeyedQuestion::of(&endpoint(), &call("a"));
     // A file in the place of the model's folder.
     place.write("openai-small-1", "");
     recorder.keep(&endpoint(), &question, &question.key(), &kept("4"));

@@ -24,7 +24,7 @@ const INCREASE: f64 = 0.02;
 const PATIENCE: [f64; 2] = [4.0, 32.0];
 
 #[derive(Debug)]
-pub(super) struct Concurrency {
+pub(super) struct ConcurrencyLimit {
     most: usize,
     /// In [1, most].
     allowed: f64,
@@ -44,10 +44,10 @@ pub(super) struct Concurrency {
     quiet: f64,
 }
 
-impl Concurrency {
-    pub fn new(most: usize) -> Concurrency {
+impl ConcurrencyLimit {
+    pub fn new(most: usize) -> ConcurrencyLimit {
         let most = most.max(1);
-        Concurrency {
+        ConcurrencyLimit {
             most,
             allowed: most as f64,
             shrunk_at: None,
@@ -147,20 +147,20 @@ mod tests {
 
     #[test]
     fn all_overloads_of_a_round_trip_are_one_and_there_is_always_one_call() {
-        let mut calls = Concurrency::new(100);
+        let mut calls = ConcurrencyLimit::new(100);
         (0..100).for_each(|_| calls.overloaded(seconds(0), seconds(1), 1));
         assert_eq!(calls.allowed(), 70);
         calls.overloaded(seconds(1), seconds(2), 1);
         assert_eq!(calls.allowed(), 49);
         (2..40).for_each(|at| calls.overloaded(seconds(at), seconds(at + 1), 1));
         assert_eq!(calls.allowed(), 1);
-        assert_eq!(Concurrency::new(0).allowed(), 1);
+        assert_eq!(ConcurrencyLimit::new(0).allowed(), 1);
     }
 
     #[test]
     fn it_grows_by_round_trips_up_to_the_most_and_only_when_it_is_used() {
         for most in [10usize, 60, 500] {
-            let mut calls = Concurrency::new(most);
+            let mut calls = ConcurrencyLimit::new(most);
             (calls.allowed, calls.known) = ((most / 2) as f64, 1.0);
             let (from, mut trips) = (calls.allowed(), 0);
             while calls.allowed() < most {
@@ -176,7 +176,7 @@ mod tests {
             (0..1000).for_each(|_| calls.answered(most));
             assert_eq!(calls.allowed(), most);
         }
-        let mut calls = Concurrency::new(10);
+        let mut calls = ConcurrencyLimit::new(10);
         calls.overloaded(seconds(0), seconds(0), 10);
         (0..1000).for_each(|_| calls.answered(6));
         assert_eq!(calls.allowed(), 7);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn after_a_time_away_what_was_known_to_work_comes_back_fast() {
-        let mut calls = Concurrency::new(500);
+        let mut calls = ConcurrencyLimit::new(500);
         (0..100).for_each(|at| calls.overloaded(seconds(at), seconds(at + 1), calls.allowed()));
         assert_eq!(calls.allowed(), 1);
         let mut trips = 0;
@@ -199,11 +199,11 @@ mod tests {
 
     #[test]
     fn what_was_too_many_is_tried_seldom_until_it_goes() {
-        let mut calls = Concurrency::new(64);
+        let mut calls = ConcurrencyLimit::new(64);
         // Forty-four of sixty-four are turned away at once.
         (0..44).for_each(|n| calls.overloaded(seconds(0), seconds(1), 64 - n));
         assert_eq!((calls.allowed(), calls.wall), (20, Some(21.0)));
-        let trips_to_the_wall = |calls: &mut Concurrency| {
+        let trips_to_the_wall = |calls: &mut ConcurrencyLimit| {
             let mut trips = 0;
             while calls.allowed() < 21 {
                 (0..calls.allowed()).for_each(|_| calls.answered(64));

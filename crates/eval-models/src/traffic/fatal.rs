@@ -1,7 +1,7 @@
 //! When to give a model up: a key that is wrong, or a model that is not there, is not asked ten
 //! thousand times.
 
-use crate::{Fault, FaultKind};
+use crate::{FaultKind, ModelFault};
 
 /// Fatal answers in a row after which a model that never answered is given up.
 const IN_A_ROW: u32 = 3;
@@ -16,7 +16,7 @@ const SAME_REFUSALS: u32 = 10;
 
 /// What a model's answers were of late.
 #[derive(Debug, Default)]
-pub(super) struct Fatal {
+pub(super) struct FailureStreak {
     answered: bool,
     in_a_row: u32,
     /// Why the row began.
@@ -25,21 +25,21 @@ pub(super) struct Fatal {
     same_refusals: u32,
     refusal: String,
     /// Why nothing more is sent, when that is so.
-    given_up: Option<Fault>,
+    given_up: Option<ModelFault>,
 }
 
-impl Fatal {
+impl FailureStreak {
     /// It works, whatever was thought of it before.
     pub fn answered(&mut self) {
-        *self = Fatal {
+        *self = FailureStreak {
             answered: true,
-            ..Fatal::default()
+            ..FailureStreak::default()
         };
     }
 
     /// Notes an answer that every further question would get, too; true when it is the one that
     /// gives the model up.
-    pub fn failed(&mut self, fault: &Fault) -> bool {
+    pub fn failed(&mut self, fault: &ModelFault) -> bool {
         if self.in_a_row == 0 {
             self.first.clone_from(&fault.reason);
         }
@@ -57,7 +57,7 @@ impl Fatal {
     ///
     /// A refusal comes at once and an answer takes time, so as many are needed as there are calls
     /// under way (`in_flight`).
-    pub fn refused(&mut self, fault: &Fault, in_flight: usize) -> bool {
+    pub fn refused(&mut self, fault: &ModelFault, in_flight: usize) -> bool {
         if self.answered {
             return false;
         }
@@ -79,7 +79,7 @@ impl Fatal {
     fn give_up(&mut self, most: u32, why: String) -> bool {
         let now = self.given_up.is_none();
         self.given_up.get_or_insert_with(|| {
-            Fault::new(
+            ModelFault::new(
                 FaultKind::GivenUp,
                 format!("not asked, because {most} calls in a row ended so: {why}"),
             )
@@ -88,7 +88,7 @@ impl Fatal {
     }
 
     /// Why nothing more is sent, when that is so.
-    pub fn given_up(&self) -> Option<Fault> {
+    pub fn given_up(&self) -> Option<ModelFault> {
         self.given_up.clone()
     }
 }
@@ -97,13 +97,13 @@ impl Fatal {
 mod tests {
     use super::*;
 
-    fn fault(reason: &str) -> Fault {
-        Fault::new(FaultKind::Unauthorized, reason)
+    fn fault(reason: &str) -> ModelFault {
+        ModelFault::new(FaultKind::Unauthorized, reason)
     }
 
     #[test]
     fn three_in_a_row_end_it_and_the_first_says_why() {
-        let mut fatal = Fatal::default();
+        let mut fatal = FailureStreak::default();
         assert!(!fatal.failed(&fault("no such key")) && !fatal.failed(&fault("b")));
         assert_eq!(fatal.given_up(), None);
         assert!(fatal.failed(&fault("c")) && !fatal.failed(&fault("in flight")));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn same_refusal_of_every_question_ends_it() {
-        let mut fatal = Fatal::default();
+        let mut fatal = FailureStreak::default();
         for n in 1..SAME_REFUSALS {
             assert!(!fatal.refused(&fault("400: unknown field"), 4), "{n}");
         }
@@ -132,14 +132,14 @@ mod tests {
         );
         // Refusals that differ are about their questions, and those of a model that answers
         // likewise.
-        let mut fatal = Fatal::default();
+        let mut fatal = FailureStreak::default();
         assert!(
             (0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")), 4))
         );
         fatal.answered();
         assert!((0..50).all(|_| !fatal.refused(&fault("400: no"), 4)));
         // Twenty calls under way may still be answered.
-        let mut fatal = Fatal::default();
+        let mut fatal = FailureStreak::default();
         assert!((0..19).all(|_| !fatal.refused(&fault("400: blocked"), 20)));
         fatal.ended_otherwise();
         assert!((0..19).all(|_| !fatal.refused(&fault("400: blocked"), 20)));
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_answer_breaks_the_row_and_asks_for_a_longer_one() {
-        let mut fatal = Fatal::default();
+        let mut fatal = FailureStreak::default();
         fatal.failed(&fault("a"));
         fatal.failed(&fault("b"));
         fatal.answered();

@@ -7,15 +7,19 @@ use tokio::time::Instant;
 
 use super::Traffic;
 use super::guess::of_text;
-use super::lane::{Failed, Wanted};
+use super::lane::{FailedTry, TurnRequest};
 use super::pause::LONGEST;
-use crate::budget::{Purse, usage_of};
-use crate::providers::{ToldLimits, Tried};
-use crate::{Answer, Call, Completion, Endpoint, Fault, FaultKind, ModelCall};
+use crate::budget::{BudgetLedger, usage_of};
+use crate::providers::{ToldLimits, TryOutcome};
+use crate::{Completion, Endpoint, FaultKind, ModelAnswer, ModelCall, ModelFault, ModelRequest};
 
 /// Makes one try.
-pub(crate) trait Once: Sync {
-    fn once(&self, endpoint: &Endpoint, call: &Call) -> impl Future<Output = Tried> + Send;
+pub(crate) trait TrySender: Sync {
+    fn once(
+        &self,
+        endpoint: &Endpoint,
+        call: &ModelRequest,
+    ) -> impl Future<Output = TryOutcome> + Send;
 }
 
 /// Limits are most often those of a minute. A server that turns calls away and does not say for how
@@ -27,15 +31,15 @@ const WHOLE_WINDOW: Duration = Duration::from_secs(65);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Asks until there is an answer that can be used, or another try is not allowed or would not help.
-pub(crate) async fn fetch<O: Once>(
+pub(crate) async fn fetch<O: TrySender>(
     traffic: &Traffic,
-    purse: &Purse,
+    purse: &BudgetLedger,
     once: &O,
     endpoint: &Endpoint,
-    call: &Call,
-) -> Answer {
+    call: &ModelRequest,
+) -> ModelAnswer {
     traffic.count(|now| now.calls += 1);
-    let mut tries = Tries {
+    let mut tries = CallTries {
         traffic,
         purse,
         endpoint,
@@ -51,15 +55,15 @@ pub(crate) async fn fetch<O: Once>(
         backoff_ms: milliseconds(tries.paused),
         ..tries.made
     };
-    Answer::new(endpoint, result, made, tries.latency)
+    ModelAnswer::new(endpoint, result, made, tries.latency)
 }
 
 /// The tries of a call, and what they took.
-struct Tries<'a> {
+struct CallTries<'a> {
     traffic: &'a Traffic,
-    purse: &'a Purse,
+    purse: &'a BudgetLedger,
     endpoint: &'a Endpoint,
-    call: &'a Call,
+    call: &'a ModelRequest,
     made: ModelCall,
     throttled: Duration,
     paused: Duration,
@@ -67,12 +71,12 @@ struct Tries<'a> {
     latency: Option<Duration>,
 }
 
-impl Tries<'_> {
-    async fn run<O: Once>(&mut self, once: &O) -> Result<Completion, Fault> {
+impl CallTries<'_> {
+    async fn run<O: TrySender>(&mut self, once: &O) -> Result<Completion, ModelFault> {
         let (traffic, purse, endpoint, call) = (self.traffic, self.purse, self.endpoint, self.call);
         let lane = traffic.lane(&endpoint.limits);
         let door = door(endpoint);
-        let wanted = Wanted {
+        let wanted = TurnRequest {
             ticket: lane.ticket(),
             door: &door,
             text: of_text(call),
@@ -81,7 +85,7 @@ impl Tries<'_> {
         let time = endpoint.patience.total.unwrap_or(call.timeout);
         let (mut failed, mut waited) = (0, 0);
         let mut silenced: Option<Instant> = None;
-        let mut last: Option<Fault> = None;
+        let mut last: Option<ModelFault> = None;
         loop {
             let stop = || purse.is_spent().then(budget_spent);
             // Room in the budget first: who waits for it must not keep others from their turn.
@@ -97,7 +101,7 @@ impl Tries<'_> {
             self.throttled += throttled;
             turn.sent();
             traffic.count(|now| now.retries += u64::from(failed > 0));
-            let Tried {
+            let TryOutcome {
                 result,
                 latency,
                 sent,
@@ -126,7 +130,7 @@ impl Tries<'_> {
             let too_long = fault
                 .retry_after
                 .filter(|time| *time > LONGEST && fault.kind.is_retryable());
-            let failed_so = Failed {
+            let failed_so = FailedTry {
                 fault: &fault,
                 fatal: fault.kind.is_fatal() || too_long.is_some(),
                 sent,
@@ -176,7 +180,7 @@ impl Tries<'_> {
     }
 
     /// What the server asks for, and some more, so that not all come back at that moment.
-    async fn pause(&mut self, fault: &Fault, failed: u32) {
+    async fn pause(&mut self, fault: &ModelFault, failed: u32) {
         let asked = fault.retry_after.unwrap_or_default();
         let jitter = self.traffic.jitter.pause(failed);
         let began = Instant::now();
@@ -193,12 +197,12 @@ impl Tries<'_> {
     }
 }
 
-async fn in_time(time: Duration, tried: impl Future<Output = Tried>) -> Tried {
+async fn in_time(time: Duration, tried: impl Future<Output = TryOutcome>) -> TryOutcome {
     let began = Instant::now();
     match tokio::time::timeout(time.saturating_add(GRACE), tried).await {
         Ok(tried) => tried,
-        Err(_) => Tried {
-            result: Err(Fault::new(
+        Err(_) => TryOutcome {
+            result: Err(ModelFault::new(
                 FaultKind::TimedOut,
                 format!("no answer within {}", in_words(time)),
             )),
@@ -209,8 +213,8 @@ async fn in_time(time: Duration, tried: impl Future<Output = Tried>) -> Tried {
     }
 }
 
-fn budget_spent() -> Fault {
-    Fault::new(
+fn budget_spent() -> ModelFault {
+    ModelFault::new(
         FaultKind::BudgetSpent,
         "not asked: the budget of the run is spent",
     )
@@ -218,10 +222,10 @@ fn budget_spent() -> Fault {
 
 /// A call that was made in vain before the budget ended was not left out: it ends as its last try
 /// did, so that what its tries took is told.
-fn unpaid(last: Option<Fault>) -> Fault {
+fn unpaid(last: Option<ModelFault>) -> ModelFault {
     match last {
         None => budget_spent(),
-        Some(fault) => Fault {
+        Some(fault) => ModelFault {
             reason: format!(
                 "{}; not asked again: the budget of the run is spent",
                 fault.reason
@@ -238,7 +242,7 @@ fn door(endpoint: &Endpoint) -> String {
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.
-fn release(traffic: &Traffic, purse: &Purse) {
+fn release(traffic: &Traffic, purse: &BudgetLedger) {
     if purse.is_spent() {
         traffic.wake_all();
     }

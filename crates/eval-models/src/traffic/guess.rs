@@ -1,7 +1,7 @@
 //! How many tokens a call may take, guessed before it is made, and better the more answers there
 //! were.
 
-use crate::{Call, Tokens};
+use crate::{ModelRequest, TokenCounts};
 
 /// Bytes of text that a token has at least, where nothing better is known. English has four, code
 /// and figures three; of other scripts a letter has two or three bytes and is about a token.
@@ -21,7 +21,7 @@ const MARGIN: f64 = 1.25;
 
 /// What is guessed of one call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Guess {
+pub(super) struct TokenEstimate {
     /// More is not likely: what is reserved.
     pub most: u64,
     /// Of it the question's part.
@@ -32,7 +32,7 @@ pub(super) struct Guess {
 
 /// What a lane has seen of tokens.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct TokenHistory {
     answers: u32,
     /// The highest tokens of a question for one that was guessed.
     input_ratio: f64,
@@ -41,9 +41,9 @@ pub(super) struct Seen {
     share: f64,
 }
 
-impl Default for Seen {
+impl Default for TokenHistory {
     fn default() -> Self {
-        Seen {
+        TokenHistory {
             answers: 0,
             input_ratio: 0.0,
             output: 0,
@@ -53,7 +53,7 @@ impl Default for Seen {
 }
 
 /// Tokens of the question by its length alone.
-pub(super) fn of_text(call: &Call) -> u64 {
+pub(super) fn of_text(call: &ModelRequest) -> u64 {
     let texts = call.messages.iter().map(|message| match &message.content {
         serde_json::Value::String(text) => text.len(),
         other => length(other),
@@ -87,9 +87,9 @@ fn length(value: &serde_json::Value) -> usize {
     }
 }
 
-impl Seen {
+impl TokenHistory {
     /// `text` is [`of_text`] of the call.
-    pub fn guess(&self, text: u64, max_tokens: Option<u64>) -> Guess {
+    pub fn guess(&self, text: u64, max_tokens: Option<u64>) -> TokenEstimate {
         let knows = self.answers >= ENOUGH;
         let ratio = match knows {
             true => self.input_ratio * MARGIN,
@@ -103,7 +103,7 @@ impl Seen {
             false => max_tokens.unwrap_or(UNKNOWN_OUTPUT.max(self.output)),
         };
         let all = input.saturating_add(output);
-        Guess {
+        TokenEstimate {
             most: all,
             input,
             expected: (all as f64 * self.share).max(1.0),
@@ -111,7 +111,7 @@ impl Seen {
     }
 
     /// What a call took of which this was guessed.
-    pub fn settled(&mut self, guess: Guess, text: u64, tokens: Tokens) {
+    pub fn settled(&mut self, guess: TokenEstimate, text: u64, tokens: TokenCounts) {
         self.answers = self.answers.saturating_add(1);
         self.input_ratio = self
             .input_ratio
@@ -147,20 +147,20 @@ mod tests {
 
     #[test]
     fn guesses_begin_with_what_is_asked_for_and_follow_what_was_seen() {
-        let mut seen = Seen::default();
+        let mut seen = TokenHistory::default();
         assert_eq!(
             seen.guess(100, Some(50)),
-            Guess {
+            TokenEstimate {
                 most: 150,
                 input: 100,
                 expected: 150.0
             }
         );
         assert_eq!(seen.guess(100, None).most, 100 + UNKNOWN_OUTPUT);
-        let took = Tokens {
+        let took = TokenCounts {
             input: 40,
             output: 20,
-            ..Tokens::default()
+            ..TokenCounts::default()
         };
         (0..ENOUGH).for_each(|_| seen.settled(seen.guess(100, Some(4096)), 100, took));
         assert_eq!(
@@ -175,10 +175,10 @@ mod tests {
         seen.settled(
             guess,
             100,
-            Tokens {
+            TokenCounts {
                 input: 400,
                 output: 1000,
-                ..Tokens::default()
+                ..TokenCounts::default()
             },
         );
         assert_eq!(seen.guess(100, None).most, 500 + 1250);

@@ -12,29 +12,29 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::TrafficNow;
-use super::concurrency::Concurrency;
-use super::fatal::Fatal;
-use super::guess::{Guess, Seen};
+use super::concurrency::ConcurrencyLimit;
+use super::fatal::FailureStreak;
+use super::guess::{TokenEstimate, TokenHistory};
 use super::outage::Outage;
 use super::pause::{Jitter, LONGEST};
-use super::window::Window;
+use super::window::LimitWindow;
 use crate::providers::ToldLimits;
-use crate::{Fault, FaultKind, Limits, Tokens};
+use crate::{FaultKind, LaneLimits, ModelFault, TokenCounts};
 use eval_base::sync::lock;
 
 /// What is shared by all models of a lane.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct TrafficLane {
     epoch: Instant,
-    state: Mutex<State>,
+    state: Mutex<LaneState>,
 }
 
 #[derive(Debug)]
-struct State {
-    calls: Concurrency,
+struct LaneState {
+    calls: ConcurrencyLimit,
     in_flight: usize,
-    requests: Option<Window>,
-    tokens: Option<Window>,
+    requests: Option<LimitWindow>,
+    tokens: Option<LimitWindow>,
     /// The server asked to wait until then.
     held_until: Duration,
     /// Since when it says 429, does not say until when, and answers nobody.
@@ -45,19 +45,19 @@ struct State {
     /// By age.
     queue: BTreeMap<u64, Arc<Notify>>,
     next: u64,
-    seen: Seen,
-    doors: HashMap<String, Fatal>,
-    throttled: Throttled,
+    seen: TokenHistory,
+    doors: HashMap<String, FailureStreak>,
+    throttled: ThrottleTimer,
 }
 
 /// Time in which a rate limit, and nothing else, kept the head of the queue from going.
 #[derive(Debug, Default)]
-struct Throttled {
+struct ThrottleTimer {
     before: Duration,
     since: Option<Duration>,
 }
 
-impl Throttled {
+impl ThrottleTimer {
     fn set(&mut self, now: Duration, on: bool) {
         if !on && let Some(since) = self.since.take() {
             self.before += now.saturating_sub(since);
@@ -76,8 +76,8 @@ impl Throttled {
 
 /// What a call asks a turn for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    /// The call's age, from [`Lane::ticket`]: its further tries go before younger calls.
+pub(super) struct TurnRequest<'a> {
+    /// The call's age, from [`TrafficLane::ticket`]: its further tries go before younger calls.
     pub ticket: u64,
     /// The model, where and with which key it is asked: these are given up together.
     pub door: &'a str,
@@ -86,30 +86,30 @@ pub(super) struct Wanted<'a> {
     pub max_tokens: Option<u64>,
 }
 
-impl Lane {
-    pub fn new(limits: &Limits) -> Lane {
-        let state = State {
-            calls: Concurrency::new(limits.max_concurrency),
+impl TrafficLane {
+    pub fn new(limits: &LaneLimits) -> TrafficLane {
+        let state = LaneState {
+            calls: ConcurrencyLimit::new(limits.max_concurrency),
             in_flight: 0,
-            requests: limits.requests_per_minute.map(Window::new),
-            tokens: limits.tokens_per_minute.map(Window::new),
+            requests: limits.requests_per_minute.map(LimitWindow::new),
+            tokens: limits.tokens_per_minute.map(LimitWindow::new),
             held_until: Duration::ZERO,
             silent_since: None,
             away_until: Duration::ZERO,
             outage: Outage::default(),
             queue: BTreeMap::new(),
             next: 0,
-            seen: Seen::default(),
+            seen: TokenHistory::default(),
             doors: HashMap::new(),
-            throttled: Throttled::default(),
+            throttled: ThrottleTimer::default(),
         };
-        Lane {
+        TrafficLane {
             epoch: Instant::now(),
             state: Mutex::new(state),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LaneState> {
         lock(&self.state)
     }
 
@@ -136,17 +136,21 @@ impl Lane {
     /// is looked at before each look at the lane: a fault ends the wait.
     pub async fn turn(
         &self,
-        wanted: Wanted<'_>,
-        stop: impl Fn() -> Option<Fault>,
-    ) -> Result<(Turn<'_>, Duration), Fault> {
-        let mut place: Option<Place<'_>> = None;
+        wanted: TurnRequest<'_>,
+        stop: impl Fn() -> Option<ModelFault>,
+    ) -> Result<(LaneTurn<'_>, Duration), ModelFault> {
+        let mut place: Option<QueuePlace<'_>> = None;
         loop {
             if let Some(fault) = stop() {
                 return Err(fault);
             }
             let (until, woken) = {
                 let mut state = self.lock();
-                if let Some(fault) = state.doors.get(wanted.door).and_then(Fatal::given_up) {
+                if let Some(fault) = state
+                    .doors
+                    .get(wanted.door)
+                    .and_then(FailureStreak::given_up)
+                {
                     return Err(fault);
                 }
                 let now = self.now();
@@ -159,7 +163,7 @@ impl Lane {
                 let place = place.get_or_insert_with(|| {
                     let woken = Arc::new(Notify::new());
                     state.queue.insert(wanted.ticket, Arc::clone(&woken));
-                    Place {
+                    QueuePlace {
                         lane: self,
                         ticket: wanted.ticket,
                         woken,
@@ -190,10 +194,10 @@ impl Lane {
     }
 }
 
-impl State {
+impl LaneState {
     /// Whether the call may go now; else until when it waits at the longest. It is woken when a call
     /// ends.
-    fn gate(&mut self, now: Duration, wanted: Wanted<'_>) -> Result<(), Option<Duration>> {
+    fn gate(&mut self, now: Duration, wanted: TurnRequest<'_>) -> Result<(), Option<Duration>> {
         if self
             .queue
             .first_key_value()
@@ -227,7 +231,12 @@ impl State {
         }
     }
 
-    fn take<'a>(&mut self, lane: &'a Lane, began: Duration, wanted: Wanted<'_>) -> Turn<'a> {
+    fn take<'a>(
+        &mut self,
+        lane: &'a TrafficLane,
+        began: Duration,
+        wanted: TurnRequest<'_>,
+    ) -> LaneTurn<'a> {
         let guess = self.seen.guess(wanted.text, wanted.max_tokens);
         self.in_flight += 1;
         let request = self
@@ -241,7 +250,7 @@ impl State {
         // The next may go as well; if nothing keeps it but time it sleeps.
         self.queue.remove(&wanted.ticket);
         self.wake_first();
-        Turn {
+        LaneTurn {
             lane,
             began,
             guess,
@@ -261,15 +270,15 @@ impl State {
 }
 
 /// A place in the queue, left in any case.
-struct Place<'a> {
-    lane: &'a Lane,
+struct QueuePlace<'a> {
+    lane: &'a TrafficLane,
     ticket: u64,
     woken: Arc<Notify>,
     /// What the lane had been throttled when the place was taken.
     throttled: Duration,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         let mut state = self.lane.lock();
         // Not there when the turn came.
@@ -285,8 +294,8 @@ impl Drop for Place<'_> {
 
 /// A try that gave no answer that can be used.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Failed<'a> {
-    pub fault: &'a Fault,
+pub(super) struct FailedTry<'a> {
+    pub fault: &'a ModelFault,
     pub fatal: bool,
     /// False when no server can have got the request.
     pub sent: bool,
@@ -296,10 +305,10 @@ pub(super) struct Failed<'a> {
 /// The right to make one request. Dropped, it gives back its slot and what it is known not to have
 /// taken.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
-    lane: &'a Lane,
+pub(super) struct LaneTurn<'a> {
+    lane: &'a TrafficLane,
     began: Duration,
-    guess: Guess,
+    guess: TokenEstimate,
     text: u64,
     /// Numbers of what was taken of each window.
     request: Option<u64>,
@@ -309,14 +318,14 @@ pub(super) struct Turn<'a> {
     took: Option<u64>,
 }
 
-impl Turn<'_> {
+impl LaneTurn<'_> {
     /// From here on the server may count it.
     pub fn sent(&mut self) {
         self.sent = true;
     }
 
     /// There is an answer that can be used.
-    pub fn answered(mut self, door: &str, tokens: Option<Tokens>, told: &ToldLimits) {
+    pub fn answered(mut self, door: &str, tokens: Option<TokenCounts>, told: &ToldLimits) {
         let mut state = self.lane.lock();
         let now = self.lane.now();
         let in_flight = state.in_flight;
@@ -336,8 +345,13 @@ impl Turn<'_> {
 
     /// There is none. `fatal` says that another question would meet the same. Gives for how long
     /// the lane has said 429 without saying until when, and answered nobody.
-    pub fn failed(mut self, door: &str, failed: Failed<'_>, jitter: &Jitter) -> Option<Duration> {
-        let Failed {
+    pub fn failed(
+        mut self,
+        door: &str,
+        failed: FailedTry<'_>,
+        jitter: &Jitter,
+    ) -> Option<Duration> {
+        let FailedTry {
             fault,
             fatal,
             sent,
@@ -402,7 +416,7 @@ impl Turn<'_> {
     }
 }
 
-impl State {
+impl LaneState {
     /// A time that is too long to wait for holds nobody: whoever asks is told the same, and soon
     /// nobody asks any more.
     fn hold(&mut self, now: Duration, time: Duration) {
@@ -421,7 +435,7 @@ impl State {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for LaneTurn<'_> {
     fn drop(&mut self) {
         let mut state = self.lane.lock();
         state.in_flight = state.in_flight.saturating_sub(1);

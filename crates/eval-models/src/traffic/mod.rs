@@ -15,14 +15,14 @@ mod pause;
 mod tests;
 mod window;
 
-pub(super) use fetch::{Once, fetch};
+pub(super) use fetch::{TrySender, fetch};
 pub(super) use pause::Jitter;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use self::lane::Lane;
-use crate::Limits;
+use self::lane::TrafficLane;
+use crate::LaneLimits;
 use eval_base::sync::lock;
 
 /// What goes on now, for who watches.
@@ -53,7 +53,7 @@ pub struct TrafficNow {
 /// The lanes of a run.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    lanes: Mutex<HashMap<String, Arc<Lane>>>,
+    lanes: Mutex<HashMap<String, Arc<TrafficLane>>>,
     jitter: Jitter,
     /// What is counted over all lanes.
     counts: Mutex<TrafficNow>,
@@ -73,13 +73,13 @@ impl Traffic {
     }
 
     /// The lane of these limits; who comes first says what they are.
-    fn lane(&self, limits: &Limits) -> Arc<Lane> {
+    fn lane(&self, limits: &LaneLimits) -> Arc<TrafficLane> {
         let mut lanes = lock(&self.lanes);
         let lane = lanes.entry(limits.lane.clone());
-        Arc::clone(lane.or_insert_with(|| Arc::new(Lane::new(limits))))
+        Arc::clone(lane.or_insert_with(|| Arc::new(TrafficLane::new(limits))))
     }
 
-    fn all(&self) -> Vec<Arc<Lane>> {
+    fn all(&self) -> Vec<Arc<TrafficLane>> {
         lock(&self.lanes).values().cloned().collect()
     }
 

@@ -9,11 +9,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::*;
-use crate::budget::{Purse, Spent};
-use crate::providers::{ToldLimits, Tried};
+use crate::budget::{BudgetLedger, ModelSpending};
+use crate::providers::{ToldLimits, TryOutcome};
 use crate::testing::{call, completion, endpoint};
 use crate::{
-    Answer, ApiKey, Budget, Call, Completion, Endpoint, Fault, FaultKind, Patience, Price, Tokens,
+    ApiKey, CallLimits, Completion, Endpoint, FaultKind, ModelAnswer, ModelFault, ModelRequest,
+    RunBudget, TokenCounts, TokenPrice,
 };
 
 /// One request as the server saw it.
@@ -26,7 +27,8 @@ struct Seen {
 
 /// What a server does with a request: after how long, and what it says. It is given the number of
 /// the request, from 0, and how many it now serves.
-type Script = dyn Fn(usize, usize, &Call) -> (Duration, Result<Completion, Fault>) + Send + Sync;
+type Script =
+    dyn Fn(usize, usize, &ModelRequest) -> (Duration, Result<Completion, ModelFault>) + Send + Sync;
 
 struct Server {
     began: Instant,
@@ -38,7 +40,7 @@ struct Server {
 
 impl Server {
     fn new(
-        script: impl Fn(usize, usize, &Call) -> (Duration, Result<Completion, Fault>)
+        script: impl Fn(usize, usize, &ModelRequest) -> (Duration, Result<Completion, ModelFault>)
         + Send
         + Sync
         + 'static,
@@ -74,8 +76,8 @@ impl Drop for Busy<'_> {
     }
 }
 
-impl Once for Server {
-    async fn once(&self, _: &Endpoint, call: &Call) -> Tried {
+impl TrySender for Server {
+    async fn once(&self, _: &Endpoint, call: &ModelRequest) -> TryOutcome {
         let in_flight = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
         let _busy = Busy(&self.busy);
         let (number, at) = (self.log.lock().unwrap().len(), self.began.elapsed());
@@ -91,7 +93,7 @@ impl Once for Server {
             tokens,
         });
         tokio::time::sleep(latency).await;
-        Tried {
+        TryOutcome {
             result,
             latency,
             sent: true,
@@ -104,31 +106,31 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-fn says(tokens: u64) -> Result<Completion, Fault> {
+fn says(tokens: u64) -> Result<Completion, ModelFault> {
     Ok(completion(
         "yes",
-        Some(Tokens {
+        Some(TokenCounts {
             output: tokens,
-            ..Tokens::default()
+            ..TokenCounts::default()
         }),
     ))
 }
 
-fn fails(kind: FaultKind) -> Result<Completion, Fault> {
+fn fails(kind: FaultKind) -> Result<Completion, ModelFault> {
     let status = match kind {
         FaultKind::RateLimited => Some(429),
         FaultKind::Overloaded => Some(503),
         FaultKind::Unauthorized => Some(401),
         _ => None,
     };
-    Err(Fault {
+    Err(ModelFault {
         status,
-        ..Fault::new(kind, format!("it said {}", kind.label()))
+        ..ModelFault::new(kind, format!("it said {}", kind.label()))
     })
 }
 
-fn asks_to_wait(kind: FaultKind, seconds: u64) -> Result<Completion, Fault> {
-    fails(kind).map_err(|fault| Fault {
+fn asks_to_wait(kind: FaultKind, seconds: u64) -> Result<Completion, ModelFault> {
+    fails(kind).map_err(|fault| ModelFault {
         retry_after: Some(Duration::from_secs(seconds)),
         ..fault
     })
@@ -137,7 +139,7 @@ fn asks_to_wait(kind: FaultKind, seconds: u64) -> Result<Completion, Fault> {
 /// A lane, a server and an endpoint.
 struct Bench {
     traffic: Traffic,
-    purse: Purse,
+    purse: BudgetLedger,
     server: Server,
     endpoint: Endpoint,
 }
@@ -146,7 +148,7 @@ impl Bench {
     fn new(server: Server, change: impl FnOnce(&mut Endpoint)) -> Arc<Bench> {
         let mut endpoint = endpoint("m");
         change(&mut endpoint);
-        let purse = Purse::new(Budget::default(), Spent::default());
+        let purse = BudgetLedger::new(RunBudget::default(), ModelSpending::default());
         Arc::new(Bench {
             traffic: Traffic::new(Jitter::seeded(1)),
             purse,
@@ -155,7 +157,7 @@ impl Bench {
         })
     }
 
-    async fn ask(&self, call: &Call) -> Answer {
+    async fn ask(&self, call: &ModelRequest) -> ModelAnswer {
         fetch(
             &self.traffic,
             &self.purse,
@@ -167,7 +169,7 @@ impl Bench {
     }
 
     /// Asks this often at once.
-    async fn all(self: &Arc<Self>, calls: usize) -> Vec<Answer> {
+    async fn all(self: &Arc<Self>, calls: usize) -> Vec<ModelAnswer> {
         let mut tasks = JoinSet::new();
         for _ in 0..calls {
             let bench = Arc::clone(self);
@@ -181,7 +183,7 @@ impl Bench {
         self: &Arc<Self>,
         askers: usize,
         time: Duration,
-        make: impl Fn(u64) -> Call + Send + Sync + Copy + 'static,
+        make: impl Fn(u64) -> ModelRequest + Send + Sync + Copy + 'static,
     ) {
         let mut tasks = JoinSet::new();
         for asker in 0..askers {
@@ -293,10 +295,10 @@ async fn no_minute_exceeds_its_tokens_and_the_allowance_is_used() {
         let largest = (allowance / 40 - 24).clamp(1, 4000);
         let server = Server::new(move |n, _, call| {
             let output = 1 + noise(n as u64) % call.sampling.max_tokens.unwrap();
-            let tokens = Tokens {
+            let tokens = TokenCounts {
                 input: 12 + noise(n as u64 + 7) % 12,
                 output,
-                ..Tokens::default()
+                ..TokenCounts::default()
             };
             (
                 ms(50 + noise(n as u64 + 3) % 800),
@@ -439,7 +441,7 @@ async fn a_server_that_dies_and_comes_back_costs_no_call_and_one_that_stays_away
     // Those that were under way when it died may have used up their tries.
     assert!(lost <= 16, "{lost} lost");
     for answers in [0, 1] {
-        let script = move |n, _: usize, _: &Call| match n < answers {
+        let script = move |n, _: usize, _: &ModelRequest| match n < answers {
             true => (ms(1), says(1)),
             false => (ms(1), fails(FaultKind::Unreachable)),
         };
@@ -561,7 +563,7 @@ async fn a_wait_of_a_day_is_an_error_at_once_and_ends_the_asking_when_all_say_so
     assert_eq!(bench.server.began.elapsed(), ms(300));
 }
 
-fn kind(fetched: &Answer) -> Option<FaultKind> {
+fn kind(fetched: &ModelAnswer) -> Option<FaultKind> {
     fetched.result.as_ref().err().map(|fault| fault.kind)
 }
 
@@ -573,7 +575,7 @@ async fn a_model_that_never_answers_is_given_up_and_others_are_not() {
     // Three that failed, and the one that was under way then.
     assert_eq!(bench.server.log().len(), 4);
     assert_eq!(bench.server.began.elapsed(), ms(200));
-    let given_up: Vec<&Answer> = done
+    let given_up: Vec<&ModelAnswer> = done
         .iter()
         .filter(|fetched| kind(fetched) == Some(FaultKind::GivenUp))
         .collect();
@@ -626,11 +628,11 @@ async fn a_call_is_made_again_as_often_as_it_may_be_and_says_what_it_took() {
     let server = Server::new(|n, _, _| match n {
         0 => (ms(100), fails(FaultKind::Reset)),
         1 => {
-            let fault = fails(FaultKind::Unreadable).map_err(|fault| Fault {
-                tokens: Some(Tokens {
+            let fault = fails(FaultKind::Unreadable).map_err(|fault| ModelFault {
+                tokens: Some(TokenCounts {
                     input: 100,
                     output: 10,
-                    ..Tokens::default()
+                    ..TokenCounts::default()
                 }),
                 ..fault
             });
@@ -638,7 +640,7 @@ async fn a_call_is_made_again_as_often_as_it_may_be_and_says_what_it_took() {
         }
         _ => (ms(300), says(5)),
     });
-    let price = Price {
+    let price = TokenPrice {
         input: 1.0,
         output: 2.0,
         cached_input: None,
@@ -683,9 +685,9 @@ async fn the_last_fault_is_the_end_and_some_are_at_once() {
         let bench = Bench::new(
             Server::new(move |_, _, _| (ms(1), fails(kind))),
             |endpoint| {
-                endpoint.patience = Patience {
+                endpoint.patience = CallLimits {
                     retries,
-                    ..Patience::default()
+                    ..CallLimits::default()
                 };
             },
         );
@@ -764,11 +766,11 @@ async fn nothing_is_asked_once_the_budget_is_spent_and_nobody_waits_for_it() {
         endpoint.limits.max_concurrency = 2;
         endpoint.limits.requests_per_minute = Some(60);
     });
-    let budget = Budget {
+    let budget = RunBudget {
         tokens: Some(30),
         usd: None,
     };
-    Arc::get_mut(&mut bench).unwrap().purse = Purse::new(budget, Spent::default());
+    Arc::get_mut(&mut bench).unwrap().purse = BudgetLedger::new(budget, ModelSpending::default());
     let done = bench.all(50).await;
     let answered = done.iter().filter(|fetched| fetched.result.is_ok()).count();
     assert_eq!(answered, 3);
@@ -783,25 +785,25 @@ async fn nothing_is_asked_once_the_budget_is_spent_and_nobody_waits_for_it() {
 async fn what_was_asked_in_vain_before_the_budget_ended_is_told() {
     // An answer that can't be used costs as much as another.
     let server = Server::new(|_, _, _| {
-        let took = Some(Tokens {
+        let took = Some(TokenCounts {
             input: 40,
             output: 10,
-            ..Tokens::default()
+            ..TokenCounts::default()
         });
         (
             ms(100),
-            fails(FaultKind::Empty).map_err(|fault| Fault {
+            fails(FaultKind::Empty).map_err(|fault| ModelFault {
                 tokens: took,
                 ..fault
             }),
         )
     });
     let mut bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
-    let budget = Budget {
+    let budget = RunBudget {
         tokens: Some(100),
         usd: None,
     };
-    Arc::get_mut(&mut bench).unwrap().purse = Purse::new(budget, Spent::default());
+    Arc::get_mut(&mut bench).unwrap().purse = BudgetLedger::new(budget, ModelSpending::default());
     let first = bench.ask(&call("q")).await;
     let fault = first.result.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Empty);
@@ -841,7 +843,7 @@ async fn a_server_that_is_back_but_only_errs_is_not_asked_one_call_after_the_oth
             _ if kind != FaultKind::ServerError => (ms(1000), fails(kind)),
             _ => (
                 ms(1000),
-                fails(kind).map_err(|fault| Fault {
+                fails(kind).map_err(|fault| ModelFault {
                     status: Some(500),
                     ..fault
                 }),
@@ -893,7 +895,7 @@ async fn a_server_that_is_busy_when_the_asking_begins_costs_few_calls() {
     assert!(lost <= 16, "{lost} lost");
     // One that stays busy, or goes away, does not hold up a run for each of its calls.
     for then in [FaultKind::Overloaded, FaultKind::Unreachable] {
-        let script = move |n, _: usize, _: &Call| match n < 200 {
+        let script = move |n, _: usize, _: &ModelRequest| match n < 200 {
             true => (ms(5), fails(FaultKind::Overloaded)),
             false => (ms(5), fails(then)),
         };

@@ -19,9 +19,9 @@ const TOLERANCE: f64 = 1.0;
 
 /// One limit: requests or tokens.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct LimitWindow {
     allowance: u64,
-    log: VecDeque<Taken>,
+    log: VecDeque<WindowEntry>,
     /// The number of the log's first entry.
     first: u64,
     sum: u64,
@@ -30,17 +30,17 @@ pub(super) struct Window {
 }
 
 #[derive(Debug)]
-struct Taken {
+struct WindowEntry {
     at: Duration,
     amount: u64,
     /// What it was paced by.
     paced: f64,
 }
 
-impl Window {
+impl LimitWindow {
     /// At least 1 in a minute.
-    pub fn new(allowance: u64) -> Window {
-        Window {
+    pub fn new(allowance: u64) -> LimitWindow {
+        LimitWindow {
             allowance: allowance.max(1),
             log: VecDeque::new(),
             first: 0,
@@ -78,7 +78,7 @@ impl Window {
     pub fn take(&mut self, now: Duration, amount: u64, paced: f64) -> u64 {
         let paced = paced.min(self.allowance as f64);
         self.sum = self.sum.saturating_add(amount);
-        self.log.push_back(Taken {
+        self.log.push_back(WindowEntry {
             at: now,
             amount,
             paced,
@@ -142,7 +142,7 @@ mod tests {
 
     /// Takes as soon as it is open, until the end.
     fn saturated(
-        window: &mut Window,
+        window: &mut LimitWindow,
         end: Duration,
         amounts: impl Iterator<Item = u64>,
     ) -> Vec<(Duration, u64)> {
@@ -165,7 +165,7 @@ mod tests {
     fn an_allowance_is_spread_and_used_up() {
         for allowance in [1u64, 2, 7, 60, 600, 10_000] {
             let log = saturated(
-                &mut Window::new(allowance),
+                &mut LimitWindow::new(allowance),
                 ms(600_000),
                 std::iter::repeat(1),
             );
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_exceeds_the_whole_allowance_goes_alone() {
-        let mut window = Window::new(100);
+        let mut window = LimitWindow::new(100);
         window.take(ms(0), 10, 10.0);
         assert_eq!(window.opens(ms(30_000), 1_000_000), Some(WINDOW));
         assert_eq!(window.opens(WINDOW, 1_000_000), None);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_was_not_taken_after_all_is_there_again() {
-        let mut window = Window::new(60);
+        let mut window = LimitWindow::new(60);
         let first = window.take(ms(0), 60, 60.0);
         assert_eq!(window.opens(ms(5000), 1), Some(WINDOW));
         window.settle(first, 3);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn times_without_work_earn_no_burst() {
-        let mut window = Window::new(6000);
+        let mut window = LimitWindow::new(6000);
         let now = ms(3_600_000);
         let mut taken = 0;
         while window.opens(now, 1).is_none() {
@@ -236,7 +236,7 @@ mod tests {
             allowance in 1u64..500,
             steps in prop::collection::vec((0u64..20_000, 1u64..120, 0u64..150, any::<bool>()), 1..120),
         ) {
-            let mut window = Window::new(allowance);
+            let mut window = LimitWindow::new(allowance);
             let mut now = Duration::ZERO;
             let mut log: Vec<(Duration, u64)> = Vec::new();
             for (wait, amount, settled, at_once) in steps {
@@ -272,7 +272,7 @@ mod tests {
         ) {
             let sizes: Vec<u64> = sizes.iter().map(|size| (size * allowance / 50_000).max(1)).collect();
             let largest = sizes.iter().copied().max().unwrap_or(1);
-            let log = saturated(&mut Window::new(allowance), ms(240_000), sizes.into_iter().cycle());
+            let log = saturated(&mut LimitWindow::new(allowance), ms(240_000), sizes.into_iter().cycle());
             let total: u64 = log.iter().map(|(_, n)| n).sum();
             prop_assert!(most(&log, ms(60_000)) <= allowance);
             prop_assert!(total >= (allowance - largest) * 4 * 99 / 100, "{total} of {}", allowance * 4);

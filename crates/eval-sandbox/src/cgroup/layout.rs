@@ -9,56 +9,56 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Version {
+pub(crate) enum CgroupVersion {
     V1,
     V2,
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for CgroupVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Version::V1 => "v1",
-            Version::V2 => "v2",
+            CgroupVersion::V1 => "v1",
+            CgroupVersion::V2 => "v2",
         })
     }
 }
 
 /// What we want groups for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Controller {
+pub(crate) enum CgroupController {
     Memory,
     Pids,
 }
 
-impl Controller {
-    pub const ALL: [Controller; 2] = [Controller::Memory, Controller::Pids];
+impl CgroupController {
+    pub const ALL: [CgroupController; 2] = [CgroupController::Memory, CgroupController::Pids];
 
     pub fn name(self) -> &'static str {
         match self {
-            Controller::Memory => "memory",
-            Controller::Pids => "pids",
+            CgroupController::Memory => "memory",
+            CgroupController::Pids => "pids",
         }
     }
 }
 
 /// The harness' own group in one hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub version: Version,
+pub(crate) struct CgroupPlace {
+    pub version: CgroupVersion,
     pub folder: PathBuf,
     /// Never empty.
-    pub controllers: Vec<Controller>,
+    pub controllers: Vec<CgroupController>,
 }
 
-impl Place {
-    pub fn has(&self, controller: Controller) -> bool {
+impl CgroupPlace {
+    pub fn has(&self, controller: CgroupController) -> bool {
         self.controllers.contains(&controller)
     }
 }
 
 /// Why there is no place for a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingController {
     /// No hierarchy with the controller is mounted, or it is switched off.
     NotMounted,
     /// The mount shows other groups than ours.
@@ -66,54 +66,56 @@ pub(crate) enum Missing {
     ReadOnly(PathBuf),
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::NotMounted => f.write_str("no control group with it is mounted"),
-            Missing::Outside => f.write_str("our own control group is not below what is mounted"),
-            Missing::ReadOnly(at) => write!(f, "{} is mounted read-only", at.display()),
+            MissingController::NotMounted => f.write_str("no control group with it is mounted"),
+            MissingController::Outside => {
+                f.write_str("our own control group is not below what is mounted")
+            }
+            MissingController::ReadOnly(at) => write!(f, "{} is mounted read-only", at.display()),
         }
     }
 }
 
-/// Where each controller of [`Controller::ALL`] can be had; hierarchies that serve several are told
+/// Where each controller of [`CgroupController::ALL`] can be had; hierarchies that serve several are told
 /// once.
-pub(crate) struct Layout {
-    pub places: Vec<Place>,
-    pub missing: Vec<(Controller, Missing)>,
+pub(crate) struct CgroupLayout {
+    pub places: Vec<CgroupPlace>,
+    pub missing: Vec<(CgroupController, MissingController)>,
 }
 
 /// `own` is the text of `/proc/self/cgroup`, `mountinfo` that of `/proc/self/mountinfo`; `offered`
 /// reads the controllers that a group of version 2 offers (its `cgroup.controllers`).
-pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String) -> Layout {
-    let mounts: Vec<Mount> = mountinfo.lines().filter_map(mount).collect();
-    let mut layout = Layout {
+pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String) -> CgroupLayout {
+    let mounts: Vec<CgroupMount> = mountinfo.lines().filter_map(mount).collect();
+    let mut layout = CgroupLayout {
         places: Vec::new(),
         missing: Vec::new(),
     };
     let unified = own_path(own, None).and_then(|path| visible(&mounts, None, path));
-    for controller in Controller::ALL {
+    for controller in CgroupController::ALL {
         let in_v2 = |folder: &PathBuf| {
             offered(folder)
                 .split_whitespace()
                 .any(|c| c == controller.name())
         };
         let found = match &unified {
-            Ok(folder) if in_v2(folder) => Ok((Version::V2, folder.clone())),
+            Ok(folder) if in_v2(folder) => Ok((CgroupVersion::V2, folder.clone())),
             _ => own_path(own, Some(controller))
                 .and_then(|path| visible(&mounts, Some(controller), path))
-                .map(|folder| (Version::V1, folder))
+                .map(|folder| (CgroupVersion::V1, folder))
                 // Where there is no version 1 at all, version 2 says what is wrong.
                 .map_err(|why| match (&unified, why) {
-                    (Err(Missing::NotMounted) | Ok(_), why) => why,
-                    (Err(of_v2), Missing::NotMounted) => of_v2.clone(),
+                    (Err(MissingController::NotMounted) | Ok(_), why) => why,
+                    (Err(of_v2), MissingController::NotMounted) => of_v2.clone(),
                     (_, why) => why,
                 }),
         };
         match found {
             Ok((version, folder)) => match layout.places.iter_mut().find(|p| p.folder == folder) {
                 Some(place) => place.controllers.push(controller),
-                None => layout.places.push(Place {
+                None => layout.places.push(CgroupPlace {
                     version,
                     folder,
                     controllers: vec![controller],
@@ -127,7 +129,7 @@ pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String
 
 /// Our group in the hierarchy of version 1 that has the controller, or in that of version 2 for
 /// `None`.
-fn own_path(own: &str, controller: Option<Controller>) -> Result<&str, Missing> {
+fn own_path(own: &str, controller: Option<CgroupController>) -> Result<&str, MissingController> {
     own.lines()
         .find_map(|line| {
             // hierarchy:controllers:path, where version 2 has hierarchy 0 and names no controllers.
@@ -139,32 +141,32 @@ fn own_path(own: &str, controller: Option<Controller>) -> Result<&str, Missing> 
             };
             ours.then_some(path)
         })
-        .ok_or(Missing::NotMounted)
+        .ok_or(MissingController::NotMounted)
 }
 
-struct Mount {
+struct CgroupMount {
     /// Which group stands at the mount point.
     root: String,
     point: PathBuf,
-    version: Version,
+    version: CgroupVersion,
     options: String,
     read_only: bool,
 }
 
 /// A line of mountinfo (proc_pid_mountinfo(5)) when it is one of control groups.
-fn mount(line: &str) -> Option<Mount> {
+fn mount(line: &str) -> Option<CgroupMount> {
     let (before, after) = line.split_once(" - ")?;
     let mut fields = before.split(' ').skip(3);
     let (root, point, flags) = (fields.next()?, fields.next()?, fields.next()?);
     let mut fields = after.split(' ');
     let version = match fields.next()? {
-        "cgroup" => Version::V1,
-        "cgroup2" => Version::V2,
+        "cgroup" => CgroupVersion::V1,
+        "cgroup2" => CgroupVersion::V2,
         _ => return None,
     };
     let options = fields.nth(1).unwrap_or_default();
     let read_only = |options: &str| options.split(',').any(|o| o == "ro");
-    Some(Mount {
+    Some(CgroupMount {
         root: unescape(root),
         point: PathBuf::from(unescape(point)),
         version,
@@ -199,27 +201,32 @@ fn unescape(text: &str) -> String {
 
 /// The folder of the group `path`; a mount that may be written goes before one that may not.
 fn visible(
-    mounts: &[Mount],
-    controller: Option<Controller>,
+    mounts: &[CgroupMount],
+    controller: Option<CgroupController>,
     path: &str,
-) -> Result<PathBuf, Missing> {
-    let mut missing = Missing::NotMounted;
+) -> Result<PathBuf, MissingController> {
+    let mut missing = MissingController::NotMounted;
     for mount in mounts {
         let fits = match controller {
-            None => mount.version == Version::V2,
+            None => mount.version == CgroupVersion::V2,
             Some(c) => {
-                mount.version == Version::V1 && mount.options.split(',').any(|o| o == c.name())
+                mount.version == CgroupVersion::V1
+                    && mount.options.split(',').any(|o| o == c.name())
             }
         };
         if !fits {
             continue;
         }
         match below(&mount.root, path) {
-            Some(_) if mount.read_only => missing = Missing::ReadOnly(mount.point.clone()),
+            Some(_) if mount.read_only => {
+                missing = MissingController::ReadOnly(mount.point.clone())
+            }
             // Joining nothing would leave a slash at the end.
             Some("") => return Ok(mount.point.clone()),
             Some(rest) => return Ok(mount.point.join(rest)),
-            None if missing == Missing::NotMounted => missing = Missing::Outside,
+            None if missing == MissingController::NotMounted => {
+                missing = MissingController::Outside
+            }
             None => {}
         }
     }

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use super::*;
 
 /// A folder with the files of a group; the kernel would make them itself.
-fn group_folder(version: Version) -> tempfile::TempDir {
+fn group_folder(version: CgroupVersion) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let files: &[(&str, &str)] = match version {
-        Version::V1 => &[
+        CgroupVersion::V1 => &[
             ("memory.usage_in_bytes", "4096\n"),
             ("memory.failcnt", "3\n"),
             (
@@ -18,7 +18,7 @@ fn group_folder(version: Version) -> tempfile::TempDir {
             ),
             ("memory.memsw.limit_in_bytes", ""),
         ],
-        Version::V2 => &[
+        CgroupVersion::V2 => &[
             ("memory.current", "8192\n"),
             (
                 "memory.events",
@@ -32,18 +32,18 @@ fn group_folder(version: Version) -> tempfile::TempDir {
     dir
 }
 
-fn group(version: Version, dir: &Path) -> CellGroup {
-    let place = Place {
+fn group(version: CgroupVersion, dir: &Path) -> CellGroup {
+    let place = CgroupPlace {
         version,
         folder: dir.into(),
-        controllers: Controller::ALL.to_vec(),
+        controllers: CgroupController::ALL.to_vec(),
     };
     CellGroup {
-        parts: vec![Part {
+        parts: vec![CellGroupPart {
             place,
             folder: dir.into(),
         }],
-        memory: Some(Meter::open(version, dir).unwrap()),
+        memory: Some(MemoryMeter::open(version, dir).unwrap()),
         held: None,
     }
 }
@@ -54,14 +54,14 @@ fn file(dir: &Path, name: &str) -> String {
 
 #[test]
 fn the_bounds_of_version_2() {
-    let dir = group_folder(Version::V2);
-    let mut group = group(Version::V2, dir.path());
+    let dir = group_folder(CgroupVersion::V2);
+    let mut group = group(CgroupVersion::V2, dir.path());
     fs::write(dir.path().join("memory.swap.max"), "max").unwrap();
     group
-        .hold(&Limits {
+        .hold(&ProgramLimits {
             memory_mb: 100,
             processes: 5,
-            ..Limits::default()
+            ..ProgramLimits::default()
         })
         .unwrap();
     assert_eq!(
@@ -73,7 +73,7 @@ fn the_bounds_of_version_2() {
         file(dir.path(), "pids.max"),
         (5 + HEADROOM_PROCESSES).to_string()
     );
-    assert_eq!(group.kills(), Kills { limit: 4, kills: 1 });
+    assert_eq!(group.kills(), MemoryKills { limit: 4, kills: 1 });
     assert_eq!(group.held_kib(), Some(8));
     group.add(77).unwrap();
     assert_eq!(file(dir.path(), "cgroup.procs"), "77");
@@ -81,13 +81,13 @@ fn the_bounds_of_version_2() {
 
 #[test]
 fn the_bounds_of_version_1() {
-    let dir = group_folder(Version::V1);
-    let mut group = group(Version::V1, dir.path());
+    let dir = group_folder(CgroupVersion::V1);
+    let mut group = group(CgroupVersion::V1, dir.path());
     group
-        .hold(&Limits {
+        .hold(&ProgramLimits {
             memory_mb: u64::MAX,
             processes: u64::MAX,
-            ..Limits::default()
+            ..ProgramLimits::default()
         })
         .unwrap();
     assert_eq!(
@@ -95,9 +95,9 @@ fn the_bounds_of_version_1() {
         i64::MAX.to_string()
     );
     group
-        .hold(&Limits {
+        .hold(&ProgramLimits {
             memory_mb: 1,
-            ..Limits::default()
+            ..ProgramLimits::default()
         })
         .unwrap();
     assert_eq!(
@@ -108,22 +108,22 @@ fn the_bounds_of_version_1() {
         file(dir.path(), "memory.memsw.limit_in_bytes"),
         (((1 + HEADROOM_MB) << 20) + SWAP_MARGIN).to_string()
     );
-    assert_eq!(group.kills(), Kills { limit: 3, kills: 2 });
+    assert_eq!(group.kills(), MemoryKills { limit: 3, kills: 2 });
     assert_eq!(group.held_kib(), Some(4));
 }
 
 #[test]
 fn bounds_are_written_only_when_they_change() {
-    let dir = group_folder(Version::V2);
-    let mut group = group(Version::V2, dir.path());
-    group.hold(&Limits::default()).unwrap();
+    let dir = group_folder(CgroupVersion::V2);
+    let mut group = group(CgroupVersion::V2, dir.path());
+    group.hold(&ProgramLimits::default()).unwrap();
     fs::write(dir.path().join("memory.max"), "untouched").unwrap();
-    group.hold(&Limits::default()).unwrap();
+    group.hold(&ProgramLimits::default()).unwrap();
     assert_eq!(file(dir.path(), "memory.max"), "untouched");
     group
-        .hold(&Limits {
+        .hold(&ProgramLimits {
             memory_mb: 300,
-            ..Limits::default()
+            ..ProgramLimits::default()
         })
         .unwrap();
     assert_ne!(file(dir.path(), "memory.max"), "untouched");
@@ -131,13 +131,13 @@ fn bounds_are_written_only_when_they_change() {
 
 #[test]
 fn a_kill_proves_the_limit_only_when_the_limit_was_met() {
-    let before = Kills { limit: 3, kills: 2 };
-    assert!(Kills { limit: 4, kills: 3 }.of_limit_since(before));
+    let before = MemoryKills { limit: 3, kills: 2 };
+    assert!(MemoryKills { limit: 4, kills: 3 }.of_limit_since(before));
     assert!(
-        !Kills { limit: 9, kills: 2 }.of_limit_since(before),
+        !MemoryKills { limit: 9, kills: 2 }.of_limit_since(before),
         "met, but made room"
     );
-    let machine = Kills { limit: 3, kills: 3 };
+    let machine = MemoryKills { limit: 3, kills: 3 };
     assert!(!machine.of_limit_since(before) && machine.of_machine_since(before));
     assert!(!before.of_limit_since(before) && !before.of_machine_since(before));
 }
@@ -163,19 +163,19 @@ fn a_folder_is_ours_as_long_as_it_is_locked() {
 
 #[test]
 fn each_reason_has_its_remedy() {
-    let shown = |layout: &Layout| {
+    let shown = |layout: &CgroupLayout| {
         let NoCgroup { reason, remedy } = CellGroups::below(layout, None).unwrap_err();
         format!("{reason}\n-> {remedy}")
     };
-    let missing = |why: fn() -> layout::Missing| Layout {
+    let missing = |why: fn() -> layout::MissingController| CgroupLayout {
         places: Vec::new(),
-        missing: Controller::ALL.map(|c| (c, why())).to_vec(),
+        missing: CgroupController::ALL.map(|c| (c, why())).to_vec(),
     };
-    insta::assert_snapshot!(shown(&missing(|| layout::Missing::NotMounted)), @r"
+    insta::assert_snapshot!(shown(&missing(|| layout::MissingController::NotMounted)), @r"
     memory: no control group with it is mounted; pids: no control group with it is mounted
     -> mount a control group file system with the memory controller
     ");
-    insta::assert_snapshot!(shown(&missing(|| layout::Missing::ReadOnly("/sys/fs/cgroup".into()))), @r"
+    insta::assert_snapshot!(shown(&missing(|| layout::MissingController::ReadOnly("/sys/fs/cgroup".into()))), @r"
     memory: /sys/fs/cgroup is mounted read-only; pids: /sys/fs/cgroup is mounted read-only
     -> in a container, mount /sys/fs/cgroup writable (for Docker: `--privileged`; for Podman: `--cgroupns=private --security-opt unmask=/sys/fs/cgroup`)
     ");
@@ -185,10 +185,10 @@ fn each_reason_has_its_remedy() {
 #[test]
 fn version_2_is_asked_for_its_controllers_and_a_shared_group_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let place = Place {
-        version: Version::V2,
+    let place = CgroupPlace {
+        version: CgroupVersion::V2,
         folder: dir.path().into(),
-        controllers: Controller::ALL.to_vec(),
+        controllers: CgroupController::ALL.to_vec(),
     };
     // No process stands in the way.
     assert!(delegate(&place).unwrap().is_none());
@@ -224,9 +224,9 @@ fn a_process_that_outgrows_its_group_is_killed_and_it_is_proved() {
     let Some(groups) = real() else { return };
     let mut group = groups.group().unwrap();
     group
-        .hold(&Limits {
+        .hold(&ProgramLimits {
             memory_mb: 1,
-            ..Limits::default()
+            ..ProgramLimits::default()
         })
         .unwrap();
     let before = group.kills();

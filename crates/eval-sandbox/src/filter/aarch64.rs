@@ -1,8 +1,8 @@
 //! The system calls of aarch64 (`include/uapi/asm-generic/unistd.h`).
 
-use super::Architecture;
+use super::SyscallNumbers;
 
-pub(super) const AARCH64: Architecture = Architecture {
+pub(super) const AARCH64: SyscallNumbers = SyscallNumbers {
     audit: 0xC000_00B7,
     own: &[
         (

@@ -33,7 +33,7 @@ mod x86_64;
 
 /// What happens to a range of syscalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rule {
+enum SyscallRule {
     Allow,
     /// Refused without notice: programs try these calls and go on without them. 0: does nothing and
     /// succeeds.
@@ -55,7 +55,7 @@ enum Rule {
     /// `mmap`: no shared anonymous memory, which RLIMIT_DATA does not count.
     Mmap,
     /// `fcntl`: none that has the kernel send signals to others, no leases, which keep others from
-    /// opening a file, and no notes of what others do. Locks as [`Rule::Lock`].
+    /// opening a file, and no notes of what others do. Locks as [`SyscallRule::Lock`].
     Fcntl,
     /// `flock`: the listener allows it on files of the job's folder; without one it is allowed.
     Lock,
@@ -94,7 +94,7 @@ pub(super) enum FilterPart {
 
 /// Whom a program is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Confines {
+pub(super) enum FilterScope {
     /// A job in separate namespaces.
     Namespaces,
     /// A job that shares the host's file system and processes.
@@ -108,7 +108,7 @@ pub(super) enum Confines {
 }
 
 /// The numbers of an architecture.
-struct Architecture {
+struct SyscallNumbers {
     /// AUDIT_ARCH_* of the kernel.
     audit: u32,
     /// What stands below [`SHARED_FROM`]: the first number of a run and the names in order.
@@ -123,7 +123,7 @@ const SHARED: &str = "pidfd_send_signal io_uring_setup io_uring_enter io_uring_r
     set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue statmount listmount \
     lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat removexattrat";
 
-impl Architecture {
+impl SyscallNumbers {
     fn calls(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let shared = [(SHARED_FROM, SHARED)];
         self.own
@@ -135,11 +135,11 @@ impl Architecture {
 }
 
 #[cfg(target_arch = "x86_64")]
-const HERE: Option<&Architecture> = Some(&x86_64::X86_64);
+const HERE: Option<&SyscallNumbers> = Some(&x86_64::X86_64);
 #[cfg(target_arch = "aarch64")]
-const HERE: Option<&Architecture> = Some(&aarch64::AARCH64);
+const HERE: Option<&SyscallNumbers> = Some(&aarch64::AARCH64);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const HERE: Option<&Architecture> = None;
+const HERE: Option<&SyscallNumbers> = None;
 
 /// Whether there is a table for this machine.
 pub(super) const SUPPORTED: bool = HERE.is_some();
@@ -246,17 +246,17 @@ fn null(arguments: &[u32]) -> Vec<sock_filter> {
 }
 
 /// The listener's part of a rule.
-fn notice(rule: Rule) -> Vec<sock_filter> {
+fn notice(rule: SyscallRule) -> Vec<sock_filter> {
     let (allow, notify) = (op(RETURN, RET_ALLOW), op(RETURN, RET_USER_NOTIF));
     match rule {
-        Rule::Refuse(_) | Rule::Lock | Rule::Mode => vec![notify],
-        Rule::Socket => after(argument(0), select(&PROBED_FAMILIES, allow, notify)),
-        Rule::Fcntl => after(argument(1), select(&LOCKS, notify, allow)),
+        SyscallRule::Refuse(_) | SyscallRule::Lock | SyscallRule::Mode => vec![notify],
+        SyscallRule::Socket => after(argument(0), select(&PROBED_FAMILIES, allow, notify)),
+        SyscallRule::Fcntl => after(argument(1), select(&LOCKS, notify, allow)),
         _ => vec![allow],
     }
 }
 
-fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
+fn block(rule: SyscallRule, part: FilterPart) -> Vec<sock_filter> {
     if part == FilterPart::Listener {
         return notice(rule);
     }
@@ -270,17 +270,17 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
         }
     };
     match rule {
-        Rule::Allow | Rule::Lock => vec![allow],
-        Rule::Errno(e) => vec![errno(e)],
-        Rule::Refuse(e) => vec![refused(e)],
-        Rule::Mode => vec![refused(EPERM)],
-        Rule::Socket => after(
+        SyscallRule::Allow | SyscallRule::Lock => vec![allow],
+        SyscallRule::Errno(e) => vec![errno(e)],
+        SyscallRule::Refuse(e) => vec![refused(e)],
+        SyscallRule::Mode => vec![refused(EPERM)],
+        SyscallRule::Socket => after(
             argument(0),
             select(&PROBED_FAMILIES, errno(EPERM), refused(EPERM)),
         ),
-        Rule::Barrier => after(argument(0), accept(&OWN_BARRIERS)),
-        Rule::Kill => vec![kill],
-        Rule::Clone => {
+        SyscallRule::Barrier => after(argument(0), accept(&OWN_BARRIERS)),
+        SyscallRule::Kill => vec![kill],
+        SyscallRule::Clone => {
             vec![
                 argument(0),
                 branch(IF_ANY_BIT, CLONE_NEW_ANY | CLONE_PARENT as u32, 0, 1),
@@ -288,7 +288,7 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
                 allow,
             ]
         }
-        Rule::SocketPair => vec![
+        SyscallRule::SocketPair => vec![
             argument(0),
             branch(IF_EQUAL, AF_UNIX as u32, 0, 4),
             argument(1),
@@ -298,11 +298,11 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
             errno(EPERM),
             allow,
         ],
-        Rule::Ioctl => after(
+        SyscallRule::Ioctl => after(
             argument(1),
             refuse(&[TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP]),
         ),
-        Rule::Fcntl => {
+        SyscallRule::Fcntl => {
             let bad = [
                 F_SETOWN as u32,
                 F_SETSIG,
@@ -313,7 +313,7 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
             after(argument(1), refuse(&bad))
         }
         // The second byte is the kind of device; 'T' is terminals, and what every file understands.
-        Rule::HostIoctl => vec![
+        SyscallRule::HostIoctl => vec![
             argument(1),
             branch(IF_EQUAL, TIOCSTI, 5, 0),
             branch(IF_EQUAL, TIOCLINUX, 4, 0),
@@ -323,7 +323,7 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
             errno(ENOTTY),
             errno(EPERM),
         ],
-        Rule::Priority => vec![
+        SyscallRule::Priority => vec![
             argument(0),
             branch(IF_EQUAL, PRIO_USER, 2, 0),
             argument(1),
@@ -331,11 +331,11 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
             errno(EPERM),
             allow,
         ],
-        Rule::Oneself => after(argument(0), accept(&[0])),
-        Rule::Signal => after(argument(0), accept(&[0, MARK, MARK.wrapping_neg()])),
-        Rule::OpenTimes => null(&[1]),
-        Rule::OpenTimesNow => null(&[1, 2]),
-        Rule::Mmap => {
+        SyscallRule::Oneself => after(argument(0), accept(&[0])),
+        SyscallRule::Signal => after(argument(0), accept(&[0, MARK, MARK.wrapping_neg()])),
+        SyscallRule::OpenTimes => null(&[1]),
+        SyscallRule::OpenTimesNow => null(&[1, 2]),
+        SyscallRule::Mmap => {
             let shared_anonymous = (MAP_SHARED | MAP_ANONYMOUS) as u32;
             vec![
                 argument(3),
@@ -353,9 +353,9 @@ fn after(first: sock_filter, mut program: Vec<sock_filter>) -> Vec<sock_filter> 
     program
 }
 
-fn tree(ranges: &[(u32, Rule)], part: FilterPart) -> Vec<sock_filter> {
+fn tree(ranges: &[(u32, SyscallRule)], part: FilterPart) -> Vec<sock_filter> {
     match ranges {
-        [] => block(Rule::Errno(ENOSYS), part),
+        [] => block(SyscallRule::Errno(ENOSYS), part),
         [(_, rule)] => block(*rule, part),
         _ => {
             let (low, high) = ranges.split_at(ranges.len() / 2);
@@ -374,10 +374,10 @@ fn tree(ranges: &[(u32, Rule)], part: FilterPart) -> Vec<sock_filter> {
     }
 }
 
-impl Confines {
-    fn rules(self) -> HashMap<&'static str, Rule> {
+impl FilterScope {
+    fn rules(self) -> HashMap<&'static str, SyscallRule> {
         let mut lists = vec![rules::EVERYWHERE];
-        if let Confines::Host {
+        if let FilterScope::Host {
             owns_files,
             signals_kept_in,
         } = self
@@ -400,27 +400,41 @@ impl Confines {
 }
 
 /// The rule of every number up to the last that is known.
-fn table(architecture: &Architecture, confines: Confines) -> Vec<Rule> {
+fn table(architecture: &SyscallNumbers, confines: FilterScope) -> Vec<SyscallRule> {
     let rules = confines.rules();
     let mut table = Vec::new();
     for (number, name) in architecture.calls() {
-        table.resize(table.len().max(number as usize + 1), Rule::Errno(ENOSYS));
+        table.resize(
+            table.len().max(number as usize + 1),
+            SyscallRule::Errno(ENOSYS),
+        );
         if let Some(slot) = table.get_mut(number as usize) {
-            *slot = rules.get(name).copied().unwrap_or(Rule::Refuse(ENOSYS));
+            *slot = rules
+                .get(name)
+                .copied()
+                .unwrap_or(SyscallRule::Refuse(ENOSYS));
         }
     }
     table
 }
 
-fn compile(architecture: &Architecture, confines: Confines, part: FilterPart) -> Vec<sock_filter> {
+fn compile(
+    architecture: &SyscallNumbers,
+    confines: FilterScope,
+    part: FilterPart,
+) -> Vec<sock_filter> {
     assemble(architecture, table(architecture, confines), part)
 }
 
-fn assemble(architecture: &Architecture, table: Vec<Rule>, part: FilterPart) -> Vec<sock_filter> {
-    let mut ranges: Vec<(u32, Rule)> = Vec::new();
-    for (number, rule) in (0..).zip(table.into_iter().chain([Rule::Errno(ENOSYS)])) {
+fn assemble(
+    architecture: &SyscallNumbers,
+    table: Vec<SyscallRule>,
+    part: FilterPart,
+) -> Vec<sock_filter> {
+    let mut ranges: Vec<(u32, SyscallRule)> = Vec::new();
+    for (number, rule) in (0..).zip(table.into_iter().chain([SyscallRule::Errno(ENOSYS)])) {
         // Rules that this part decides alike are one range: attaching costs by the instruction.
-        let same = |last: &(u32, Rule)| {
+        let same = |last: &(u32, SyscallRule)| {
             last.1 == rule
                 || block(last.1, part)
                     .iter()
@@ -455,7 +469,7 @@ fn fields(i: &sock_filter) -> (u16, u8, u8, u32) {
 /// What a fork server needs to shut its jobs in, and what each job loses by [`job_extra`].
 const SERVER_ONLY: [&str; 3] = ["mount", "unshare", "setns"];
 
-fn server_only(architecture: &Architecture) -> impl Iterator<Item = u32> {
+fn server_only(architecture: &SyscallNumbers) -> impl Iterator<Item = u32> {
     architecture
         .calls()
         .filter(|(_, name)| SERVER_ONLY.contains(name))
@@ -469,11 +483,11 @@ pub(super) fn for_server(part: FilterPart) -> Vec<sock_filter> {
     })
 }
 
-fn compile_for_server(architecture: &Architecture, part: FilterPart) -> Vec<sock_filter> {
-    let mut table = table(architecture, Confines::Namespaces);
+fn compile_for_server(architecture: &SyscallNumbers, part: FilterPart) -> Vec<sock_filter> {
+    let mut table = table(architecture, FilterScope::Namespaces);
     for number in server_only(architecture) {
         if let Some(slot) = table.get_mut(number as usize) {
-            *slot = Rule::Allow;
+            *slot = SyscallRule::Allow;
         }
     }
     assemble(architecture, table, part)
@@ -486,7 +500,7 @@ pub(super) fn job_extra() -> Vec<sock_filter> {
     HERE.map_or_else(Vec::new, compile_job_extra)
 }
 
-fn compile_job_extra(architecture: &Architecture) -> Vec<sock_filter> {
+fn compile_job_extra(architecture: &SyscallNumbers) -> Vec<sock_filter> {
     let mut program = vec![op(LOAD, 0)];
     for (i, number) in server_only(architecture).enumerate() {
         program.push(branch(IF_EQUAL, number, (SERVER_ONLY.len() - i) as u8, 0));
@@ -512,8 +526,8 @@ pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
 
 /// The program of a job; empty where this machine has no table. A cell needs one kind only, so that
 /// one is kept: made before a fork, it costs the forked nothing.
-pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> {
-    static KEPT: OnceLock<((Confines, FilterPart), Vec<sock_filter>)> = OnceLock::new();
+pub(super) fn program(confines: FilterScope, part: FilterPart) -> Vec<sock_filter> {
+    static KEPT: OnceLock<((FilterScope, FilterPart), Vec<sock_filter>)> = OnceLock::new();
     let make = || {
         HERE.map_or_else(Vec::new, |architecture| {
             compile(architecture, confines, part)
@@ -530,7 +544,7 @@ pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> 
 /// Attaches the listener's program to the caller and all its descendants and returns the listener.
 /// Errors: EBUSY where something around this program listens already (a container), EINVAL before
 /// Linux 5.0.
-pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
+pub(super) fn listen(confines: FilterScope) -> io::Result<OwnedFd> {
     sys::attach_listener(&mut HERE.map_or_else(Vec::new, |architecture| {
         compile(architecture, confines, FilterPart::Listener)
     }))
@@ -538,7 +552,7 @@ pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
 
 /// What the harness does about a call that it was notified of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(super) enum SyscallResponse {
     Refuse(i32),
     /// A lock on the file of descriptor `args[0]`.
     Lock,
@@ -549,20 +563,20 @@ pub(super) enum Answer {
 /// The name of a call of this machine and what is done about one that is notified. A number without
 /// a name does not exist here. The rules of the host serve for every cell: they differ only in
 /// calls that a cell in namespaces is not notified of.
-pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
-    static KNOWN: OnceLock<HashMap<u32, (&'static str, Answer)>> = OnceLock::new();
+pub(super) fn answer(number: i32) -> Option<(&'static str, SyscallResponse)> {
+    static KNOWN: OnceLock<HashMap<u32, (&'static str, SyscallResponse)>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
-        let on_the_host = Confines::Host {
+        let on_the_host = FilterScope::Host {
             owns_files: true,
             signals_kept_in: true,
         };
         let rules = on_the_host.rules();
         let of = |name: &str| match rules.get(name) {
-            Some(Rule::Lock | Rule::Fcntl) => Answer::Lock,
-            Some(Rule::Mode) => Answer::Mode,
-            Some(Rule::Refuse(e)) => Answer::Refuse(*e),
-            Some(Rule::Socket) => Answer::Refuse(EPERM),
-            _ => Answer::Refuse(ENOSYS),
+            Some(SyscallRule::Lock | SyscallRule::Fcntl) => SyscallResponse::Lock,
+            Some(SyscallRule::Mode) => SyscallResponse::Mode,
+            Some(SyscallRule::Refuse(e)) => SyscallResponse::Refuse(*e),
+            Some(SyscallRule::Socket) => SyscallResponse::Refuse(EPERM),
+            _ => SyscallResponse::Refuse(ENOSYS),
         };
         HERE.iter()
             .flat_map(|here| here.calls())
@@ -574,7 +588,7 @@ pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
 
 /// What becomes of one call, as the programs of a job decide together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum SyscallVerdict {
     Allow,
     /// The listener decides.
     Notify,
@@ -584,32 +598,32 @@ pub(super) enum Verdict {
 }
 
 /// Decides as the kernel does, for a job whose every call is looked at (`doctor --observe`).
-pub(super) struct Verdicts {
+pub(super) struct FilterEmulator {
     audit: u32,
     job: Vec<sock_filter>,
     listener: Vec<sock_filter>,
 }
 
-impl Verdicts {
+impl FilterEmulator {
     /// `None` where this machine has no table.
-    pub fn new(confines: Confines) -> Option<Verdicts> {
+    pub fn new(confines: FilterScope) -> Option<FilterEmulator> {
         let part = |part| HERE.map(|architecture| compile(architecture, confines, part));
-        Some(Verdicts {
+        Some(FilterEmulator {
             audit: HERE?.audit,
             job: part(FilterPart::BelowListener)?,
             listener: part(FilterPart::Listener)?,
         })
     }
 
-    pub fn of(&self, number: i32, args: &[u64; 6]) -> Verdict {
+    pub fn of(&self, number: i32, args: &[u64; 6]) -> SyscallVerdict {
         let run = |program| run(program, self.audit, number as u32, args);
         match run(&self.job) {
-            RET_ALLOW if run(&self.listener) == RET_USER_NOTIF => Verdict::Notify,
-            RET_ALLOW => Verdict::Allow,
+            RET_ALLOW if run(&self.listener) == RET_USER_NOTIF => SyscallVerdict::Notify,
+            RET_ALLOW => SyscallVerdict::Allow,
             returned if returned & 0xffff_0000 == RET_ERRNO => {
-                Verdict::Errno((returned & 0xffff) as i32)
+                SyscallVerdict::Errno((returned & 0xffff) as i32)
             }
-            _ => Verdict::Kill,
+            _ => SyscallVerdict::Kill,
         }
     }
 }
@@ -653,7 +667,7 @@ fn run(program: &[sock_filter], audit: u32, number: u32, args: &[u64; 6]) -> u32
 /// as many files.
 pub(super) const OBSERVER_FD: RawFd = 198;
 
-/// Attaches a program that notifies of every call and returns its listener, for [`Verdicts`] to
+/// Attaches a program that notifies of every call and returns its listener, for [`FilterEmulator`] to
 /// answer. Only `sendmsg` on [`OBSERVER_FD`] passes.
 pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
     let here =

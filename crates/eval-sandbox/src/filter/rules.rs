@@ -6,7 +6,7 @@
 //! compilers, Java, Rust, Go, Ruby and Perl make, with their packages:
 //! `eval-harness doctor --observe` lists what a program makes.
 
-use super::Rule::{self, *};
+use super::SyscallRule::{self, *};
 
 /// Allowed in every job.
 const ALLOWED: &str = "read write open openat openat2 creat close close_range lseek pread64 pwrite64 readv writev preadv pwritev \
@@ -33,7 +33,7 @@ const ALLOWED: &str = "read write open openat openat2 creat close close_range ls
     setfsuid setfsgid capget capset landlock_create_ruleset landlock_add_rule landlock_restrict_self";
 
 /// For every job.
-pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
+pub(super) const EVERYWHERE: &[(SyscallRule, &str)] = &[
     (Allow, ALLOWED),
     // Deliberate: each reaches for other processes, mounts, namespaces, the kernel or devices, and
     // no program of a task needs it.
@@ -85,7 +85,7 @@ pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
 
 /// Besides, for a job that shares the host's file system, users and processes: what Landlock does
 /// not govern.
-pub(super) const ON_THE_HOST: &[(Rule, &str)] = &[
+pub(super) const ON_THE_HOST: &[(SyscallRule, &str)] = &[
     (
         Errno(libc::EPERM),
         "chown lchown fchown fchownat utime utimes futimesat",
@@ -100,17 +100,17 @@ pub(super) const ON_THE_HOST: &[(Rule, &str)] = &[
 ];
 
 /// Besides, when the job's user owns files of the host.
-pub(super) const OWNING_FILES: &[(Rule, &str)] = &[
+pub(super) const OWNING_FILES: &[(SyscallRule, &str)] = &[
     (Mode, "chmod fchmod fchmodat fchmodat2"),
     (OpenTimesNow, "utimensat"),
 ];
 
 /// When it owns none but its own: times of what is open only, since a path may lead to what anybody
 /// may touch.
-pub(super) const OWNING_NOTHING: &[(Rule, &str)] = &[(OpenTimes, "utimensat")];
+pub(super) const OWNING_NOTHING: &[(SyscallRule, &str)] = &[(OpenTimes, "utimensat")];
 
 /// Besides, where Landlock does not keep signals in.
-pub(super) const SIGNALLING_ITSELF: &[(Rule, &str)] = &[
+pub(super) const SIGNALLING_ITSELF: &[(SyscallRule, &str)] = &[
     (Signal, "kill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     (Errno(libc::EPERM), "tkill pidfd_send_signal pidfd_open"),
 ];

@@ -2,18 +2,18 @@ use super::aarch64::AARCH64;
 use super::x86_64::X86_64;
 use super::*;
 
-const HOST: Confines = Confines::Host {
+const HOST: FilterScope = FilterScope::Host {
     owns_files: true,
     signals_kept_in: false,
 };
-const EVERY: [Confines; 4] = [
-    Confines::Namespaces,
+const EVERY: [FilterScope; 4] = [
+    FilterScope::Namespaces,
     HOST,
-    Confines::Host {
+    FilterScope::Host {
         owns_files: false,
         signals_kept_in: true,
     },
-    Confines::Host {
+    FilterScope::Host {
         owns_files: true,
         signals_kept_in: true,
     },
@@ -24,7 +24,7 @@ fn decide(program: &[sock_filter], arch: u32, number: u32, args: [u64; 6]) -> u3
     run(program, arch, number, &args)
 }
 
-fn number(architecture: &Architecture, name: &str) -> u32 {
+fn number(architecture: &SyscallNumbers, name: &str) -> u32 {
     architecture
         .calls()
         .find(|(_, n)| *n == name)
@@ -33,12 +33,13 @@ fn number(architecture: &Architecture, name: &str) -> u32 {
 }
 
 /// What both architectures say to a call, which must be the same.
-fn verdict(confines: Confines, name: &str, args: [u64; 6]) -> u32 {
+fn verdict(confines: FilterScope, name: &str, args: [u64; 6]) -> u32 {
     verdict_of(confines, FilterPart::Alone, name, args)
 }
 
-fn verdict_of(confines: Confines, part: FilterPart, name: &str, args: [u64; 6]) -> u32 {
-    let of = |a: &Architecture| decide(&compile(a, confines, part), a.audit, number(a, name), args);
+fn verdict_of(confines: FilterScope, part: FilterPart, name: &str, args: [u64; 6]) -> u32 {
+    let of =
+        |a: &SyscallNumbers| decide(&compile(a, confines, part), a.audit, number(a, name), args);
     assert_eq!(of(&X86_64), of(&AARCH64), "{name}");
     of(&X86_64)
 }
@@ -60,10 +61,10 @@ fn the_tree_agrees_with_the_table_for_every_number() {
             for (number, rule) in (0..).zip(table(architecture, confines)) {
                 let got = decide(&program, architecture.audit, number, [0; 6]);
                 let want = match rule {
-                    Rule::Errno(e) | Rule::Refuse(e) => RET_ERRNO | e as u32,
-                    Rule::Kill => RET_KILL_PROCESS,
-                    Rule::SocketPair | Rule::Socket | Rule::Mode => DENIED,
-                    Rule::HostIoctl => RET_ERRNO | ENOTTY as u32,
+                    SyscallRule::Errno(e) | SyscallRule::Refuse(e) => RET_ERRNO | e as u32,
+                    SyscallRule::Kill => RET_KILL_PROCESS,
+                    SyscallRule::SocketPair | SyscallRule::Socket | SyscallRule::Mode => DENIED,
+                    SyscallRule::HostIoctl => RET_ERRNO | ENOTTY as u32,
                     _ => RET_ALLOW,
                 };
                 assert_eq!(got, want, "syscall {number}: {rule:?}");
@@ -75,7 +76,7 @@ fn the_tree_agrees_with_the_table_for_every_number() {
 #[test]
 fn unknown_numbers_and_the_x32_abi_do_not_exist_and_other_machines_are_killed() {
     for (architecture, gaps) in [(&X86_64, [335, 423]), (&AARCH64, [244, 423])] {
-        let program = compile(architecture, Confines::Namespaces, FilterPart::Alone);
+        let program = compile(architecture, FilterScope::Namespaces, FilterPart::Alone);
         for number in [467u32, 500, 9999, 0x4000_0000, 0x4000_0065, u32::MAX]
             .into_iter()
             .chain(gaps)
@@ -96,7 +97,7 @@ fn unknown_numbers_and_the_x32_abi_do_not_exist_and_other_machines_are_killed() 
 #[test]
 fn a_call_has_the_same_rule_on_every_architecture() {
     for confines in EVERY {
-        let by_name = |a: &Architecture| -> HashMap<&str, Rule> {
+        let by_name = |a: &SyscallNumbers| -> HashMap<&str, SyscallRule> {
             let table = table(a, confines);
             a.calls()
                 .map(|(number, name)| (name, table[number as usize]))
@@ -164,7 +165,7 @@ fn the_tables_hold_the_numbers_of_the_kernel() {
 
 #[test]
 fn rules_on_arguments_look_at_the_right_ones() {
-    let verdict = |name, args| verdict(Confines::Namespaces, name, args);
+    let verdict = |name, args| verdict(FilterScope::Namespaces, name, args);
     assert_eq!(
         verdict("clone", [CLONE_NEWUSER as u64, 0, 0, 0, 0, 0]),
         RET_KILL_PROCESS
@@ -303,7 +304,7 @@ fn on_the_host_nothing_reaches_others() {
 
 #[test]
 fn who_owns_nothing_on_the_host_may_change_its_own_files() {
-    let owner = Confines::Host {
+    let owner = FilterScope::Host {
         owns_files: false,
         signals_kept_in: true,
     };
@@ -330,7 +331,7 @@ fn a_job_of_a_server_may_do_what_any_job_may() {
     for architecture in [&x86_64::X86_64, &aarch64::AARCH64] {
         let server = compile_for_server(architecture, FilterPart::Alone);
         let extra = compile_job_extra(architecture);
-        let whole = compile(architecture, Confines::Namespaces, FilterPart::Alone);
+        let whole = compile(architecture, FilterScope::Namespaces, FilterPart::Alone);
         assert_eq!(to_bytes(&extra).len(), 8 * extra.len());
         let names: HashMap<u32, &str> = architecture.calls().collect();
         for number in 0..600 {
@@ -416,27 +417,33 @@ fn what_is_not_refused_passes_the_listener_and_is_decided_as_without() {
 fn answers_name_the_call_and_keep_its_error() {
     let architecture = HERE.unwrap();
     let of = |name: &str| answer(number(architecture, name) as i32);
-    assert_eq!(of("io_setup"), Some(("io_setup", Answer::Refuse(ENOSYS))));
+    assert_eq!(
+        of("io_setup"),
+        Some(("io_setup", SyscallResponse::Refuse(ENOSYS)))
+    );
     assert_eq!(
         of("fanotify_init"),
-        Some(("fanotify_init", Answer::Refuse(EPERM)))
+        Some(("fanotify_init", SyscallResponse::Refuse(EPERM)))
     );
-    assert_eq!(of("socket"), Some(("socket", Answer::Refuse(EPERM))));
-    assert_eq!(of("flock"), Some(("flock", Answer::Lock)));
-    assert_eq!(of("fcntl"), Some(("fcntl", Answer::Lock)));
-    assert_eq!(of("fchmod"), Some(("fchmod", Answer::Mode)));
+    assert_eq!(
+        of("socket"),
+        Some(("socket", SyscallResponse::Refuse(EPERM)))
+    );
+    assert_eq!(of("flock"), Some(("flock", SyscallResponse::Lock)));
+    assert_eq!(of("fcntl"), Some(("fcntl", SyscallResponse::Lock)));
+    assert_eq!(of("fchmod"), Some(("fchmod", SyscallResponse::Mode)));
     assert_eq!((answer(-1), answer(9999)), (None, None));
 }
 
 /// [`answer`] goes by the rules of the host, whatever the cell.
 #[test]
 fn notified_call_has_the_same_rule_in_every_cell() {
-    let notifies = |rule: &Rule| {
+    let notifies = |rule: &SyscallRule| {
         block(*rule, FilterPart::Listener)
             .iter()
             .any(|i| i.k == RET_USER_NOTIF)
     };
-    let host = Confines::Host {
+    let host = FilterScope::Host {
         owns_files: true,
         signals_kept_in: true,
     }
@@ -479,18 +486,18 @@ fn event_loops_and_threads_are_allowed() {
 #[test]
 fn observed_call_gets_what_a_job_would_get() {
     let architecture = HERE.unwrap();
-    let verdicts = Verdicts::new(Confines::Namespaces).unwrap();
+    let verdicts = FilterEmulator::new(FilterScope::Namespaces).unwrap();
     let of = |name: &str, first: u64| {
         verdicts.of(number(architecture, name) as i32, &[first, 0, 0, 0, 0, 0])
     };
-    assert_eq!(of("read", 0), Verdict::Allow);
-    assert_eq!(of("io_setup", 0), Verdict::Notify);
-    assert_eq!(of("flock", 0), Verdict::Notify);
-    assert_eq!(of("clone3", 0), Verdict::Errno(ENOSYS));
-    assert_eq!(of("sync", 0), Verdict::Errno(0));
-    assert_eq!(of("ptrace", 0), Verdict::Kill);
-    assert_eq!(of("clone", CLONE_NEWUSER as u64), Verdict::Kill);
-    assert_eq!(of("socket", AF_INET as u64), Verdict::Notify);
-    assert_eq!(of("socket", AF_UNIX as u64), Verdict::Errno(EPERM));
-    assert_eq!(verdicts.of(9999, &[0; 6]), Verdict::Errno(ENOSYS));
+    assert_eq!(of("read", 0), SyscallVerdict::Allow);
+    assert_eq!(of("io_setup", 0), SyscallVerdict::Notify);
+    assert_eq!(of("flock", 0), SyscallVerdict::Notify);
+    assert_eq!(of("clone3", 0), SyscallVerdict::Errno(ENOSYS));
+    assert_eq!(of("sync", 0), SyscallVerdict::Errno(0));
+    assert_eq!(of("ptrace", 0), SyscallVerdict::Kill);
+    assert_eq!(of("clone", CLONE_NEWUSER as u64), SyscallVerdict::Kill);
+    assert_eq!(of("socket", AF_INET as u64), SyscallVerdict::Notify);
+    assert_eq!(of("socket", AF_UNIX as u64), SyscallVerdict::Errno(EPERM));
+    assert_eq!(verdicts.of(9999, &[0; 6]), SyscallVerdict::Errno(ENOSYS));
 }

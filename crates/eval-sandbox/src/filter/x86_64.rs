@@ -1,8 +1,8 @@
 //! The system calls of x86_64 (`arch/x86/entry/syscalls/syscall_64.tbl`).
 
-use super::Architecture;
+use super::SyscallNumbers;
 
-pub(super) const X86_64: Architecture = Architecture {
+pub(super) const X86_64: SyscallNumbers = SyscallNumbers {
     audit: 0xC000_003E,
     own: &[(
         0,

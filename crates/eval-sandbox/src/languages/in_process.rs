@@ -9,31 +9,31 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::super::capture::Lines;
+use super::super::capture::ChannelLines;
 use super::super::channel::{pipe, sealed_file};
-use super::super::ending::Ended;
+use super::super::ending::EndedProcess;
 use super::super::error::SandboxError;
-use super::super::launch::{Launch, process_limits};
+use super::super::launch::{ProcessLaunch, process_limits};
 use super::super::messages::{forged, number, object, raised, silent_end, text};
-use super::super::pool::Worker;
-use super::super::running::{Heard, Running, bounded};
+use super::super::pool::SandboxWorker;
+use super::super::running::{ChannelEvent, RunningJob, bounded};
 use super::super::testing::{interpret, token};
 use super::super::types::*;
-use super::{Found, Language, node};
+use super::{BuiltinLanguage, LanguageRuntime, node};
 
 const DRIVER: &str = include_str!("driver.sh");
 
 /// Runs tests in the language of the candidate, in its process.
 pub(crate) fn run_tests(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    found: &Found,
+    found: &LanguageRuntime,
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
     let token = token()?;
     let (read, write) = pipe()?;
     let launch = match found.language {
-        Language::Bash => shell(found, &token, write, job)?,
+        BuiltinLanguage::Bash => shell(found, &token, write, job)?,
         _ => {
             let entry = job.entry_point.as_deref();
             let request =
@@ -48,7 +48,7 @@ pub(crate) fn run_tests(
     };
     let mut running = worker.run(cancel, vec![launch], &job.limits)?;
     let started = running.started;
-    let mut lines = Lines::new(read)?;
+    let mut lines = ChannelLines::new(read)?;
     let heard = hear(
         &mut running,
         &mut lines,
@@ -56,12 +56,12 @@ pub(crate) fn run_tests(
         started + bounded(job.limits.wall),
     )?;
     lines.close();
-    if !matches!(heard, Outcome::Late) {
+    if !matches!(heard, InProcessOutcome::Late) {
         running.let_end()?;
     }
     let ended = match heard {
-        Outcome::Late => running.end_late()?,
-        Outcome::Stopped => running.finish()?,
+        InProcessOutcome::Late => running.end_late()?,
+        InProcessOutcome::Stopped => running.finish()?,
         _ => running.end()?,
     };
     let process = ended
@@ -69,18 +69,18 @@ pub(crate) fn run_tests(
         .next()
         .ok_or_else(|| SandboxError::lost("a job without a process"))?;
     let verdict = match heard {
-        Outcome::Verdict { map, held, said } => match found.language {
-            Language::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
+        InProcessOutcome::Verdict { map, held, said } => match found.language {
+            BuiltinLanguage::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
             _ => of_node(&map, &process)?,
         },
-        Outcome::Tampered => TestVerdict::Failed(forged(
+        InProcessOutcome::Tampered => TestVerdict::Failed(forged(
             "a false verdict was written to the channel of verdicts",
         )),
         _ => match silent_end(&process)? {
-            RunFailure::Ended(Ending::Signaled(_))
+            RunFailure::Ended(ProgramEnding::Signaled(_))
                 if node::ran_out_of_memory(&process.streams.stderr) =>
             {
-                TestVerdict::Failed(RunFailure::Ended(Ending::MemoryLimit))
+                TestVerdict::Failed(RunFailure::Ended(ProgramEnding::MemoryLimit))
             }
             failure => TestVerdict::Failed(failure),
         },
@@ -94,7 +94,7 @@ pub(crate) fn run_tests(
     })
 }
 
-enum Outcome {
+enum InProcessOutcome {
     /// The last word; how many tests were told to hold before; what the failing command was.
     Verdict {
         map: Map<String, Value>,
@@ -110,43 +110,43 @@ enum Outcome {
 /// Lines behind the token until the verdict. Anything else on this channel is nobody's but the
 /// candidate's.
 fn hear(
-    running: &mut Running<'_>,
-    lines: &mut Lines,
+    running: &mut RunningJob<'_>,
+    lines: &mut ChannelLines,
     token: &str,
     until: Instant,
-) -> Result<Outcome, SandboxError> {
+) -> Result<InProcessOutcome, SandboxError> {
     let (mut held, mut said) = (0, String::new());
     loop {
         let line = match running.hear(lines, until)? {
-            Heard::Line(line) => line,
-            Heard::Late => return Ok(Outcome::Late),
-            Heard::Stopped => return Ok(Outcome::Stopped),
-            Heard::TooLong => return Ok(Outcome::Tampered),
-            Heard::End(_) => return Ok(Outcome::Silent),
+            ChannelEvent::Line(line) => line,
+            ChannelEvent::Late => return Ok(InProcessOutcome::Late),
+            ChannelEvent::Stopped => return Ok(InProcessOutcome::Stopped),
+            ChannelEvent::TooLong => return Ok(InProcessOutcome::Tampered),
+            ChannelEvent::End(_) => return Ok(InProcessOutcome::Silent),
         };
         let rest = line
             .strip_prefix(token.as_bytes())
             .and_then(|rest| rest.strip_prefix(b" "));
         let Some(rest) = rest else {
-            return Ok(Outcome::Tampered);
+            return Ok(InProcessOutcome::Tampered);
         };
         let cut = rest.iter().position(|b| *b == b'\t').unwrap_or(rest.len());
         let (json, tail) = rest.split_at_checked(cut).unwrap_or((rest, b""));
         let Some(map) = object(json) else {
-            return Ok(Outcome::Tampered);
+            return Ok(InProcessOutcome::Tampered);
         };
         if !tail.is_empty() {
             said = String::from_utf8_lossy(tail).trim().to_owned();
         }
         if map.contains_key("verdict") {
-            return Ok(Outcome::Verdict { map, held, said });
+            return Ok(InProcessOutcome::Verdict { map, held, said });
         }
         held += u64::from(map.contains_key("held"));
     }
 }
 
 /// node's runner has no judge and no border to cross, so that it says less than Python's.
-fn of_node(map: &Map<String, Value>, process: &Ended) -> Result<TestVerdict, SandboxError> {
+fn of_node(map: &Map<String, Value>, process: &EndedProcess) -> Result<TestVerdict, SandboxError> {
     match text(map, "verdict").as_str() {
         "passed" | "assertion" | "raised" | "test_error" | "unsound" | "load" => {
             interpret(map, process)
@@ -210,11 +210,11 @@ fn of_shell(
 
 /// bash with our driver, the candidate's script in a file, and the tests on descriptor 3.
 fn shell(
-    bash: &Found,
+    bash: &LanguageRuntime,
     token: &str,
     channel: std::os::fd::OwnedFd,
     job: &TestJob,
-) -> Result<Launch, SandboxError> {
+) -> Result<ProcessLaunch, SandboxError> {
     let mode = if job.check.is_some() {
         "test"
     } else {
@@ -231,7 +231,7 @@ fn shell(
     let argv = std::iter::once(bash.path.to_string_lossy().into_owned())
         .chain(flags)
         .collect();
-    let mut launch = Launch::new(argv, &[], process_limits(&job.limits));
+    let mut launch = ProcessLaunch::new(argv, &[], process_limits(&job.limits));
     launch.add_file("solution.sh".to_owned(), job.code.clone().into_bytes());
     launch.extra = vec![sealed_file(&request)?, channel];
     Ok(launch)

@@ -16,7 +16,7 @@ pub(super) use in_process::run_tests;
 
 /// A language that is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
+pub enum BuiltinLanguage {
     Python,
     Javascript,
     Typescript,
@@ -26,8 +26,8 @@ pub enum Language {
 
 /// What runs a language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    pub language: Language,
+pub struct LanguageRuntime {
+    pub language: BuiltinLanguage,
     /// As it is called: the entry of `PATH`. Empty for what is part of this program.
     pub called: PathBuf,
     /// The real executable behind links and shims.
@@ -41,51 +41,51 @@ pub struct Found {
 /// Why a language can't be run here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {hint}")]
-pub struct Missing {
-    pub language: Language,
+pub struct MissingLanguage {
+    pub language: BuiltinLanguage,
     pub reason: String,
     /// What to do about it.
     pub hint: String,
 }
 
-impl Language {
-    pub const ALL: [Language; 5] = [
-        Language::Python,
-        Language::Javascript,
-        Language::Typescript,
-        Language::Bash,
-        Language::Sql,
+impl BuiltinLanguage {
+    pub const ALL: [BuiltinLanguage; 5] = [
+        BuiltinLanguage::Python,
+        BuiltinLanguage::Javascript,
+        BuiltinLanguage::Typescript,
+        BuiltinLanguage::Bash,
+        BuiltinLanguage::Sql,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Language::Python => "python",
-            Language::Javascript => "javascript",
-            Language::Typescript => "typescript",
-            Language::Bash => "bash",
-            Language::Sql => "sql",
+            BuiltinLanguage::Python => "python",
+            BuiltinLanguage::Javascript => "javascript",
+            BuiltinLanguage::Typescript => "typescript",
+            BuiltinLanguage::Bash => "bash",
+            BuiltinLanguage::Sql => "sql",
         }
     }
 
     fn hint(self) -> &'static str {
         match self {
-            Language::Python => {
+            BuiltinLanguage::Python => {
                 "install Python 3.6 or newer (Debian, Ubuntu: `apt install python3`)"
             }
-            Language::Javascript => {
+            BuiltinLanguage::Javascript => {
                 "install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)"
             }
-            Language::Typescript => {
+            BuiltinLanguage::Typescript => {
                 "install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite \
                  (`npm install --save-dev typescript`)"
             }
-            Language::Bash => "install bash (Debian, Ubuntu: `apt install bash`)",
-            Language::Sql => "it is part of this program",
+            BuiltinLanguage::Bash => "install bash (Debian, Ubuntu: `apt install bash`)",
+            BuiltinLanguage::Sql => "it is part of this program",
         }
     }
 
-    fn missing(self, reason: impl Into<String>) -> Missing {
-        Missing {
+    fn missing(self, reason: impl Into<String>) -> MissingLanguage {
+        MissingLanguage {
             language: self,
             reason: reason.into(),
             hint: self.hint().to_owned(),
@@ -93,7 +93,7 @@ impl Language {
     }
 }
 
-impl Found {
+impl LanguageRuntime {
     /// Host folders that must be visible for it, beside those of the system.
     pub fn readable(&self) -> Vec<PathBuf> {
         let program = self.path.parent().map(Path::to_path_buf);
@@ -120,7 +120,11 @@ fn is_shown_anyway(path: &Path) -> bool {
 
 /// Finds what runs a language, in `search` (the value of `PATH`); TypeScript's compiler in
 /// `node_modules` of `base` and the folders above it.
-pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Missing> {
+pub fn find(
+    language: BuiltinLanguage,
+    search: &OsStr,
+    base: &Path,
+) -> Result<LanguageRuntime, MissingLanguage> {
     let on_path = |names: &[&str]| {
         names
             .iter()
@@ -128,7 +132,7 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
             .find(|path| path.is_absolute() && path.is_file())
     };
     let found = |called: PathBuf, path: PathBuf, version: String| {
-        Ok(Found {
+        Ok(LanguageRuntime {
             language,
             called,
             path,
@@ -137,7 +141,7 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
         })
     };
     match language {
-        Language::Sql => {
+        BuiltinLanguage::Sql => {
             let version = if cfg!(target_os = "linux") {
                 rusqlite::version()
             } else {
@@ -145,7 +149,7 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
             };
             found(PathBuf::new(), PathBuf::new(), version.to_owned())
         }
-        Language::Python => {
+        BuiltinLanguage::Python => {
             let called = on_path(&["python3", "python"])
                 .ok_or_else(|| language.missing("python3 is not in PATH"))?;
             let about = "import sys; print(sys.executable); print('.'.join(map(str, sys.version_info[:3])))";
@@ -153,7 +157,7 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
                 two_lines(&called, &["-I", "-c", about]).map_err(|why| language.missing(why))?;
             found(called, resolved(Path::new(&path)), version)
         }
-        Language::Bash => {
+        BuiltinLanguage::Bash => {
             let called =
                 on_path(&["bash"]).ok_or_else(|| language.missing("bash is not in PATH"))?;
             let about = "echo \"$BASH\"; echo \"${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}\"";
@@ -161,14 +165,14 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
                 .map_err(|why| language.missing(why))?;
             found(called, resolved(Path::new(&path)), version)
         }
-        Language::Javascript => {
+        BuiltinLanguage::Javascript => {
             let called = on_path(&["node", "nodejs"])
                 .ok_or_else(|| language.missing("node is not in PATH"))?;
             let (path, version) = node_at(&called).map_err(|why| language.missing(why))?;
             found(called, path, version)
         }
-        Language::Typescript => {
-            let node = find(Language::Javascript, search, base)
+        BuiltinLanguage::Typescript => {
+            let node = find(BuiltinLanguage::Javascript, search, base)
                 .map_err(|missing| language.missing(missing.reason))?;
             let strips = at_least(&node.version, (22, 18));
             let library = if strips {
@@ -183,7 +187,7 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
                 );
                 return Err(language.missing(reason));
             }
-            Ok(Found {
+            Ok(LanguageRuntime {
                 language,
                 library,
                 ..node
@@ -281,9 +285,9 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        insta::assert_snapshot!(said(Language::Javascript), @"node is not in PATH; install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)");
-        insta::assert_snapshot!(said(Language::Typescript), @"node is not in PATH; install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite (`npm install --save-dev typescript`)");
-        assert!(find(Language::Sql, nowhere, Path::new("/")).is_ok());
+        insta::assert_snapshot!(said(BuiltinLanguage::Javascript), @"node is not in PATH; install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)");
+        insta::assert_snapshot!(said(BuiltinLanguage::Typescript), @"node is not in PATH; install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite (`npm install --save-dev typescript`)");
+        assert!(find(BuiltinLanguage::Sql, nowhere, Path::new("/")).is_ok());
     }
 
     #[test]
@@ -305,27 +309,27 @@ mod tests {
             ),
         );
         let search = shim.parent().unwrap().as_os_str();
-        let found = find(Language::Javascript, search, dir.path()).unwrap();
+        let found = find(BuiltinLanguage::Javascript, search, dir.path()).unwrap();
         assert_eq!(
             (found.called, found.version.as_str()),
             (shim.clone(), "20.1.0")
         );
         assert_eq!(found.path, fs::canonicalize(&real).unwrap());
-        let readable = Found {
+        let readable = LanguageRuntime {
             called: shim.clone(),
             path: real.clone(),
-            ..find(Language::Javascript, search, dir.path()).unwrap()
+            ..find(BuiltinLanguage::Javascript, search, dir.path()).unwrap()
         };
         assert_eq!(readable.readable(), [real.parent().unwrap()]);
 
-        let without = find(Language::Typescript, search, dir.path()).unwrap_err();
+        let without = find(BuiltinLanguage::Typescript, search, dir.path()).unwrap_err();
         assert_eq!(
             without.reason,
             "node 20.1.0 can't read TypeScript, and there is no `typescript` package"
         );
         let library = put("node_modules/typescript/lib/typescript.js", "");
         let below = dir.path().join("a/b");
-        let found = find(Language::Typescript, search, &below).unwrap();
+        let found = find(BuiltinLanguage::Typescript, search, &below).unwrap();
         assert_eq!(found.library, Some(fs::canonicalize(library).unwrap()));
     }
 

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::super::channel::{sealed_file, stream_pair};
 use super::super::error::SandboxError;
 use super::super::functions::{ReadAnswer, StartProcess, call_functions};
-use super::super::launch::{Launch, process_limits as usual_limits};
-use super::super::pool::Worker;
+use super::super::launch::{ProcessLaunch, process_limits as usual_limits};
+use super::super::pool::SandboxWorker;
 use super::super::programs::{prepare, run, run_program};
 use super::super::protocol::ProcessLimits;
 use super::super::types::*;
-use super::Found;
+use super::LanguageRuntime;
 
 const VALUES: &str = include_str!("javascript/values.js");
 const CANDIDATE: &str = include_str!("javascript/candidate.js");
@@ -39,7 +39,7 @@ const TRANSPILE_SECONDS: u64 = 30;
 
 /// Node and its flags; its own configuration of OpenSSL and certificates costs more than a test
 /// does.
-fn argv(node: &Found, limits: &Limits) -> Vec<String> {
+fn argv(node: &LanguageRuntime, limits: &ProgramLimits) -> Vec<String> {
     vec![
         node.path.to_string_lossy().into_owned(),
         format!("--max-old-space-size={}", limits.memory_mb),
@@ -48,7 +48,7 @@ fn argv(node: &Found, limits: &Limits) -> Vec<String> {
 
 /// V8 keeps the limit itself and then says so. The kernel's lies above it: when that is met first,
 /// V8 dies without a word.
-fn process_limits(limits: &Limits) -> ProcessLimits {
+fn process_limits(limits: &ProgramLimits) -> ProcessLimits {
     let mut all = usual_limits(limits);
     all.data_bytes = all.data_bytes.saturating_add(BESIDE_HEAP_BYTES);
     all
@@ -60,35 +60,35 @@ pub(super) fn environment() -> Vec<(String, String)> {
 
 /// A runner with its request on descriptor 3; `extra` become 4, 5, ...
 pub(super) fn runner(
-    node: &Found,
+    node: &LanguageRuntime,
     main: &str,
     request: &[u8],
     extra: Vec<OwnedFd>,
-    limits: &Limits,
-) -> Result<Launch, SandboxError> {
+    limits: &ProgramLimits,
+) -> Result<ProcessLaunch, SandboxError> {
     let mut argv = argv(node, limits);
     // In a function of its own: a program may declare any name, and sees none of the runner's.
     argv.extend(["-e".to_owned(), format!("(() => {{{VALUES}{main}}})();")]);
-    let mut launch = Launch::new(argv, &environment(), process_limits(limits));
+    let mut launch = ProcessLaunch::new(argv, &environment(), process_limits(limits));
     launch.extra.push(sealed_file(request)?);
     launch.extra.extend(extra);
     Ok(launch)
 }
 
 pub(super) fn tests_runner(
-    node: &Found,
+    node: &LanguageRuntime,
     request: &[u8],
     channel: OwnedFd,
-    limits: &Limits,
-) -> Result<Launch, SandboxError> {
+    limits: &ProgramLimits,
+) -> Result<ProcessLaunch, SandboxError> {
     runner(node, TESTS, request, vec![channel], limits)
 }
 
 /// Calls functions of a JavaScript program.
 pub(crate) fn call<T>(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    node: &Found,
+    node: &LanguageRuntime,
     job: &FunctionJob,
     read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
@@ -108,8 +108,8 @@ pub(crate) fn call<T>(
     };
     let mut report = call_functions(worker, cancel, start, job, read)?;
     if ran_out_of_memory(&report.streams.stderr) {
-        let limit = RunFailure::Ended(Ending::MemoryLimit);
-        let crashed = |f: &RunFailure| matches!(f, RunFailure::Ended(Ending::Signaled(_)));
+        let limit = RunFailure::Ended(ProgramEnding::MemoryLimit);
+        let crashed = |f: &RunFailure| matches!(f, RunFailure::Ended(ProgramEnding::Signaled(_)));
         for call in &mut report.calls {
             if matches!(&call.outcome, CallOutcome::Failed(failure) if crashed(failure)) {
                 call.outcome = CallOutcome::Failed(limit.clone());
@@ -132,10 +132,10 @@ pub(super) fn ran_out_of_memory(stderr: &[u8]) -> bool {
 
 /// Runs a whole program, `main.js` or, when it is an ES module, `main.mjs`.
 pub(crate) fn run_script(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    node: &Found,
-    script: Script,
+    node: &LanguageRuntime,
+    script: ScriptJob,
 ) -> Result<ProgramResult, SandboxError> {
     let file = if is_module(&script.code) {
         "main.mjs"
@@ -145,19 +145,21 @@ pub(crate) fn run_script(
     let mut argv = argv(node, &script.limits);
     argv.push(file.to_owned());
     argv.extend(script.args);
-    let program = Program {
+    let program = ProgramJob {
         argv,
         stdin: script.stdin,
         env: environment(),
         files: vec![(file.to_owned(), script.code.into_bytes())],
         limits: script.limits.clone(),
-        ..Program::default()
+        ..ProgramJob::default()
     };
     let (mut launch, shown) = prepare(program)?;
     launch.spec.limits = process_limits(&script.limits);
     let mut result = run(worker, cancel, launch, &shown, &script.limits)?;
-    if matches!(result.ending, Ending::Signaled(_)) && ran_out_of_memory(&result.streams.stderr) {
-        result.ending = Ending::MemoryLimit;
+    if matches!(result.ending, ProgramEnding::Signaled(_))
+        && ran_out_of_memory(&result.streams.stderr)
+    {
+        result.ending = ProgramEnding::MemoryLimit;
     }
     Ok(result)
 }
@@ -176,33 +178,33 @@ fn is_module(code: &str) -> bool {
 
 /// TypeScript to JavaScript, each text for itself.
 pub(crate) fn transpile(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    node: &Found,
+    node: &LanguageRuntime,
     texts: &[String],
 ) -> Result<Result<Vec<String>, RunFailure>, SandboxError> {
-    let limits = Limits {
+    let limits = ProgramLimits {
         wall: std::time::Duration::from_secs(TRANSPILE_SECONDS),
         memory_mb: TRANSPILE_MEMORY_MB,
         output_bytes: 16 << 20,
-        ..Limits::default()
+        ..ProgramLimits::default()
     };
     let mut argv = argv(node, &limits);
     argv.extend(["-e".to_owned(), TRANSPILE.to_owned()]);
     let request = json!({"library": node.library, "texts": texts});
-    let program = Program {
+    let program = ProgramJob {
         argv,
         stdin: request.to_string().into_bytes(),
         env: environment(),
         limits,
-        ..Program::default()
+        ..ProgramJob::default()
     };
     let result = run_program(worker, cancel, program)?;
-    if result.ending != Ending::Exited(0) {
+    if result.ending != ProgramEnding::Exited(0) {
         return match result.ending {
-            limit @ (Ending::TimedOut | Ending::MemoryLimit | Ending::OutputLimit) => {
-                Ok(Err(RunFailure::Ended(limit)))
-            }
+            limit @ (ProgramEnding::TimedOut
+            | ProgramEnding::MemoryLimit
+            | ProgramEnding::OutputLimit) => Ok(Err(RunFailure::Ended(limit))),
             other => {
                 let stderr = String::from_utf8_lossy(&result.streams.stderr).into_owned();
                 Err(SandboxError::lost(format!(

@@ -14,7 +14,7 @@ use rustix::process::{
 use super::*;
 use crate::channel::{pipe, poll_entry};
 use crate::own_limits::end_helper;
-use crate::syscalls::{self as sys, Exec};
+use crate::syscalls::{self as sys, ExecArguments};
 
 /// First word of a record on the status pipe: the program's wait status, or the errno of its exec,
 /// follows.
@@ -22,7 +22,7 @@ const ENDED: i32 = 0;
 const NOT_STARTED: i32 = 1;
 
 /// Laid out before the fork: the forked child must not allocate.
-fn exec_of(program: &Program) -> Result<Exec, StartError> {
+fn exec_of(program: &ProgramStart) -> Result<ExecArguments, StartError> {
     let c_string = |bytes: Vec<u8>| {
         CString::new(bytes).map_err(|_| StartError {
             reason: "cannot run a command whose words hold a NUL character".to_owned(),
@@ -34,7 +34,7 @@ fn exec_of(program: &Program) -> Result<Exec, StartError> {
     let variables = program.env.iter();
     let env =
         variables.map(|(name, value)| c_string([name.as_bytes(), b"=", value.as_bytes()].concat()));
-    Ok(Exec::new(
+    Ok(ExecArguments::new(
         path,
         argv.collect::<Result<_, _>>()?,
         env.collect::<Result<_, _>>()?,
@@ -42,7 +42,7 @@ fn exec_of(program: &Program) -> Result<Exec, StartError> {
 }
 
 /// The program's file, as `execvp` would find it.
-fn find(program: &Program) -> Result<PathBuf, StartError> {
+fn find(program: &ProgramStart) -> Result<PathBuf, StartError> {
     let argv0 = program.argv.first().map(String::as_str).unwrap_or_default();
     if argv0.contains('/') {
         return Ok(executable(argv0, program.dir));
@@ -70,15 +70,15 @@ fn find(program: &Program) -> Result<PathBuf, StartError> {
 }
 
 /// A running program and its supervisor.
-pub(super) struct Tree {
+pub(super) struct ProcessTree {
     pub(super) child: Child,
     status: tokio::process::ChildStdout,
     /// Dropping it tells the supervisor to end everything.
     lifeline: Option<OwnedFd>,
 }
 
-impl Tree {
-    pub(super) fn start(program: &Program) -> Result<Tree, StartError> {
+impl ProcessTree {
+    pub(super) fn start(program: &ProgramStart) -> Result<ProcessTree, StartError> {
         let broken = |error: io::Error| StartError {
             reason: format!("cannot start a program: {error}"),
         };
@@ -91,7 +91,7 @@ impl Tree {
         });
         let child = child.spawn().map_err(|error| explain(program, &error))?;
         let status = tokio::process::ChildStdout::from_std(status_read.into()).map_err(broken)?;
-        Ok(Tree {
+        Ok(ProcessTree {
             child,
             status,
             lifeline: Some(lifeline_write),
@@ -139,7 +139,7 @@ impl Tree {
 ///
 /// From here on everything runs in a fork of a process with several threads, whose locks may be
 /// held: system calls on integers and on buffers of the stack only.
-fn supervise(exec: &Exec, status: &OwnedFd, lifeline: &OwnedFd) -> io::Result<()> {
+fn supervise(exec: &ExecArguments, status: &OwnedFd, lifeline: &OwnedFd) -> io::Result<()> {
     let _ = setsid();
     set_child_subreaper(Some(Pid::INIT))?;
     // A fork that runs no atfork handlers.

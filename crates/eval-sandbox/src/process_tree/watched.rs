@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::process::ChildStdout;
 
-use super::{LINGER, Program, StartError, Tree, TreeEnd, drain, explain};
+use super::{LINGER, ProcessTree, ProgramStart, StartError, TreeEnd, drain, explain};
 
 /// How long a program may tidy up after it was asked to end, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ pub struct WatchedCommand<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchResult {
     pub end: WatchedEnd,
     /// From the start to the program's end.
     pub elapsed: Duration,
@@ -58,13 +58,13 @@ pub async fn watch(
     command: &WatchedCommand<'_>,
     until: impl Future<Output = ()>,
     heard: &mut dyn FnMut(&[u8]),
-) -> Result<Watched, StartError> {
+) -> Result<WatchResult, StartError> {
     let started = Instant::now();
     let broken = |error: io::Error| StartError {
         reason: format!("cannot start a program: {error}"),
     };
     let (output, input) = io::pipe().map_err(broken)?;
-    let mut program = Program {
+    let mut program = ProgramStart {
         argv: command.argv,
         dir: command.dir,
         env: command
@@ -75,7 +75,7 @@ pub async fn watch(
         joined: Some(input),
         home: "its folder",
     };
-    let mut tree = Tree::start(&program)?;
+    let mut tree = ProcessTree::start(&program)?;
     // Our own end for writing would keep the pipe from ever ending.
     program.joined = None;
     let output = ChildStdout::from_std(OwnedFd::from(output).into()).map_err(broken)?;
@@ -122,5 +122,5 @@ pub async fn watch(
         rest.await;
         tree.end().await;
     }
-    Ok(Watched { end, elapsed })
+    Ok(WatchResult { end, elapsed })
 }

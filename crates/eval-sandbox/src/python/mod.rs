@@ -19,9 +19,9 @@ use serde::Deserialize;
 
 use super::channel::sealed_file;
 use super::error::SandboxError;
-use super::launch::{Launch, process_limits};
+use super::launch::{ProcessLaunch, process_limits};
 use super::settings::Interpreter;
-use super::types::Limits;
+use super::types::ProgramLimits;
 use eval_base::text::unhex;
 
 const VALUES: &str = include_str!("values.py");
@@ -54,7 +54,7 @@ const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
 
 /// What a process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Runner {
+pub(super) enum RunnerKind {
     Candidate,
     Judge,
     InProcess,
@@ -64,14 +64,14 @@ pub(super) enum Runner {
     Script,
 }
 
-impl Runner {
+impl RunnerKind {
     fn name(self) -> &'static str {
         match self {
-            Runner::Candidate => "candidate",
-            Runner::Judge => "judge",
-            Runner::InProcess => "in_process",
-            Runner::Planner => "planner",
-            Runner::Script => "script",
+            RunnerKind::Candidate => "candidate",
+            RunnerKind::Judge => "judge",
+            RunnerKind::InProcess => "in_process",
+            RunnerKind::Planner => "planner",
+            RunnerKind::Script => "script",
         }
     }
 }
@@ -79,7 +79,7 @@ impl Runner {
 /// A process of a job, whichever way it is started.
 #[derive(Debug)]
 pub(super) struct PythonJob {
-    runner: Runner,
+    runner: RunnerKind,
     request: Vec<u8>,
     stdin: Vec<u8>,
     /// Of a script; one that has any is no fork of the server's.
@@ -90,7 +90,7 @@ pub(super) struct PythonJob {
 
 impl PythonJob {
     pub fn new(
-        runner: Runner,
+        runner: RunnerKind,
         request: &impl serde::Serialize,
         extra: Vec<OwnedFd>,
     ) -> Result<PythonJob, SandboxError> {
@@ -107,7 +107,7 @@ impl PythonJob {
     /// A program with its own stdin and stdout.
     pub fn script(code: &str, stdin: &[u8], args: &[String]) -> PythonJob {
         PythonJob {
-            runner: Runner::Script,
+            runner: RunnerKind::Script,
             request: code.as_bytes().to_vec(),
             stdin: stdin.to_vec(),
             args: args.to_vec(),
@@ -118,7 +118,7 @@ impl PythonJob {
 
 /// A usable interpreter.
 #[derive(Debug, Clone)]
-pub(super) struct Python {
+pub(super) struct PythonRuntime {
     pub interpreter: Interpreter,
     /// Host folders it needs.
     pub binds: Vec<String>,
@@ -132,7 +132,7 @@ pub(super) struct Python {
 
 /// What `about.py` prints.
 #[derive(Deserialize)]
-struct About {
+struct PythonFacts {
     executable: String,
     version: String,
     prefixes: Vec<String>,
@@ -141,16 +141,16 @@ struct About {
     cold: String,
 }
 
-impl Python {
+impl PythonRuntime {
     /// Finds the interpreter; the error says in words why there is none.
-    pub fn find(wanted: Option<&Path>) -> Result<Python, String> {
+    pub fn find(wanted: Option<&Path>) -> Result<PythonRuntime, String> {
         let names: Vec<&OsStr> = match wanted {
             Some(path) => vec![path.as_os_str()],
             None => vec![OsStr::new("python3"), OsStr::new("python")],
         };
         let mut reasons = Vec::new();
         for name in names {
-            match ask(name).and_then(Python::from_about) {
+            match ask(name).and_then(PythonRuntime::from_about) {
                 Ok(python) => return Ok(python),
                 Err(reason) => reasons.push(format!("{}: {reason}", name.to_string_lossy())),
             }
@@ -158,12 +158,12 @@ impl Python {
         Err(reasons.join("; "))
     }
 
-    fn from_about(about: About) -> Result<Python, String> {
+    fn from_about(about: PythonFacts) -> Result<PythonRuntime, String> {
         for (name, _) in sources() {
             let compiled = about.runners.get(name).and_then(|code| unhex(code));
             compiled.ok_or_else(|| "it compiled the runners to nonsense".to_owned())?;
         }
-        Ok(Python {
+        Ok(PythonRuntime {
             interpreter: Interpreter {
                 path: PathBuf::from(about.executable),
                 version: about.version,
@@ -201,8 +201,12 @@ impl Python {
     }
 
     /// A process with an interpreter of its own.
-    pub fn launch(&self, job: PythonJob, limits: &Limits) -> Result<Launch, SandboxError> {
-        let mut launch = if job.runner == Runner::Script {
+    pub fn launch(
+        &self,
+        job: PythonJob,
+        limits: &ProgramLimits,
+    ) -> Result<ProcessLaunch, SandboxError> {
+        let mut launch = if job.runner == RunnerKind::Script {
             let count = self.site.len().to_string();
             let arguments: Vec<String> = std::iter::once(&count)
                 .chain(&self.site)
@@ -210,14 +214,14 @@ impl Python {
                 .cloned()
                 .collect();
             let argv = self.argv(START_SCRIPT, &arguments);
-            let mut launch = Launch::new(argv, &[], process_limits(limits));
+            let mut launch = ProcessLaunch::new(argv, &[], process_limits(limits));
             launch.add_file("main.py".to_owned(), job.request);
             launch
         } else {
             let code = self.compiled(job.runner.name());
             let input = [format!("{}\n", code.len()).as_bytes(), &code, &job.request].concat();
             let argv = self.argv(START_RUNNER, &[]);
-            let mut launch = Launch::new(argv, &[], process_limits(limits));
+            let mut launch = ProcessLaunch::new(argv, &[], process_limits(limits));
             launch.extra.push(sealed_file(&input)?);
             launch
         };
@@ -238,7 +242,7 @@ fn sources() -> [(&'static str, String); 5] {
     ]
 }
 
-fn ask(name: &OsStr) -> Result<About, String> {
+fn ask(name: &OsStr) -> Result<PythonFacts, String> {
     let mut child = Command::new(name)
         .args(["-I", "-c", ABOUT])
         .stdin(Stdio::piped())

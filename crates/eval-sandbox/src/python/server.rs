@@ -10,18 +10,18 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Python, PythonJob, Runner, START_SERVER};
-use crate::capture::{Line, Lines};
-use crate::channel::{Link, message_pair, pipe, sealed_file, send};
+use super::{PythonJob, PythonRuntime, RunnerKind, START_SERVER};
+use crate::capture::{ChannelLine, ChannelLines};
+use crate::channel::{CellLink, message_pair, pipe, sealed_file, send};
 use crate::error::SandboxError;
 use crate::filter;
-use crate::host::{Cell, Ends, TMP_INODES, TMP_MB, input};
-use crate::launch::{Launch, process_limits};
-use crate::memory::{Measure, held_kib, process_of, processes};
-use crate::running::{Started, begin};
+use crate::host::{PipeEnds, SandboxCell, TMP_INODES, TMP_MB, input};
+use crate::launch::{ProcessLaunch, process_limits};
+use crate::memory::{MemoryMeasure, held_kib, process_of, processes};
+use crate::running::{StartedJob, begin};
 use crate::same_core::SameCore;
 use crate::syscalls::kill_by_pidfd;
-use crate::types::Limits;
+use crate::types::ProgramLimits;
 
 /// How long an interpreter may take to get warm.
 const WARM_UP: Duration = Duration::from_secs(30);
@@ -30,46 +30,46 @@ const LOOK_EVERY: u32 = 100;
 const MOST_KIB: u64 = 128 << 10;
 
 /// A running fork server. Dropping it ends it, but not what it forked.
-pub(crate) struct Server {
-    pub link: Link,
+pub(crate) struct ForkServer {
+    pub link: CellLink,
     /// `None` when it can't be found out.
     process: Option<u32>,
     /// The core that it and its next jobs are bound to.
     core: Option<usize>,
     jobs: u32,
     /// Kept open: its end would be a signal to the server when it writes.
-    _output: Ends,
+    _output: PipeEnds,
 }
 
-impl Drop for Server {
+impl Drop for ForkServer {
     fn drop(&mut self) {
         self.link.process.iter().for_each(kill_by_pidfd);
     }
 }
 
-impl Server {
+impl ForkServer {
     /// Starts one in a cell and waits until it is warm.
-    pub fn open(cell: &Cell, python: &Python) -> io::Result<Server> {
+    pub fn open(cell: &SandboxCell, python: &PythonRuntime) -> io::Result<ForkServer> {
         let (ours, theirs) = message_pair()?;
         let code = python.compiled("server");
         let mut program = format!("{}\n", code.len()).into_bytes();
         program.extend(code);
         program.extend(serde_json::to_vec(&settings(python, &cell.below_tmp))?);
         // The limits are those of its jobs, which set them themselves.
-        let limits = process_limits(&Limits::default());
-        let mut launch = Launch::new(python.argv(START_SERVER, &[]), &[], limits);
+        let limits = process_limits(&ProgramLimits::default());
+        let mut launch = ProcessLaunch::new(python.argv(START_SERVER, &[]), &[], limits);
         launch.extra = vec![theirs, sealed_file(&program)?];
         let (pidfd, mut output) = cell.start_server(launch)?;
         let status = output.status.take();
-        let link = Link {
+        let link = CellLink {
             process: Some(pidfd),
             cgroup: cell.link.cgroup.clone(),
             grace: cell.link.grace,
             listener: cell.link.listener.clone(),
-            ..Link::new(ours)
+            ..CellLink::new(ours)
         };
         let process = link.process.as_ref().and_then(process_of);
-        let server = Server {
+        let server = ForkServer {
             link,
             process,
             core: None,
@@ -88,10 +88,10 @@ impl Server {
         let streams = [status, self._output.stderr.try_clone().ok()];
         let mut said = String::new();
         for stream in streams.into_iter().flatten() {
-            let Ok(mut lines) = Lines::new(stream) else {
+            let Ok(mut lines) = ChannelLines::new(stream) else {
                 continue;
             };
-            while let Line::Whole(line) = lines.next() {
+            while let ChannelLine::Whole(line) = lines.next() {
                 said = String::from_utf8_lossy(&line).into_owned();
             }
         }
@@ -102,7 +102,12 @@ impl Server {
     /// end.
     pub fn is_spent(&self, most_jobs: u32) -> bool {
         let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
-        let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
+        let held = || {
+            held_kib(
+                &processes(self.link.process.as_slice()),
+                MemoryMeasure::Resident,
+            )
+        };
         self.jobs >= most_jobs || look && held() > MOST_KIB
     }
 
@@ -119,14 +124,18 @@ impl Server {
     pub fn begin(
         &mut self,
         jobs: Vec<PythonJob>,
-        limits: &Limits,
-    ) -> Result<Started, SandboxError> {
+        limits: &ProgramLimits,
+    ) -> Result<StartedJob, SandboxError> {
         self.jobs += 1;
         begin(&mut self.link, limits, |link| request(link, jobs, limits))
     }
 }
 
-fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec<Ends>> {
+fn request(
+    link: &CellLink,
+    jobs: Vec<PythonJob>,
+    limits: &ProgramLimits,
+) -> io::Result<Vec<PipeEnds>> {
     let most = |value: u64| value.min(i64::MAX as u64 - 1);
     let limits = process_limits(limits);
     let mut message = format!(
@@ -143,14 +152,14 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
     for job in jobs {
         let before = theirs.len();
         theirs.push(sealed_file(&job.request)?);
-        if job.runner == Runner::Script {
+        if job.runner == RunnerKind::Script {
             theirs.push(input(&job.stdin)?);
         }
         let (out_read, out_write) = pipe()?;
         let (err_read, err_write) = pipe()?;
         theirs.extend([out_write, err_write]);
         theirs.extend(job.extra);
-        ours.push(Ends {
+        ours.push(PipeEnds {
             stdout: out_read,
             stderr: err_read,
             status: None,
@@ -164,7 +173,7 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
 
 /// What `server.py` finds in `SETTINGS`: read there as Python, so without `true`, `false` and
 /// `null`.
-fn settings(python: &Python, below_tmp: &[(String, String)]) -> Value {
+fn settings(python: &PythonRuntime, below_tmp: &[(String, String)]) -> Value {
     let runners: Map<String, Value> = python
         .runners
         .iter()

@@ -13,12 +13,12 @@ use super::expression::{Answers, Expression};
 use super::{Place, candidate_request, raised_verdict};
 use crate::channel::stream_pair;
 use crate::conversation::{AnswerBudget, Conversation, ConversationEnd, most_weight};
-use crate::ending::Ended;
+use crate::ending::EndedProcess;
 use crate::error::SandboxError;
 use crate::messages::{CallAnswer, forged, object};
-use crate::python::{PythonJob, Runner};
+use crate::python::{PythonJob, RunnerKind};
 use crate::types::*;
-use eval_match::python::Object;
+use eval_match::python::PythonObject;
 
 /// Memory of the answers that later steps need, in bytes, by their estimated weight: three times
 /// the heaviest answer.
@@ -133,8 +133,11 @@ pub(super) fn run(
     compiled: &Compiled,
 ) -> Result<ComparedOutcome, SandboxError> {
     // Larger answers are for a judge, in memory that is not the harness's.
-    let return_bytes = job.limits.return_bytes.min(Limits::default().return_bytes);
-    let limits = Limits {
+    let return_bytes = job
+        .limits
+        .return_bytes
+        .min(ProgramLimits::default().return_bytes);
+    let limits = ProgramLimits {
         return_bytes,
         ..job.limits.clone()
     };
@@ -142,7 +145,7 @@ pub(super) fn run(
     let request = candidate_request(job, place.python, limits.return_bytes, most_weight);
     let (running, ours) = place.start(&limits, || {
         let (ours, theirs) = stream_pair()?;
-        let candidate = PythonJob::new(Runner::Candidate, &request, vec![theirs])?;
+        let candidate = PythonJob::new(RunnerKind::Candidate, &request, vec![theirs])?;
         Ok((vec![candidate], ours))
     })?;
     let mut budget = AnswerBudget::of(&limits);
@@ -160,7 +163,7 @@ pub(super) fn run(
 
 /// An answer that a later step needs.
 struct HeldAnswer {
-    object: Arc<Object>,
+    object: Arc<PythonObject>,
     /// Its estimated memory, in bytes.
     weight: usize,
 }
@@ -180,7 +183,7 @@ struct Tests<'c> {
 impl Answers for Tests<'_> {
     type Error = TestStop;
 
-    fn answer(&mut self, call: usize) -> Result<Arc<Object>, TestStop> {
+    fn answer(&mut self, call: usize) -> Result<Arc<PythonObject>, TestStop> {
         while self.answers.len() <= call {
             self.next()?;
         }
@@ -190,10 +193,10 @@ impl Answers for Tests<'_> {
             .ok_or(TestStop::Undecided)
     }
 
-    fn undecided(&self, operands: &[&Object]) -> TestStop {
+    fn undecided(&self, operands: &[&PythonObject]) -> TestStop {
         // A judge ends a test that uses such a value.
         let opaque = operands.iter().find_map(|object| match object {
-            Object::Opaque { type_name, .. } => Some(type_name.clone()),
+            PythonObject::Opaque { type_name, .. } => Some(type_name.clone()),
             _ => None,
         });
         opaque.map_or(TestStop::Undecided, |type_name| {
@@ -281,7 +284,7 @@ impl Tests<'_> {
     fn conclude(self, stop: Option<TestStop>) -> Result<ComparedOutcome, SandboxError> {
         let calls = self.calls as u64;
         let started = self.talk.started();
-        let report = |verdict, ended: Ended| TestReport {
+        let report = |verdict, ended: EndedProcess| TestReport {
             calls,
             streams: ended.streams,
             wall: started.elapsed(),
@@ -316,11 +319,14 @@ impl Tests<'_> {
 }
 
 /// What a candidate answered to a request.
-fn read_answer(answer: Map<String, Value>, request: &Request) -> Result<Arc<Object>, TestStop> {
+fn read_answer(
+    answer: Map<String, Value>,
+    request: &Request,
+) -> Result<Arc<PythonObject>, TestStop> {
     let failed = |failure| Err(TestStop::Verdict(TestVerdict::Failed(failure)));
     match CallAnswer::read(answer, |k| request.argument(k)) {
         CallAnswer::Value { changed: true, .. } if request.shared => Err(TestStop::Undecided),
-        CallAnswer::Value { value, .. } => Object::from_tagged(&value)
+        CallAnswer::Value { value, .. } => PythonObject::from_tagged(&value)
             .map(Arc::new)
             .ok_or(TestStop::Undecided),
         CallAnswer::Raised(error) => Err(TestStop::Verdict(raised_verdict(Some(&error)))),

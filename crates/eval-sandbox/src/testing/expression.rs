@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use eval_match::python::{self, Object, python_equal};
+use eval_match::python::{self, PythonObject, python_equal};
 
 /// An expression over answers. Evaluating it asks for answers in the order of the calls.
 #[derive(Debug)]
 pub(super) enum Expression {
-    Constant(Arc<Object>),
+    Constant(Arc<PythonObject>),
     /// The answer to a call, by its place.
     Call(usize),
     Not(Box<Expression>),
@@ -57,9 +57,9 @@ pub(super) enum Function {
 /// Where answers come from. An error ends the evaluation.
 pub(super) trait Answers {
     type Error;
-    fn answer(&mut self, call: usize) -> Result<Arc<Object>, Self::Error>;
+    fn answer(&mut self, call: usize) -> Result<Arc<PythonObject>, Self::Error>;
     /// Only an interpreter can tell what an operation on these makes.
-    fn undecided(&self, operands: &[&Object]) -> Self::Error;
+    fn undecided(&self, operands: &[&PythonObject]) -> Self::Error;
 }
 
 impl Expression {
@@ -67,12 +67,12 @@ impl Expression {
     pub fn read(value: &Value) -> Option<Expression> {
         let parts = value.as_array()?;
         let part = |i: usize| parts.get(i).and_then(Expression::read).map(Box::new);
-        let float = |i: usize| match Object::from_tagged(parts.get(i)?)? {
-            Object::Float(f) => Some(f),
+        let float = |i: usize| match PythonObject::from_tagged(parts.get(i)?)? {
+            PythonObject::Float(f) => Some(f),
             _ => None,
         };
         Some(match parts.first()?.as_str()? {
-            "const" => Expression::Constant(Arc::new(Object::from_tagged(parts.get(1)?)?)),
+            "const" => Expression::Constant(Arc::new(PythonObject::from_tagged(parts.get(1)?)?)),
             "call" => Expression::Call(usize::try_from(parts.get(1)?.as_u64()?).ok()?),
             "not" => Expression::Not(part(1)?),
             "and" => Expression::And(
@@ -162,7 +162,7 @@ impl Expression {
         }
     }
 
-    pub fn value<A: Answers>(&self, answers: &mut A) -> Result<Arc<Object>, A::Error> {
+    pub fn value<A: Answers>(&self, answers: &mut A) -> Result<Arc<PythonObject>, A::Error> {
         match self {
             Expression::Constant(object) => Ok(Arc::clone(object)),
             Expression::Call(call) => answers.answer(*call),
@@ -179,7 +179,7 @@ impl Expression {
                     .map(Arc::new)
                     .ok_or_else(|| answers.undecided(&[&x]))
             }
-            _ => Ok(Arc::new(Object::Bool(self.truth(answers)?))),
+            _ => Ok(Arc::new(PythonObject::Bool(self.truth(answers)?))),
         }
     }
 }
@@ -201,7 +201,7 @@ impl Operator {
         })
     }
 
-    fn holds(self, a: &Object, b: &Object) -> Option<bool> {
+    fn holds(self, a: &PythonObject, b: &PythonObject) -> Option<bool> {
         let order = |fits: fn(Ordering) -> bool| Some(python::ordered(a, b)?.is_some_and(fits));
         match self {
             Operator::Equal => python_equal(a, b).known(),
@@ -233,10 +233,10 @@ impl Function {
         })
     }
 
-    fn of(self, x: &Object) -> Option<Object> {
+    fn of(self, x: &PythonObject) -> Option<PythonObject> {
         match self {
             Function::Abs => python::absolute(x),
-            Function::Bool => python::truth(x).map(Object::Bool),
+            Function::Bool => python::truth(x).map(PythonObject::Bool),
             Function::Float => python::as_float(x),
             Function::Len => python::length(x),
             Function::List => python::as_list(x),
@@ -257,12 +257,17 @@ mod tests {
 
     impl Answers for Given {
         type Error = &'static str;
-        fn answer(&mut self, call: usize) -> Result<Arc<Object>, &'static str> {
+        fn answer(&mut self, call: usize) -> Result<Arc<PythonObject>, &'static str> {
             let value = self.0.get(call).ok_or("not asked")?;
-            Object::from_tagged(value).map(Arc::new).ok_or("unreadable")
+            PythonObject::from_tagged(value)
+                .map(Arc::new)
+                .ok_or("unreadable")
         }
-        fn undecided(&self, operands: &[&Object]) -> &'static str {
-            if operands.iter().any(|o| matches!(o, Object::Opaque { .. })) {
+        fn undecided(&self, operands: &[&PythonObject]) -> &'static str {
+            if operands
+                .iter()
+                .any(|o| matches!(o, PythonObject::Opaque { .. }))
+            {
                 "opaque"
             } else {
                 "undecided"

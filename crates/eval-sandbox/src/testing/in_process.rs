@@ -7,14 +7,14 @@ use super::{Place, hear_verdict, interpret, report, token};
 use crate::channel::pipe;
 use crate::error::SandboxError;
 use crate::messages::silent_end;
-use crate::plans::Plan;
-use crate::python::{PythonJob, Runner};
+use crate::plans::TestPlan;
+use crate::python::{PythonJob, RunnerKind};
 use crate::types::*;
 
 pub(super) fn run(
     place: &mut Place<'_>,
     job: &TestJob,
-    plan: &Plan,
+    plan: &TestPlan,
 ) -> Result<TestReport, SandboxError> {
     let (token, python) = (token()?, place.python);
     let (running, read) = place.start(&job.limits, || {
@@ -35,7 +35,11 @@ pub(super) fn run(
             "site": python.site(),
         });
         Ok((
-            vec![PythonJob::new(Runner::InProcess, &request, vec![write])?],
+            vec![PythonJob::new(
+                RunnerKind::InProcess,
+                &request,
+                vec![write],
+            )?],
             read,
         ))
     })?;

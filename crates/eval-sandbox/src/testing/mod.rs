@@ -16,14 +16,14 @@ use serde_json::{Map, Value, json};
 use compared::ComparedOutcome;
 pub(super) use compared::Compiled;
 
-use super::capture::Lines;
-use super::ending::Ended;
+use super::capture::ChannelLines;
+use super::ending::EndedProcess;
 use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
-use super::plans::{Plan, Planned, Plans};
-use super::pool::Worker;
-use super::python::{Python, PythonJob};
-use super::running::{Heard, Running, bounded};
+use super::plans::{PlanCache, PlannedTests, TestPlan};
+use super::pool::SandboxWorker;
+use super::python::{PythonJob, PythonRuntime};
+use super::running::{ChannelEvent, RunningJob, bounded};
 use super::types::*;
 use eval_base::text::hex;
 
@@ -37,31 +37,31 @@ struct Judged {
     /// We ended the job at a limit.
     stopped: bool,
     wall: Duration,
-    ended: Vec<Ended>,
+    ended: Vec<EndedProcess>,
 }
 
 /// A place to run a job.
 struct Place<'w> {
-    worker: &'w mut Worker,
+    worker: &'w mut SandboxWorker,
     cancel: BorrowedFd<'w>,
-    python: &'w Python,
+    python: &'w PythonRuntime,
 }
 
 impl Place<'_> {
     fn start<T>(
         &mut self,
-        limits: &Limits,
+        limits: &ProgramLimits,
         make: impl Fn() -> Result<(Vec<PythonJob>, T), SandboxError>,
-    ) -> Result<(Running<'_>, T), SandboxError> {
+    ) -> Result<(RunningJob<'_>, T), SandboxError> {
         self.worker.start(self.python, self.cancel, limits, make)
     }
 }
 
 pub(super) fn run_tests(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    python: &Python,
-    plans: &Plans,
+    python: &PythonRuntime,
+    plans: &PlanCache,
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
     let planned = plans.of(worker, cancel, python, job)?;
@@ -72,8 +72,8 @@ pub(super) fn run_tests(
     };
     let not_run = |verdict| TestReport::new(verdict, TestMode::Split);
     let plan = match &*planned {
-        Planned::Plan(plan) => plan,
-        Planned::Broken(raised) => return Ok(not_run(TestVerdict::TestError(raised.clone()))),
+        PlannedTests::Plan(plan) => plan,
+        PlannedTests::Broken(raised) => return Ok(not_run(TestVerdict::TestError(raised.clone()))),
     };
     if job.mode == Some(TestMode::InProcess) || job.mode.is_none() && !plan.why.is_empty() {
         return in_process::run(&mut place, job, plan);
@@ -96,7 +96,7 @@ pub(super) fn run_tests(
 fn compared_or_split(
     mut place: Place<'_>,
     job: &TestJob,
-    plan: &Plan,
+    plan: &TestPlan,
     compiled: &Compiled,
 ) -> Result<TestReport, SandboxError> {
     let failed = match compared::run(&mut place, job, compiled)? {
@@ -113,19 +113,19 @@ fn compared_or_split(
 
 /// The mode that the tests would get; `Err` when they can't be read.
 pub(super) fn choose_mode(
-    worker: &mut Worker,
+    worker: &mut SandboxWorker,
     cancel: BorrowedFd<'_>,
-    python: &Python,
-    plans: &Plans,
+    python: &PythonRuntime,
+    plans: &PlanCache,
     job: &TestJob,
 ) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
     Ok(match &*plans.of(worker, cancel, python, job)? {
-        Planned::Plan(plan) => Ok(ModeChoice {
+        PlannedTests::Plan(plan) => Ok(ModeChoice {
             mode: plan.mode(),
             names: plan.names.clone(),
             why: plan.why.clone(),
         }),
-        Planned::Broken(raised) => Err(TestVerdict::TestError(raised.clone())),
+        PlannedTests::Broken(raised) => Err(TestVerdict::TestError(raised.clone())),
     })
 }
 
@@ -138,7 +138,7 @@ impl TestReport {
             mode_reason: String::new(),
             adjudicated: false,
             calls: 0,
-            streams: Streams::default(),
+            streams: ProgramStreams::default(),
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
         }
@@ -169,31 +169,31 @@ fn report(
 
 /// Waits for the line with the verdict and ends the job. Lines without the token are not verdicts.
 fn hear_verdict(
-    mut running: Running<'_>,
+    mut running: RunningJob<'_>,
     result: OwnedFd,
     token: &str,
-    limits: &Limits,
+    limits: &ProgramLimits,
 ) -> Result<Judged, SandboxError> {
-    let mut lines = Lines::new(result)?;
+    let mut lines = ChannelLines::new(result)?;
     let until = running.started + bounded(limits.wall);
     let heard = running.hear(&mut lines, until)?;
     let started = running.started;
     let of_candidate = |what: &str| Map::from_iter([("verdict".to_owned(), json!(what))]);
     let verdict = match heard {
         // Only a program that shares the interpreter with its tests can write here.
-        Heard::Line(ref line) => object(line)
+        ChannelEvent::Line(ref line) => object(line)
             .filter(|map| text(map, "token") == token)
             .or_else(|| Some(of_candidate("tampered"))),
         // A judge bounds its verdicts: an endless line is the work of the candidate, and no fault
         // of the harness.
-        Heard::TooLong => Some(of_candidate("endless")),
-        Heard::End(_) | Heard::Late | Heard::Stopped => None,
+        ChannelEvent::TooLong => Some(of_candidate("endless")),
+        ChannelEvent::End(_) | ChannelEvent::Late | ChannelEvent::Stopped => None,
     };
-    let stopped = matches!(heard, Heard::Late | Heard::Stopped);
+    let stopped = matches!(heard, ChannelEvent::Late | ChannelEvent::Stopped);
     let ended = match heard {
-        Heard::Late => running.end_late()?,
-        Heard::Stopped => running.finish()?,
-        Heard::Line(_) | Heard::TooLong | Heard::End(_) => {
+        ChannelEvent::Late => running.end_late()?,
+        ChannelEvent::Stopped => running.finish()?,
+        ChannelEvent::Line(_) | ChannelEvent::TooLong | ChannelEvent::End(_) => {
             lines.close();
             running.let_end()?;
             running.end()?
@@ -209,7 +209,7 @@ fn hear_verdict(
 
 pub(super) fn interpret(
     map: &Map<String, Value>,
-    candidate: &Ended,
+    candidate: &EndedProcess,
 ) -> Result<TestVerdict, SandboxError> {
     let error = map.get("e");
     let index = number(map, "index")
@@ -237,7 +237,7 @@ pub(super) fn interpret(
         )),
         "ended" => failed(silent_end(candidate)?),
         "large" => failed(RunFailure::ReturnLimit),
-        "full" => failed(RunFailure::Ended(Ending::OutputLimit)),
+        "full" => failed(RunFailure::Ended(ProgramEnding::OutputLimit)),
         "unsound" => TestVerdict::Unsound {
             why: text(map, "why"),
         },
@@ -281,7 +281,7 @@ fn import_lines(setup: &str) -> Vec<&str> {
 /// bytes of memory that its values may take, where the harness reads them.
 fn candidate_request(
     job: &TestJob,
-    python: &Python,
+    python: &PythonRuntime,
     most: u64,
     most_weight: Option<usize>,
 ) -> Value {

@@ -6,14 +6,14 @@ use super::{Judged, Place, candidate_request, hear_verdict, interpret, report, t
 use crate::channel::{pipe, stream_pair};
 use crate::conversation::longest_answer;
 use crate::error::SandboxError;
-use crate::plans::Plan;
-use crate::python::{PythonJob, Runner};
+use crate::plans::TestPlan;
+use crate::python::{PythonJob, RunnerKind};
 use crate::types::*;
 
 pub(super) fn run(
     place: &mut Place<'_>,
     job: &TestJob,
-    plan: &Plan,
+    plan: &TestPlan,
 ) -> Result<TestReport, SandboxError> {
     let judged = judge(place, job, plan)?;
     // The judge stands first, the candidate second.
@@ -32,7 +32,7 @@ pub(super) fn run(
 /// A failure of tests that share more with the code than plain data may be the judge's own. What
 /// they share was read from the tests alone; only that an object is of a package's class is the
 /// candidate's word, which makes no pass of a failure.
-fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
+fn uncertain(verdict: TestVerdict, plan: &TestPlan) -> TestVerdict {
     let foreign = |type_name: &str| {
         let package = type_name.split_once('.').map(|(package, _)| package);
         package.is_some_and(|package| plan.values.iter().any(|module| module == package))
@@ -55,7 +55,7 @@ fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
     }
 }
 
-fn judge(place: &mut Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
+fn judge(place: &mut Place<'_>, job: &TestJob, plan: &TestPlan) -> Result<Judged, SandboxError> {
     let (token, python) = (token()?, place.python);
     let (running, read) = place.start(&job.limits, || {
         let (read, write) = pipe()?;
@@ -73,9 +73,9 @@ fn judge(place: &mut Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, Sa
             "site": python.site(),
         });
         let jobs = vec![
-            PythonJob::new(Runner::Judge, &to_judge, vec![write, judge_end])?,
+            PythonJob::new(RunnerKind::Judge, &to_judge, vec![write, judge_end])?,
             PythonJob::new(
-                Runner::Candidate,
+                RunnerKind::Candidate,
                 &candidate_request(job, python, job.limits.return_bytes, None),
                 vec![candidate_end],
             )?,
@@ -95,14 +95,19 @@ fn no_verdict(judged: &Judged) -> Result<TestVerdict, SandboxError> {
         .find(|ending| {
             matches!(
                 ending,
-                Ending::TimedOut | Ending::MemoryLimit | Ending::OutputLimit | Ending::Violation(_)
+                ProgramEnding::TimedOut
+                    | ProgramEnding::MemoryLimit
+                    | ProgramEnding::OutputLimit
+                    | ProgramEnding::Violation(_)
             )
         });
     if let Some(ending) = of_limit {
         return Ok(TestVerdict::Failed(RunFailure::Ended(ending.clone())));
     }
     if judged.stopped {
-        return Ok(TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)));
+        return Ok(TestVerdict::Failed(RunFailure::Ended(
+            ProgramEnding::TimedOut,
+        )));
     }
     let said = judged.ended.first().map(|judge| match &judge.ending {
         Ok(ending) => format!(

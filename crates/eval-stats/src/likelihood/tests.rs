@@ -5,16 +5,19 @@ use crate::distributions::binomial_term;
 
 const Z2: f64 = 1.959963984540054 * 1.959963984540054;
 
-fn one(levels: Vec<Level>) -> Vec<Stratum> {
+fn one(levels: Vec<ValueLevel>) -> Vec<Stratum> {
     vec![Stratum {
         share: 1.0,
         repeats: 1.0,
-        units: Units::Levels(levels),
+        units: StratumUnits::Levels(levels),
     }]
 }
 
-fn values(values: &[f64]) -> Vec<Level> {
-    values.iter().map(|value| Level::of(*value, 1.0)).collect()
+fn values(values: &[f64]) -> Vec<ValueLevel> {
+    values
+        .iter()
+        .map(|value| ValueLevel::of(*value, 1.0))
+        .collect()
 }
 
 #[test]
@@ -80,9 +83,9 @@ fn contributions_of_samples_average_to_the_figure() {
         for c in 0..=n {
             for k in 1..n {
                 for curve in [
-                    Curve::PassAt(k),
-                    Curve::PassHat(k),
-                    Curve::PassHatUnbiased(k),
+                    PassCurve::PassAt(k),
+                    PassCurve::PassHat(k),
+                    PassCurve::PassHatUnbiased(k),
                 ] {
                     let [pass, fail] = curve.contributions(n, c).unwrap();
                     let mean = (f64::from(c) * pass + f64::from(n - c) * fail) / f64::from(n);
@@ -92,13 +95,13 @@ fn contributions_of_samples_average_to_the_figure() {
                     );
                 }
             }
-            let [pass, fail] = Curve::PassAt(1).contributions(n, c).unwrap();
+            let [pass, fail] = PassCurve::PassAt(1).contributions(n, c).unwrap();
             assert!(
                 (c == 0 || (pass - 1.0).abs() < 1e-9) && (c == n || fail.abs() < 1e-9),
                 "{n} {c}"
             );
         }
-        assert!(Curve::PassAt(n).contributions(n, 1).is_err());
+        assert!(PassCurve::PassAt(n).contributions(n, 1).is_err());
     }
 }
 
@@ -108,19 +111,29 @@ fn repeated_strata_are_as_many_strata() {
     let perfect = |share: f64, repeats: f64| Stratum {
         share,
         repeats,
-        units: Units::Levels(vec![Level::of(1.0, 5.0)]),
+        units: StratumUnits::Levels(vec![ValueLevel::of(1.0, 5.0)]),
     };
-    let counted = of_shares(&[perfect(1.0 / 40.0, 40.0)], Unseen::Telling, 0.95).unwrap();
-    let listed = of_shares(&vec![perfect(1.0 / 40.0, 1.0); 40], Unseen::Telling, 0.95).unwrap();
+    let counted = of_shares(&[perfect(1.0 / 40.0, 40.0)], UnseenWeight::Telling, 0.95).unwrap();
+    let listed = of_shares(
+        &vec![perfect(1.0 / 40.0, 1.0); 40],
+        UnseenWeight::Telling,
+        0.95,
+    )
+    .unwrap();
     assert!(
         (counted.low - listed.low).abs() < 1e-12 && counted.low > 0.98,
         "{counted:?} {listed:?}"
     );
     let worse = Stratum {
-        units: Units::Levels(vec![Level::of(0.0, 1.0), Level::of(1.0, 4.0)]),
+        units: StratumUnits::Levels(vec![ValueLevel::of(0.0, 1.0), ValueLevel::of(1.0, 4.0)]),
         ..perfect(1.0 / 40.0, 1.0)
     };
-    let one_failed = of_shares(&[perfect(1.0 / 40.0, 39.0), worse], Unseen::Telling, 0.95).unwrap();
+    let one_failed = of_shares(
+        &[perfect(1.0 / 40.0, 39.0), worse],
+        UnseenWeight::Telling,
+        0.95,
+    )
+    .unwrap();
     assert!(one_failed.low < counted.low, "{one_failed:?}");
 }
 
@@ -131,11 +144,11 @@ fn heavy_units_decide_what_all_passes_say() {
     let perfect = |share: f64, count: f64| Stratum {
         share,
         repeats: 1.0,
-        units: Units::Levels(vec![Level::of(1.0, count)]),
+        units: StratumUnits::Levels(vec![ValueLevel::of(1.0, count)]),
     };
     let low = of_shares(
         &[perfect(0.1, 100.0), perfect(0.9, 2.0)],
-        Unseen::Telling,
+        UnseenWeight::Telling,
         0.95,
     )
     .unwrap()
@@ -144,7 +157,7 @@ fn heavy_units_decide_what_all_passes_say() {
     assert!(low < 0.1 + 0.9 * 0.035f64.sqrt() + 0.03, "{low}");
     let alike = of_shares(
         &[perfect(0.98, 100.0), perfect(0.02, 2.0)],
-        Unseen::Telling,
+        UnseenWeight::Telling,
         0.95,
     )
     .unwrap()
@@ -152,12 +165,12 @@ fn heavy_units_decide_what_all_passes_say() {
     assert!(alike > 0.95, "{alike}");
     // In one stratum, too; drawn from one population the 2 are two of 102.
     let units = [
-        Level {
+        ValueLevel {
             sum: 0.1,
             size: 0.1,
             count: 100.0,
         },
-        Level {
+        ValueLevel {
             sum: 45.0,
             size: 45.0,
             count: 2.0,
@@ -165,36 +178,36 @@ fn heavy_units_decide_what_all_passes_say() {
     ];
     let low = |unseen| of_shares(&one(units.to_vec()), unseen, 0.95).unwrap().low;
     assert!(
-        low(Unseen::Telling) < 0.35 && low(Unseen::Average) > 0.9,
+        low(UnseenWeight::Telling) < 0.35 && low(UnseenWeight::Average) > 0.9,
         "{} {}",
-        low(Unseen::Telling),
-        low(Unseen::Average)
+        low(UnseenWeight::Telling),
+        low(UnseenWeight::Average)
     );
 }
 
 #[test]
 fn what_can_not_be_computed_is_an_error() {
     assert_eq!(
-        of_shares(&[], Unseen::Telling, 0.95),
-        Err(Undefined::NoData)
+        of_shares(&[], UnseenWeight::Telling, 0.95),
+        Err(UndefinedReason::NoData)
     );
-    assert_eq!(of_counts(1.0, 0.0, 0.95), Err(Undefined::NoData));
-    assert_eq!(of_counts(2.0, 1.0, 0.95), Err(Undefined::NoData));
-    assert_eq!(of_counts(1.0, 2.0, 1.0), Err(Undefined::Level));
+    assert_eq!(of_counts(1.0, 0.0, 0.95), Err(UndefinedReason::NoData));
+    assert_eq!(of_counts(2.0, 1.0, 0.95), Err(UndefinedReason::NoData));
+    assert_eq!(of_counts(1.0, 2.0, 1.0), Err(UndefinedReason::Level));
     assert_eq!(
         of_values(&values(&[1.0]), 0.95),
-        Err(Undefined::TooFewUnits {
+        Err(UndefinedReason::TooFewUnits {
             n: 1,
             unit: "values"
         })
     );
     assert_eq!(
         of_values(&values(&[3.0, 3.0]), 0.95),
-        Err(Undefined::NoVariation)
+        Err(UndefinedReason::NoVariation)
     );
     assert_eq!(
         of_values(&values(&[f64::NAN, 3.0]), 0.95),
-        Err(Undefined::NotFinite)
+        Err(UndefinedReason::NotFinite)
     );
 }
 
@@ -229,13 +242,15 @@ fn runs() -> impl Strategy<Value = Vec<Vec<(u8, u8)>>> {
 /// The strata of such a run under a question, of a curve: 0 these cases, 1 cases like these, 2
 /// evals like these.
 fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
-    let curve = Curve::PassAt(k);
+    let curve = PassCurve::PassAt(k);
     let of = |(n, c): (u8, u8)| curve.value(u32::from(n), u32::from(c)).unwrap();
     let cases: f64 = run.iter().map(|eval| eval.len() as f64).sum();
-    let levels = |eval: &[(u8, u8)]| -> Vec<Level> {
-        eval.iter().map(|case| Level::of(of(*case), 1.0)).collect()
+    let levels = |eval: &[(u8, u8)]| -> Vec<ValueLevel> {
+        eval.iter()
+            .map(|case| ValueLevel::of(of(*case), 1.0))
+            .collect()
     };
-    let stratum = |share: f64, units: Units| Stratum {
+    let stratum = |share: f64, units: StratumUnits| Stratum {
         share,
         repeats: 1.0,
         units,
@@ -248,7 +263,7 @@ fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
                 let (n, passed) = (u32::from(*n), u32::from(*c));
                 stratum(
                     1.0 / cases,
-                    Units::Samples {
+                    StratumUnits::Samples {
                         n,
                         passed,
                         curve,
@@ -259,10 +274,15 @@ fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
             .collect(),
         1 => run
             .iter()
-            .map(|eval| stratum(eval.len() as f64 / cases, Units::Levels(levels(eval))))
+            .map(|eval| {
+                stratum(
+                    eval.len() as f64 / cases,
+                    StratumUnits::Levels(levels(eval)),
+                )
+            })
             .collect(),
         _ => {
-            let level = |eval: &Vec<(u8, u8)>| Level {
+            let level = |eval: &Vec<(u8, u8)>| ValueLevel {
                 sum: eval.iter().map(|case| of(*case)).sum(),
                 size: eval.len() as f64,
                 count: 1.0,
@@ -280,8 +300,8 @@ proptest! {
         prop_assume!(passed + failed > 0);
         let (passed, failed) = (f64::from(passed), f64::from(failed));
         let interval = of_counts(passed, passed + failed, 0.95).unwrap();
-        let levels = [Level::of(0.0, failed), Level::of(1.0, passed)];
-        let general = of_shares(&one(levels.into_iter().filter(|l| l.count > 0.0).collect()), Unseen::Telling, 0.95).unwrap();
+        let levels = [ValueLevel::of(0.0, failed), ValueLevel::of(1.0, passed)];
+        let general = of_shares(&one(levels.into_iter().filter(|l| l.count > 0.0).collect()), UnseenWeight::Telling, 0.95).unwrap();
         prop_assert!((interval.low - general.low).abs() < 1e-9, "{:?} {:?}", interval, general);
         prop_assert!((interval.high - general.high).abs() < 1e-9, "{:?} {:?}", interval, general);
         prop_assert!(interval.low < interval.high);
@@ -314,12 +334,12 @@ proptest! {
     /// One stratum by its price is one stratum by its ratio.
     #[test]
     fn a_price_finds_the_same_end(fifths in prop::collection::vec(0u8..=5, 1..30)) {
-        let levels: Vec<Level> = fifths.iter().map(|f| Level::of(f64::from(*f) / 5.0, 1.0)).collect();
+        let levels: Vec<ValueLevel> = fifths.iter().map(|f| ValueLevel::of(f64::from(*f) / 5.0, 1.0)).collect();
         let levels_again = levels.clone();
         let n = levels.len() as f64;
-        let by_price = stratified(&one(levels), End::Lower, 0.95).unwrap();
+        let by_price = stratified(&one(levels), IntervalEnd::Lower, 0.95).unwrap();
         let t = t_quantile(0.975, (n - 1.0).max(1.0));
-        let by_ratio = if n > 1.0 { ratio_of_shares(&levels_again, Unseen::Telling, t * t / 2.0).unwrap() } else { by_price };
+        let by_ratio = if n > 1.0 { ratio_of_shares(&levels_again, UnseenWeight::Telling, t * t / 2.0).unwrap() } else { by_price };
         prop_assert!((by_ratio - by_price).abs() < 1e-9, "{} {}", by_ratio, by_price);
     }
 
@@ -330,7 +350,7 @@ proptest! {
         run in runs(), tilts in prop::collection::vec(0.0f64..1.0, 64), question in 1u8..3,
     ) {
         let strata = strata(&run, question, 1);
-        let low = of_shares(&strata, Unseen::Telling, 0.95).unwrap().low;
+        let low = of_shares(&strata, UnseenWeight::Telling, 0.95).unwrap().low;
         let mut draw = tilts.iter().cycle();
         let mut drawn = |scale: f64| (-scale * draw.next().unwrap()).exp();
         for scale in [0.05, 0.3, 1.0, 3.0] {
@@ -339,7 +359,7 @@ proptest! {
             // What pseudo-observations weigh is drawn, too: towards more at 0.
             let mut parts = Vec::new();
             for stratum in &strata {
-                let Units::Levels(levels) = &stratum.units else { unreachable!() };
+                let StratumUnits::Levels(levels) = &stratum.units else { unreachable!() };
                 let weights: Vec<f64> = levels.iter().map(|l| drawn(scale * l.sum / l.size)).collect();
                 parts.push((stratum, levels, weights));
             }
@@ -348,7 +368,7 @@ proptest! {
                 let total: f64 = weights.iter().sum();
                 let freedom = 1.0 - (1.0 - 1.0 / several) / n;
                 loss -= weights.iter().map(|w| freedom * (w / total * n).ln()).sum::<f64>();
-                let each = |of: fn(&Level) -> f64| {
+                let each = |of: fn(&ValueLevel) -> f64| {
                     levels.iter().zip(weights).map(|(l, w)| of(l) * w / total).sum::<f64>()
                 };
                 sum += stratum.share * each(|l| l.sum);
@@ -356,8 +376,8 @@ proptest! {
                 units += n;
             }
             let typical = strata.iter().map(|stratum| match &stratum.units {
-                Units::Levels(levels) => stratum.share * levels.iter().map(|l| l.size).sum::<f64>() / levels.len() as f64,
-                Units::Samples { .. } => unreachable!(),
+                StratumUnits::Levels(levels) => stratum.share * levels.iter().map(|l| l.size).sum::<f64>() / levels.len() as f64,
+                StratumUnits::Samples { .. } => unreachable!(),
             }).sum::<f64>();
             for unseen in [0.3, 0.6, 1.0, 2.0, 4.0] {
                 let all = units + unseen;
@@ -388,8 +408,8 @@ proptest! {
         let (n, c) = case.get_mut(eval);
         prop_assume!(c < n);
         *c += 1;
-        let before = of_shares(&strata(&run, question, k), Unseen::Telling, 0.95).unwrap();
-        let after = of_shares(&strata(&better, question, k), Unseen::Telling, 0.95).unwrap();
+        let before = of_shares(&strata(&run, question, k), UnseenWeight::Telling, 0.95).unwrap();
+        let after = of_shares(&strata(&better, question, k), UnseenWeight::Telling, 0.95).unwrap();
         prop_assert!(after.low >= before.low - 1e-12, "{:?} {:?}", before, after);
         prop_assert!(after.high >= before.high - 1e-12, "{:?} {:?}", before, after);
     }

@@ -9,9 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::draws::{Draws, resampled};
+use crate::draws::{IndexDraws, resampled};
 use crate::interval::normal_cdf;
-use crate::power::{CaseFigure, Samples};
+use crate::power::{CaseFigure, SamplePair};
 
 /// Resamples that share a stream of the generator.
 const CHUNK: usize = 256;
@@ -35,7 +35,7 @@ const SLACK: f64 = 1e-11;
 
 /// What one case's difference could have been, had its samples been dealt otherwise.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Deal {
+pub struct CaseDeal {
     /// (difference, chance), the chances adding up to 1.
     outcomes: Vec<(f64, f64)>,
     mean: f64,
@@ -46,10 +46,14 @@ pub struct Deal {
     largest: f64,
 }
 
-impl Deal {
+impl CaseDeal {
     /// Of a case with so many samples in the reference and in the candidate, of which so many
     /// passed in all, and a figure of them.
-    pub fn new([reference, candidate]: Samples, passed: u32, figure: CaseFigure<'_>) -> Deal {
+    pub fn new(
+        [reference, candidate]: SamplePair,
+        passed: u32,
+        figure: CaseFigure<'_>,
+    ) -> CaseDeal {
         let least = passed.saturating_sub(reference);
         let (mut outcomes, mut chance) = (Vec::new(), 1.0);
         for got in least..=passed.min(candidate) {
@@ -69,11 +73,11 @@ impl Deal {
                 chance /= 1e200;
             }
         }
-        Deal::of(outcomes)
+        CaseDeal::of(outcomes)
     }
 
     /// Of (difference, weight).
-    fn of(mut outcomes: Vec<(f64, f64)>) -> Deal {
+    fn of(mut outcomes: Vec<(f64, f64)>) -> CaseDeal {
         let total: f64 = outcomes.iter().map(|(_, weight)| weight).sum();
         outcomes.iter_mut().for_each(|(_, weight)| *weight /= total);
         outcomes.retain(|(_, chance)| *chance > NEGLIGIBLE);
@@ -92,7 +96,7 @@ impl Deal {
             .iter()
             .map(|(difference, _)| difference.abs())
             .fold(0.0, f64::max);
-        Deal {
+        CaseDeal {
             outcomes,
             mean,
             variance,
@@ -109,7 +113,7 @@ impl Deal {
         self.variance > 0.0
     }
 
-    fn draw(&self, draws: &mut Draws) -> f64 {
+    fn draw(&self, draws: &mut IndexDraws) -> f64 {
         let mut u = draws.unit();
         for (difference, chance) in &self.outcomes {
             u -= chance;
@@ -127,12 +131,12 @@ impl Deal {
 /// kind: exact where there are few different sums, the limit where there are many cases, else from
 /// draws. Never 0.
 pub(super) fn dealt(
-    deals: &[(Deal, u32)],
+    deals: &[(CaseDeal, u32)],
     observed: f64,
     resamples: usize,
     seed: u64,
 ) -> (f64, f64) {
-    let sums = Sums::new(deals, observed);
+    let sums = DealSums::new(deals, observed);
     if let Some(p) = sums.exact() {
         return p;
     }
@@ -144,8 +148,8 @@ pub(super) fn dealt(
 }
 
 /// The chance of a sum as low as that of these cases, as simulated pairs of runs take it.
-pub fn of_deals(deals: &[&Deal], observed: f64) -> f64 {
-    let sums = Sums::of(deals.iter().map(|deal| (*deal, 1)), observed);
+pub fn of_deals(deals: &[&CaseDeal], observed: f64) -> f64 {
+    let sums = DealSums::of(deals.iter().map(|deal| (*deal, 1)), observed);
     let few = sums.outcomes() <= SIMULATED_OUTCOMES;
     few.then(|| sums.exact())
         .flatten()
@@ -153,20 +157,20 @@ pub fn of_deals(deals: &[&Deal], observed: f64) -> f64 {
         .0
 }
 
-struct Sums<'a> {
+struct DealSums<'a> {
     /// Kinds of cases that may come out differently.
-    open: Vec<(&'a Deal, u32)>,
+    open: Vec<(&'a CaseDeal, u32)>,
     cases: u32,
     observed: f64,
     slack: f64,
 }
 
-impl<'a> Sums<'a> {
-    fn new(deals: &'a [(Deal, u32)], observed: f64) -> Sums<'a> {
-        Sums::of(deals.iter().map(|(deal, n)| (deal, *n)), observed)
+impl<'a> DealSums<'a> {
+    fn new(deals: &'a [(CaseDeal, u32)], observed: f64) -> DealSums<'a> {
+        DealSums::of(deals.iter().map(|(deal, n)| (deal, *n)), observed)
     }
 
-    fn of(deals: impl Iterator<Item = (&'a Deal, u32)>, observed: f64) -> Sums<'a> {
+    fn of(deals: impl Iterator<Item = (&'a CaseDeal, u32)>, observed: f64) -> DealSums<'a> {
         let (mut fixed, mut size, mut cases, mut open) = (0.0, 0.0, 0, Vec::new());
         for (deal, n) in deals {
             if deal.is_open() {
@@ -178,7 +182,7 @@ impl<'a> Sums<'a> {
             }
         }
         let slack = SLACK * (size + f64::abs(fixed) + observed.abs());
-        Sums {
+        DealSums {
             open,
             cases,
             observed: observed - fixed,
@@ -253,7 +257,7 @@ impl<'a> Sums<'a> {
     /// The normal limit with its first correction for skewness (Edgeworth's; e.g. P. Hall, "The
     /// Bootstrap and Edgeworth Expansion", 1992, section 2.3).
     fn limit(&self) -> (f64, f64) {
-        let sum = |of: fn(&Deal) -> f64| {
+        let sum = |of: fn(&CaseDeal) -> f64| {
             self.open
                 .iter()
                 .map(|(d, n)| of(d) * f64::from(*n))
@@ -292,20 +296,20 @@ impl<'a> Sums<'a> {
 
 /// The kinds of cases and how many there are of each.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Deals {
-    kinds: BTreeMap<(Samples, u32), u32>,
+pub struct DealKinds {
+    kinds: BTreeMap<(SamplePair, u32), u32>,
 }
 
-impl Deals {
+impl DealKinds {
     /// A case with so many samples on each side, of which so many passed in all.
-    pub fn add(&mut self, samples: Samples, passed: u32) {
+    pub fn add(&mut self, samples: SamplePair, passed: u32) {
         *self.kinds.entry((samples, passed)).or_default() += 1;
     }
 
-    pub fn of(&self, figure: CaseFigure<'_>) -> Vec<(Deal, u32)> {
+    pub fn of(&self, figure: CaseFigure<'_>) -> Vec<(CaseDeal, u32)> {
         self.kinds
             .iter()
-            .map(|((samples, passed), n)| (Deal::new(*samples, *passed, figure), *n))
+            .map(|((samples, passed), n)| (CaseDeal::new(*samples, *passed, figure), *n))
             .collect()
     }
 }
@@ -350,7 +354,7 @@ mod tests {
     }
 
     fn p(cases: &[(u32, u32, u32, u32)]) -> (f64, f64) {
-        let mut deals = Deals::default();
+        let mut deals = DealKinds::default();
         let mut observed = 0.0;
         for (n1, c1, n2, c2) in cases {
             deals.add([*n1, *n2], c1 + c2);
@@ -376,13 +380,13 @@ mod tests {
     #[test]
     fn drawn_deals_and_the_limit_tend_to_the_exact_chance() {
         let cases: Vec<_> = (0..150u32).map(|i| (3, i % 4, 5, (i * 7) % 6)).collect();
-        let mut deals = Deals::default();
+        let mut deals = DealKinds::default();
         cases
             .iter()
             .for_each(|(n1, c1, n2, c2)| deals.add([*n1, *n2], c1 + c2));
         let deals = deals.of(&share);
         for observed in [-4.0, -2.0, 0.0, 3.0] {
-            let sums = Sums::new(&deals, observed);
+            let sums = DealSums::new(&deals, observed);
             let exact = sums.exact().unwrap();
             // Sums come in steps of 1/15, so that the limit is off by half a step where the
             // observed one is none of them.

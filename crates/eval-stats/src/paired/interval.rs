@@ -1,11 +1,11 @@
 //! The interval of a mean of paired differences.
 
 use super::tango::tango;
-use crate::Undefined;
+use crate::UndefinedReason;
 use crate::binomial::binomial;
 use crate::distributions::t_quantile;
-use crate::draws::{Draws, resampled};
-use crate::interval::{Interval, Method};
+use crate::draws::{IndexDraws, resampled};
+use crate::interval::{Interval, IntervalMethod};
 
 /// Resamples that share a stream of the generator.
 const CHUNK: usize = 128;
@@ -18,7 +18,7 @@ const BINOMIAL_COST: usize = 16;
 const MOST_DRAWS: usize = 5_000_000;
 
 /// What is resampled: cases, weighted cases, or evals.
-pub(super) struct Units {
+pub(super) struct ResampledUnits {
     /// (weighted sum of differences, sum of weights), of positive weight.
     pub ratios: Vec<(f64, f64)>,
     /// Whether each unit is an eval.
@@ -35,37 +35,37 @@ pub(super) struct Units {
 /// Statistician 69 (2015), sections 3 and 5. Of the kinds of bootstrap this one keeps its level
 /// best for differences, most of which are 0 (docs/statistics.md has the simulation).
 pub(super) fn bootstrap(
-    units: &Units,
+    units: &ResampledUnits,
     resamples: usize,
     seed: u64,
     level: f64,
-) -> Result<Interval, Undefined> {
+) -> Result<Interval, UndefinedReason> {
     if !(level > 0.0 && level < 1.0) {
-        return Err(Undefined::Level);
+        return Err(UndefinedReason::Level);
     }
     if resamples < 100 {
-        return Err(Undefined::TooFewResamples);
+        return Err(UndefinedReason::TooFewResamples);
     }
     let n = units.ratios.len();
     let total: f64 = units.ratios.iter().map(|(_, weight)| weight).sum();
     let difference = units.ratios.iter().map(|(sum, _)| sum).sum::<f64>() / total;
     if n < 2 {
         let unit = if units.grouped { "evals" } else { "cases" };
-        return Err(Undefined::TooFewUnits { n, unit });
+        return Err(UndefinedReason::TooFewUnits { n, unit });
     }
     if all_equal(&units.ratios) {
         return without_variation(units, difference, total, level);
     }
     let (error, method) = standard_error(&units.ratios, resamples, seed);
     let method = match method {
-        Method::Bootstrap if units.grouped => Method::ClusterBootstrap,
+        IntervalMethod::Bootstrap if units.grouped => IntervalMethod::ClusterBootstrap,
         method => method,
     };
     let half = t_quantile(0.5 + level / 2.0, n as f64 - 1.0)
         * error
         * (n as f64 / (n as f64 - 1.0)).sqrt();
     if !half.is_finite() {
-        return Err(Undefined::NotFinite);
+        return Err(UndefinedReason::NotFinite);
     }
     let range = if units.shares {
         (-1.0, 1.0)
@@ -93,13 +93,13 @@ fn all_equal(ratios: &[(f64, f64)]) -> bool {
 /// Resampling equal differences would claim certainty. Of shares, 0/1 values of the same mean vary
 /// most.
 fn without_variation(
-    units: &Units,
+    units: &ResampledUnits,
     difference: f64,
     total: f64,
     level: f64,
-) -> Result<Interval, Undefined> {
+) -> Result<Interval, UndefinedReason> {
     if !units.shares {
-        return Err(Undefined::NoVariation);
+        return Err(UndefinedReason::NoVariation);
     }
     // Kish's effective size: unequal weights tell less than as many equal ones.
     let n = total * total
@@ -116,20 +116,21 @@ fn without_variation(
 }
 
 /// The standard deviation of the resamples' means.
-fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, Method) {
+fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, IntervalMethod) {
     let n = ratios.len();
     let first_weight = ratios.first().map_or(1.0, |(_, weight)| *weight);
     let weighted = ratios.iter().any(|(_, weight)| *weight != first_weight);
     if n.saturating_mul(resamples) > MOST_DRAWS {
-        return (error_of_theory(ratios), Method::Normal);
+        return (error_of_theory(ratios), IntervalMethod::Normal);
     }
     let histogram = if weighted {
         None
     } else {
         histogram(ratios, first_weight)
     };
-    let means_of =
-        |mean: &(dyn Fn(&mut Draws) -> f64 + Sync)| resampled(resamples, (seed, 0), CHUNK, mean);
+    let means_of = |mean: &(dyn Fn(&mut IndexDraws) -> f64 + Sync)| {
+        resampled(resamples, (seed, 0), CHUNK, mean)
+    };
     let means = if let Some(histogram) = histogram.filter(|values| values.len() * BINOMIAL_COST < n)
     {
         means_of(&|draws| mean_by_value(draws, &histogram, n as u64))
@@ -151,12 +152,12 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
                 / n as f64
         })
     };
-    (deviation(&means), Method::Bootstrap)
+    (deviation(&means), IntervalMethod::Bootstrap)
 }
 
 /// The mean of a resample of `n` values given as (value, how often): how often each is drawn is
 /// multinomial.
-fn mean_by_value(draws: &mut Draws, histogram: &[(f64, u64)], n: u64) -> f64 {
+fn mean_by_value(draws: &mut IndexDraws, histogram: &[(f64, u64)], n: u64) -> f64 {
     let (mut sum, mut left, mut rest) = (0.0, n, n);
     for (value, count) in histogram {
         if left == 0 {
@@ -210,8 +211,8 @@ fn error_of_theory(ratios: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    fn units(values: &[f64]) -> Units {
-        Units {
+    fn units(values: &[f64]) -> ResampledUnits {
+        ResampledUnits {
             ratios: values.iter().map(|value| (*value, 1.0)).collect(),
             grouped: false,
             shares: true,
@@ -243,7 +244,7 @@ mod tests {
             .map(|(i, v)| (v + i as f64 * 1e-12, 1.0))
             .collect();
         let (drawn, method) = standard_error(&plain, 4_000, 4);
-        assert_eq!(method, Method::Bootstrap);
+        assert_eq!(method, IntervalMethod::Bootstrap);
         assert!((drawn / theory - 1.0).abs() < 0.05, "{drawn} {theory}");
         let weighted: Vec<(f64, f64)> = few
             .iter()
@@ -256,7 +257,10 @@ mod tests {
             "{drawn}"
         );
         let (error, method) = standard_error(&plain, 1_000_000, 4);
-        assert_eq!((error, method), (error_of_theory(&plain), Method::Normal));
+        assert_eq!(
+            (error, method),
+            (error_of_theory(&plain), IntervalMethod::Normal)
+        );
     }
 
     #[test]
@@ -285,34 +289,34 @@ mod tests {
             (all.low - like.low).abs() < 1e-12 && (all.high - like.high).abs() < 1e-12,
             "{all:?} {like:?}"
         );
-        assert_eq!(all.method, Method::Tango);
+        assert_eq!(all.method, IntervalMethod::Tango);
         assert!(all.low < -0.2 && all.high > -0.2 && all.high < 0.0);
-        let others = Units {
+        let others = ResampledUnits {
             shares: false,
             ..units(&[3.0; 50])
         };
         assert_eq!(
             bootstrap(&others, 1_000, 1, 0.95),
-            Err(Undefined::NoVariation)
+            Err(UndefinedReason::NoVariation)
         );
-        let grouped = Units {
+        let grouped = ResampledUnits {
             grouped: true,
             ..units(&[0.0])
         };
         assert_eq!(
             bootstrap(&grouped, 1_000, 1, 0.95),
-            Err(Undefined::TooFewUnits {
+            Err(UndefinedReason::TooFewUnits {
                 n: 1,
                 unit: "evals"
             })
         );
         assert_eq!(
             bootstrap(&units(&[0.0, 1.0]), 99, 1, 0.95),
-            Err(Undefined::TooFewResamples)
+            Err(UndefinedReason::TooFewResamples)
         );
         assert_eq!(
             bootstrap(&units(&[0.0, 1.0]), 100, 1, 1.0),
-            Err(Undefined::Level)
+            Err(UndefinedReason::Level)
         );
     }
 
@@ -320,7 +324,7 @@ mod tests {
     fn of_shares_it_stays_within_what_shares_can_differ_by() {
         let interval = bootstrap(&units(&[-1.0, -1.0, 0.9]), 1_000, 1, 0.95).unwrap();
         assert_eq!((interval.low, interval.high), (-1.0, 1.0));
-        let wide = Units {
+        let wide = ResampledUnits {
             shares: false,
             ..units(&[-1.0, -1.0, 0.9])
         };

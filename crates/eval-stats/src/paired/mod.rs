@@ -7,13 +7,13 @@ mod mcnemar;
 mod sign_flip;
 mod tango;
 
-pub use dealt::{Deal, Deals, of_deals};
+pub use dealt::{CaseDeal, DealKinds, of_deals};
 pub use holm::holm;
 pub use mcnemar::mcnemar_mid_p;
 
-use super::Undefined;
+use super::UndefinedReason;
 use super::interval::Interval;
-use interval::{Units, bootstrap};
+use interval::{ResampledUnits, bootstrap};
 pub use sign_flip::of_signs;
 use sign_flip::sign_flip;
 use tango::tango;
@@ -24,7 +24,7 @@ const ROUNDING: f64 = 1e-11;
 
 /// Values of one metric, a pair a case (or eval), in the plan's order.
 #[derive(Debug, Clone, Copy)]
-pub struct Pairs<'a> {
+pub struct MetricPairs<'a> {
     pub reference: &'a [f64],
     pub candidate: &'a [f64],
     /// How much each pair counts; `None`: alike.
@@ -34,14 +34,14 @@ pub struct Pairs<'a> {
     pub groups: Option<&'a [u32]>,
     /// What each case's difference could have been had its samples been dealt otherwise, by kind of
     /// case: then samples within cases are tested, if no groups are.
-    pub deals: Option<&'a [(Deal, u32)]>,
+    pub deals: Option<&'a [(CaseDeal, u32)]>,
     /// Every value is 0 or 1, of one sample.
     pub single: bool,
     /// Every value lies in [0, 1].
     pub shares: bool,
 }
 
-impl Pairs<'_> {
+impl MetricPairs<'_> {
     fn weight(&self, at: usize) -> f64 {
         let weight = self.weights.and_then(|weights| weights.get(at));
         weight.copied().unwrap_or(1.0)
@@ -50,14 +50,14 @@ impl Pairs<'_> {
 
 /// What pairs say. Differences are `candidate - reference`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Paired {
+pub struct PairedResult {
     pub n: usize,
     /// Weighted means.
     pub reference: f64,
     pub candidate: f64,
     pub difference: f64,
-    pub interval: Result<Interval, Undefined>,
-    pub test: Result<PairedTest, Undefined>,
+    pub interval: Result<Interval, UndefinedReason>,
+    pub test: Result<PairedTest, UndefinedReason>,
 }
 
 /// One-sided p-values of the hypothesis that the sides don't differ.
@@ -93,7 +93,7 @@ impl TestMethod {
 
 /// How to resample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Resampling {
+pub struct ResamplingOptions {
     pub resamples: usize,
     pub seed: u64,
     pub level: f64,
@@ -105,7 +105,10 @@ pub struct Resampling {
 ///
 /// # Errors
 /// When there are no pairs, a value or weight or a sum of them is not finite, or all weights are 0.
-pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
+pub fn paired(
+    pairs: &MetricPairs<'_>,
+    how: ResamplingOptions,
+) -> Result<PairedResult, UndefinedReason> {
     check(pairs)?;
     let n = pairs.reference.len();
     let total: f64 = (0..n).map(|at| pairs.weight(at)).sum();
@@ -127,7 +130,7 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
         .iter()
         .all(|value: &f64| value.is_finite())
     {
-        return Err(Undefined::NotFinite);
+        return Err(UndefinedReason::NotFinite);
     }
     let (interval, test) = if pairs.single && pairs.groups.is_none() && pairs.weights.is_none() {
         let (lost, gained) = flips(pairs);
@@ -165,7 +168,7 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
             },
         )
     };
-    Ok(Paired {
+    Ok(PairedResult {
         n,
         reference,
         candidate,
@@ -179,7 +182,7 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
     })
 }
 
-fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
+fn check(pairs: &MetricPairs<'_>) -> Result<(), UndefinedReason> {
     let (left, right) = (pairs.reference.len(), pairs.candidate.len());
     let others = [
         pairs.weights.map(<[f64]>::len),
@@ -191,10 +194,10 @@ fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
         .flatten()
         .find(|len| *len != left)
     {
-        return Err(Undefined::Unpaired { left, right });
+        return Err(UndefinedReason::Unpaired { left, right });
     }
     if left == 0 {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     let weights = pairs.weights.unwrap_or_default();
     if pairs
@@ -204,18 +207,18 @@ fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
         .chain(weights)
         .any(|value| !value.is_finite())
     {
-        return Err(Undefined::NotFinite);
+        return Err(UndefinedReason::NotFinite);
     }
     if weights.iter().any(|weight| *weight < 0.0)
         || pairs.weights.is_some() && weights.iter().all(|w| *w == 0.0)
     {
-        return Err(Undefined::Weights);
+        return Err(UndefinedReason::Weights);
     }
     Ok(())
 }
 
 /// Lost and gained ones.
-fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
+fn flips(pairs: &MetricPairs<'_>) -> (u64, u64) {
     pairs
         .reference
         .iter()
@@ -230,7 +233,7 @@ fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
 
 /// What is tested by its sign, pairs or their groups: [difference, mean of both sides, weight],
 /// weighted.
-pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
+pub fn tested_units(pairs: &MetricPairs<'_>) -> Vec<[f64; 3]> {
     let middle: Vec<f64> = pairs
         .reference
         .iter()
@@ -239,7 +242,7 @@ pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
         .collect();
     let nothing = vec![0.0; middle.len()];
     // Sums of the same groups.
-    let values = units(&Pairs {
+    let values = units(&MetricPairs {
         reference: &nothing,
         candidate: &middle,
         ..*pairs
@@ -253,7 +256,7 @@ pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
 
 /// The pairs, or their groups, as what is resampled; what weighs nothing is none. A sum that is but
 /// rounding is 0: it has a sign, and signs are what is tested.
-fn units(pairs: &Pairs<'_>) -> Units {
+fn units(pairs: &MetricPairs<'_>) -> ResampledUnits {
     let mut ratios: Vec<(f64, f64)> = Vec::with_capacity(pairs.reference.len());
     let settle = |unit: Option<&mut (f64, f64)>, size: f64| {
         if let Some((sum, _)) = unit.filter(|(sum, _)| sum.abs() <= ROUNDING * size) {
@@ -285,7 +288,7 @@ fn units(pairs: &Pairs<'_>) -> Units {
         last = group;
     }
     settle(ratios.last_mut(), size);
-    Units {
+    ResampledUnits {
         ratios,
         grouped: pairs.groups.is_some(),
         shares: pairs.shares,

@@ -1,6 +1,6 @@
 //! The sign-flip test.
 
-use crate::draws::{Draws, resampled};
+use crate::draws::{IndexDraws, resampled};
 use crate::interval::normal_cdf;
 
 /// Units that differ up to which every pattern of signs is looked at.
@@ -48,7 +48,7 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
             .map(|unit| (unit / size).powi(2))
             .sum::<f64>()
             .sqrt();
-    let Some(signs) = Signs::new(&units) else {
+    let Some(signs) = SignDraws::new(&units) else {
         let tail = |z: f64| normal_cdf(z).clamp(f64::MIN_POSITIVE, 1.0);
         return (tail(z), tail(-z));
     };
@@ -107,7 +107,7 @@ fn share_up_to([first, second]: &[Vec<f64>; 2], limit: f64) -> f64 {
 }
 
 /// Units ready to have their signs drawn.
-enum Signs {
+enum SignDraws {
     /// (size, how many units have it): the number of pluses among m fair signs is the number of
     /// ones in m random bits.
     BySize(Vec<(f64, u64)>),
@@ -115,8 +115,8 @@ enum Signs {
     ByFour(Vec<[f64; 16]>),
 }
 
-impl Signs {
-    fn new(units: &[f64]) -> Option<Signs> {
+impl SignDraws {
+    fn new(units: &[f64]) -> Option<SignDraws> {
         let mut sizes: Vec<f64> = units.iter().map(|unit| unit.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let runs = sizes.chunk_by(|a, b| a == b);
@@ -125,7 +125,7 @@ impl Signs {
             .take(FEW_SIZES + 1)
             .collect();
         if by_size.len() <= FEW_SIZES {
-            return Some(Signs::BySize(by_size));
+            return Some(SignDraws::BySize(by_size));
         }
         let four = |units: &[f64]| {
             let mut sums = [0.0; 16];
@@ -136,16 +136,16 @@ impl Signs {
             }
             sums
         };
-        (units.len() <= DRAWN_UNITS).then(|| Signs::ByFour(units.chunks(4).map(four).collect()))
+        (units.len() <= DRAWN_UNITS).then(|| SignDraws::ByFour(units.chunks(4).map(four).collect()))
     }
 
-    fn sum(&self, draws: &mut Draws) -> f64 {
+    fn sum(&self, draws: &mut IndexDraws) -> f64 {
         match self {
-            Signs::BySize(sizes) => sizes
+            SignDraws::BySize(sizes) => sizes
                 .iter()
                 .map(|(size, count)| size * (2.0 * ones(draws, *count) as f64 - *count as f64))
                 .sum(),
-            Signs::ByFour(fours) => fours
+            SignDraws::ByFour(fours) => fours
                 .chunks(16)
                 .map(|fours| {
                     let bits = draws.bits();
@@ -159,7 +159,7 @@ impl Signs {
 }
 
 /// How many of `n` fair coins show heads.
-fn ones(draws: &mut Draws, n: u64) -> u64 {
+fn ones(draws: &mut IndexDraws, n: u64) -> u64 {
     let whole: u64 = (0..n / 64)
         .map(|_| u64::from(draws.bits().count_ones()))
         .sum();
@@ -218,7 +218,7 @@ mod tests {
         let different: Vec<f64> = (0..18)
             .map(|i| (f64::from(i) - 5.0) * 0.013 + 0.0071)
             .collect();
-        let fours = Signs::ByFour(
+        let fours = SignDraws::ByFour(
             different
                 .chunks(4)
                 .map(|units| {
@@ -232,7 +232,7 @@ mod tests {
                 })
                 .collect(),
         );
-        let (mut draws, observed) = (Draws::new(9), different.iter().sum::<f64>());
+        let (mut draws, observed) = (IndexDraws::new(9), different.iter().sum::<f64>());
         let above = (0..200_000)
             .filter(|_| fours.sum(&mut draws) >= observed - 1e-9)
             .count();
@@ -247,7 +247,7 @@ mod tests {
         let units: Vec<f64> = (0..3_000)
             .map(|i| (f64::from(i * 7919 % 3_001) / 3_001.0 - 0.49).powi(3))
             .collect();
-        assert!(matches!(Signs::new(&units), Some(Signs::ByFour(_))));
+        assert!(matches!(SignDraws::new(&units), Some(SignDraws::ByFour(_))));
         let error = units.iter().map(|unit| unit * unit).sum::<f64>().sqrt();
         let normal = normal_cdf(units.iter().sum::<f64>() / error);
         let (low, high) = sign_flip(&units, 20_000, 3);
@@ -258,7 +258,7 @@ mod tests {
         let many: Vec<f64> = (0..60_000)
             .map(|i| (f64::from(i) / 60_000.0 - 0.497).powi(3))
             .collect();
-        assert!(Signs::new(&many).is_none());
+        assert!(SignDraws::new(&many).is_none());
         let (low, high) = sign_flip(&many, 100, 3);
         assert!(low > 0.5 && (low + high - 1.0).abs() < 1e-12, "{low}");
     }

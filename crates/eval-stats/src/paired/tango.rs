@@ -1,8 +1,8 @@
 //! Tango's score interval of a difference of paired proportions.
 
-use crate::Undefined;
+use crate::UndefinedReason;
 use crate::bisection::bisected;
-use crate::interval::{Interval, Method, two_sided_quantile};
+use crate::interval::{Interval, IntervalMethod, two_sided_quantile};
 
 /// The differences `d` that the score test doesn't reject: those with |T(d)| <= z, where T(d) =
 /// (gained - lost - n d) / sqrt(n (2 q + d (1 - d))) and q is the chance of a loss that is most
@@ -12,10 +12,15 @@ use crate::interval::{Interval, Method, two_sided_quantile};
 /// keeps a width when nothing flipped: then it reaches from -z²/(n + z²) to z²/(n + z²).
 ///
 /// Source: T. Tango, Statistics in Medicine 17:891-908 (1998).
-pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
+pub(super) fn tango(
+    lost: f64,
+    gained: f64,
+    n: f64,
+    level: f64,
+) -> Result<Interval, UndefinedReason> {
     let z = two_sided_quantile(level)?;
     if n.is_nan() || n <= 0.0 {
-        return Err(Undefined::NoData);
+        return Err(UndefinedReason::NoData);
     }
     let observed = ((gained - lost) / n).clamp(-1.0, 1.0);
     // T falls from the lower end of what is possible to the upper one, and is 0 at the observed
@@ -25,7 +30,7 @@ pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interv
         low: bisected(-1.0, observed, 100, |d| score(d) > z).1,
         high: bisected(1.0, observed, 100, |d| score(d) < -z).1,
         level,
-        method: Method::Tango,
+        method: IntervalMethod::Tango,
     })
 }
 
@@ -83,8 +88,8 @@ mod tests {
                 "{n} {all:?}"
             );
         }
-        assert_eq!(tango(0.0, 0.0, 0.0, 0.95), Err(Undefined::NoData));
-        assert_eq!(tango(1.0, 1.0, 5.0, 1.0), Err(Undefined::Level));
+        assert_eq!(tango(0.0, 0.0, 0.0, 0.95), Err(UndefinedReason::NoData));
+        assert_eq!(tango(1.0, 1.0, 5.0, 1.0), Err(UndefinedReason::Level));
     }
 
     /// The likelihood of the loss chance q where the gain chance is q + d and the rest keeps.

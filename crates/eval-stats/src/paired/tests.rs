@@ -2,14 +2,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-const HOW: Resampling = Resampling {
+const HOW: ResamplingOptions = ResamplingOptions {
     resamples: 10_000,
     seed: 1,
     level: 0.95,
 };
 
-fn pairs<'a>(reference: &'a [f64], candidate: &'a [f64]) -> Pairs<'a> {
-    Pairs {
+fn pairs<'a>(reference: &'a [f64], candidate: &'a [f64]) -> MetricPairs<'a> {
+    MetricPairs {
         reference,
         candidate,
         weights: None,
@@ -20,7 +20,7 @@ fn pairs<'a>(reference: &'a [f64], candidate: &'a [f64]) -> Pairs<'a> {
     }
 }
 
-fn shown(paired: Result<Paired, Undefined>) -> String {
+fn shown(paired: Result<PairedResult, UndefinedReason>) -> String {
     let paired = match paired {
         Ok(paired) => paired,
         Err(why) => return why.to_string(),
@@ -48,12 +48,12 @@ fn single_outcomes_get_mcnemar_and_tango() {
     let candidate: Vec<f64> = (0..21)
         .map(|i| f64::from(u8::from(i < 1 || i == 20)))
         .collect();
-    let both = Pairs {
+    let both = MetricPairs {
         single: true,
         ..pairs(&reference, &candidate)
     };
     insta::assert_snapshot!(shown(paired(&both, HOW)), @"0.0952 - 0.3810 = -0.2857 [-0.5172, -0.0260] tango; mcnemar_mid_p 0.0195 0.9805");
-    let same = Pairs {
+    let same = MetricPairs {
         single: true,
         ..pairs(&reference, &reference)
     };
@@ -67,12 +67,12 @@ fn shares_get_sign_flips_and_a_bootstrap() {
         .map(|i| f64::from((i % 6 - i % 4 / 3).max(0)) / 5.0)
         .collect();
     let groups: Vec<u32> = (0..60).map(|i| i / 5).collect();
-    let grouped = Pairs {
+    let grouped = MetricPairs {
         groups: Some(&groups),
         ..pairs(&reference, &candidate)
     };
     let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 3)).collect();
-    let weighted = Pairs {
+    let weighted = MetricPairs {
         weights: Some(&weights),
         ..pairs(&reference, &candidate)
     };
@@ -89,18 +89,18 @@ fn shares_get_sign_flips_and_a_bootstrap() {
 
 #[test]
 fn what_can_not_be_compared_is_refused_with_its_reason() {
-    assert_eq!(paired(&pairs(&[], &[]), HOW), Err(Undefined::NoData));
+    assert_eq!(paired(&pairs(&[], &[]), HOW), Err(UndefinedReason::NoData));
     assert_eq!(
         paired(&pairs(&[1.0], &[]), HOW),
-        Err(Undefined::Unpaired { left: 1, right: 0 })
+        Err(UndefinedReason::Unpaired { left: 1, right: 0 })
     );
     assert_eq!(
         paired(&pairs(&[f64::NAN], &[0.0]), HOW),
-        Err(Undefined::NotFinite)
+        Err(UndefinedReason::NotFinite)
     );
     let weighted = |weights: &'static [f64]| {
         paired(
-            &Pairs {
+            &MetricPairs {
                 weights: Some(weights),
                 ..pairs(&[1.0, 0.0], &[0.0, 0.0])
             },
@@ -109,11 +109,14 @@ fn what_can_not_be_compared_is_refused_with_its_reason() {
     };
     assert_eq!(
         weighted(&[1.0]),
-        Err(Undefined::Unpaired { left: 2, right: 1 })
+        Err(UndefinedReason::Unpaired { left: 2, right: 1 })
     );
-    assert_eq!(weighted(&[0.0, 0.0]), Err(Undefined::Weights));
-    assert_eq!(weighted(&[-1.0, 2.0]), Err(Undefined::Weights));
-    assert_eq!(weighted(&[f64::INFINITY, 2.0]), Err(Undefined::NotFinite));
+    assert_eq!(weighted(&[0.0, 0.0]), Err(UndefinedReason::Weights));
+    assert_eq!(weighted(&[-1.0, 2.0]), Err(UndefinedReason::Weights));
+    assert_eq!(
+        weighted(&[f64::INFINITY, 2.0]),
+        Err(UndefinedReason::NotFinite)
+    );
     // What has no sum has no p-value, either: not 0.
     for large in [1e308, -1e308] {
         let unlike = pairs(
@@ -126,19 +129,19 @@ fn what_can_not_be_compared_is_refused_with_its_reason() {
         );
         assert_eq!(
             paired(
-                &Pairs {
+                &MetricPairs {
                     shares: false,
                     ..unlike
                 },
                 HOW
             ),
-            Err(Undefined::NotFinite)
+            Err(UndefinedReason::NotFinite)
         );
     }
     let one = paired(&pairs(&[1.0], &[0.5]), HOW).unwrap();
     assert_eq!(
         one.interval,
-        Err(Undefined::TooFewUnits {
+        Err(UndefinedReason::TooFewUnits {
             n: 1,
             unit: "cases"
         })
@@ -158,7 +161,7 @@ fn rounding_is_no_difference() {
         .sum();
     assert!(sum < 0.0, "{sum}");
     let found = paired(
-        &Pairs {
+        &MetricPairs {
             groups: Some(&groups),
             ..pairs(&before, &after)
         },
@@ -181,18 +184,18 @@ proptest! {
     fn the_variants_agree_where_they_mean_the_same(
         values in prop::collection::vec((0u8..=5, 0u8..=5), 2..40), seed: u64,
     ) {
-        let how = Resampling { resamples: 200, seed, level: 0.95 };
+        let how = ResamplingOptions { resamples: 200, seed, level: 0.95 };
         let before: Vec<f64> = values.iter().map(|(b, _)| f64::from(*b) / 5.0).collect();
         let after: Vec<f64> = values.iter().map(|(_, a)| f64::from(*a) / 5.0).collect();
         let plain = paired(&pairs(&before, &after), how).unwrap();
         let groups: Vec<u32> = (0..values.len() as u32).collect();
-        let grouped = paired(&Pairs { groups: Some(&groups), ..pairs(&before, &after) }, how).unwrap();
-        let ends = |of: &Paired| of.interval.map(|i| (i.low, i.high));
+        let grouped = paired(&MetricPairs { groups: Some(&groups), ..pairs(&before, &after) }, how).unwrap();
+        let ends = |of: &PairedResult| of.interval.map(|i| (i.low, i.high));
         prop_assert_eq!(ends(&plain), ends(&grouped));
-        let p = |of: &Paired| of.test.map(|t| (t.p_lower, t.p_higher));
+        let p = |of: &PairedResult| of.test.map(|t| (t.p_lower, t.p_higher));
         prop_assert_eq!(p(&plain), p(&grouped));
         let ones = vec![1.0; values.len()];
-        let weighted = paired(&Pairs { weights: Some(&ones), ..pairs(&before, &after) }, how).unwrap();
+        let weighted = paired(&MetricPairs { weights: Some(&ones), ..pairs(&before, &after) }, how).unwrap();
         prop_assert_eq!(&plain, &weighted);
         let mirrored = paired(&pairs(&after, &before), how).unwrap();
         prop_assert!((plain.difference + mirrored.difference).abs() < 1e-12);

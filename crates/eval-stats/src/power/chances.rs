@@ -1,8 +1,8 @@
 //! Chances of cases, and how they are drawn.
 
-use super::simulated::Outcomes;
+use super::simulated::OutcomeRates;
 use crate::binomial::binomial;
-use crate::draws::Draws;
+use crate::draws::IndexDraws;
 
 /// Streams of the generator from here on are those of simulated runs.
 const FIRST_STREAM: u64 = 1 << 34;
@@ -10,8 +10,8 @@ const FIRST_STREAM: u64 = 1 << 34;
 const CHANCES: u32 = 1 << 16;
 
 /// The random numbers of the simulated run, or pair of runs, of that number.
-pub(super) fn draws_of(seed: u64, number: usize) -> Draws {
-    Draws::stream(seed, FIRST_STREAM + number as u64)
+pub(super) fn draws_of(seed: u64, number: usize) -> IndexDraws {
+    IndexDraws::stream(seed, FIRST_STREAM + number as u64)
 }
 
 /// Chances of cases: Beta(rate x s, (1 - rate) x s).
@@ -25,7 +25,7 @@ pub struct Population {
 
 /// The chance that k samples of a case all pass, or that any does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum PassMoment {
     AllOf(u32),
     AnyOf(u32),
 }
@@ -47,19 +47,19 @@ impl Population {
 
 /// Chances of cases, drawn from a population once for all questions.
 #[derive(Debug)]
-pub struct Chances {
+pub struct CaseChances {
     population: Population,
     drawn: Vec<f64>,
     seed: u64,
 }
 
-impl Chances {
-    pub fn of(population: Population, seed: u64) -> Chances {
-        let mut draws = Draws::stream(seed, FIRST_STREAM - 1);
+impl CaseChances {
+    pub fn of(population: Population, seed: u64) -> CaseChances {
+        let mut draws = IndexDraws::stream(seed, FIRST_STREAM - 1);
         let drawn = (0..CHANCES)
             .map(|_| draw_beta(&mut draws, population))
             .collect();
-        Chances {
+        CaseChances {
             population,
             drawn,
             seed,
@@ -68,15 +68,15 @@ impl Chances {
 
     /// The mean over cases of a moment, when each case's chance is multiplied by `times`, at most
     /// 1.
-    pub fn expected(&self, moment: Moment, times: f64) -> f64 {
+    pub fn expected(&self, moment: PassMoment, times: f64) -> f64 {
         let of = |p: f64| match moment {
-            Moment::AllOf(k) => p.powi(k as i32),
-            Moment::AnyOf(k) => 1.0 - (1.0 - p).powi(k as i32),
+            PassMoment::AllOf(k) => p.powi(k as i32),
+            PassMoment::AnyOf(k) => 1.0 - (1.0 - p).powi(k as i32),
         };
         self.drawn.iter().map(|p| of(p * times)).sum::<f64>() / f64::from(CHANCES)
     }
 
-    pub(super) fn draw(&self, draws: &mut Draws) -> f64 {
+    pub(super) fn draw(&self, draws: &mut IndexDraws) -> f64 {
         self.drawn
             .get(draws.below(CHANCES) as usize)
             .copied()
@@ -88,15 +88,15 @@ impl Chances {
     }
 
     /// Of single samples.
-    pub(super) fn outcomes(&self) -> Outcomes {
+    pub(super) fn outcomes(&self) -> OutcomeRates {
         let Population { rate, within } = self.population;
-        Outcomes {
+        OutcomeRates {
             rate,
             flips: within * rate * (1.0 - rate),
         }
     }
 
-    pub(super) fn draws(&self, number: usize) -> Draws {
+    pub(super) fn draws(&self, number: usize) -> IndexDraws {
         draws_of(self.seed, number)
     }
 
@@ -113,7 +113,7 @@ impl Chances {
 }
 
 /// Passes among `n` samples.
-pub(super) fn count(draws: &mut Draws, n: u32, p: f64) -> u32 {
+pub(super) fn count(draws: &mut IndexDraws, n: u32, p: f64) -> u32 {
     match n {
         1 => u32::from(draws.unit() < p),
         n => binomial(draws, u64::from(n), p) as u32,
@@ -121,7 +121,7 @@ pub(super) fn count(draws: &mut Draws, n: u32, p: f64) -> u32 {
 }
 
 /// A chance of a case.
-fn draw_beta(draws: &mut Draws, population: Population) -> f64 {
+fn draw_beta(draws: &mut IndexDraws, population: Population) -> f64 {
     let Population { rate, within } = population;
     if within >= 1.0 - 1e-9 {
         return rate;
@@ -140,14 +140,14 @@ fn draw_beta(draws: &mut Draws, population: Population) -> f64 {
 }
 
 /// A standard normal variable: G. E. P. Box & M. E. Muller, Ann. Math. Stat. 29:610-611 (1958).
-pub(super) fn normal(draws: &mut Draws) -> f64 {
+pub(super) fn normal(draws: &mut IndexDraws) -> f64 {
     let radius = (-2.0 * (draws.unit() + f64::MIN_POSITIVE).ln()).sqrt();
     radius * (2.0 * std::f64::consts::PI * draws.unit()).cos()
 }
 
 /// ln of a gamma variable: G. Marsaglia & W. W. Tsang, ACM Trans. Math. Softw. 26:363-372 (2000).
-fn ln_gamma_draw(draws: &mut Draws, shape: f64) -> f64 {
-    let unit = |draws: &mut Draws| draws.unit() + f64::MIN_POSITIVE;
+fn ln_gamma_draw(draws: &mut IndexDraws, shape: f64) -> f64 {
+    let unit = |draws: &mut IndexDraws| draws.unit() + f64::MIN_POSITIVE;
     if shape < 1.0 {
         let boost = unit(draws).ln() / shape;
         return ln_gamma_draw(draws, shape + 1.0) + boost;
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn chances_have_the_mean_and_the_spread_of_their_population() {
-        let mut draws = Draws::new(3);
+        let mut draws = IndexDraws::new(3);
         for population in [
             Population {
                 rate: 0.8,

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::paired::Deal;
+use crate::paired::CaseDeal;
 
 /// Samples of a case in the reference and in the candidate.
-pub type Samples = [u32; 2];
+pub type SamplePair = [u32; 2];
 
 /// Runs that are compared: the samples of their cases, by eval.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Design {
-    pub evals: Vec<Vec<Samples>>,
+pub struct SampleDesign {
+    pub evals: Vec<Vec<SamplePair>>,
     /// Whether whole evals are tested, not samples within cases.
     pub whole_evals: bool,
 }
@@ -18,36 +18,36 @@ pub struct Design {
 /// A figure of a case by its samples and those that passed; `None` where it has none.
 pub type CaseFigure<'a> = &'a (dyn Fn(u32, u32) -> Option<f64> + Sync);
 
-impl Design {
+impl SampleDesign {
     pub(super) fn cases(&self) -> usize {
         self.evals.iter().map(Vec::len).sum()
     }
 
-    pub(super) fn samples(&self) -> impl Iterator<Item = Samples> {
+    pub(super) fn samples(&self) -> impl Iterator<Item = SamplePair> {
         self.evals.iter().flatten().copied()
     }
 
     /// As many cases as that, like these: evals repeat, the last one in part.
-    pub(super) fn of_cases(&self, cases: usize) -> Design {
+    pub(super) fn of_cases(&self, cases: usize) -> SampleDesign {
         let mut evals = Vec::new();
         let mut left = cases;
         for eval in self.evals.iter().filter(|eval| !eval.is_empty()).cycle() {
             if left == 0 {
                 break;
             }
-            let some: Vec<Samples> = eval.iter().copied().take(left).collect();
+            let some: Vec<SamplePair> = eval.iter().copied().take(left).collect();
             left -= some.len();
             evals.push(some);
         }
-        Design {
+        SampleDesign {
             evals,
             whole_evals: self.whole_evals,
         }
     }
 
-    pub(super) fn with_samples(&self, samples: u32) -> Design {
-        let each = |eval: &Vec<Samples>| vec![[samples; 2]; eval.len()];
-        Design {
+    pub(super) fn with_samples(&self, samples: u32) -> SampleDesign {
+        let each = |eval: &Vec<SamplePair>| vec![[samples; 2]; eval.len()];
+        SampleDesign {
             evals: self.evals.iter().map(each).collect(),
             whole_evals: self.whole_evals,
         }
@@ -55,16 +55,16 @@ impl Design {
 }
 
 /// Cases by their numbers of samples, with all that each may come out as.
-pub(super) struct Kinds {
-    pub test: Test,
-    all: Vec<Kind>,
+pub(super) struct CaseKinds {
+    pub test: PowerTest,
+    all: Vec<CaseKind>,
     /// The kind of each case, by eval.
     pub of: Vec<Vec<usize>>,
 }
 
 /// What comparisons test.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Test {
+pub(super) enum PowerTest {
     /// Samples within cases.
     Cases,
     /// Whole evals.
@@ -73,24 +73,26 @@ pub(super) enum Test {
     UnlikeEvals,
 }
 
-impl Test {
-    fn of(design: &Design) -> Test {
+impl PowerTest {
+    fn of(design: &SampleDesign) -> PowerTest {
         match design.whole_evals {
-            true if design.samples().any(|[before, after]| before != after) => Test::UnlikeEvals,
-            true => Test::Evals,
-            false => Test::Cases,
+            true if design.samples().any(|[before, after]| before != after) => {
+                PowerTest::UnlikeEvals
+            }
+            true => PowerTest::Evals,
+            false => PowerTest::Cases,
         }
     }
 }
 
-pub(super) struct Kind {
+pub(super) struct CaseKind {
     /// The figure by passes, of each side.
     pub figures: [Vec<Option<f64>>; 2],
     /// By passes of both sides together.
-    deals: Vec<Deal>,
+    deals: Vec<CaseDeal>,
 }
 
-impl Kind {
+impl CaseKind {
     pub fn figure(&self, side: usize, passed: u32) -> Option<f64> {
         self.figures
             .get(side)?
@@ -124,23 +126,23 @@ impl Kind {
     }
 }
 
-impl Kinds {
-    pub fn new(design: &Design, figure: CaseFigure<'_>) -> Kinds {
-        let test = Test::of(design);
-        let deals = test != Test::Evals;
-        let mut known: BTreeMap<Samples, usize> = BTreeMap::new();
+impl CaseKinds {
+    pub fn new(design: &SampleDesign, figure: CaseFigure<'_>) -> CaseKinds {
+        let test = PowerTest::of(design);
+        let deals = test != PowerTest::Evals;
+        let mut known: BTreeMap<SamplePair, usize> = BTreeMap::new();
         let mut all = Vec::new();
-        let mut kind = |samples: &Samples| {
+        let mut kind = |samples: &SamplePair| {
             *known.entry(*samples).or_insert_with(|| {
                 let figures = samples.map(|n| (0..=n).map(|c| figure(n, c)).collect());
                 let deal = |passed: u32| {
                     if deals {
-                        Deal::new(*samples, passed, figure)
+                        CaseDeal::new(*samples, passed, figure)
                     } else {
-                        Deal::default()
+                        CaseDeal::default()
                     }
                 };
-                all.push(Kind {
+                all.push(CaseKind {
                     figures,
                     deals: (0..=samples[0] + samples[1]).map(deal).collect(),
                 });
@@ -152,10 +154,10 @@ impl Kinds {
             .iter()
             .map(|eval| eval.iter().map(&mut kind).collect())
             .collect();
-        Kinds { test, of, all }
+        CaseKinds { test, of, all }
     }
 
-    pub fn deal(&self, kind: usize, passed: u32) -> Option<(&Kind, &Deal)> {
+    pub fn deal(&self, kind: usize, passed: u32) -> Option<(&CaseKind, &CaseDeal)> {
         let kind = self.all.get(kind)?;
         Some((kind, kind.deals.get(passed as usize)?))
     }

@@ -10,11 +10,11 @@ mod simulated;
 mod tests;
 mod threshold;
 
-pub use chances::{Chances, Moment, Population};
-pub use design::{CaseFigure, Design, Samples};
+pub use chances::{CaseChances, PassMoment, Population};
+pub use design::{CaseFigure, SampleDesign, SamplePair};
 pub use needs::{MOST_SAMPLES, fewest_cases, smallest};
-pub use simulated::{Aim, Outcomes, Unit, mean};
-pub use threshold::{Demand, More, first};
+pub use simulated::{OutcomeRates, PowerAim, TestedUnit, mean};
+pub use threshold::{CasesNeeded, IntervalDemand, first};
 
 /// Cases beyond which no number is given.
 pub const MANY: u64 = 10_000_000;

@@ -1,22 +1,22 @@
 //! What it takes to find a drop: how large it has to be, how many cases, how many samples.
 
 use super::MANY;
-use super::chances::Chances;
-use super::design::{CaseFigure, Design, Kinds};
-use super::normal::{Cases, Spread};
-use super::simulated::{Aim, MOST_CASES, Outcomes, Unit};
+use super::chances::CaseChances;
+use super::design::{CaseFigure, CaseKinds, SampleDesign};
+use super::normal::{CaseSpread, DifferenceSpread};
+use super::simulated::{MOST_CASES, OutcomeRates, PowerAim, TestedUnit};
 use super::threshold::halved;
 
 /// Samples of a case up to which a number is looked for.
 pub const MOST_SAMPLES: u32 = 256;
 
-impl Aim {
+impl PowerAim {
     /// The smallest drop that is found with the chance `power`; `None` when not even the loss of
     /// all that passes is.
     pub fn detectable(
         &self,
-        design: &Design,
-        chances: &Chances,
+        design: &SampleDesign,
+        chances: &CaseChances,
         figure: CaseFigure<'_>,
     ) -> Option<f64> {
         smallest(chances.rate(), |drop| {
@@ -28,8 +28,8 @@ impl Aim {
     /// finds. `None`: more than [`MANY`], or no number would.
     pub fn cases(
         &self,
-        design: &Design,
-        chances: &Chances,
+        design: &SampleDesign,
+        chances: &CaseChances,
         figure: CaseFigure<'_>,
         drop: f64,
         least: Option<f64>,
@@ -40,8 +40,8 @@ impl Aim {
         if !design.whole_evals && design.samples().all(|samples| samples == [1, 1]) {
             return self.outcomes(chances.outcomes(), design.cases(), drop, least);
         }
-        let kinds = Kinds::new(design, figure);
-        let cases = Cases::new(design, &kinds, chances, drop / chances.rate());
+        let kinds = CaseKinds::new(design, figure);
+        let cases = CaseSpread::new(design, &kinds, chances, drop / chances.rate());
         let (spread, each) = cases.tested(design, kinds.test);
         let needed = spread.needed(self) * each;
         if needed > MOST_CASES as f64 && cases.are_many(needed, each, kinds.test) {
@@ -58,7 +58,7 @@ impl Aim {
     /// The same of outcomes, from `n` of which `least` is found.
     pub fn outcomes(
         &self,
-        outcomes: Outcomes,
+        outcomes: OutcomeRates,
         n: usize,
         drop: f64,
         least: Option<f64>,
@@ -71,8 +71,14 @@ impl Aim {
     }
 
     /// The same of units, as many as there are of which `least` is found.
-    pub fn units(&self, units: &[Unit], even: bool, drop: f64, least: Option<f64>) -> Option<u64> {
-        let needed = Spread::of_units(units, even, drop).needed(self);
+    pub fn units(
+        &self,
+        units: &[TestedUnit],
+        even: bool,
+        drop: f64,
+        least: Option<f64>,
+    ) -> Option<u64> {
+        let needed = DifferenceSpread::of_units(units, even, drop).needed(self);
         if needed > MOST_CASES as f64 {
             return whole(needed);
         }
@@ -84,8 +90,8 @@ impl Aim {
     /// [`MOST_SAMPLES`] do not.
     pub fn samples(
         &self,
-        design: &Design,
-        chances: &Chances,
+        design: &SampleDesign,
+        chances: &CaseChances,
         figure: CaseFigure<'_>,
         drop: f64,
     ) -> Option<u32> {

@@ -1,9 +1,9 @@
 //! The chance that a drop is found where so much is tested that sums are about normal: nothing is
 //! simulated there.
 
-use super::chances::{Chances, count};
-use super::design::{Design, Kinds, Test};
-use super::simulated::{Aim, Unit, mean};
+use super::chances::{CaseChances, count};
+use super::design::{CaseKinds, PowerTest, SampleDesign};
+use super::simulated::{PowerAim, TestedUnit, mean};
 use crate::interval::{normal_cdf, normal_quantile};
 
 /// Cases whose differences are drawn to see how they vary.
@@ -15,7 +15,7 @@ pub(super) const MANY_EVALS: usize = 200;
 
 /// How the differences of what is tested vary under a drop, one by one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct DifferenceSpread {
     /// Below 0.
     pub mean: f64,
     pub variance: f64,
@@ -23,7 +23,7 @@ pub struct Spread {
     pub tested: f64,
 }
 
-impl Spread {
+impl DifferenceSpread {
     /// The chance that a test of so many finds it.
     pub fn chance(&self, n: f64, alpha: f64) -> f64 {
         let bound = normal_quantile(alpha) * self.tested.sqrt();
@@ -32,22 +32,23 @@ impl Spread {
     }
 
     /// How many it takes to find it as often as asked.
-    pub fn needed(&self, aim: &Aim) -> f64 {
+    pub fn needed(&self, aim: &PowerAim) -> f64 {
         let errors = normal_quantile(aim.power) * self.variance.sqrt()
             - normal_quantile(aim.alpha) * self.tested.sqrt();
         (errors / self.mean).powi(2)
     }
 
-    /// Of units that are drawn as [`Aim::pairs_of_units`] draws them.
-    pub fn of_units(units: &[Unit], even: bool, drop: f64) -> Spread {
-        let over =
-            |of: &dyn Fn(&Unit) -> f64| units.iter().map(of).sum::<f64>() / units.len() as f64;
+    /// Of units that are drawn as [`PowerAim::pairs_of_units`] draws them.
+    pub fn of_units(units: &[TestedUnit], even: bool, drop: f64) -> DifferenceSpread {
+        let over = |of: &dyn Fn(&TestedUnit) -> f64| {
+            units.iter().map(of).sum::<f64>() / units.len() as f64
+        };
         let share = drop / mean(units);
         let lost = if even { share * share } else { share };
         let square =
             over(&|unit| unit.difference.powi(2)) + lost * over(&|unit| unit.value.powi(2));
         let mean = -share * over(&|unit| unit.value);
-        Spread {
+        DifferenceSpread {
             mean,
             variance: square - mean * mean,
             tested: square,
@@ -57,15 +58,20 @@ impl Spread {
 
 /// How cases vary, and how evals that are made of them do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cases {
-    pub each: Spread,
+pub(super) struct CaseSpread {
+    pub each: DifferenceSpread,
     /// The share of cases that may come out differently.
     open: f64,
 }
 
-impl Cases {
+impl CaseSpread {
     /// Under a loss of a share of each case's chance.
-    pub fn new(design: &Design, kinds: &Kinds, chances: &Chances, share: f64) -> Cases {
+    pub fn new(
+        design: &SampleDesign,
+        kinds: &CaseKinds,
+        chances: &CaseChances,
+        share: f64,
+    ) -> CaseSpread {
         let all: Vec<_> = design.samples().zip(kinds.of.iter().flatten()).collect();
         let mut draws = chances.draws(0);
         let (mut n, mut sum, mut squares, mut means) = (0.0, 0.0, 0.0, 0.0);
@@ -95,12 +101,12 @@ impl Cases {
             open += f64::from(u8::from(deal.variance() > 0.0));
         }
         let of = |sum: f64| if n > 0.0 { sum / n } else { 0.0 };
-        let each = Spread {
+        let each = DifferenceSpread {
             mean: of(sum),
             variance: of(squares) - of(means).powi(2),
             tested: of(tested),
         };
-        Cases {
+        CaseSpread {
             each,
             open: of(open),
         }
@@ -108,13 +114,13 @@ impl Cases {
 
     /// Of what is tested, and how many cases each of them has. Of evals as large as those of the
     /// design.
-    pub fn tested(&self, design: &Design, test: Test) -> (Spread, f64) {
-        let Spread {
+    pub fn tested(&self, design: &SampleDesign, test: PowerTest) -> (DifferenceSpread, f64) {
+        let DifferenceSpread {
             mean,
             variance,
             tested,
         } = self.each;
-        if test == Test::Cases {
+        if test == PowerTest::Cases {
             return (self.each, 1.0);
         }
         let sizes = || {
@@ -130,13 +136,13 @@ impl Cases {
             sizes().map(|size| size * size).sum::<f64>() / evals,
         );
         let signs = size * variance + square * mean * mean;
-        let tested = if test == Test::UnlikeEvals {
+        let tested = if test == PowerTest::UnlikeEvals {
             signs.max(size * tested)
         } else {
             signs
         };
         (
-            Spread {
+            DifferenceSpread {
                 mean: size * mean,
                 variance: size * variance,
                 tested,
@@ -146,10 +152,10 @@ impl Cases {
     }
 
     /// Whether the sum of so many cases is about normal.
-    pub fn are_many(&self, cases: f64, per_test: f64, test: Test) -> bool {
+    pub fn are_many(&self, cases: f64, per_test: f64, test: PowerTest) -> bool {
         match test {
-            Test::Cases => cases * self.open >= OPEN,
-            Test::Evals | Test::UnlikeEvals => cases / per_test >= MANY_EVALS as f64,
+            PowerTest::Cases => cases * self.open >= OPEN,
+            PowerTest::Evals | PowerTest::UnlikeEvals => cases / per_test >= MANY_EVALS as f64,
         }
     }
 }

@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::chances::{Chances, count, draws_of, normal};
-use super::design::{CaseFigure, Design, Kinds, Test};
-use super::normal::{Cases, Spread};
+use super::chances::{CaseChances, count, draws_of, normal};
+use super::design::{CaseFigure, CaseKinds, PowerTest, SampleDesign};
+use super::normal::{CaseSpread, DifferenceSpread};
 use crate::binomial::binomial;
-use crate::draws::Draws;
+use crate::draws::IndexDraws;
 use crate::interval::normal_cdf;
-use crate::paired::{Deal, mcnemar_mid_p, of_deals, of_signs};
+use crate::paired::{CaseDeal, mcnemar_mid_p, of_deals, of_signs};
 
 /// A question has at least its pairs by this, however large they are.
 const FEWEST: usize = 10;
@@ -29,7 +29,7 @@ const CLEAR: f64 = 4.0;
 /// What is asked: a one-sided test of level `alpha` shall find a drop with the chance `power`; both
 /// in (0, 1).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Aim {
+pub struct PowerAim {
     pub alpha: f64,
     pub power: f64,
     /// Of what is drawn from observed differences.
@@ -39,7 +39,7 @@ pub struct Aim {
     pub pairs: usize,
 }
 
-impl Aim {
+impl PowerAim {
     fn pairs_of(&self, units: usize) -> usize {
         (CASES / units.max(1))
             .clamp(self.pairs / FEWEST, self.pairs)
@@ -50,34 +50,34 @@ impl Aim {
     /// chance.
     pub fn pairs<'a>(
         &'a self,
-        design: &'a Design,
-        chances: &'a Chances,
+        design: &'a SampleDesign,
+        chances: &'a CaseChances,
         figure: CaseFigure<'_>,
         drop: f64,
-    ) -> Pairs<'a> {
+    ) -> RunPairs<'a> {
         let n = design.cases();
         if !design.whole_evals && design.samples().all(|samples| samples == [1, 1]) {
             return self.pairs_of_outcomes(chances.outcomes(), drop, n);
         }
         if n == 0 || drop.is_nan() || drop <= 0.0 || drop > chances.rate() {
-            return Pairs::Known(0.0);
+            return RunPairs::Known(0.0);
         }
-        let kinds = Kinds::new(design, figure);
+        let kinds = CaseKinds::new(design, figure);
         let share = drop / chances.rate();
         if n > MOST_CASES {
-            let cases = Cases::new(design, &kinds, chances, share);
+            let cases = CaseSpread::new(design, &kinds, chances, share);
             let (spread, each) = cases.tested(design, kinds.test);
             if cases.are_many(n as f64, each, kinds.test) {
-                return Pairs::Known(spread.chance(n as f64 / each, self.alpha));
+                return RunPairs::Known(spread.chance(n as f64 / each, self.alpha));
             }
-            if kinds.test != Test::Cases {
+            if kinds.test != PowerTest::Cases {
                 let of_evals = move |at| {
                     self.finds_in_sums(design, cases.each, kinds.test, &mut chances.draws(at))
                 };
-                return Pairs::simulated(self.pairs_of(design.evals.len()), of_evals);
+                return RunPairs::simulated(self.pairs_of(design.evals.len()), of_evals);
             }
         }
-        Pairs::simulated(self.pairs_of(n), move |at| {
+        RunPairs::simulated(self.pairs_of(n), move |at| {
             self.finds(design, &kinds, chances, share, &mut chances.draws(at))
         })
     }
@@ -85,8 +85,8 @@ impl Aim {
     /// The chance that such a drop is found.
     pub fn chance(
         &self,
-        design: &Design,
-        chances: &Chances,
+        design: &SampleDesign,
+        chances: &CaseChances,
         figure: CaseFigure<'_>,
         drop: f64,
     ) -> f64 {
@@ -96,13 +96,13 @@ impl Aim {
     /// One pair of runs.
     fn finds(
         &self,
-        design: &Design,
-        kinds: &Kinds,
-        chances: &Chances,
+        design: &SampleDesign,
+        kinds: &CaseKinds,
+        chances: &CaseChances,
         share: f64,
-        draws: &mut Draws,
+        draws: &mut IndexDraws,
     ) -> bool {
-        let mut dealt: Vec<&Deal> = Vec::with_capacity(design.cases());
+        let mut dealt: Vec<&CaseDeal> = Vec::with_capacity(design.cases());
         let mut evals: Vec<f64> = Vec::with_capacity(design.evals.len());
         for (eval, of) in design.evals.iter().zip(&kinds.of) {
             let mut difference = 0.0;
@@ -125,15 +125,21 @@ impl Aim {
         }
         let by_cases = || of_deals(&dealt, evals.iter().sum());
         let p = match kinds.test {
-            Test::Cases => by_cases(),
-            Test::Evals => of_signs(&evals),
-            Test::UnlikeEvals => of_signs(&evals).max(by_cases()),
+            PowerTest::Cases => by_cases(),
+            PowerTest::Evals => of_signs(&evals),
+            PowerTest::UnlikeEvals => of_signs(&evals).max(by_cases()),
         };
         p < self.alpha
     }
 
     /// One pair of runs whose evals have so many cases that their sums are about normal.
-    fn finds_in_sums(&self, design: &Design, case: Spread, test: Test, draws: &mut Draws) -> bool {
+    fn finds_in_sums(
+        &self,
+        design: &SampleDesign,
+        case: DifferenceSpread,
+        test: PowerTest,
+        draws: &mut IndexDraws,
+    ) -> bool {
         let sum = |eval: &Vec<_>| {
             let n = eval.len() as f64;
             n * case.mean + (n * case.variance).sqrt() * normal(draws)
@@ -146,7 +152,7 @@ impl Aim {
             .collect();
         let by_cases =
             || normal_cdf(evals.iter().sum::<f64>() / (design.cases() as f64 * case.tested).sqrt());
-        let p = if test == Test::UnlikeEvals {
+        let p = if test == PowerTest::UnlikeEvals {
             of_signs(&evals).max(by_cases())
         } else {
             of_signs(&evals)
@@ -155,14 +161,14 @@ impl Aim {
     }
 
     /// Pairs of runs of `n` outcomes, of which the candidate has lost a drop of those that pass.
-    pub fn pairs_of_outcomes(&self, outcomes: Outcomes, drop: f64, n: usize) -> Pairs<'_> {
-        let Outcomes { rate, flips } = outcomes;
+    pub fn pairs_of_outcomes(&self, outcomes: OutcomeRates, drop: f64, n: usize) -> RunPairs<'_> {
+        let OutcomeRates { rate, flips } = outcomes;
         if n == 0 || drop.is_nan() || drop <= 0.0 || drop > rate {
-            return Pairs::Known(0.0);
+            return RunPairs::Known(0.0);
         }
         let share = drop / rate;
         let (lost, gained) = (flips + (rate - flips) * share, flips * (1.0 - share));
-        Pairs::simulated(self.pairs, move |at| {
+        RunPairs::simulated(self.pairs, move |at| {
             let mut draws = draws_of(self.seed, at);
             let lost_ones = binomial(&mut draws, n as u64, lost);
             let gained_ones = binomial(
@@ -180,20 +186,22 @@ impl Aim {
     /// of the differences.
     pub fn pairs_of_units<'a>(
         &'a self,
-        units: &'a [Unit],
+        units: &'a [TestedUnit],
         even: bool,
         drop: f64,
         n: usize,
-    ) -> Pairs<'a> {
+    ) -> RunPairs<'a> {
         let share = drop / mean(units);
         let known = u32::try_from(units.len()).unwrap_or(0);
         if known == 0 || n == 0 || !share.is_finite() || share <= 0.0 || !even && share > 1.0 {
-            return Pairs::Known(0.0);
+            return RunPairs::Known(0.0);
         }
         if n > MOST_CASES {
-            return Pairs::Known(Spread::of_units(units, even, drop).chance(n as f64, self.alpha));
+            return RunPairs::Known(
+                DifferenceSpread::of_units(units, even, drop).chance(n as f64, self.alpha),
+            );
         }
-        Pairs::simulated(self.pairs_of(n), move |at| {
+        RunPairs::simulated(self.pairs_of(n), move |at| {
             let mut draws = draws_of(self.seed, at);
             let differences: Vec<f64> = (0..n)
                 .filter_map(|_| {
@@ -214,14 +222,14 @@ impl Aim {
 /// Outcomes of cases or evals on two sides: the share that passes, and the share that passes on the
 /// one side alone (as many on the other).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcomes {
+pub struct OutcomeRates {
     pub rate: f64,
     pub flips: f64,
 }
 
 /// What is tested by its sign: a case or an eval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Unit {
+pub struct TestedUnit {
     /// Weighted.
     pub difference: f64,
     /// Of both sides, in the mean, weighted.
@@ -230,13 +238,13 @@ pub struct Unit {
 }
 
 /// The mean of units.
-pub fn mean(units: &[Unit]) -> f64 {
+pub fn mean(units: &[TestedUnit]) -> f64 {
     units.iter().map(|unit| unit.value).sum::<f64>()
         / units.iter().map(|unit| unit.weight).sum::<f64>()
 }
 
 /// Pairs of runs in which a drop is looked for.
-pub enum Pairs<'a> {
+pub enum RunPairs<'a> {
     /// The share that finds it, by the normal limit.
     Known(f64),
     /// So many simulated ones, and whether it is found in the one of a number.
@@ -246,9 +254,9 @@ pub enum Pairs<'a> {
     },
 }
 
-impl<'a> Pairs<'a> {
-    fn simulated(number: usize, finds: impl Fn(usize) -> bool + Sync + 'a) -> Pairs<'a> {
-        Pairs::Simulated {
+impl<'a> RunPairs<'a> {
+    fn simulated(number: usize, finds: impl Fn(usize) -> bool + Sync + 'a) -> RunPairs<'a> {
+        RunPairs::Simulated {
             number,
             finds: Box::new(finds),
         }
@@ -257,16 +265,18 @@ impl<'a> Pairs<'a> {
     /// The share that finds it.
     pub fn chance(&self) -> f64 {
         match self {
-            Pairs::Known(share) => *share,
-            Pairs::Simulated { number, finds } => found(finds, 0..*number) as f64 / *number as f64,
+            RunPairs::Known(share) => *share,
+            RunPairs::Simulated { number, finds } => {
+                found(finds, 0..*number) as f64 / *number as f64
+            }
         }
     }
 
     /// Whether at least this share finds it. Ends as soon as that is clear.
     pub fn reach(&self, power: f64) -> bool {
         let (number, finds) = match self {
-            Pairs::Known(share) => return *share >= power,
-            Pairs::Simulated { number, finds } => (*number, finds),
+            RunPairs::Known(share) => return *share >= power,
+            RunPairs::Simulated { number, finds } => (*number, finds),
         };
         let block = number.div_ceil(BLOCKS);
         let (mut sum, mut done) = (0, 0);

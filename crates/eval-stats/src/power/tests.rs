@@ -1,7 +1,7 @@
 use super::*;
 use crate::paired::mcnemar_mid_p;
 
-const AIM: Aim = Aim {
+const AIM: PowerAim = PowerAim {
     alpha: 0.05,
     power: 0.8,
     seed: 1,
@@ -12,16 +12,16 @@ const MIXED: Population = Population {
     within: 0.5,
 };
 
-fn mixed() -> Chances {
-    Chances::of(MIXED, 1)
+fn mixed() -> CaseChances {
+    CaseChances::of(MIXED, 1)
 }
 
 fn share(n: u32, c: u32) -> Option<f64> {
     (n > 0).then(|| f64::from(c) / f64::from(n))
 }
 
-fn design(cases: usize, samples: u32) -> Design {
-    Design {
+fn design(cases: usize, samples: u32) -> SampleDesign {
+    SampleDesign {
         evals: vec![vec![[samples; 2]; cases]],
         whole_evals: false,
     }
@@ -54,20 +54,20 @@ fn single_samples_agree_with_an_exact_sum() {
         rate: p,
         within: 1.0,
     };
-    let found = AIM.chance(&design(40, 1), &Chances::of(alike, 1), &share, drop);
+    let found = AIM.chance(&design(40, 1), &CaseChances::of(alike, 1), &share, drop);
     assert!((found - exact).abs() < 0.03, "{found} {exact}");
 }
 
 #[test]
 fn whole_evals_too_few_for_any_test_find_nothing() {
-    let four = Design {
+    let four = SampleDesign {
         evals: vec![vec![[3; 2]; 10]; 4],
         whole_evals: true,
     };
     assert_eq!(AIM.detectable(&four, &mixed(), &share), None);
     assert_eq!(AIM.samples(&four, &mixed(), &share, 0.3), None);
     // 8 evals can.
-    let eight = Design {
+    let eight = SampleDesign {
         evals: vec![vec![[3; 2]; 10]; 8],
         whole_evals: true,
     };
@@ -102,7 +102,7 @@ fn more_of_anything_finds_less() {
 /// the cases and not four times.
 #[test]
 fn cases_without_luck_are_needed_in_proportion() {
-    let steady = Chances::of(
+    let steady = CaseChances::of(
         Population {
             rate: 0.85,
             within: 0.0,
@@ -126,12 +126,12 @@ fn cases_without_luck_are_needed_in_proportion() {
 
 #[test]
 fn units_find_a_loss_by_their_own_spread() {
-    let unit = |i: u32| Unit {
+    let unit = |i: u32| TestedUnit {
         difference: f64::from(i % 7) / 6.0 - 0.5,
         value: 2.0,
         weight: 1.0,
     };
-    let units: Vec<Unit> = (0..60).map(unit).collect();
+    let units: Vec<TestedUnit> = (0..60).map(unit).collect();
     let found = |even: bool, drop: f64| AIM.pairs_of_units(&units, even, drop, 60);
     let least = |even: bool| smallest(2.0, |drop| found(even, drop).reach(0.8)).unwrap();
     // Standard deviation 1/3 by theory of seven equal steps; (1.645 + 0.842) standard errors.
@@ -153,7 +153,7 @@ fn units_find_a_loss_by_their_own_spread() {
 /// 5.5 are expected.
 #[test]
 fn outcomes_are_tested_by_their_flips() {
-    let steady = Outcomes {
+    let steady = OutcomeRates {
         rate: 0.5,
         flips: 0.0,
     };
@@ -162,7 +162,7 @@ fn outcomes_are_tested_by_their_flips() {
     })
     .unwrap();
     assert!((least - 0.055).abs() < 0.01, "{least}");
-    let shaky = Outcomes {
+    let shaky = OutcomeRates {
         rate: 0.5,
         flips: 0.1,
     };
@@ -176,7 +176,7 @@ fn outcomes_are_tested_by_their_flips() {
 #[test]
 fn limit_of_many_cases_agrees_with_simulated_pairs() {
     let chances = mixed();
-    let design = |evals: usize, cases: usize, samples, whole_evals| Design {
+    let design = |evals: usize, cases: usize, samples, whole_evals| SampleDesign {
         evals: vec![vec![samples; cases]; evals],
         whole_evals,
     };

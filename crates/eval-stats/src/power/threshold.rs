@@ -7,7 +7,7 @@ use crate::{Interval, likelihood::of_counts, reaches, stays_within};
 
 /// What an end of the interval of a share has to reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Demand {
+pub struct IntervalDemand {
     /// True: the upper end must stay within the value. False: the lower end must reach it.
     pub upper: bool,
     pub value: f64,
@@ -17,7 +17,7 @@ pub struct Demand {
 
 /// How many more cases it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum More {
+pub enum CasesNeeded {
     /// So many, of which so many pass; one fewer at that rate does not do.
     Exact { more: u64, passing: u64 },
     /// More than [`MANY`].
@@ -26,7 +26,7 @@ pub enum More {
     Never,
 }
 
-impl Demand {
+impl IntervalDemand {
     fn is_met_by(&self, interval: Interval) -> bool {
         match self.upper {
             true => stays_within(interval.high, self.value),
@@ -113,10 +113,10 @@ impl Demand {
     /// The fewest further cases, of which as many pass as of those that there are or, where that is
     /// no whole number, the next one that is no better, that bring the end of the interval of
     /// `passed` in `n` to the value.
-    pub fn more_at_the_same_rate(&self, passed: u64, n: u64) -> More {
+    pub fn more_at_the_same_rate(&self, passed: u64, n: u64) -> CasesNeeded {
         let share = passed as f64 / n as f64;
         if (share - self.value).abs() <= 1e-9 {
-            return More::Never;
+            return CasesNeeded::Never;
         }
         // A steady rate, over a number of cases that need not fit it: no count at that rate or a
         // worse one does better.
@@ -127,7 +127,7 @@ impl Demand {
         let (mut missed, mut met) = (n, n.saturating_mul(2));
         while !steady(met) {
             if met > MANY {
-                return More::Many;
+                return CasesNeeded::Many;
             }
             (missed, met) = (met, met.saturating_mul(2));
         }
@@ -145,13 +145,13 @@ impl Demand {
         for total in met..=met.saturating_add(n) {
             let more = total - n;
             if self.is_met(passed + passing(more), total) {
-                return More::Exact {
+                return CasesNeeded::Exact {
                     more,
                     passing: passing(more),
                 };
             }
         }
-        More::Many
+        CasesNeeded::Many
     }
 }
 
@@ -191,16 +191,16 @@ mod tests {
 
     use super::*;
 
-    const fn lower(value: f64) -> Demand {
-        Demand {
+    const fn lower(value: f64) -> IntervalDemand {
+        IntervalDemand {
             upper: false,
             value,
             level: 0.95,
         }
     }
 
-    const fn upper(value: f64) -> Demand {
-        Demand {
+    const fn upper(value: f64) -> IntervalDemand {
+        IntervalDemand {
             upper: true,
             value,
             level: 0.95,
@@ -211,7 +211,7 @@ mod tests {
     fn all_passing_is_not_always_enough() {
         // By the likelihood of n passes and 0.55 of a failure, solved in Python: 33 end at 0.90052,
         // 68 at 0.95022, 347 at 0.99001.
-        let fewest_at_best = |demand: Demand| first(|cases| demand.is_met_at_best(cases));
+        let fewest_at_best = |demand: IntervalDemand| first(|cases| demand.is_met_at_best(cases));
         assert_eq!(fewest_at_best(lower(0.9)), Some(33));
         assert_eq!(fewest_at_best(lower(0.95)), Some(68));
         assert_eq!(fewest_at_best(lower(0.99)), Some(347));

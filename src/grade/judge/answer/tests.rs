@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::super::form::{checks as checks_of, criteria as criteria_of};
 use super::*;
-use crate::model::{Category, testing};
+use crate::model::{ScoreCategory, testing};
 
 const TOKEN: &str = "0123456789abcdef";
 
@@ -31,7 +31,7 @@ fn numeric() -> Judge {
 }
 
 fn categorical() -> Judge {
-    let category = |name: &str, score| Category {
+    let category = |name: &str, score| ScoreCategory {
         name: name.into(),
         score,
         description: String::new(),
@@ -42,7 +42,7 @@ fn categorical() -> Judge {
         category("bad", 0.0),
     ];
     Judge {
-        scoring: Scoring::Categorical { categories },
+        scoring: JudgeScoring::Categorical { categories },
         ..testing::judge()
     }
 }
@@ -50,18 +50,18 @@ fn categorical() -> Judge {
 fn whole() -> Judge {
     Judge {
         criteria: vec![],
-        scoring: Scoring::Boolean,
+        scoring: JudgeScoring::Boolean,
         ..testing::judge()
     }
 }
 
-fn read_of(judge: &Judge, output: &str, reply: &str) -> Result<Reading, Unusable> {
+fn read_of(judge: &Judge, output: &str, reply: &str) -> Result<JudgeAnswer, UnusableReply> {
     let (criteria, checks) = (criteria_of(judge), checks_of(judge));
-    let copies = Copies::of([output]);
+    let copies = VerdictCopies::of([output]);
     read(
         reply,
         false,
-        &Wanted {
+        &AnswerRequirements {
             judge,
             criteria: &criteria,
             checks: &checks,
@@ -89,7 +89,7 @@ fn told(judge: &Judge, reply: &str) -> String {
             .trim_start()
             .to_owned()
         }
-        Err(Unusable { fault, why }) => format!("{}: {why}", fault.name()),
+        Err(UnusableReply { fault, why }) => format!("{}: {why}", fault.name()),
     }
 }
 
@@ -181,12 +181,12 @@ fn every_fault_has_its_label_and_its_sentence() {
     ");
     let cut = {
         let (criteria, checks) = (criteria_of(&judge), checks_of(&judge));
-        let wanted = Wanted {
+        let wanted = AnswerRequirements {
             judge: &judge,
             criteria: &criteria,
             checks: &checks,
             token: TOKEN,
-            copies: &Copies::default(),
+            copies: &VerdictCopies::default(),
         };
         read("First, I look at", true, &wanted).unwrap_err()
     };
@@ -261,7 +261,7 @@ fn categories_and_verdicts_are_never_guessed() {
         "wrong_type: the score of `clarity` is a number and not one of the categories"
     );
     let by_criteria = Judge {
-        scoring: Scoring::Boolean,
+        scoring: JudgeScoring::Boolean,
         ..testing::judge()
     };
     assert_eq!(
@@ -369,7 +369,7 @@ fn a_copy_is_known_whatever_stands_around_it() {
 #[test]
 fn copies_take_no_more_room_than_the_output() {
     let nested = format!("{}0{}", "{\"passed\":".repeat(120), "}".repeat(120));
-    let copies = Copies::of([nested.repeat(50).as_str()]);
+    let copies = VerdictCopies::of([nested.repeat(50).as_str()]);
     let mut objects = 0;
     for object in &copies.objects {
         each_inside(object, &mut |value| {
@@ -383,8 +383,8 @@ fn copies_take_no_more_room_than_the_output() {
 fn a_reply_that_was_cut_behind_an_object_may_have_had_another_one() {
     let judge = numeric();
     let (criteria, checks) = (criteria_of(&judge), checks_of(&judge));
-    let copies = Copies::default();
-    let wanted = Wanted {
+    let copies = VerdictCopies::default();
+    let wanted = AnswerRequirements {
         judge: &judge,
         criteria: &criteria,
         checks: &checks,
@@ -454,12 +454,12 @@ fn generated() -> impl Strategy<Value = Generated> {
         .prop_map(|(kind, scores, says, words, extra)| {
             let mut judge = match kind {
                 0 => Judge {
-                    scoring: Scoring::Numeric { range: [-1.0, 3.0] },
+                    scoring: JudgeScoring::Numeric { range: [-1.0, 3.0] },
                     ..testing::judge()
                 },
                 1 => categorical(),
                 2 => Judge {
-                    scoring: Scoring::Boolean,
+                    scoring: JudgeScoring::Boolean,
                     ..testing::judge()
                 },
                 _ => whole(),
@@ -572,13 +572,13 @@ fn spoiled(generated: &Generated, what: usize, at: usize, order: u64) -> Option<
         }
         4 => {
             let off = match generated.judge.scoring {
-                Scoring::Numeric { .. } => {
+                JudgeScoring::Numeric { .. } => {
                     [json!(3.0001), json!(-1.5), json!(1e308), json!(true)][at % 4].clone()
                 }
-                Scoring::Categorical { .. } => {
+                JudgeScoring::Categorical { .. } => {
                     [json!("goo"), json!("good bad"), json!(1), json!(true)][at % 4].clone()
                 }
-                Scoring::Boolean => {
+                JudgeScoring::Boolean => {
                     [json!(1), json!(0), json!("yes"), json!("false")][at % 4].clone()
                 }
             };

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::super::form::checks as checks_of;
 use super::*;
-use crate::model::{Scoring, testing};
+use crate::model::{JudgeScoring, testing};
 
 /// Scores out of 10 by criterion, and what is said of two checks (one wanted, one not).
 #[derive(Debug, Clone)]
@@ -14,16 +14,16 @@ struct Cast {
 }
 
 impl Cast {
-    fn reading(&self) -> Reading {
-        let scored = |n: &u32| Scored {
+    fn reading(&self) -> JudgeAnswer {
+        let scored = |n: &u32| CriterionScore {
             value: number_value(f64::from(*n)),
             share: f64::from(*n) / 10.0,
         };
-        Reading {
+        JudgeAnswer {
             scores: self.scores.iter().map(scored).collect(),
             says: self.says.to_vec(),
             passed: Some(self.passed),
-            ..Reading::default()
+            ..JudgeAnswer::default()
         }
     }
 }
@@ -40,9 +40,9 @@ fn judge_of(weights: &[u32], threshold: u32, panel: PanelRule) -> Judge {
     Judge {
         criteria: criteria.collect(),
         scoring: if weights.is_empty() {
-            Scoring::Boolean
+            JudgeScoring::Boolean
         } else {
-            Scoring::Numeric { range: [0.0, 10.0] }
+            JudgeScoring::Numeric { range: [0.0, 10.0] }
         },
         pass_threshold: f64::from(threshold) / 20.0,
         panel,
@@ -52,15 +52,15 @@ fn judge_of(weights: &[u32], threshold: u32, panel: PanelRule) -> Judge {
     }
 }
 
-fn decide(judge: &Judge, votes: &[Option<Cast>]) -> Option<Panel> {
+fn decide(judge: &Judge, votes: &[Option<Cast>]) -> Option<PanelVerdict> {
     let checks = checks_of(judge);
-    let agenda = Agenda {
+    let agenda = VoteAgenda {
         judge,
         criteria: &judge.criteria,
         checks: &checks,
         negated: false,
     };
-    let votes: Vec<Option<Reading>> = votes
+    let votes: Vec<Option<JudgeAnswer>> = votes
         .iter()
         .map(|vote| vote.as_ref().map(Cast::reading))
         .collect();

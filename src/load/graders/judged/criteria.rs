@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::rubric::{self, Item};
+use super::rubric::{self, RubricItem};
 use super::scoring::{check_range, unknown_category};
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Criterion, Scoring, folded_name};
+use crate::model::{Criterion, JudgeScoring, folded_name};
 use crate::spec::CriterionSpec;
 
 /// The criterion of a rubric that is judged as a whole.
@@ -24,19 +24,19 @@ const WEIGHTS: &str =
     "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
 
 /// What judges read, and what they score.
-pub(super) struct Scored {
+pub(super) struct JudgeRubric {
     pub text: String,
     pub criteria: Vec<Criterion>,
 }
 
 /// `None` after saying what is wrong. `text` is the rubric, with its place.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     written: &[CriterionSpec],
     text: Option<(String, Span)>,
-    scoring: &Scoring,
+    scoring: &JudgeScoring,
     node: &Node,
-) -> Option<Scored> {
+) -> Option<JudgeRubric> {
     let at = text.as_ref().map_or(node.span, |(_, at)| *at);
     let text = text.map(|(text, _)| text).unwrap_or_default();
     if text.chars().nth(LONG_RUBRIC).is_some() {
@@ -57,7 +57,7 @@ pub(super) fn resolve(
             let hint = "say them under `criteria:` alone";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
-        Scored {
+        JudgeRubric {
             text: text.clone(),
             criteria: of_specs(desk, written, scoring, node)?,
         }
@@ -67,9 +67,9 @@ pub(super) fn resolve(
 }
 
 fn of_specs(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     written: &[CriterionSpec],
-    scoring: &Scoring,
+    scoring: &JudgeScoring,
     node: &Node,
 ) -> Option<Vec<Criterion>> {
     let mut whole = true;
@@ -77,7 +77,7 @@ fn of_specs(
     for (i, spec) in written.iter().enumerate() {
         let at = |key: &str| format!("/criteria/{i}/{key}");
         let scale = match (scoring, spec.scale) {
-            (Scoring::Numeric { range }, own) => Some(own.unwrap_or(*range)),
+            (JudgeScoring::Numeric { range }, own) => Some(own.unwrap_or(*range)),
             (_, None) => None,
             (_, Some(_)) => {
                 let message = "`scale` belongs to numeric scoring";
@@ -126,9 +126,9 @@ fn of_specs(
 }
 
 /// Why a level is none of the scale.
-fn stray_level(level: &str, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<Problem> {
+fn stray_level(level: &str, scoring: &JudgeScoring, scale: Option<[f64; 2]>) -> Option<Problem> {
     match scoring {
-        Scoring::Numeric { range } => {
+        JudgeScoring::Numeric { range } => {
             let [low, high] = scale.unwrap_or(*range);
             match point(level) {
                 None => {
@@ -147,8 +147,8 @@ fn stray_level(level: &str, scoring: &Scoring, scale: Option<[f64; 2]>) -> Optio
                 Some(_) => None,
             }
         }
-        Scoring::Categorical { categories } => unknown_category(level, categories),
-        Scoring::Boolean => {
+        JudgeScoring::Categorical { categories } => unknown_category(level, categories),
+        JudgeScoring::Boolean => {
             let message = format!("`{level}` is neither `true` nor `false`");
             (!["true", "false"].contains(&level))
                 .then(|| Problem::general(Code::UnknownValue, message))
@@ -164,28 +164,33 @@ fn point(level: &str) -> Option<f64> {
         .filter(|point| digits && point.is_finite())
 }
 
-fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<Scored> {
-    if matches!(scoring, Scoring::Boolean) {
+fn of_text(
+    desk: &mut SuiteDesk,
+    text: &str,
+    scoring: &JudgeScoring,
+    at: Span,
+) -> Option<JudgeRubric> {
+    if matches!(scoring, JudgeScoring::Boolean) {
         if rubric::mentions_weights(text) {
             let message =
                 "the weights in the rubric count for nothing: its verdict is one of the whole";
             let hint = "write `criteria:` to have each of them judged, or leave `scoring` out";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
-        return Some(Scored {
+        return Some(JudgeRubric {
             text: text.to_owned(),
             criteria: Vec::new(),
         });
     }
     let scale = match scoring {
-        Scoring::Numeric { range } => Some(*range),
-        Scoring::Categorical { .. } | Scoring::Boolean => None,
+        JudgeScoring::Numeric { range } => Some(*range),
+        JudgeScoring::Categorical { .. } | JudgeScoring::Boolean => None,
     };
     let is_level = |name: &str| match scoring {
-        Scoring::Categorical { categories } => categories
+        JudgeScoring::Categorical { categories } => categories
             .iter()
             .any(|category| folded_name(&category.name) == folded_name(name)),
-        Scoring::Numeric { .. } | Scoring::Boolean => point(name).is_some(),
+        JudgeScoring::Numeric { .. } | JudgeScoring::Boolean => point(name).is_some(),
     };
     let Some(items) = rubric::split(text, &is_level) else {
         if rubric::mentions_weights(text) {
@@ -194,14 +199,14 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(WEIGHTS));
         }
         let overall = of_item(
-            Item {
+            RubricItem {
                 name: OVERALL.to_owned(),
-                ..Item::default()
+                ..RubricItem::default()
             },
             1.0,
             scale,
         );
-        return Some(Scored {
+        return Some(JudgeRubric {
             text: text.to_owned(),
             criteria: vec![overall],
         });
@@ -216,13 +221,13 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
     let criteria: Vec<Criterion> = items
         .map(|(item, weight)| of_item(item, weight, scale))
         .collect();
-    distinct(desk, &criteria, &|_| at).then_some(Scored {
+    distinct(desk, &criteria, &|_| at).then_some(JudgeRubric {
         text: text.to_owned(),
         criteria,
     })
 }
 
-fn of_item(item: Item, weight: f64, scale: Option<[f64; 2]>) -> Criterion {
+fn of_item(item: RubricItem, weight: f64, scale: Option<[f64; 2]>) -> Criterion {
     Criterion {
         name: item.name,
         description: item.description,
@@ -232,7 +237,7 @@ fn of_item(item: Item, weight: f64, scale: Option<[f64; 2]>) -> Criterion {
     }
 }
 
-fn distinct(desk: &mut Desk, criteria: &[Criterion], at: &dyn Fn(usize) -> Span) -> bool {
+fn distinct(desk: &mut SuiteDesk, criteria: &[Criterion], at: &dyn Fn(usize) -> Span) -> bool {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut whole = true;
     for (i, criterion) in criteria.iter().enumerate() {
@@ -266,7 +271,12 @@ fn distinct(desk: &mut Desk, criteria: &[Criterion], at: &dyn Fn(usize) -> Span)
 }
 
 /// Weights that sum to 1. `are_parts`: they are meant in proportion, such as 2, 1 and 1.
-fn weigh(desk: &mut Desk, written: &[Option<f64>], are_parts: bool, at: Span) -> Option<Vec<f64>> {
+fn weigh(
+    desk: &mut SuiteDesk,
+    written: &[Option<f64>],
+    are_parts: bool,
+    at: Span,
+) -> Option<Vec<f64>> {
     let given: Vec<f64> = written.iter().copied().flatten().collect();
     if given.is_empty() {
         return Some(vec![1.0 / written.len().max(1) as f64; written.len()]);
@@ -305,10 +315,16 @@ fn rounded(sum: f64) -> f64 {
 }
 
 /// Warns of a rubric that speaks of another scale than the one the judge is given.
-fn warn_of_scale(desk: &mut Desk, text: &str, criteria: &[Criterion], scoring: &Scoring, at: Span) {
+fn warn_of_scale(
+    desk: &mut SuiteDesk,
+    text: &str,
+    criteria: &[Criterion],
+    scoring: &JudgeScoring,
+    at: Span,
+) {
     let range = match scoring {
-        Scoring::Numeric { range } => Some(*range),
-        Scoring::Categorical { .. } | Scoring::Boolean => None,
+        JudgeScoring::Numeric { range } => Some(*range),
+        JudgeScoring::Categorical { .. } | JudgeScoring::Boolean => None,
     };
     let own = criteria.iter().filter_map(|criterion| criterion.scale);
     let scales: Vec<[f64; 2]> = range.into_iter().chain(own).collect();

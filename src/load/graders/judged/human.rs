@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::text;
 use crate::graders::settings::without_nulls;
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::tree::Node;
 use crate::spec::{HumanGraderConfig, RatingKind};
 
 pub(in crate::load::graders) fn human(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &HumanGraderConfig,
     node: &Node,
 ) -> Option<Value> {

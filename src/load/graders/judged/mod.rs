@@ -16,19 +16,19 @@ use std::path::Path;
 
 use crate::graders::settings::CaseExpectation;
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::{Desk, seconds};
+use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Judge, PanelRule, Scoring};
+use crate::model::{Judge, JudgeScoring, PanelRule};
 use crate::spec::ModelGraderConfig;
 
 pub(super) use human::human;
-use wanted::Wanted;
+use wanted::JudgeExpectation;
 
 /// A judge with everything in place; `None` after saying what is wrong. `dir` is the folder of the
 /// file that says it.
 pub(super) fn model(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
     node: &Node,
     dir: &Path,
@@ -58,7 +58,7 @@ pub(super) fn model(
         Some(text) => {
             let (text, at) = text?;
             let range = rubric::named_scale(&text).unwrap_or(Judge::RANGE);
-            (Some((text, at)), Scoring::Numeric { range })
+            (Some((text, at)), JudgeScoring::Numeric { range })
         }
         None => unwritten(desk, config, &wanted, node)?,
     };
@@ -70,8 +70,8 @@ pub(super) fn model(
         models: models?,
         votes: config.votes.unwrap_or(1).max(1),
         panel: config.panel.unwrap_or(match scoring {
-            Scoring::Numeric { .. } => PanelRule::Median,
-            Scoring::Categorical { .. } | Scoring::Boolean => PanelRule::Majority,
+            JudgeScoring::Numeric { .. } => PanelRule::Median,
+            JudgeScoring::Categorical { .. } | JudgeScoring::Boolean => PanelRule::Majority,
         }),
         rubric: scored.text,
         criteria: scored.criteria,
@@ -102,16 +102,16 @@ pub(super) fn model(
 }
 
 /// What is judged when nobody wrote a rubric, and how it is scored then.
-type Unwritten = (Option<(String, Span)>, Scoring);
+type DefaultRubric = (Option<(String, Span)>, JudgeScoring);
 
 /// The criteria alone, or the rubric that an expectation means by itself.
 fn unwritten(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
-    wanted: &Wanted,
+    wanted: &JudgeExpectation,
     node: &Node,
-) -> Option<Unwritten> {
-    let numeric = Scoring::Numeric {
+) -> Option<DefaultRubric> {
+    let numeric = JudgeScoring::Numeric {
         range: Judge::RANGE,
     };
     let own = |text: &str| Some((text.to_owned(), node.span));
@@ -128,7 +128,7 @@ fn unwritten(
         return Some((own(wanted::OF_REFERENCE), numeric));
     }
     if wanted.has_items() {
-        return Some((own(wanted::OF_ITEMS), Scoring::Boolean));
+        return Some((own(wanted::OF_ITEMS), JudgeScoring::Boolean));
     }
     let message = "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
     let hint =
@@ -138,7 +138,7 @@ fn unwritten(
 
 /// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is
 /// judged.
-fn tell_unshown(desk: &mut Desk, at: Span, by_reference: bool) {
+fn tell_unshown(desk: &mut SuiteDesk, at: Span, by_reference: bool) {
     let message = "the prompt does not show what is expected";
     let problem = if by_reference {
         let message = format!("{message}, and nothing else is judged");

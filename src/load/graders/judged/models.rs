@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
-use crate::load::tree::{Key, Node, NodeValue};
+use crate::load::scope::SuiteDesk;
+use crate::load::tree::{MappingKey, Node, NodeValue};
 use crate::model::ModelTarget;
 use crate::spec::{JudgeModel, JudgeModelSpec, ModelGraderConfig, ModelSpec};
 use eval_base::redact::is_sensitive_header;
@@ -26,7 +26,7 @@ const OWN_KEYS: [&str; 8] = [
 /// The models of a judge; `None` after saying what is wrong. `dir` is the folder of the file that
 /// says it.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
     node: &Node,
     dir: &Path,
@@ -59,7 +59,7 @@ pub(super) fn resolve(
 }
 
 fn panel(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
     several: &[JudgeModel],
     node: &Node,
@@ -107,7 +107,7 @@ fn panel(
 /// A key (or a header that opens doors) beside `models` would be sent to every place that one of
 /// them is at.
 fn keys_stay_home(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
     several: &[JudgeModel],
     found: &[ModelTarget],
@@ -154,7 +154,7 @@ fn keys_stay_home(
 
 /// At temperature 0 a model says the same again.
 fn warn_of_equal_votes(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
     models: &[ModelTarget],
     node: &Node,
@@ -184,7 +184,7 @@ fn joined(own: &Node, config: &Node) -> Node {
     let mut entries = match &own.value {
         NodeValue::Map(entries) => entries.clone(),
         _ => vec![(
-            Key {
+            MappingKey {
                 name: "model".into(),
                 span: own.span,
             },

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use said::{Said, dashed, line_weight, speaks_of_weights};
+use said::{ItemRemark, dashed, line_weight, speaks_of_weights};
 pub(super) use said::{named_scale, scales};
 
 /// Characters that a name may have.
@@ -22,7 +22,7 @@ const MOST_WORDS: usize = 6;
 
 /// A criterion as the text has it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Item {
+pub(super) struct RubricItem {
     pub name: String,
     pub description: String,
     /// `0.4`, also of `40%`.
@@ -32,7 +32,7 @@ pub(super) struct Item {
 
 /// What begins an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum ItemMark {
     Heading {
         level: usize,
     },
@@ -45,32 +45,32 @@ enum Mark {
     Bold,
 }
 
-impl Mark {
+impl ItemMark {
     /// Whether this kind of mark begins the items of a list of that kind.
-    fn takes(self, other: Mark) -> bool {
-        self.is_like(other) || (self, other) == (Mark::Bullet, Mark::BoldBullet)
+    fn takes(self, other: ItemMark) -> bool {
+        self.is_like(other) || (self, other) == (ItemMark::Bullet, ItemMark::BoldBullet)
     }
 
-    fn is_like(self, other: Mark) -> bool {
+    fn is_like(self, other: ItemMark) -> bool {
         match (self, other) {
-            (Mark::Heading { level }, Mark::Heading { level: other }) => level == other,
-            (Mark::Numbered { .. }, Mark::Numbered { .. }) => true,
+            (ItemMark::Heading { level }, ItemMark::Heading { level: other }) => level == other,
+            (ItemMark::Numbered { .. }, ItemMark::Numbered { .. }) => true,
             _ => self == other,
         }
     }
 }
 
-struct Line<'t> {
+struct RubricLine<'t> {
     raw: &'t str,
     text: &'t str,
     indent: usize,
     fenced: bool,
     /// What it may begin, and what follows the mark; inside of a fence nothing begins.
-    mark: Option<(Mark, &'t str)>,
+    mark: Option<(ItemMark, &'t str)>,
 }
 
 /// The first line of an item.
-struct Head {
+struct ItemHead {
     name: String,
     weight: Option<f64>,
     tail: String,
@@ -78,7 +78,7 @@ struct Head {
 
 /// The criteria of a text; `None` when it is to be judged as a whole. `is_level` tells the names of
 /// levels.
-pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
+pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<RubricItem>> {
     let lines = lines(text);
     kinds(&lines)
         .into_iter()
@@ -101,7 +101,7 @@ pub(super) fn mentions_weights(text: &str) -> bool {
         || speaks_of_weights(&open().collect::<Vec<_>>().join("\n"))
 }
 
-fn lines(text: &str) -> Vec<Line<'_>> {
+fn lines(text: &str) -> Vec<RubricLine<'_>> {
     let mut fenced = false;
     let mut all = Vec::new();
     for raw in text.lines() {
@@ -109,7 +109,7 @@ fn lines(text: &str) -> Vec<Line<'_>> {
         let is_fence = text.starts_with("```") || text.starts_with("~~~");
         let inside = fenced || is_fence;
         fenced ^= is_fence;
-        all.push(Line {
+        all.push(RubricLine {
             raw: raw.trim_end(),
             text,
             indent: raw.chars().take_while(|c| c.is_whitespace()).count(),
@@ -120,23 +120,23 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     all
 }
 
-fn mark(text: &str) -> Option<(Mark, &str)> {
+fn mark(text: &str) -> Option<(ItemMark, &str)> {
     let is_bold = |rest: &str| rest.starts_with("**") || rest.starts_with("__");
     if text.starts_with('#') {
         let rest = text.trim_start_matches('#');
         let level = text.len() - rest.len();
         return (level <= 6 && rest.starts_with(' '))
-            .then(|| (Mark::Heading { level }, rest.trim()));
+            .then(|| (ItemMark::Heading { level }, rest.trim()));
     }
     if is_bold(text) {
-        return Some((Mark::Bold, text));
+        return Some((ItemMark::Bold, text));
     }
     if let Some(rest) = bullet(text) {
         return Some((
             if is_bold(rest) {
-                Mark::BoldBullet
+                ItemMark::BoldBullet
             } else {
-                Mark::Bullet
+                ItemMark::Bullet
             },
             rest,
         ));
@@ -149,7 +149,7 @@ fn mark(text: &str) -> Option<(Mark, &str)> {
         .ok()?;
     let rest = rest.strip_prefix(['.', ')'])?;
     rest.starts_with(char::is_whitespace)
-        .then(|| (Mark::Numbered { number }, rest.trim()))
+        .then(|| (ItemMark::Numbered { number }, rest.trim()))
 }
 
 /// What follows the bullet of a line.
@@ -161,11 +161,12 @@ fn bullet(text: &str) -> Option<&str> {
 
 /// The marks that may part the text, the likeliest first: headings, bold lines and plain bullets
 /// only where one of them says a weight.
-fn kinds(lines: &[Line]) -> Vec<Mark> {
+fn kinds(lines: &[RubricLine]) -> Vec<ItemMark> {
     let marks = || lines.iter().filter_map(|line| line.mark);
-    let weighs =
-        |(mark, rest): &(Mark, &str)| head(*mark, rest).is_some_and(|head| head.weight.is_some());
-    let first = |wanted: fn(Mark) -> bool| {
+    let weighs = |(mark, rest): &(ItemMark, &str)| {
+        head(*mark, rest).is_some_and(|head| head.weight.is_some())
+    };
+    let first = |wanted: fn(ItemMark) -> bool| {
         marks()
             .filter(|(mark, _)| wanted(*mark))
             .find(weighs)
@@ -177,18 +178,23 @@ fn kinds(lines: &[Line]) -> Vec<Mark> {
         .position(|line| !line.fenced && line_weight(line.text).is_some());
     let above = below.and_then(|at| lines.get(..at)?.iter().rev().find_map(|line| line.mark));
     let above = above.map(|(mark, _)| mark);
-    let heading = first(|mark| matches!(mark, Mark::Heading { .. }));
-    let heading = heading.or(above.filter(|mark| matches!(mark, Mark::Heading { .. })));
-    let bold = first(|mark| mark == Mark::Bold).or(above.filter(|mark| *mark == Mark::Bold));
-    let bullet = first(|mark| mark == Mark::Bullet);
-    let lists = [Mark::Numbered { number: 1 }, Mark::BoldBullet];
+    let heading = first(|mark| matches!(mark, ItemMark::Heading { .. }));
+    let heading = heading.or(above.filter(|mark| matches!(mark, ItemMark::Heading { .. })));
+    let bold =
+        first(|mark| mark == ItemMark::Bold).or(above.filter(|mark| *mark == ItemMark::Bold));
+    let bullet = first(|mark| mark == ItemMark::Bullet);
+    let lists = [ItemMark::Numbered { number: 1 }, ItemMark::BoldBullet];
     let all = heading.into_iter().chain(lists).chain(bold).chain(bullet);
     all.filter(|kind| marks().any(|(mark, _)| mark.is_like(*kind)))
         .collect()
 }
 
-fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
-    let of_kind = |line: &&Line| line.mark.is_some_and(|(mark, _)| kind.takes(mark));
+fn split_by(
+    lines: &[RubricLine],
+    kind: ItemMark,
+    is_level: &dyn Fn(&str) -> bool,
+) -> Option<Vec<RubricItem>> {
+    let of_kind = |line: &&RubricLine| line.mark.is_some_and(|(mark, _)| kind.takes(mark));
     let top = lines.iter().filter(of_kind).map(|line| line.indent).min()?;
     let starts: Vec<usize> = (0..lines.len())
         .filter(|at| {
@@ -203,19 +209,19 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
         .copied()
         .chain([lines.len()])
         .collect();
-    let mut lists: Vec<Vec<Item>> = Vec::new();
-    let is_weighty = |line: &Line| line.indent == top && stray(line, is_level) == Some(true);
-    if kind == Mark::BoldBullet && lines.iter().any(is_weighty) {
+    let mut lists: Vec<Vec<RubricItem>> = Vec::new();
+    let is_weighty = |line: &RubricLine| line.indent == top && stray(line, is_level) == Some(true);
+    if kind == ItemMark::BoldBullet && lines.iter().any(is_weighty) {
         return None;
     }
     let before = lines.get(..*starts.first()?)?.iter().rev();
     let mut list_before = before.take_while(|line| !line.text.is_empty() && line.indent >= top);
     let mut strays =
-        kind == Mark::BoldBullet && list_before.any(|line| stray(line, is_level).is_some());
+        kind == ItemMark::BoldBullet && list_before.any(|line| stray(line, is_level).is_some());
     let (mut parted, mut last) = (true, None);
     for (start, end) in starts.iter().zip(ends) {
         let (mark, rest) = lines.get(*start)?.mark?;
-        let number = if let Mark::Numbered { number } = mark {
+        let number = if let ItemMark::Numbered { number } = mark {
             Some(number)
         } else {
             None
@@ -228,7 +234,7 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
         let body = lines.get(start + 1..end)?;
         let own = own_lines(body, kind, top);
         let its = body.get(..own)?;
-        strays |= kind == Mark::BoldBullet
+        strays |= kind == ItemMark::BoldBullet
             && its
                 .iter()
                 .any(|line| line.indent == top && stray(line, is_level).is_some());
@@ -238,7 +244,7 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
             None => lists.push(vec![item?]),
         }
         // An item that begins another list (or is none of this one) stands between two bullets.
-        parted = own < body.len() && matches!(kind, Mark::BoldBullet | Mark::Bullet);
+        parted = own < body.len() && matches!(kind, ItemMark::BoldBullet | ItemMark::Bullet);
     }
     let items = one_of(lists)?;
     let weighs = items.iter().any(|item| item.weight.is_some());
@@ -248,16 +254,16 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
 
 /// Whether a line is a bullet of its own, and no criterion in bold print; if so, whether it weighs
 /// something.
-fn stray(line: &Line, is_level: &dyn Fn(&str) -> bool) -> Option<bool> {
-    let (mark, rest) = line.mark.filter(|(mark, _)| *mark == Mark::Bullet)?;
+fn stray(line: &RubricLine, is_level: &dyn Fn(&str) -> bool) -> Option<bool> {
+    let (mark, rest) = line.mark.filter(|(mark, _)| *mark == ItemMark::Bullet)?;
     let is_part = level(line.text, is_level).is_some() || line_weight(line.text).is_some();
     (!is_part).then(|| head(mark, rest).is_some_and(|head| head.weight.is_some()))
 }
 
 /// The list that is one of criteria: the only one, or the only one with weights. Two lists would be
 /// two things.
-fn one_of(mut lists: Vec<Vec<Item>>) -> Option<Vec<Item>> {
-    let has_weight = |item: &Item| item.weight.is_some();
+fn one_of(mut lists: Vec<Vec<RubricItem>>) -> Option<Vec<RubricItem>> {
+    let has_weight = |item: &RubricItem| item.weight.is_some();
     if lists.len() > 1 && lists.iter().flatten().all(has_weight) {
         return Some(lists.into_iter().flatten().collect());
     }
@@ -268,7 +274,7 @@ fn one_of(mut lists: Vec<Vec<Item>>) -> Option<Vec<Item>> {
 }
 
 /// Whether items are the points of a scale: numbers or categories, or what people call such points.
-fn are_levels(items: &[Item], is_level: &dyn Fn(&str) -> bool) -> bool {
+fn are_levels(items: &[RubricItem], is_level: &dyn Fn(&str) -> bool) -> bool {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     const WORDS: &str = "perfect|outstanding|exceptional|excellent|very good|good|fair|average|mediocre|okay|ok|acceptable|adequate|\
                          satisfactory|sufficient|weak|poor|very poor|bad|very bad|terrible|awful|unacceptable|inadequate|unsatisfactory|\
@@ -290,16 +296,18 @@ fn are_levels(items: &[Item], is_level: &dyn Fn(&str) -> bool) -> bool {
 
 /// How many of the lines after a head belong to it: of a list those up to a text that stands as far
 /// out as the list itself, of a heading those up to the next higher one.
-fn own_lines(body: &[Line], kind: Mark, top: usize) -> usize {
+fn own_lines(body: &[RubricLine], kind: ItemMark, top: usize) -> usize {
     let mut after_blank = false;
     for (at, line) in body.iter().enumerate() {
         let ends = match (kind, line.mark) {
-            (Mark::Heading { level }, Some((Mark::Heading { level: other }, _))) => other < level,
-            (Mark::Heading { .. }, _) => false,
-            (_, Some((Mark::Heading { .. }, _))) => true,
-            (Mark::Bold, _) => false,
+            (ItemMark::Heading { level }, Some((ItemMark::Heading { level: other }, _))) => {
+                other < level
+            }
+            (ItemMark::Heading { .. }, _) => false,
+            (_, Some((ItemMark::Heading { .. }, _))) => true,
+            (ItemMark::Bold, _) => false,
             // The list of something else, or an item that is no criterion.
-            (Mark::BoldBullet | Mark::Bullet, _)
+            (ItemMark::BoldBullet | ItemMark::Bullet, _)
                 if !line.text.is_empty() && !line.fenced && line.indent < top =>
             {
                 true
@@ -319,7 +327,7 @@ fn own_lines(body: &[Line], kind: Mark, top: usize) -> usize {
     body.len()
 }
 
-fn item(head: Head, body: &[Line], is_level: &dyn Fn(&str) -> bool) -> Item {
+fn item(head: ItemHead, body: &[RubricLine], is_level: &dyn Fn(&str) -> bool) -> RubricItem {
     let mut weight = head.weight;
     let mut levels: BTreeMap<String, String> = BTreeMap::new();
     let mut described: Vec<&str> = Vec::new();
@@ -352,7 +360,7 @@ fn item(head: Head, body: &[Line], is_level: &dyn Fn(&str) -> bool) -> Item {
         described.push(line.raw);
     }
     let description = format!("{}\n{}", head.tail, dedent(&described).trim_matches('\n'));
-    Item {
+    RubricItem {
         name: head.name,
         description: description.trim().to_owned(),
         weight,
@@ -388,17 +396,17 @@ fn dedent(lines: &[&str]) -> String {
 }
 
 /// The criterion that a line begins, if it does.
-fn head(mark: Mark, rest: &str) -> Option<Head> {
+fn head(mark: ItemMark, rest: &str) -> Option<ItemHead> {
     let bold = ["**", "__"].into_iter().find_map(|marks| {
         let (inside, after) = rest.strip_prefix(marks)?.split_once(marks)?;
         Some((inside, after))
     });
-    let mut said = Said::default();
+    let mut said = ItemRemark::default();
     let (label, after) = match (bold, mark) {
         (Some((inside, after)), _) => (inside, after),
-        (None, Mark::Heading { .. }) => (rest, ""),
-        (None, Mark::Numbered { .. } | Mark::Bullet) => label_of(rest)?,
-        (None, Mark::BoldBullet | Mark::Bold) => return None,
+        (None, ItemMark::Heading { .. }) => (rest, ""),
+        (None, ItemMark::Numbered { .. } | ItemMark::Bullet) => label_of(rest)?,
+        (None, ItemMark::BoldBullet | ItemMark::Bold) => return None,
     };
     let label = said.take_from(label);
     let (label, behind) = dashed(&label).unwrap_or((&label, ""));
@@ -412,7 +420,7 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
         .collect::<Vec<_>>()
         .join(" ");
     // A number at the end of a plain bullet may be of what it says.
-    let tail = if mark == Mark::Bullet {
+    let tail = if mark == ItemMark::Bullet {
         tail
     } else {
         said.take_trailing(&tail)
@@ -433,7 +441,7 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
         .trim_start_matches([':', '-', '–', '—'])
         .trim()
         .to_owned();
-    Some(Head {
+    Some(ItemHead {
         name,
         weight: said.weight,
         tail,
@@ -443,7 +451,7 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
 /// A name without the number that stands before it: a judge may leave that out.
 fn unnumbered(name: &str) -> &str {
     match mark(name) {
-        Some((Mark::Numbered { .. }, rest)) if !rest.is_empty() => rest,
+        Some((ItemMark::Numbered { .. }, rest)) if !rest.is_empty() => rest,
         _ => name,
     }
 }
@@ -460,7 +468,9 @@ fn label_of(rest: &str) -> Option<(&str, &str)> {
     // The colon may be that of `(weight: 0.4)`.
     let close = rest.find([')', ']'])?;
     let (label, after) = rest.split_at_checked(close + 1)?;
-    Said::default().weighs(label).then_some((label, after))
+    ItemRemark::default()
+        .weighs(label)
+        .then_some((label, after))
 }
 
 /// Whether a bracket is open at the end of a text.

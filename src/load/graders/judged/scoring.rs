@@ -3,23 +3,23 @@
 use serde_json::Value;
 
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::tree::Node;
-use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring, folded_name};
+use crate::model::{Criterion, Judge, JudgeExample, JudgeScoring, ScoreCategory, folded_name};
 use crate::spec::{ModelGraderConfig, ScoringKind, ScoringSpec};
 use eval_stats::reaches;
 
 /// `None` after saying what is wrong. `usual` is what nobody wrote.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     spec: Option<&ScoringSpec>,
     node: &Node,
-    usual: Scoring,
-) -> Option<Scoring> {
+    usual: JudgeScoring,
+) -> Option<JudgeScoring> {
     let Some(spec) = spec else { return Some(usual) };
     let usual_range = match usual {
-        Scoring::Numeric { range } => range,
-        Scoring::Categorical { .. } | Scoring::Boolean => Judge::RANGE,
+        JudgeScoring::Numeric { range } => range,
+        JudgeScoring::Categorical { .. } | JudgeScoring::Boolean => Judge::RANGE,
     };
     let kind = match spec.kind {
         ScoringKind::Numeric => "numeric",
@@ -49,11 +49,11 @@ pub(super) fn resolve(
         whole = false;
     }
     let scoring = match spec.kind {
-        ScoringKind::Boolean => Some(Scoring::Boolean),
+        ScoringKind::Boolean => Some(JudgeScoring::Boolean),
         ScoringKind::Numeric => {
             let range = spec.range.unwrap_or(usual_range);
             check_range(desk, range, node.locate("/scoring/range"))
-                .then_some(Scoring::Numeric { range })
+                .then_some(JudgeScoring::Numeric { range })
         }
         ScoringKind::Categorical => categories(desk, spec, node),
     };
@@ -62,7 +62,7 @@ pub(super) fn resolve(
 
 /// Whether a scale has two ends.
 pub(super) fn check_range(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     [low, high]: [f64; 2],
     at: crate::load::source::Span,
 ) -> bool {
@@ -74,7 +74,7 @@ pub(super) fn check_range(
     fits
 }
 
-fn categories(desk: &mut Desk, spec: &ScoringSpec, node: &Node) -> Option<Scoring> {
+fn categories(desk: &mut SuiteDesk, spec: &ScoringSpec, node: &Node) -> Option<JudgeScoring> {
     let at = node.locate("/scoring");
     if spec.categories.len() < 2 {
         let message = "categorical scoring needs at least two categories";
@@ -97,27 +97,27 @@ fn categories(desk: &mut Desk, spec: &ScoringSpec, node: &Node) -> Option<Scorin
         }
         seen.push(name);
     }
-    let categories = spec.categories.iter().map(|category| Category {
+    let categories = spec.categories.iter().map(|category| ScoreCategory {
         name: category.name.clone(),
         score: category.score,
         description: category.description.clone().unwrap_or_default(),
     });
-    whole.then(|| Scoring::Categorical {
+    whole.then(|| JudgeScoring::Categorical {
         categories: categories.collect(),
     })
 }
 
 /// The share of the scale that passes; `None` after saying what is wrong.
 pub(super) fn pass_threshold(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
-    scoring: &Scoring,
+    scoring: &JudgeScoring,
     criteria: &[Criterion],
     node: &Node,
 ) -> Option<f64> {
     let at = node.locate("/pass_threshold");
-    let by_verdict = matches!(scoring, Scoring::Boolean) && criteria.is_empty();
-    let usual = if matches!(scoring, Scoring::Boolean) {
+    let by_verdict = matches!(scoring, JudgeScoring::Boolean) && criteria.is_empty();
+    let usual = if matches!(scoring, JudgeScoring::Boolean) {
         1.0
     } else {
         Judge::PASS_THRESHOLD
@@ -136,7 +136,7 @@ pub(super) fn pass_threshold(
         }
         written => written.unwrap_or(usual),
     };
-    if let Scoring::Categorical { categories } = scoring {
+    if let JudgeScoring::Categorical { categories } = scoring {
         let passing = categories
             .iter()
             .filter(|category| reaches(category.score, threshold))
@@ -165,9 +165,9 @@ pub(super) fn pass_threshold(
 
 /// Examples whose scores fit; `None` after saying which do not.
 pub(super) fn examples(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
-    scoring: &Scoring,
+    scoring: &JudgeScoring,
     criteria: &[Criterion],
     node: &Node,
 ) -> Option<Vec<JudgeExample>> {
@@ -178,8 +178,8 @@ pub(super) fn examples(
             Value::Object(by_name) => by_criterion(by_name, scoring, criteria, node, &pointer),
             one => {
                 let scale = match scoring {
-                    Scoring::Numeric { range } => Some(*range),
-                    Scoring::Categorical { .. } | Scoring::Boolean => None,
+                    JudgeScoring::Numeric { range } => Some(*range),
+                    JudgeScoring::Categorical { .. } | JudgeScoring::Boolean => None,
                 };
                 misfit(one, scoring, scale)
                     .map(|misfit| misfit.at(node.locate(&pointer)))
@@ -202,7 +202,7 @@ pub(super) fn examples(
 
 fn by_criterion(
     by_name: &serde_json::Map<String, Value>,
-    scoring: &Scoring,
+    scoring: &JudgeScoring,
     criteria: &[Criterion],
     node: &Node,
     pointer: &str,
@@ -245,7 +245,7 @@ fn by_criterion(
 }
 
 /// Why a name is none of the categories'.
-pub(super) fn unknown_category(name: &str, categories: &[Category]) -> Option<Problem> {
+pub(super) fn unknown_category(name: &str, categories: &[ScoreCategory]) -> Option<Problem> {
     let known: Vec<&str> = categories
         .iter()
         .map(|category| category.name.as_str())
@@ -257,22 +257,22 @@ pub(super) fn unknown_category(name: &str, categories: &[Category]) -> Option<Pr
 }
 
 /// Why a score is none of the scale.
-fn misfit(score: &Value, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<Problem> {
+fn misfit(score: &Value, scoring: &JudgeScoring, scale: Option<[f64; 2]>) -> Option<Problem> {
     let shown = || serde_json::to_string(score).unwrap_or_default();
     match (scoring, score) {
-        (Scoring::Boolean, Value::Bool(_)) => None,
-        (Scoring::Boolean, _) => Some(Problem::general(
+        (JudgeScoring::Boolean, Value::Bool(_)) => None,
+        (JudgeScoring::Boolean, _) => Some(Problem::general(
             Code::WrongType,
             format!("{} is neither true nor false", shown()),
         )),
-        (Scoring::Categorical { categories }, Value::String(name)) => {
+        (JudgeScoring::Categorical { categories }, Value::String(name)) => {
             unknown_category(name, categories)
         }
-        (Scoring::Categorical { .. }, _) => Some(Problem::general(
+        (JudgeScoring::Categorical { .. }, _) => Some(Problem::general(
             Code::WrongType,
             format!("{} is no category", shown()),
         )),
-        (Scoring::Numeric { range }, Value::Number(number)) => {
+        (JudgeScoring::Numeric { range }, Value::Number(number)) => {
             let [low, high] = scale.unwrap_or(*range);
             let fits = number
                 .as_f64()
@@ -280,7 +280,7 @@ fn misfit(score: &Value, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<P
             let message = format!("{number} is outside of the scale from {low} to {high}");
             (!fits).then(|| Problem::general(Code::OutOfRange, message))
         }
-        (Scoring::Numeric { .. }, _) => Some(Problem::general(
+        (JudgeScoring::Numeric { .. }, _) => Some(Problem::general(
             Code::WrongType,
             format!("{} is no number", shown()),
         )),

@@ -2,16 +2,17 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::load::{
-    CheckRequest, LoadRequest, Loaded, Overrides, Problem, Purpose, Severity, check_files, load,
+    CheckRequest, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, Problem, Severity,
+    check_files, load,
 };
-use crate::model::{Case, GraderKind, Judge, PanelRule, Scoring};
+use crate::model::{Case, GraderKind, Judge, JudgeScoring, PanelRule};
 
 fn loaded_with(
     text: &str,
     files: &[(&str, &str)],
-    overrides: Overrides,
-    purpose: Purpose,
-) -> Loaded {
+    overrides: LoadOverrides,
+    purpose: PlanPurpose,
+) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::create_dir_all(cwd.join("config/kept")).expect("made");
@@ -30,11 +31,11 @@ fn loaded_with(
     })
 }
 
-fn loaded(text: &str, files: &[(&str, &str)]) -> Loaded {
-    loaded_with(text, files, Overrides::default(), Purpose::Run)
+fn loaded(text: &str, files: &[(&str, &str)]) -> LoadedPlan {
+    loaded_with(text, files, LoadOverrides::default(), PlanPurpose::Run)
 }
 
-fn tell(loaded: &Loaded) -> String {
+fn tell(loaded: &LoadedPlan) -> String {
     let one = |p: &Problem| {
         let at = p.span.map(|span| {
             let at = loaded.sources.position(span);
@@ -74,14 +75,14 @@ fn suite(config: &str, case: &str, more: &str) -> String {
     )
 }
 
-fn case_of(loaded: Loaded) -> std::sync::Arc<Case> {
+fn case_of(loaded: LoadedPlan) -> std::sync::Arc<Case> {
     let words = tell(&loaded);
     let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
     assert!(!loaded.problems.has_errors(), "{words}");
     plan.evals[0].cases.get(0).unwrap().unwrap()
 }
 
-fn judge_of(loaded: Loaded) -> Judge {
+fn judge_of(loaded: LoadedPlan) -> Judge {
     let case = case_of(loaded);
     match &case.grading.graders[0].kind {
         GraderKind::Model(judge) => (**judge).clone(),
@@ -153,7 +154,7 @@ fn the_seeds_block_is_a_whole_judge() {
         (judge.votes, judge.panel, judge.repairs),
         (1, PanelRule::Median, 2)
     );
-    assert_eq!(judge.scoring, Scoring::Numeric { range: [1.0, 5.0] });
+    assert_eq!(judge.scoring, JudgeScoring::Numeric { range: [1.0, 5.0] });
     assert!((judge.pass_threshold - 0.7).abs() < 1e-12);
     assert_eq!(judge.examples[0].justification.as_deref(), Some("brief"));
 }
@@ -175,7 +176,10 @@ fn must_include_is_what_an_output_has_to_say() {
     );
     assert_eq!(with_rubric.criteria.len(), 2);
     // The rubric's own scale counts, also for its criteria, and there is nothing to warn of.
-    assert_eq!(with_rubric.scoring, Scoring::Numeric { range: [0.0, 5.0] });
+    assert_eq!(
+        with_rubric.scoring,
+        JudgeScoring::Numeric { range: [0.0, 5.0] }
+    );
     assert!(
         with_rubric
             .criteria
@@ -188,7 +192,7 @@ fn must_include_is_what_an_output_has_to_say() {
     let without = judge(M, semantic);
     assert_eq!(
         (&without.scoring, without.criteria.len(), without.panel),
-        (&Scoring::Boolean, 0, PanelRule::Majority)
+        (&JudgeScoring::Boolean, 0, PanelRule::Majority)
     );
     insta::assert_snapshot!(without.rubric, @"Does the output say everything that it must say, in whatever words, and nothing that it must not say?");
     let of = |value: &str| {
@@ -754,7 +758,7 @@ fn a_regressions_judge_compares_with_the_baseline() {
 fn judges_count_where_models_are_asked() {
     let settings = "model: gpt-4o, max_concurrency: 50, rubric: Is it good?";
     let text = suite(settings, "", "  config: {max_workers: 2}\n");
-    let try_with = |text: &str, overrides: Overrides, env: &[(&str, &str)]| {
+    let try_with = |text: &str, overrides: LoadOverrides, env: &[(&str, &str)]| {
         let dir = tempfile::tempdir().expect("a folder");
         let cwd = dir.path().canonicalize().expect("a path");
         fs::write(cwd.join("suite.yaml"), text).expect("written");
@@ -764,7 +768,7 @@ fn judges_count_where_models_are_asked() {
             .collect();
         load(&LoadRequest {
             suite: "suite.yaml".into(),
-            purpose: Purpose::Run,
+            purpose: PlanPurpose::Run,
             overrides,
             env,
             cwd,
@@ -772,7 +776,9 @@ fn judges_count_where_models_are_asked() {
         })
     };
     let key = [("OPENAI_API_KEY", "sk-open-123456")];
-    let plan = try_with(&text, Overrides::default(), &key).plan.unwrap();
+    let plan = try_with(&text, LoadOverrides::default(), &key)
+        .plan
+        .unwrap();
     assert_eq!(
         (plan.settings.max_workers, plan.settings.in_flight),
         (2, 54)
@@ -784,18 +790,18 @@ fn judges_count_where_models_are_asked() {
         .collect();
     assert_eq!(judges, ["openai:gpt-4o"]);
     assert!(plan.secrets.contains(&"sk-open-123456".to_owned()));
-    let regrade = || Overrides {
+    let regrade = || LoadOverrides {
         asks_only_judges: true,
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
-    insta::assert_snapshot!(tell(&try_with(&text, Overrides::default(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(tell(&try_with(&text, LoadOverrides::default(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     insta::assert_snapshot!(tell(&try_with(&text, regrade(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     assert_eq!(
         tell(&try_with(
             &text,
-            Overrides {
+            LoadOverrides {
                 asks_nobody: true,
-                ..Overrides::default()
+                ..LoadOverrides::default()
             },
             &[]
         )),
@@ -806,7 +812,7 @@ fn judges_count_where_models_are_asked() {
         .replace("{type: echo}", "{type: model, model: claude-x}")
         .replace("max_workers: 2", "budget: {usd: 1}");
     insta::assert_snapshot!(tell(&try_with(&both, regrade(), &key)), @"unknown-price: the budget is in dollars, and `openai:gpt-4o` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
-    insta::assert_snapshot!(tell(&try_with(&both, Overrides::default(), &key)), @"
+    insta::assert_snapshot!(tell(&try_with(&both, LoadOverrides::default(), &key)), @"
     unknown-price: the budget is in dollars, and `anthropic:claude-x`, `openai:gpt-4o` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`
     3:32 no-api-key: anthropic:claude-x needs a key, and the environment variable `ANTHROPIC_API_KEY` is not set | set `ANTHROPIC_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache
     ");
@@ -833,10 +839,10 @@ fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
             fs::write(cwd.join(name), text).expect("written");
         }
         let env = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "sk-open-123456".to_owned())]);
-        let overrides = Overrides::default();
+        let overrides = LoadOverrides::default();
         let loaded = load(&LoadRequest {
             suite: "suite.yaml".into(),
-            purpose: Purpose::Run,
+            purpose: PlanPurpose::Run,
             overrides,
             env,
             cwd,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use minijinja::Value as Jinja;
 
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
 use crate::load::template::{bad_template, environment, is_template, place_in};
 use eval_base::nearest::did_you_mean;
@@ -19,7 +19,7 @@ pub(super) const NAMES: [&str; 8] = [
 const OUTPUT: &str = "<<<Output>>>\n  of \"one\" & 'another'\n\n<<<END Output>>>";
 
 /// A text of which one was written in place of its name, or its name.
-struct Kind<'a> {
+struct NamedTextKind<'a> {
     /// As people say it.
     word: &'static str,
     named: &'a BTreeMap<String, String>,
@@ -28,11 +28,11 @@ struct Kind<'a> {
 }
 
 /// A rubric's text: a single word is a name, anything longer the rubric itself.
-pub(super) fn rubric(desk: &mut Desk, written: &str, at: Span) -> Option<String> {
+pub(super) fn rubric(desk: &mut SuiteDesk, written: &str, at: Span) -> Option<String> {
     let suite = desk.suite;
     let text = look_up(
         desk,
-        &Kind {
+        &NamedTextKind {
             word: "rubric",
             named: &suite.shelf.rubrics,
             own: "criteria",
@@ -50,7 +50,7 @@ pub(super) fn rubric(desk: &mut Desk, written: &str, at: Span) -> Option<String>
     Some(text)
 }
 
-fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<String> {
+fn look_up(desk: &mut SuiteDesk, kind: &NamedTextKind, written: &str, at: Span) -> Option<String> {
     // A name in a block of YAML ends with a line break.
     let name = written.trim();
     if let Some(text) = kind.named.get(name) {
@@ -63,7 +63,7 @@ fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<Stri
     if !is_name {
         return Some(written.to_owned());
     }
-    let Kind { word, named, own } = kind;
+    let NamedTextKind { word, named, own } = kind;
     let hint = format!(
         "define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"
     );
@@ -79,11 +79,11 @@ fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<Stri
 }
 
 /// An author's own prompt: it must show the output, and name nothing that a prompt has not.
-pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String> {
+pub(super) fn prompt(desk: &mut SuiteDesk, written: &str, at: Span) -> Option<String> {
     let suite = desk.suite;
     let text = look_up(
         desk,
-        &Kind {
+        &NamedTextKind {
             word: "prompt",
             named: &suite.shelf.prompts,
             own: "prompt",
@@ -141,9 +141,9 @@ pub(super) fn shows(prompt: &str, name: &str) -> bool {
 }
 
 /// The names that a template reads; `None` after saying what is wrong with it.
-fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
+fn of_template(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<Vec<String>> {
     let environment = environment(true);
-    let place = |desk: &Desk, range| place_in(desk.sources, at, text, range);
+    let place = |desk: &SuiteDesk, range| place_in(desk.sources, at, text, range);
     let template = match environment.template_from_named_str("prompt", text) {
         Ok(template) => template,
         Err(error) => {
@@ -196,7 +196,7 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
 
 /// The names in single braces that a text has, of those that are filled. Other braces stay as they
 /// are.
-fn of_braces(desk: &mut Desk, text: &str, at: Span) -> Vec<String> {
+fn of_braces(desk: &mut SuiteDesk, text: &str, at: Span) -> Vec<String> {
     let mut names = Vec::new();
     for (start, _) in text.match_indices('{') {
         let Some(inner) = text

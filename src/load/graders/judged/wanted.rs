@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::graders::settings::{CaseExpectation, Expected, without_nulls};
+use crate::graders::settings::{CaseExpectation, PlacedExpectation, without_nulls};
 use crate::load::problem::{Code, Problem};
-use crate::load::scope::Desk;
+use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::spec::{ExpectedSpec, JsonExpected, NumericExpected, SemanticExpected};
@@ -23,14 +23,14 @@ pub(super) const OF_ITEMS: &str = "Does the output say everything that it must s
 
 /// Empty where nothing is expected.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct JudgeExpectation {
     pub reference: Option<Value>,
     pub alternatives: Vec<Value>,
     pub must_include: Vec<String>,
     pub must_not_include: Vec<String>,
 }
 
-impl Wanted {
+impl JudgeExpectation {
     pub fn has_items(&self) -> bool {
         !(self.must_include.is_empty() && self.must_not_include.is_empty())
     }
@@ -57,14 +57,14 @@ fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
 
 /// `None` after saying what is wrong.
 pub(super) fn resolve(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     CaseExpectation { expected, baseline }: CaseExpectation,
-) -> Option<Wanted> {
+) -> Option<JudgeExpectation> {
     let Some(expected) = expected else {
         // Matchers stay as they are: the judge is shown them, and they mean nothing more.
-        return Some(Wanted {
+        return Some(JudgeExpectation {
             reference: baseline.map(without_literals),
-            ..Wanted::default()
+            ..JudgeExpectation::default()
         });
     };
     if let ExpectedSpec::Semantic(semantic) = expected.spec
@@ -91,10 +91,10 @@ pub(super) fn resolve(
     }
     .into_iter();
     let reference = values.next().or_else(|| of_bounds(expected.spec));
-    Some(Wanted {
+    Some(JudgeExpectation {
         reference,
         alternatives: values.collect(),
-        ..Wanted::default()
+        ..JudgeExpectation::default()
     })
 }
 
@@ -113,11 +113,11 @@ fn of_bounds(expected: &ExpectedSpec) -> Option<Value> {
 }
 
 fn of_items(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     semantic: &SemanticExpected,
     items: &Map<String, Value>,
-    expected: &Expected,
-) -> Option<Wanted> {
+    expected: &PlacedExpectation,
+) -> Option<JudgeExpectation> {
     let value = expected.node.and_then(|node| node.get("value"));
     let at = |key: &str| {
         value
@@ -145,10 +145,10 @@ fn of_items(
         at("must_not_include"),
         node_of(value, "must_not_include"),
     );
-    let wanted = Wanted {
+    let wanted = JudgeExpectation {
         must_include: must_include?,
         must_not_include: must_not_include?,
-        ..Wanted::default()
+        ..JudgeExpectation::default()
     };
     if whole && !wanted.has_items() {
         let message = "nothing must be said and nothing must not be: any output would pass";
@@ -178,7 +178,7 @@ fn node_of<'n>(value: Option<&'n Node>, key: &str) -> Option<&'n Node> {
 
 /// A text or a list of texts, none of them empty; `None` after saying what is wrong.
 fn texts(
-    desk: &mut Desk,
+    desk: &mut SuiteDesk,
     written: Option<&Value>,
     at: Span,
     node: Option<&Node>,

@@ -7,7 +7,7 @@ use crate::gate;
 use crate::model::testing::run_started;
 use crate::model::*;
 use crate::spec::{FailureAction, StepType};
-use crate::summary::Fold;
+use crate::summary::SummaryFold;
 
 /// A case to be: its samples' attempts.
 pub struct RunCase {
@@ -175,7 +175,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
         history: Vec::new(),
         expired_graces: None,
     }));
-    let mut fold = Fold::new();
+    let mut fold = SummaryFold::new();
     events.iter().for_each(|event| fold.push(event).unwrap());
     let report = fold.finish().unwrap();
     let gate = gate::decide(

@@ -14,8 +14,8 @@ fn put(dir: &Path, path: &str, cases: usize) -> PathBuf {
     file
 }
 
-fn told(reading: &Reading) -> String {
-    let Reading { tally, files } = reading;
+fn told(reading: &FileTally) -> String {
+    let FileTally { tally, files } = reading;
     let sentences: Vec<String> = [
         ("!", &tally.broken),
         ("?", &tally.doubts),
@@ -93,7 +93,7 @@ fn what_was_there_before_is_no_result() {
     put(dir.path(), "old.xml", 1);
     put(dir.path(), "again.xml", 2);
     let all = globs(dir.path(), &["*.xml"]);
-    let before = Before::look(&all, SystemTime::now());
+    let before = EarlierFiles::look(&all, SystemTime::now());
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
     0+ 0- of 
     ? `*.xml` matches only 2 files from before the command started
@@ -131,7 +131,7 @@ fn a_new_name_makes_no_new_file() {
     file.set_modified(future).expect("a time");
     let moved = put(dir.path(), "moved.xml", 3);
     let all = globs(dir.path(), &["*.xml"]);
-    let before = Before::look(&all, SystemTime::now());
+    let before = EarlierFiles::look(&all, SystemTime::now());
     std::fs::hard_link(&linked, dir.path().join("new.xml")).expect("a link");
     std::fs::rename(&moved, dir.path().join("other.xml")).expect("a name");
     insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"

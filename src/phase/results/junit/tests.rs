@@ -25,7 +25,7 @@ fn told(xml: &[u8]) -> String {
             let _ = writeln!(told, "  {mark} {sentence}");
         }
     }
-    if let Some(Broken { line, why }) = broken {
+    if let Some(JunitError { line, why }) = broken {
         let _ = writeln!(told, "  :{line}: {why}");
     }
     told

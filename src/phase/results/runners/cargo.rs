@@ -3,13 +3,13 @@
 //! for each binary and for the doc tests, which add up. `running 2 tests` without one is a binary
 //! that crashed. Code that does not compile has no summary, but cargo says so.
 
-use super::panics::Panics;
-use super::{Tally, add, counted};
+use super::panics::PanicMessages;
+use super::{TestTally, add, counted};
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct CargoTest {
-    tally: Tally,
+    tally: TestTally,
     summaries: usize,
     /// Binaries that began.
     begun: usize,
@@ -81,7 +81,7 @@ impl CargoTest {
         self.names.extend(other.names);
     }
 
-    pub fn finish(self, panics: &Panics) -> Option<Tally> {
+    pub fn finish(self, panics: &PanicMessages) -> Option<TestTally> {
         let mut tally = self.tally;
         if self.summaries == 0 && self.begun == 0 && !self.failed && !self.uncompiled {
             return None;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{Tally, add};
+use super::{TestTally, add};
 use eval_base::text::plural;
 
 /// Packages and tests that are remembered by name.
@@ -19,7 +19,7 @@ const PROGRAM: &str = "(a test program)";
 #[derive(Debug, Default)]
 pub(super) struct GoTest {
     /// Of tests.
-    tests: Tally,
+    tests: TestTally,
     /// Tests that began.
     begun: usize,
     packages_ok: usize,
@@ -47,7 +47,7 @@ pub(super) struct GoTest {
 
 /// An event of `go test -json`; fields of newer versions are of no interest.
 #[derive(Deserialize)]
-struct Event {
+struct GoTestEvent {
     #[serde(rename = "Action")]
     action: String,
     #[serde(rename = "Package", default)]
@@ -170,8 +170,8 @@ impl GoTest {
         }
     }
 
-    fn event(&mut self, event: Event) {
-        let Event {
+    fn event(&mut self, event: GoTestEvent) {
+        let GoTestEvent {
             action,
             package,
             test,
@@ -233,7 +233,7 @@ impl GoTest {
         }
     }
 
-    pub fn finish(mut self) -> Option<Tally> {
+    pub fn finish(mut self) -> Option<TestTally> {
         self.program_failed();
         if !self.spoke {
             return None;

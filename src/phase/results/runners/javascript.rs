@@ -3,12 +3,12 @@
 //! of files only (`Test Files  1 failed`, `Test Suites: 1 failed`), which counts as broken. Tests
 //! that are still to be written (`todo`) count as skipped. Runs add up.
 
-use super::{Tally, add, counted};
+use super::{TestTally, add, counted};
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Vitest {
-    summary: Summary,
+    summary: JavascriptSummary,
     /// A failure was named, and its message stands on the next line.
     named: Option<(String, String)>,
     /// Runs that began.
@@ -17,7 +17,7 @@ pub(super) struct Vitest {
 
 #[derive(Debug, Default)]
 pub(super) struct Jest {
-    summary: Summary,
+    summary: JavascriptSummary,
     /// The file that failed last.
     file: String,
     named: Option<String>,
@@ -26,8 +26,8 @@ pub(super) struct Jest {
 
 /// What the closing lines of either say.
 #[derive(Debug, Default)]
-struct Summary {
-    tally: Tally,
+struct JavascriptSummary {
+    tally: TestTally,
     summaries: usize,
     /// Files with a failure in them or about them.
     failed_files: usize,
@@ -36,7 +36,7 @@ struct Summary {
     errors: usize,
 }
 
-impl Summary {
+impl JavascriptSummary {
     /// Counts the tests of a closing line. `false` when it is none.
     fn tests<'a>(&mut self, parts: impl Iterator<Item = &'a str>) -> bool {
         let (mut any, mut counts) = (false, [0usize; 3]);
@@ -77,7 +77,7 @@ impl Summary {
         }
     }
 
-    fn finish(self, name: &str) -> Option<Tally> {
+    fn finish(self, name: &str) -> Option<TestTally> {
         let mut tally = self.tally;
         if self.summaries == 0 {
             return None;
@@ -145,7 +145,7 @@ impl Vitest {
         }
     }
 
-    pub fn finish(self) -> Option<Tally> {
+    pub fn finish(self) -> Option<TestTally> {
         let is_cut = self.begun > self.summary.summaries;
         let tally = self.summary.finish("vitest");
         if !is_cut {
@@ -202,7 +202,7 @@ impl Jest {
         }
     }
 
-    pub fn finish(self) -> Option<Tally> {
+    pub fn finish(self) -> Option<TestTally> {
         self.summary.finish("jest")
     }
 }

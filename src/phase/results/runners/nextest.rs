@@ -2,13 +2,13 @@
 //! `3/5 tests run` when it stopped early. What ran and did not pass has failed, by whatever words
 //! (failed, timed out, exec failed). Runs add up.
 
-use super::panics::Panics;
-use super::{Tally, add, counted};
+use super::panics::PanicMessages;
+use super::{TestTally, add, counted};
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Nextest {
-    tally: Tally,
+    tally: TestTally,
     summaries: usize,
     /// Between its first line and its summary, where tests may write what they like.
     running: bool,
@@ -117,7 +117,7 @@ impl Nextest {
         }
     }
 
-    pub fn finish(self, panics: &Panics) -> Option<Tally> {
+    pub fn finish(self, panics: &PanicMessages) -> Option<TestTally> {
         let mut tally = self.tally;
         let unended = self.unended.saturating_add(usize::from(self.running));
         if self.summaries == 0 && unended == 0 {

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 const MOST: usize = 200;
 
 #[derive(Debug, Default)]
-pub(super) struct Panics {
+pub(super) struct PanicMessages {
     messages: BTreeMap<String, String>,
     /// The thread whose message stands on the next line.
     next: Option<String>,
 }
 
-impl Panics {
+impl PanicMessages {
     pub fn hear(&mut self, line: &str) {
         if let Some(thread) = self.next.take() {
             self.messages

@@ -4,12 +4,12 @@
 //! files. Runs add up. With `-qq` pytest prints no summary, but names what failed.
 
 use super::super::say_each;
-use super::{Tally, add, counted};
+use super::{TestTally, add, counted};
 use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
-    tally: Tally,
+    tally: TestTally,
     summaries: usize,
     in_names: bool,
     /// Failures that were named and that no summary has counted yet.
@@ -129,7 +129,7 @@ impl Pytest {
         }
     }
 
-    pub fn finish(self) -> Option<Tally> {
+    pub fn finish(self) -> Option<TestTally> {
         let mut tally = self.tally;
         let unended = self.unended.saturating_add(usize::from(self.open));
         add(&mut tally.failed, self.named);

@@ -11,8 +11,8 @@ fn sample(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn said(output: &[u8]) -> Option<Said> {
-    let mut summaries = Summaries::default();
+fn said(output: &[u8]) -> Option<RunnerResults> {
+    let mut summaries = SummaryReader::default();
     // In pieces, as a pipe gives it.
     for piece in output.chunks(977) {
         summaries.hear(piece);
@@ -23,7 +23,7 @@ fn said(output: &[u8]) -> Option<Said> {
 /// `cargo-test 5+ 1- 1~` for 5 passed, 1 failed and 1 skipped; what is known beside on lines of its
 /// own.
 fn told(output: &[u8]) -> String {
-    let Some(Said { source, tally, .. }) = said(output) else {
+    let Some(RunnerResults { source, tally, .. }) = said(output) else {
         return "no summary\n".to_owned();
     };
     let mut told = format!(
@@ -365,11 +365,11 @@ fn a_word_of_nextests_hides_no_failure_of_cargo_test() {
 fn numbers_have_an_end() {
     let line = "Summary [   0.1s] 18446744073709551615 tests run: 1 passed\n";
     assert!(said(line.as_bytes()).is_none_or(|said| said.tally.doubts.len() == 1));
-    let mut tally = Tally {
+    let mut tally = TestTally {
         passed: usize::MAX,
         failed: usize::MAX,
         skipped: 1,
-        ..Tally::default()
+        ..TestTally::default()
     };
     tally.add(tally.clone());
     assert_eq!((tally.ran(), tally.total()), (usize::MAX, usize::MAX));
@@ -377,7 +377,7 @@ fn numbers_have_an_end() {
 
 #[test]
 fn a_flood_of_failures_takes_time_in_proportion() {
-    let mut summaries = Summaries::default();
+    let mut summaries = SummaryReader::default();
     for n in 0..300_000 {
         let line = format!("--- FAIL: Test{n:08} (0.00s)\n    x\n5 passed, {n} rerun in 0.1s\n");
         summaries.hear(line.as_bytes());
@@ -411,7 +411,7 @@ proptest::proptest! {
     #[test]
     fn no_output_is_too_odd(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..400), cuts in 1usize..50) {
         let words = [&b"\nSummary [ 0.1s] "[..], b"\ntest result: ok. ", b"\n--- FAIL: ", b"\nTests: ", b" passed in 1s\n", b"\n{\"Action\":"];
-        let mut summaries = Summaries::default();
+        let mut summaries = SummaryReader::default();
         for (n, piece) in bytes.chunks(cuts).enumerate() {
             summaries.hear(words[n % words.len()]);
             summaries.hear(piece);

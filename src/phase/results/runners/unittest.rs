@@ -3,15 +3,15 @@
 //! failures as skipped. `Ran` counts skipped tests, too, but not classes that could not be set up.
 //! Twisted's trial (`PASSED (successes=3)`) and Django's runner speak the same. Runs add up.
 
-use super::{Tally, add};
+use super::{TestTally, add};
 
 #[derive(Debug, Default)]
 pub(super) struct Unittest {
-    tally: Tally,
+    tally: TestTally,
     summaries: usize,
     /// The tests of a run whose verdict is still to come.
     ran: Option<usize>,
-    named: Named,
+    named: UnittestFailure,
     /// Failures of this run that `Ran` doesn't count: of classes and modules, and further ones of
     /// subtests of one test.
     aside: usize,
@@ -21,7 +21,7 @@ pub(super) struct Unittest {
 
 /// How much is known of a failure that is being told.
 #[derive(Debug, Default)]
-enum Named {
+enum UnittestFailure {
     #[default]
     Nothing,
     /// A line of `=` was there.
@@ -48,8 +48,8 @@ impl Unittest {
     /// ```
     fn failure(&mut self, line: &str) {
         self.named = match std::mem::take(&mut self.named) {
-            _ if line.len() >= 70 && line.bytes().all(|byte| byte == b'=') => Named::Rule,
-            Named::Rule => match line
+            _ if line.len() >= 70 && line.bytes().all(|byte| byte == b'=') => UnittestFailure::Rule,
+            UnittestFailure::Rule => match line
                 .strip_prefix("FAIL: ")
                 .or_else(|| line.strip_prefix("ERROR: "))
             {
@@ -70,32 +70,32 @@ impl Unittest {
                     let suite = suite
                         .strip_suffix(name)
                         .map_or(suite, |suite| suite.trim_end_matches('.'));
-                    Named::Test {
+                    UnittestFailure::Test {
                         suite: suite.to_owned(),
                         name: format!("{name}{part}"),
                     }
                 }
-                None => Named::Nothing,
+                None => UnittestFailure::Nothing,
             },
-            Named::Test { suite, name } if line.starts_with("Traceback (") => {
-                Named::Traceback { suite, name }
+            UnittestFailure::Test { suite, name } if line.starts_with("Traceback (") => {
+                UnittestFailure::Traceback { suite, name }
             }
-            Named::Traceback { suite, name } if !line.starts_with(' ') => {
+            UnittestFailure::Traceback { suite, name } if !line.starts_with(' ') => {
                 self.tally.list(&suite, &name, line);
-                Named::Nothing
+                UnittestFailure::Nothing
             }
             other => other,
         };
     }
 
-    fn summary(&mut self, counts: Counts, failed: bool) {
+    fn summary(&mut self, counts: UnittestCounts, failed: bool) {
         let ran = self.ran.take();
         // A passing verdict without a run is a word like any other.
         if ran.is_none() && !failed {
             return;
         }
         self.summaries += 1;
-        self.named = Named::Nothing;
+        self.named = UnittestFailure::Nothing;
         self.last.clear();
         let aside = std::mem::take(&mut self.aside).min(counts.failed);
         let other = (counts.failed - aside).saturating_add(counts.skipped);
@@ -110,7 +110,7 @@ impl Unittest {
         }
     }
 
-    pub fn finish(self) -> Option<Tally> {
+    pub fn finish(self) -> Option<TestTally> {
         let mut tally = self.tally;
         if self.summaries == 0 {
             return None;
@@ -132,23 +132,23 @@ fn ran(line: &str) -> Option<usize> {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct UnittestCounts {
     failed: usize,
     skipped: usize,
 }
 
 /// What stands in the brackets of `FAILED (failures=1, errors=2, skipped=3)`; `None` of a line that
 /// is no verdict.
-fn verdict(line: &str) -> Option<Counts> {
+fn verdict(line: &str) -> Option<UnittestCounts> {
     let line = line.trim_end();
     if matches!(line, "OK" | "NO TESTS RAN") {
-        return Some(Counts::default());
+        return Some(UnittestCounts::default());
     }
     let (word, brackets) = line.split_once(" (")?;
     if !matches!(word, "OK" | "PASSED" | "FAILED" | "NO TESTS RAN") {
         return None;
     }
-    let mut counts = Counts::default();
+    let mut counts = UnittestCounts::default();
     for part in brackets.strip_suffix(')')?.split(", ") {
         let (what, number) = part.split_once('=')?;
         let number = number.parse().ok().filter(|_| number.len() <= 12)?;

@@ -15,7 +15,7 @@ use eval_base::text;
 
 /// What a reader is told first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Headline {
+pub enum ComparisonHeadline {
     Regression,
     Improvement,
     NoEvidence,
@@ -25,28 +25,28 @@ pub enum Headline {
     Untested,
 }
 
-impl Headline {
-    pub fn of(comparison: &Comparison) -> Headline {
+impl ComparisonHeadline {
+    pub fn of(comparison: &Comparison) -> ComparisonHeadline {
         let verdict = comparison.verdict;
         if comparison.verdict_worst != verdict || comparison.verdict_best != verdict {
-            return Headline::Undecided;
+            return ComparisonHeadline::Undecided;
         }
         match verdict {
-            ComparisonVerdict::Regression => Headline::Regression,
-            ComparisonVerdict::Improvement => Headline::Improvement,
-            ComparisonVerdict::None if !is_tested(comparison) => Headline::Untested,
-            ComparisonVerdict::None => Headline::NoEvidence,
+            ComparisonVerdict::Regression => ComparisonHeadline::Regression,
+            ComparisonVerdict::Improvement => ComparisonHeadline::Improvement,
+            ComparisonVerdict::None if !is_tested(comparison) => ComparisonHeadline::Untested,
+            ComparisonVerdict::None => ComparisonHeadline::NoEvidence,
         }
     }
 
     /// Within a sentence.
     pub fn words(self) -> &'static str {
         match self {
-            Headline::Regression => "regression",
-            Headline::Improvement => "improvement",
-            Headline::NoEvidence => "no evidence of a difference",
-            Headline::Undecided => "undecided",
-            Headline::Untested => "nothing could be tested",
+            ComparisonHeadline::Regression => "regression",
+            ComparisonHeadline::Improvement => "improvement",
+            ComparisonHeadline::NoEvidence => "no evidence of a difference",
+            ComparisonHeadline::Undecided => "undecided",
+            ComparisonHeadline::Untested => "nothing could be tested",
         }
     }
 
@@ -58,9 +58,9 @@ impl Headline {
 
 pub fn verdict_words(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
-        ComparisonVerdict::Regression => Headline::Regression.words(),
-        ComparisonVerdict::Improvement => Headline::Improvement.words(),
-        ComparisonVerdict::None => Headline::NoEvidence.words(),
+        ComparisonVerdict::Regression => ComparisonHeadline::Regression.words(),
+        ComparisonVerdict::Improvement => ComparisonHeadline::Improvement.words(),
+        ComparisonVerdict::None => ComparisonHeadline::NoEvidence.words(),
     }
 }
 
@@ -83,18 +83,18 @@ pub fn first_sentence(comparison: &Comparison) -> String {
         .first()
         .map(|words| text::one_line(words))
         .unwrap_or_default();
-    let begins = match Headline::of(comparison) {
-        Headline::Untested => "no verdict",
+    let begins = match ComparisonHeadline::of(comparison) {
+        ComparisonHeadline::Untested => "no verdict",
         _ => verdict_words(comparison.verdict),
     };
     let rest = sentence
         .strip_prefix(begins)
         .and_then(|rest| rest.strip_prefix(": "));
-    match (Headline::of(comparison), rest) {
-        (Headline::Undecided, _) if !sentence.is_empty() => {
+    match (ComparisonHeadline::of(comparison), rest) {
+        (ComparisonHeadline::Undecided, _) if !sentence.is_empty() => {
             format!("over what was graded: {sentence}")
         }
-        (Headline::Undecided, _) | (_, None) => sentence,
+        (ComparisonHeadline::Undecided, _) | (_, None) => sentence,
         (_, Some(rest)) => rest.to_owned(),
     }
 }
@@ -110,7 +110,7 @@ pub fn further_sentences(comparison: &Comparison) -> impl Iterator<Item = String
 
 /// What samples without a grade could make of the verdict; `None` when nothing else.
 pub fn undecided(comparison: &Comparison) -> Option<String> {
-    if Headline::of(comparison) != Headline::Undecided {
+    if ComparisonHeadline::of(comparison) != ComparisonHeadline::Undecided {
         return None;
     }
     let reading = |verdict: ComparisonVerdict| match verdict {
@@ -220,7 +220,7 @@ pub fn suite(comparison: &Comparison) -> String {
 
 /// What a flip is, and whether it is a matter of concern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FlipKind {
     Broken,
     Fixed,
     StillFailing,
@@ -230,53 +230,53 @@ pub enum Kind {
     Gone,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 7] = [
-        Kind::Broken,
-        Kind::Fixed,
-        Kind::Ungraded,
-        Kind::Changed,
-        Kind::New,
-        Kind::Gone,
-        Kind::StillFailing,
+impl FlipKind {
+    pub const ALL: [FlipKind; 7] = [
+        FlipKind::Broken,
+        FlipKind::Fixed,
+        FlipKind::Ungraded,
+        FlipKind::Changed,
+        FlipKind::New,
+        FlipKind::Gone,
+        FlipKind::StillFailing,
     ];
 
     pub fn of(self, cases: &CaseChanges) -> &FlipList {
         match self {
-            Kind::Broken => &cases.broken,
-            Kind::Fixed => &cases.fixed,
-            Kind::StillFailing => &cases.still_failing,
-            Kind::Ungraded => &cases.ungraded,
-            Kind::Changed => &cases.changed,
-            Kind::New => &cases.new,
-            Kind::Gone => &cases.gone,
+            FlipKind::Broken => &cases.broken,
+            FlipKind::Fixed => &cases.fixed,
+            FlipKind::StillFailing => &cases.still_failing,
+            FlipKind::Ungraded => &cases.ungraded,
+            FlipKind::Changed => &cases.changed,
+            FlipKind::New => &cases.new,
+            FlipKind::Gone => &cases.gone,
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Broken => "broken",
-            Kind::Fixed => "fixed",
-            Kind::StillFailing => "still failing",
-            Kind::Ungraded => "without a grade",
-            Kind::Changed => "changed",
-            Kind::New => "new",
-            Kind::Gone => "gone",
+            FlipKind::Broken => "broken",
+            FlipKind::Fixed => "fixed",
+            FlipKind::StillFailing => "still failing",
+            FlipKind::Ungraded => "without a grade",
+            FlipKind::Changed => "changed",
+            FlipKind::New => "new",
+            FlipKind::Gone => "gone",
         }
     }
 
     pub fn title(self, list: &FlipList) -> &'static str {
         match self {
-            Kind::Changed if list.only_input_or_grading() => {
+            FlipKind::Changed if list.only_input_or_grading() => {
                 "Changed: input or grading, not compared"
             }
-            Kind::Broken => "Broken: passed before, fail now",
-            Kind::Fixed => "Fixed: failed before, pass now",
-            Kind::StillFailing => "Still failing",
-            Kind::Ungraded => "Without a grade on a side",
-            Kind::Changed => "Changed: other data or grading, not compared",
-            Kind::New => "New: not in the reference",
-            Kind::Gone => "Gone: not in the candidate",
+            FlipKind::Broken => "Broken: passed before, fail now",
+            FlipKind::Fixed => "Fixed: failed before, pass now",
+            FlipKind::StillFailing => "Still failing",
+            FlipKind::Ungraded => "Without a grade on a side",
+            FlipKind::Changed => "Changed: other data or grading, not compared",
+            FlipKind::New => "New: not in the reference",
+            FlipKind::Gone => "Gone: not in the candidate",
         }
     }
 }
@@ -430,7 +430,7 @@ pub fn properties(comparison: &Comparison) -> Vec<(&'static str, String)> {
         ),
         (
             "comparison.verdict",
-            Headline::of(comparison).words().to_owned(),
+            ComparisonHeadline::of(comparison).words().to_owned(),
         ),
     ];
     all.extend(

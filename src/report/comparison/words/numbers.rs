@@ -10,7 +10,9 @@ pub fn is_in_points(metric: &str) -> bool {
     let (name, _) = split_part(metric);
     match name.parse::<Metric>() {
         Ok(Metric::Named(_)) | Err(_) => false,
-        Ok(metric) => figures::Unit::of_metric(&metric.to_string()) == figures::Unit::Rate,
+        Ok(metric) => {
+            figures::FigureUnit::of_metric(&metric.to_string()) == figures::FigureUnit::Rate
+        }
     }
 }
 
@@ -63,9 +65,9 @@ fn own(metric: &str, value: f64) -> String {
     }
     let sign = if value > 0.0 { '+' } else { '-' };
     let size = value.abs();
-    let written = match figures::Unit::of_metric(metric) {
+    let written = match figures::FigureUnit::of_metric(metric) {
         // A difference has no bound at 1, and how small it is tells something.
-        figures::Unit::Rate if size < 1.0 => decimals(size, 3, false),
+        figures::FigureUnit::Rate if size < 1.0 => decimals(size, 3, false),
         unit => unit.format(size),
     };
     match written.strip_prefix('<') {

@@ -13,18 +13,18 @@ use eval_base::text;
 /// Where a difference points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Leaning {
+pub enum MetricLeaning {
     Worse,
     Better,
 }
 
 /// `None` when both are the same, or no side is the better one.
-fn leaning(metric: &MetricDifference) -> Option<Leaning> {
+fn leaning(metric: &MetricDifference) -> Option<MetricLeaning> {
     let higher = metric.higher_is_better?;
     let difference = metric.difference.filter(|d| d.abs() >= 1e-12)?;
     Some(match (difference > 0.0) == higher {
-        true => Leaning::Better,
-        false => Leaning::Worse,
+        true => MetricLeaning::Better,
+        false => MetricLeaning::Worse,
     })
 }
 
@@ -84,10 +84,10 @@ fn has_moved(metric: &MetricDifference, alpha: f64) -> bool {
 
 /// A metric as every form shows it; empty where there is nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct ComparisonRow {
     pub name: String,
     pub decides: bool,
-    pub leaning: Option<Leaning>,
+    pub leaning: Option<MetricLeaning>,
     pub moved: bool,
     pub n: String,
     pub reference: String,
@@ -101,7 +101,7 @@ pub struct Row {
     pub undefined: String,
 }
 
-pub fn row(metric: &MetricDifference, comparison: &Comparison) -> Row {
+pub fn row(metric: &MetricDifference, comparison: &Comparison) -> ComparisonRow {
     let (alpha, verdict) = (comparison.settings.alpha, comparison.verdict);
     let p = metric
         .test
@@ -113,7 +113,7 @@ pub fn row(metric: &MetricDifference, comparison: &Comparison) -> Row {
         }
         _ => String::new(),
     };
-    Row {
+    ComparisonRow {
         name: figures::metric_name(&metric.name),
         decides: decides(metric),
         leaning: leaning(metric),
@@ -143,7 +143,7 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 /// The metrics that tell something, those that the verdict rests on first.
-pub fn rows(comparison: &Comparison) -> Vec<Row> {
+pub fn rows(comparison: &Comparison) -> Vec<ComparisonRow> {
     telling(comparison)
         .into_iter()
         .map(|metric| row(metric, comparison))
@@ -235,7 +235,7 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
 }
 
 /// The groups of one kind.
-pub struct Groups<'a> {
+pub struct ShownGroups<'a> {
     pub by: Grouping,
     /// True when the verdict rests on them.
     pub decides: bool,
@@ -247,12 +247,12 @@ pub struct Groups<'a> {
 /// Groups in the order of the comparison; `all`, or only those that tell something: of a grouping
 /// that was asked for those that differ or are tested, of others those that differ by more than
 /// chance.
-pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
-    let mut of_kinds: Vec<Groups<'_>> = Vec::new();
+pub fn groups(comparison: &Comparison, all: bool) -> Vec<ShownGroups<'_>> {
+    let mut of_kinds: Vec<ShownGroups<'_>> = Vec::new();
     for group in &comparison.groups {
         let decides = comparison.settings.by.contains(&group.by);
         if of_kinds.last().is_none_or(|last| last.by != group.by) {
-            of_kinds.push(Groups {
+            of_kinds.push(ShownGroups {
                 by: group.by,
                 decides,
                 shown: Vec::new(),

@@ -12,28 +12,28 @@ use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
 use crate::report::{ReportError, commands, figures, json};
 use eval_base::text;
 
-pub(super) use select::{Held, MOST};
+pub(super) use select::{MOST, PlacedCase};
 
 /// Bytes of a reason, or of a name, in the table.
 const LINE: usize = 160;
 
 /// The cases of a run that its page holds.
-pub(super) struct Cases<'a> {
+pub(super) struct PageCases<'a> {
     summary: &'a Summary,
-    held: Vec<Held<'a>>,
+    held: Vec<PlacedCase<'a>>,
 }
 
 /// At most so many cases.
-pub(super) fn of(summary: &Summary, most: usize) -> Cases<'_> {
+pub(super) fn of(summary: &Summary, most: usize) -> PageCases<'_> {
     let evals = summary.evals.iter().enumerate();
     let all = evals.flat_map(|(eval_at, eval)| {
-        eval.cases.iter().map(move |case| Held {
+        eval.cases.iter().map(move |case| PlacedCase {
             eval_at,
             eval,
             case,
         })
     });
-    Cases {
+    PageCases {
         summary,
         held: select::held(all.collect(), most),
     }
@@ -42,13 +42,13 @@ pub(super) fn of(summary: &Summary, most: usize) -> Cases<'_> {
 /// Names in the order of their first appearance, and a number for each.
 #[derive(Default, Serialize)]
 #[serde(transparent)]
-struct Names<'a> {
+struct NumberedNames<'a> {
     names: Vec<&'a str>,
     #[serde(skip)]
     numbers: HashMap<&'a str, usize>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> NumberedNames<'a> {
     fn number(&mut self, name: &'a str) -> usize {
         *self.numbers.entry(name).or_insert_with(|| {
             self.names.push(name);
@@ -60,11 +60,11 @@ impl<'a> Names<'a> {
 /// The block `cases`: the evals of which there are cases, and lists of the same length, a case at
 /// the same place in each. Numbers beside texts are for sorting.
 #[derive(Serialize)]
-struct Columns<'a> {
+struct CaseColumns<'a> {
     evals: Vec<EvalShown<'a>>,
-    categories: Names<'a>,
-    tags: Names<'a>,
-    causes: Names<'a>,
+    categories: NumberedNames<'a>,
+    tags: NumberedNames<'a>,
+    causes: NumberedNames<'a>,
     /// Cases of the run; more than there are in the lists when some are left out.
     total: usize,
     /// What is left out, in sentences.
@@ -108,17 +108,20 @@ struct EvalShown<'a> {
     rerun: Option<String>,
 }
 
-impl Cases<'_> {
+impl PageCases<'_> {
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
     /// The block `cases`.
     pub fn columns(&self) -> impl Serialize {
-        let (mut categories, mut tags, mut causes) =
-            (Names::default(), Names::default(), Names::default());
+        let (mut categories, mut tags, mut causes) = (
+            NumberedNames::default(),
+            NumberedNames::default(),
+            NumberedNames::default(),
+        );
         // In the plan's order, as the cases are.
-        let mut shown: Vec<&Held<'_>> = self.held.iter().collect();
+        let mut shown: Vec<&PlacedCase<'_>> = self.held.iter().collect();
         shown.dedup_by_key(|held| held.eval_at);
         let places: HashMap<usize, usize> = shown
             .iter()
@@ -135,15 +138,15 @@ impl Cases<'_> {
             rerun: commands::only(&[("--eval", &eval.id)]),
         });
         let evals = evals.collect();
-        let numbers: Vec<Numbers> = self
+        let numbers: Vec<CaseNumbers> = self
             .held
             .iter()
-            .map(|held| Numbers::of(self.summary, held.case))
+            .map(|held| CaseNumbers::of(self.summary, held.case))
             .collect();
         let cases = || self.held.iter().map(|held| held.case);
         let text_of =
             |value: Option<f64>, words: fn(f64) -> String| value.map(words).unwrap_or_default();
-        Columns {
+        CaseColumns {
             evals,
             tag: cases()
                 .map(|case| case.tags.iter().map(|tag| tags.number(tag)).collect())
@@ -227,7 +230,7 @@ impl Cases<'_> {
                 ));
             }
         }
-        let lacks = |held: &Held<'_>| held.case.samples.is_empty();
+        let lacks = |held: &PlacedCase<'_>| held.case.samples.is_empty();
         let ran = self.held.iter().any(|held| !details::never_ran(held.case));
         if ran && self.held.iter().all(lacks) {
             sentences.push(
@@ -272,7 +275,7 @@ fn reason(case: &CaseResult) -> String {
 }
 
 /// What is known of a case's samples. Nothing is told of all of them that only some of them tell.
-struct Numbers {
+struct CaseNumbers {
     passed: Option<usize>,
     graded: Option<usize>,
     /// Mean over samples.
@@ -282,14 +285,14 @@ struct Numbers {
     cost: Option<f64>,
 }
 
-impl Numbers {
-    fn of(summary: &Summary, case: &CaseResult) -> Numbers {
+impl CaseNumbers {
+    fn of(summary: &Summary, case: &CaseResult) -> CaseNumbers {
         if !is_whole(summary, case) {
             // First attempts are counted even where samples are not kept, and in a flaky case they
             // are not what samples came to.
             let first = |n: u32| usize::try_from(n).ok().filter(|_| !case.flaky);
             let (passed, graded) = (first(case.first_passes), first(case.first_graded));
-            return Numbers {
+            return CaseNumbers {
                 passed,
                 graded,
                 latency: None,
@@ -312,7 +315,7 @@ impl Numbers {
         let tokens = usages().map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
         let tokens = tokens.fold(0u64, u64::saturating_add);
         let costs: Vec<f64> = usages().filter_map(|usage| usage.cost_usd).collect();
-        Numbers {
+        CaseNumbers {
             passed: Some(count(|outcome| outcome == Outcome::Passed)),
             graded: Some(count(Outcome::is_graded)),
             latency: (!latencies.is_empty())
@@ -442,7 +445,7 @@ mod tests {
             usage,
             ..sample(Outcome::Failed, None, "")
         }];
-        let numbers = Numbers::of(&summary, &case);
+        let numbers = CaseNumbers::of(&summary, &case);
         assert_eq!(
             (numbers.latency, numbers.tokens, numbers.cost),
             (Some(12.0), Some(7), Some(0.5))
@@ -451,7 +454,7 @@ mod tests {
             samples: 9,
             ..Omitted::default()
         });
-        let numbers = Numbers::of(&summary, &case);
+        let numbers = CaseNumbers::of(&summary, &case);
         assert_eq!(
             (numbers.latency, numbers.tokens, numbers.cost),
             (None, None, None)

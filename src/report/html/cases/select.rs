@@ -7,13 +7,13 @@ pub const MOST: usize = 10_000;
 
 /// A case with the place of its eval.
 #[derive(Debug, Clone, Copy)]
-pub struct Held<'a> {
+pub struct PlacedCase<'a> {
     pub eval_at: usize,
     pub eval: &'a EvalResult,
     pub case: &'a CaseResult,
 }
 
-impl Held<'_> {
+impl PlacedCase<'_> {
     /// Whether somebody may have to look at it.
     pub fn matters(&self) -> bool {
         self.case.outcome != Outcome::Passed || self.case.flaky
@@ -22,7 +22,7 @@ impl Held<'_> {
 
 /// At most so many, in the plan's order: what matters first, then passes spread evenly over the
 /// plan. Always the same ones.
-pub fn held<'a>(all: Vec<Held<'a>>, most: usize) -> Vec<Held<'a>> {
+pub fn held<'a>(all: Vec<PlacedCase<'a>>, most: usize) -> Vec<PlacedCase<'a>> {
     if all.len() <= most {
         return all;
     }
@@ -99,14 +99,14 @@ mod tests {
             most in 0usize..200,
         ) {
             let eval = eval(&cases);
-            let all: Vec<Held> = eval.cases.iter().map(|case| Held { eval_at: 0, eval: &eval, case }).collect();
-            let places = |held: &[Held]| -> Vec<usize> { held.iter().map(|held| held.case.id.parse().unwrap()).collect() };
+            let all: Vec<PlacedCase> = eval.cases.iter().map(|case| PlacedCase { eval_at: 0, eval: &eval, case }).collect();
+            let places = |held: &[PlacedCase]| -> Vec<usize> { held.iter().map(|held| held.case.id.parse().unwrap()).collect() };
             let kept = held(all.clone(), most);
             prop_assert_eq!(kept.len(), all.len().min(most));
             let at = places(&kept);
             prop_assert!(at.is_sorted_by(|a, b| a < b));
             let left_out = all.iter().filter(|held| held.matters()).count() - kept.iter().filter(|held| held.matters()).count();
-            prop_assert!(left_out == 0 || kept.iter().all(Held::matters));
+            prop_assert!(left_out == 0 || kept.iter().all(PlacedCase::matters));
             // Between two samples there are as many passes as between any other two, give or take
             // one.
             let passes: Vec<usize> = places(&all.iter().filter(|held| !held.matters()).copied().collect::<Vec<_>>());

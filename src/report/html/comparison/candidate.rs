@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::plots;
 use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, GroupDifference};
-use crate::report::comparison::words::{self, Headline, Kind, Row};
+use crate::report::comparison::words::{self, ComparisonHeadline, ComparisonRow, FlipKind};
 use crate::report::figures;
 use eval_base::text;
 
 pub fn of(comparison: &Comparison) -> Value {
-    let headline = Headline::of(comparison);
+    let headline = ComparisonHeadline::of(comparison);
     let metrics = words::telling(comparison);
     let rows = metrics.iter().map(|metric| words::row(metric, comparison));
     let could_have_found = comparison
@@ -27,7 +27,7 @@ pub fn of(comparison: &Comparison) -> Value {
         "reference": side(&comparison.reference),
         "candidate": side(&comparison.candidate),
         "level": figures::percent(comparison.settings.level).replace(".0 ", " "),
-        "metrics": rows.collect::<Vec<Row>>(),
+        "metrics": rows.collect::<Vec<ComparisonRow>>(),
         "plots": plots::of_metrics(&metrics, comparison),
         "legend": words::legend(comparison, ["▼", "▲"]),
         "groups": groups(comparison),
@@ -38,24 +38,24 @@ pub fn of(comparison: &Comparison) -> Value {
 
 /// True when a list does not hold all cases of its kind.
 pub fn is_cut(cases: &CaseChanges) -> bool {
-    let lists = Kind::ALL.map(|kind| kind.of(cases));
+    let lists = FlipKind::ALL.map(|kind| kind.of(cases));
     lists.iter().any(|list| list.cases.len() < list.count)
 }
 
 /// The name of a headline in the page: what it is drawn by.
-fn headline_name(headline: Headline) -> &'static str {
+fn headline_name(headline: ComparisonHeadline) -> &'static str {
     match headline {
-        Headline::Regression => "regression",
-        Headline::Improvement => "improvement",
-        Headline::NoEvidence => "none",
-        Headline::Undecided => "undecided",
-        Headline::Untested => "untested",
+        ComparisonHeadline::Regression => "regression",
+        ComparisonHeadline::Improvement => "improvement",
+        ComparisonHeadline::NoEvidence => "none",
+        ComparisonHeadline::Undecided => "undecided",
+        ComparisonHeadline::Untested => "untested",
     }
 }
 
 /// The three readings of the verdict, where samples without a grade make them differ.
 fn readings(comparison: &Comparison) -> Vec<(&'static str, ComparisonVerdict, &'static str)> {
-    if Headline::of(comparison) != Headline::Undecided {
+    if ComparisonHeadline::of(comparison) != ComparisonHeadline::Undecided {
         return Vec::new();
     }
     let readings = [
@@ -108,14 +108,14 @@ pub fn side(side: &ComparedSide) -> Value {
 fn groups(comparison: &Comparison) -> Vec<Value> {
     let telling = words::groups(comparison, false);
     let all = words::groups(comparison, true);
-    let of_kind = |(telling, all): (words::Groups<'_>, words::Groups<'_>)| {
+    let of_kind = |(telling, all): (words::ShownGroups<'_>, words::ShownGroups<'_>)| {
         let mut ordered = telling.shown.clone();
         let is_told =
             |group: &GroupDifference| telling.shown.iter().any(|told| std::ptr::eq(*told, group));
         ordered.extend(all.shown.into_iter().filter(|group| !is_told(group)));
         let first = ordered.first()?;
         let row = |group: &&GroupDifference| {
-            let line = Row {
+            let line = ComparisonRow {
                 name: text::one_line(&group.group),
                 moved: group.verdict != ComparisonVerdict::None,
                 ..words::row(&group.metric, comparison)
@@ -137,7 +137,7 @@ fn groups(comparison: &Comparison) -> Vec<Value> {
 /// Kinds of flips and the cases of each: the place of the kind, eval, case, samples that passed of
 /// those that were graded, and whether it is critical; of each kind the critical ones first.
 fn cases(cases: &CaseChanges) -> Value {
-    let kinds = Kind::ALL.map(|kind| (kind, kind.of(cases)));
+    let kinds = FlipKind::ALL.map(|kind| (kind, kind.of(cases)));
     let kinds = kinds.into_iter().filter(|(_, list)| list.count > 0);
     let (mut shown, mut flips) = (Vec::new(), Vec::new());
     for (at, (kind, list)) in kinds.enumerate() {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{Comparison, Comparisons, Summary};
-use crate::report::comparison::words::{self, Row};
+use crate::report::comparison::words::{self, ComparisonRow};
 use crate::report::figures;
 
 /// The block `report` of a page of comparisons.
@@ -46,7 +46,7 @@ pub(super) fn section(summary: &Summary) -> Option<Value> {
 /// Several candidates beside each other: a cell for each, nothing where it does not know the
 /// metric.
 fn columns(candidates: &[Comparison]) -> Value {
-    let lines: Vec<Vec<Row>> = candidates.iter().map(words::rows).collect();
+    let lines: Vec<Vec<ComparisonRow>> = candidates.iter().map(words::rows).collect();
     let mut names: Vec<(&str, bool)> = Vec::new();
     for row in lines.iter().flatten() {
         if !names.iter().any(|(name, _)| *name == row.name) {

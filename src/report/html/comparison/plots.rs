@@ -4,24 +4,24 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{Comparison, GroupDifference, MetricDifference};
-use crate::report::comparison::words::{self, Leaning, Row};
+use crate::report::comparison::words::{self, ComparisonRow, MetricLeaning};
 use eval_base::text;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Tick {
+struct AxisTick {
     at: f64,
     text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct Point {
+struct PlotPoint {
     name: String,
     value: f64,
     low: Option<f64>,
     high: Option<f64>,
     text: String,
     /// `worse` or `better` where it is more than chance.
-    leaning: Option<Leaning>,
+    leaning: Option<MetricLeaning>,
     decides: bool,
     /// Where the difference would be if all without a grade had gone against, or for, the
     /// candidate.
@@ -34,7 +34,7 @@ const TICKS: f64 = 5.0;
 
 /// What lies on one axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Axis {
+struct PlotAxis {
     points: bool,
     higher_is_better: Option<bool>,
     /// What is paired: of few evals intervals are so wide that those of many cases would be dots
@@ -42,9 +42,9 @@ struct Axis {
     unit: String,
 }
 
-impl Axis {
-    fn of(metric: &MetricDifference) -> Axis {
-        Axis {
+impl PlotAxis {
+    fn of(metric: &MetricDifference) -> PlotAxis {
+        PlotAxis {
             points: words::is_in_points(&metric.name),
             higher_is_better: metric.higher_is_better,
             unit: text::one_line(&metric.unit),
@@ -72,9 +72,9 @@ impl Axis {
 
 /// Every metric that can be drawn, by what lies on one axis.
 pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec<Value> {
-    let mut axes: Vec<(Axis, Vec<Point>)> = Vec::new();
+    let mut axes: Vec<(PlotAxis, Vec<PlotPoint>)> = Vec::new();
     for metric in metrics {
-        let axis = Axis::of(metric);
+        let axis = PlotAxis::of(metric);
         let row = words::row(metric, comparison);
         let Some(point) = point(metric, &row, row.name.clone(), row.moved) else {
             continue;
@@ -85,7 +85,7 @@ pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec
         }
     }
     // Where nothing differs and nobody knows by how much it could, there is nothing to see.
-    let tells = |(_, points): &(Axis, Vec<Point>)| {
+    let tells = |(_, points): &(PlotAxis, Vec<PlotPoint>)| {
         points.iter().any(|at| at.value != 0.0 || at.low.is_some())
     };
     axes.into_iter()
@@ -96,19 +96,19 @@ pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec
 
 /// One metric by group; nothing when no group has a difference.
 pub fn of_groups(groups: &[&GroupDifference], comparison: &Comparison) -> Option<Value> {
-    let axis = Axis::of(&groups.first()?.metric);
+    let axis = PlotAxis::of(&groups.first()?.metric);
     let of_group = |group: &&GroupDifference| {
         let row = words::row(&group.metric, comparison);
         let moved = group.verdict != crate::model::ComparisonVerdict::None;
         point(&group.metric, &row, text::one_line(&group.group), moved)
     };
-    let points: Vec<Point> = groups.iter().filter_map(of_group).collect();
+    let points: Vec<PlotPoint> = groups.iter().filter_map(of_group).collect();
     (!points.is_empty()).then(|| plot(&axis, axis.title(), points))
 }
 
 /// The metrics that verdicts rest on, with a line for each candidate.
 pub fn across(candidates: &[Comparison]) -> Vec<Value> {
-    let mut plots: Vec<(String, Axis, Vec<Point>)> = Vec::new();
+    let mut plots: Vec<(String, PlotAxis, Vec<PlotPoint>)> = Vec::new();
     for comparison in candidates {
         for metric in words::telling(comparison) {
             let row = words::row(metric, comparison);
@@ -121,20 +121,25 @@ pub fn across(candidates: &[Comparison]) -> Vec<Value> {
             };
             match plots.iter_mut().find(|(metric, ..)| *metric == row.name) {
                 Some((.., points)) => points.push(point),
-                None => plots.push((row.name.clone(), Axis::of(metric), vec![point])),
+                None => plots.push((row.name.clone(), PlotAxis::of(metric), vec![point])),
             }
         }
     }
-    let drawn = |(name, axis, points): (String, Axis, Vec<Point>)| {
+    let drawn = |(name, axis, points): (String, PlotAxis, Vec<PlotPoint>)| {
         let title = format!("{name}: difference in {}", axis.scale());
         plot(&axis, title, points)
     };
     plots.into_iter().map(drawn).collect()
 }
 
-fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Option<Point> {
+fn point(
+    metric: &MetricDifference,
+    row: &ComparisonRow,
+    name: String,
+    moved: bool,
+) -> Option<PlotPoint> {
     // Shares lie on one axis as they are; what has a unit of its own as a share of the reference.
-    let whole = match Axis::of(metric).points {
+    let whole = match PlotAxis::of(metric).points {
         true => 1.0,
         false => metric
             .reference
@@ -151,7 +156,7 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
         _ => None,
     };
     let said = [row.difference.as_str(), row.interval.as_str()];
-    Some(Point {
+    Some(PlotPoint {
         name,
         value,
         low: ends.map(|[low, _]| low),
@@ -168,7 +173,7 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
     })
 }
 
-fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Value {
+fn plot(axis: &PlotAxis, title: String, rows: Vec<PlotPoint>) -> Value {
     let places = rows.iter().flat_map(|row| {
         let ends = row.range.into_iter().flatten();
         [Some(row.value), row.low, row.high]
@@ -188,7 +193,7 @@ fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Value {
 }
 
 /// Round numbers within, zero among them.
-fn ticks(min: f64, max: f64, points: bool) -> Vec<Tick> {
+fn ticks(min: f64, max: f64, points: bool) -> Vec<AxisTick> {
     let least = (max - min) / TICKS;
     let power = 10_f64.powf(least.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
@@ -209,7 +214,7 @@ fn ticks(min: f64, max: f64, points: bool) -> Vec<Tick> {
             _ if (at * 100.0).abs() >= 1e6 => format!("{:+.0e}{unit}", at * 100.0),
             _ => format!("{:+.decimals$}{unit}", at * 100.0),
         };
-        Tick { at, text }
+        AxisTick { at, text }
     };
     (from as i64..=to as i64)
         .take(2 * TICKS as usize)

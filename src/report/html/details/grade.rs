@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::judged::{self, JudgedTold};
-use super::sample::{Fact, measured};
-use super::shown::{self, MANY, Shown};
+use super::sample::{LabelledFact, measured};
+use super::shown::{self, MANY, ShownText};
 use crate::model::Grade;
-use crate::report::differences::{self, Limits};
-use crate::report::emphasis::Marks;
+use crate::report::differences::{self, DifferenceLimits};
+use crate::report::emphasis::EmphasisMarks;
 use crate::report::{figures, notices};
 use eval_base::text;
 
@@ -29,21 +29,21 @@ pub struct GradeTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Shown<'a>>,
+    reason: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    expected: Option<Shown<'a>>,
+    expected: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    actual: Option<Shown<'a>>,
+    actual: Option<ShownText<'a>>,
     /// True when `actual` is what the sample shows as its output (or as extracted), and therefore
     /// is not here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     actual_is_output: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    places: Option<Places>,
+    places: Option<DifferenceList>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    details: Vec<(Cow<'a, str>, Shown<'a>)>,
+    details: Vec<(Cow<'a, str>, ShownText<'a>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    metrics: Vec<Fact<'a>>,
+    metrics: Vec<LabelledFact<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unmeasured: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -59,13 +59,13 @@ pub struct GradeTold<'a> {
 
 /// Where two structures differ.
 #[derive(Debug, Serialize)]
-struct Places {
-    rows: Vec<Place>,
+struct DifferenceList {
+    rows: Vec<DifferencePlace>,
     more: usize,
 }
 
 #[derive(Debug, Serialize)]
-struct Place {
+struct DifferencePlace {
     path: String,
     note: String,
     expected: Option<Vec<String>>,
@@ -73,7 +73,7 @@ struct Place {
 }
 
 /// `graded` is what the sample shows of its output.
-pub fn told<'a>(grade: &'a Grade, graded: Option<&Shown<'a>>, limit: usize) -> GradeTold<'a> {
+pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) -> GradeTold<'a> {
     let actual = grade
         .actual
         .as_ref()
@@ -129,33 +129,33 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&Shown<'a>>, limit: usize) -> G
     }
 }
 
-fn places(grade: &Grade, limit: usize) -> Option<Places> {
+fn places(grade: &Grade, limit: usize) -> Option<DifferenceList> {
     let columns = COLUMNS.min(limit);
     let rows = differences::of_details(
         &grade.details,
-        Limits {
+        DifferenceLimits {
             rows: PLACES,
             columns,
             unicode: true,
         },
     )?;
-    let short = |side: differences::Side| {
+    let short = |side: differences::DifferenceSide| {
         pieces(text::truncate_bytes(&side.text, columns * 4), &side.marks)
     };
-    let place = |row: differences::Row| Place {
+    let place = |row: differences::DifferenceRow| DifferencePlace {
         path: shown::name(&row.path, limit).into_owned(),
         note: row.note,
         expected: row.expected.map(short),
         actual: row.actual.map(short),
     };
-    Some(Places {
+    Some(DifferenceList {
         more: rows.more,
         rows: rows.rows.into_iter().map(place).collect(),
     })
 }
 
 /// A line in pieces; every second one is what differs.
-fn pieces(line: &str, marks: &Marks) -> Vec<String> {
+fn pieces(line: &str, marks: &EmphasisMarks) -> Vec<String> {
     let (mut pieces, mut from) = (Vec::new(), 0);
     for mark in marks {
         let (Some(before), Some(marked)) =

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::sample::{Fact, call_facts, tokens};
-use super::shown::{self, MANY, Shown};
+use super::sample::{LabelledFact, call_facts, tokens};
+use super::shown::{self, MANY, ShownText};
 use crate::model::{Grade, JudgeReply, JudgeVote, Judged};
 use crate::report::json::word;
 use crate::report::{figures, judged as words};
@@ -21,11 +21,11 @@ pub struct JudgedTold<'a> {
     /// Of these three lists, what is not shown.
     more: [usize; 3],
     panel: Cow<'a, str>,
-    justification: Shown<'a>,
-    feedback: Vec<Shown<'a>>,
-    notices: Vec<Shown<'a>>,
-    system: Shown<'a>,
-    prompt: Shown<'a>,
+    justification: ShownText<'a>,
+    feedback: Vec<ShownText<'a>>,
+    notices: Vec<ShownText<'a>>,
+    system: ShownText<'a>,
+    prompt: ShownText<'a>,
     votes: Vec<VoteTold<'a>>,
 }
 
@@ -37,19 +37,19 @@ struct VoteTold<'a> {
     score: String,
     words: Cow<'a, str>,
     /// By criterion.
-    scores: Vec<Fact<'a>>,
-    justification: Shown<'a>,
+    scores: Vec<LabelledFact<'a>>,
+    justification: ShownText<'a>,
     replies: Vec<ReplyTold<'a>>,
     facts: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug, Serialize)]
 struct ReplyTold<'a> {
-    text: Shown<'a>,
+    text: ShownText<'a>,
     fault: Option<&'static str>,
     finish: String,
-    why: Shown<'a>,
-    repair: Shown<'a>,
+    why: ShownText<'a>,
+    repair: ShownText<'a>,
 }
 
 pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTold<'a> {

@@ -19,7 +19,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::cases::Held;
+use super::cases::PlacedCase;
 use super::embed;
 use crate::model::{CaseResult, Outcome};
 use crate::report::{ReportError, commands};
@@ -38,7 +38,7 @@ const NOTHING: &[u8] = b"null";
 const COMMA: usize = 1;
 
 pub(super) fn write(
-    held: &[Held<'_>],
+    held: &[PlacedCase<'_>],
     budget: usize,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
@@ -50,26 +50,26 @@ pub(super) fn write(
 
 /// What a page knows of each case, as JSON; `null` where there was no room. Together with their
 /// commas at most `budget` bytes, if there is room for a `null` each.
-fn details(held: &[Held<'_>], budget: usize) -> Result<Vec<Vec<u8>>, ReportError> {
+fn details(held: &[PlacedCase<'_>], budget: usize) -> Result<Vec<Vec<u8>>, ReportError> {
     let mut all: Vec<Vec<u8>> = vec![NOTHING.to_vec(); held.len()];
     let mut room = budget.saturating_sub(held.len() * (NOTHING.len() + COMMA));
     let (matters, passed): (Vec<usize>, Vec<usize>) =
-        (0..held.len()).partition(|at| held.get(*at).is_some_and(Held::matters));
+        (0..held.len()).partition(|at| held.get(*at).is_some_and(PlacedCase::matters));
     // What passed is never pushed out by long texts alone.
     let floor = LADDER.len() - 1;
     let reserved = match fit(held, &passed, floor, room / 4)? {
-        Fit::All(told) => size(&told),
-        Fit::First(_) => room / 4,
+        FittedCases::All(told) => size(&told),
+        FittedCases::First(_) => room / 4,
     };
     for (group, kept_free) in [(matters, reserved), (passed, 0)] {
         let mut told = Vec::new();
         for level in 0..LADDER.len() {
             match fit(held, &group, level, room - kept_free.min(room))? {
-                Fit::All(all) => {
+                FittedCases::All(all) => {
                     told = all;
                     break;
                 }
-                Fit::First(some) => told = some,
+                FittedCases::First(some) => told = some,
             }
         }
         room -= size(&told).min(room);
@@ -91,29 +91,34 @@ fn beyond(json: &[u8]) -> usize {
     embed::length(json).saturating_sub(NOTHING.len())
 }
 
-enum Fit {
+enum FittedCases {
     All(Vec<Vec<u8>>),
     /// Of the first ones, when there is no room for all.
     First(Vec<Vec<u8>>),
 }
 
 /// Cases with their texts cut to a step of the ladder.
-fn fit(held: &[Held<'_>], group: &[usize], level: usize, room: usize) -> Result<Fit, ReportError> {
+fn fit(
+    held: &[PlacedCase<'_>],
+    group: &[usize],
+    level: usize,
+    room: usize,
+) -> Result<FittedCases, ReportError> {
     let mut told = Vec::with_capacity(group.len());
     let mut used = 0;
     for held in group.iter().filter_map(|at| held.get(*at)) {
         let json = one(held, level)?;
         used += beyond(&json);
         if used > room {
-            return Ok(Fit::First(told));
+            return Ok(FittedCases::First(told));
         }
         told.push(json);
     }
-    Ok(Fit::All(told))
+    Ok(FittedCases::All(told))
 }
 
 /// A case; one that is too large by itself on a lower step than others.
-fn one(held: &Held<'_>, level: usize) -> Result<Vec<u8>, ReportError> {
+fn one(held: &PlacedCase<'_>, level: usize) -> Result<Vec<u8>, ReportError> {
     let mut json = Vec::new();
     for limit in LADDER.iter().skip(level) {
         json = serde_json::to_vec(&CaseShown::of(held, *limit)).map_err(ReportError::Json)?;
@@ -149,7 +154,7 @@ pub(super) fn never_ran(case: &CaseResult) -> bool {
 }
 
 impl<'a> CaseShown<'a> {
-    fn of(held: &Held<'a>, limit: usize) -> CaseShown<'a> {
+    fn of(held: &PlacedCase<'a>, limit: usize) -> CaseShown<'a> {
         let case = held.case;
         let (samples, more) = sample::told(case, limit);
         CaseShown {

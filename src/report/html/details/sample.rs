@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::grade::{self, GradeTold};
-use super::shown::{self, MANY, Shown};
+use super::shown::{self, MANY, ShownText};
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
 use crate::report::figures::{self, number};
 use crate::report::json::word;
@@ -16,7 +16,7 @@ use eval_base::text;
 const SAMPLES: usize = 100;
 
 /// A label and what it stands for, as it is shown.
-pub type Fact<'a> = (Cow<'a, str>, Cow<'a, str>);
+pub type LabelledFact<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 #[derive(Debug, Serialize)]
 pub struct InputTold<'a> {
@@ -25,9 +25,9 @@ pub struct InputTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<Cow<'a, str>>,
     /// Labels (roles of messages, parts of a request; empty for the one text) with texts.
-    parts: Vec<(Cow<'a, str>, Shown<'a>)>,
+    parts: Vec<(Cow<'a, str>, ShownText<'a>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<Shown<'a>>,
+    context: Option<ShownText<'a>>,
     /// True when the journal's own record is not all of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -47,7 +47,7 @@ pub fn input(input: &InputShown, limit: usize) -> InputTold<'_> {
 }
 
 /// Messages each by their role, a request by its parts, anything else whole.
-fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, Shown<'_>)> {
+fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownText<'_>)> {
     let message = |message: &'_ Value| message.get("role").and_then(Value::as_str).is_some();
     match value {
         Value::Null => Vec::new(),
@@ -66,7 +66,7 @@ fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, Shown<'_>)> {
                 let more = text::plural(messages.len() - MANY, "more message");
                 told.push((
                     Cow::Borrowed("..."),
-                    Shown {
+                    ShownText {
                         text: Cow::Owned(more),
                         json: false,
                         cut: None,
@@ -81,7 +81,7 @@ fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, Shown<'_>)> {
             let line = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
             let line = format!("{} {}", line("method"), line("endpoint"));
             let kept = shown::of_text(&line, limit);
-            let first = Shown {
+            let first = ShownText {
                 text: Cow::Owned(kept.text.into_owned()),
                 json: false,
                 cut: kept.cut,
@@ -109,26 +109,26 @@ pub struct SampleTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Shown<'a>>,
+    reason: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Shown<'a>>,
+    output: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     output_truncated: bool,
     /// What the model thought aloud.
     #[serde(skip_serializing_if = "Option::is_none")]
-    thoughts: Option<Shown<'a>>,
+    thoughts: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    extracted: Option<Shown<'a>>,
+    extracted: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     grades: Vec<GradeTold<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    metrics: Vec<Fact<'a>>,
+    metrics: Vec<LabelledFact<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     flaky: bool,
     /// Outcome, cause and reason of the attempts before the last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    earlier: Vec<(&'static str, Option<&'static str>, Shown<'a>)>,
-    facts: Vec<Fact<'a>>,
+    earlier: Vec<(&'static str, Option<&'static str>, ShownText<'a>)>,
+    facts: Vec<LabelledFact<'a>>,
 }
 
 /// Samples that did not pass first, and how many are left out: at least so many, here or from the
@@ -208,13 +208,13 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
 }
 
 /// A number that a grader measured.
-pub fn measured(name: &str, value: f64, limit: usize) -> Fact<'static> {
+pub fn measured(name: &str, value: f64, limit: usize) -> LabelledFact<'static> {
     let label = shown::name(&figures::metric_name(name), limit).into_owned();
     (Cow::Owned(label), Cow::Owned(figures::figure(name, value)))
 }
 
-fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
-    let mut facts: Vec<Fact<'_>> = Vec::new();
+fn facts(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<'_>> {
+    let mut facts: Vec<LabelledFact<'_>> = Vec::new();
     let mut fact =
         |label: &'static str, words: String| facts.push((Cow::Borrowed(label), Cow::Owned(words)));
     if let Some(latency) = sample.latency_ms {

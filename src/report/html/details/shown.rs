@@ -14,7 +14,7 @@ pub const MANY: usize = 50;
 
 /// A text, or data pretty-printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Shown<'a> {
+pub struct ShownText<'a> {
     pub text: Cow<'a, str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub json: bool,
@@ -28,23 +28,23 @@ fn cut(kept: usize, of: usize) -> String {
     format!("Cut: {kept} of {of} bytes are shown; the journal has all.")
 }
 
-pub fn of_text(whole: &str, limit: usize) -> Shown<'_> {
+pub fn of_text(whole: &str, limit: usize) -> ShownText<'_> {
     let kept = text::truncate_bytes(whole, limit);
     let cut = (kept.len() < whole.len()).then(|| cut(kept.len(), whole.len()));
-    Shown {
+    ShownText {
         text: Cow::Borrowed(kept),
         json: false,
         cut,
     }
 }
 
-pub fn of_value(value: &Value, limit: usize) -> Shown<'_> {
+pub fn of_value(value: &Value, limit: usize) -> ShownText<'_> {
     if let Value::String(whole) = value {
         return of_text(whole, limit);
     }
     let (kept, of) = pretty(value, limit);
     let cut = (kept.len() < of).then(|| cut(kept.len(), of));
-    Shown {
+    ShownText {
         text: Cow::Owned(kept),
         json: true,
         cut,
@@ -58,14 +58,14 @@ pub fn name(whole: &str, limit: usize) -> Cow<'_, str> {
 
 /// The beginning of the data, and how long it is in all.
 fn pretty(value: &Value, limit: usize) -> (String, usize) {
-    let mut beginning = Beginning {
+    let mut beginning = ShownTextWriter {
         kept: Vec::new(),
         limit,
         of: 0,
     };
     // The writer never fails, and a value always is JSON.
     let _ = serde_json::to_writer_pretty(&mut beginning, value);
-    let Beginning { mut kept, of, .. } = beginning;
+    let ShownTextWriter { mut kept, of, .. } = beginning;
     if let Err(error) = std::str::from_utf8(&kept) {
         kept.truncate(error.valid_up_to());
     }
@@ -73,13 +73,13 @@ fn pretty(value: &Value, limit: usize) -> (String, usize) {
 }
 
 /// Keeps as much as fits, and counts all.
-struct Beginning {
+struct ShownTextWriter {
     kept: Vec<u8>,
     limit: usize,
     of: usize,
 }
 
-impl Write for Beginning {
+impl Write for ShownTextWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.of += bytes.len();
         let room = self.limit.saturating_sub(self.kept.len()).min(bytes.len());

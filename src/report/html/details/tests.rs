@@ -66,10 +66,10 @@ fn eval(cases: Vec<CaseResult>) -> EvalResult {
     }
 }
 
-fn all(eval: &EvalResult) -> Vec<Held<'_>> {
+fn all(eval: &EvalResult) -> Vec<PlacedCase<'_>> {
     eval.cases
         .iter()
-        .map(|case| Held {
+        .map(|case| PlacedCase {
             eval_at: 0,
             eval,
             case,

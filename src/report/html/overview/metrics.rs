@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::{Decision, Estimate, Metric, Summary};
-use crate::report::figures::{self, Unit};
+use crate::report::figures::{self, FigureUnit};
 
 /// Metrics in reading order. Those that lie in [0, 1] with all that is known of them are `drawn` on
 /// one axis.
@@ -45,7 +45,7 @@ fn row(summary: &Summary, metric: &str) -> Value {
         .into_iter()
         .chain(ci.into_iter().flatten())
         .chain(range.into_iter().flatten());
-    let drawn = Unit::of_metric(metric) == Unit::Rate
+    let drawn = FigureUnit::of_metric(metric) == FigureUnit::Rate
         && places.into_iter().all(|at| (0.0..=1.0).contains(&at));
     json!({
         "name": row.name,

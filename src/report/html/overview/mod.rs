@@ -342,7 +342,8 @@ fn models_used(summary: &Summary) -> Option<Value> {
 
 fn judges_asked(summary: &Summary) -> Option<Value> {
     let health = summary.judges.as_ref()?;
-    let told = |told: judges::Told| json!({ "lines": told.lines, "remarks": told.remarks });
+    let told =
+        |told: judges::JudgeOverview| json!({ "lines": told.lines, "remarks": told.remarks });
     let by_model: Vec<Value> = health
         .by_model
         .iter()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::report::comparison::words::{
-    Headline, difference, facts, interval, p_value, passes, points,
+    ComparisonHeadline, difference, facts, interval, p_value, passes, points,
 };
 
 #[test]
@@ -93,12 +93,18 @@ fn a_side_says_all_that_it_is_not() {
 fn readings_that_differ_are_undecided_whatever_they_are() {
     use ComparisonVerdict::{Improvement, None, Regression};
     for (readings, headline) in [
-        ([Regression; 3], Headline::Regression),
-        ([Improvement; 3], Headline::Improvement),
-        ([None; 3], Headline::NoEvidence),
-        ([Regression, Regression, None], Headline::Undecided),
-        ([None, Regression, None], Headline::Undecided),
-        ([Improvement, None, Improvement], Headline::Undecided),
+        ([Regression; 3], ComparisonHeadline::Regression),
+        ([Improvement; 3], ComparisonHeadline::Improvement),
+        ([None; 3], ComparisonHeadline::NoEvidence),
+        (
+            [Regression, Regression, None],
+            ComparisonHeadline::Undecided,
+        ),
+        ([None, Regression, None], ComparisonHeadline::Undecided),
+        (
+            [Improvement, None, Improvement],
+            ComparisonHeadline::Undecided,
+        ),
     ] {
         let mut comparison = improvement();
         [
@@ -106,6 +112,10 @@ fn readings_that_differ_are_undecided_whatever_they_are() {
             comparison.verdict_worst,
             comparison.verdict_best,
         ] = readings;
-        assert_eq!(Headline::of(&comparison), headline, "{readings:?}");
+        assert_eq!(
+            ComparisonHeadline::of(&comparison),
+            headline,
+            "{readings:?}"
+        );
     }
 }

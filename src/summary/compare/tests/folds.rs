@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::super::super::fold::{Fold, Limits};
+use super::super::super::fold::{ListingLimits, SummaryFold};
 use super::super::super::joined_tests::sharded;
-use super::super::super::random_run::{Dice, Run, a_run, summary};
+use super::super::super::random_run::{Dice, RandomRun, a_run, summary};
 use super::*;
 use crate::journal::{self, JournalWriter};
 use eval_base::redact::Redactor;
 
-fn scores(mut fold: Fold, events: &[Event]) -> RunScores {
+fn scores(mut fold: SummaryFold, events: &[Event]) -> RunScores {
     events.iter().for_each(|event| fold.push(event).unwrap());
     fold.run_scores("label".into(), ScoresSource::Journals(vec!["x".into()]))
         .unwrap()
@@ -37,8 +37,8 @@ proptest! {
     #[test]
     fn scores_are_those_of_the_samples(run in a_run(5), seed in any::<u64>()) {
         let events = run.whole(&mut Dice(seed));
-        let counted = scores(Fold::scoring(), &events);
-        let whole = scores(Fold::new(), &compared_with(&events, counted.clone()));
+        let counted = scores(SummaryFold::scoring(), &events);
+        let whole = scores(SummaryFold::new(), &compared_with(&events, counted.clone()));
         prop_assert_eq!(text(&counted), text(&whole));
         prop_assert_eq!(serde_json::from_str::<RunScores>(&text(&counted)).unwrap(), counted.clone());
         let dir = tempfile::tempdir().unwrap();
@@ -47,9 +47,9 @@ proptest! {
         let mut writer = JournalWriter::open(&path, Redactor::default()).unwrap();
         events.iter().for_each(|event| _ = writer.append(event.clone()).unwrap());
         let read: Vec<Event> = journal::read_counts(&path).unwrap().map(Result::unwrap).collect();
-        prop_assert_eq!(text(&scores(Fold::scoring(), &read)), text(&counted));
+        prop_assert_eq!(text(&scores(SummaryFold::scoring(), &read)), text(&counted));
 
-        let summary = summary(&events, Limits::default());
+        let summary = summary(&events, ListingLimits::default());
         prop_assert_eq!(counted.evals.len(), run.evals.len());
         for ((eval, planned), said) in counted.evals.iter().zip(&run.evals).zip(&summary.evals) {
             prop_assert_eq!((eval.outcome, eval.score), (said.outcome, said.score));
@@ -75,8 +75,8 @@ proptest! {
 
     #[test]
     fn joined_shards_are_the_side_that_the_whole_run_is(run in a_run(5), of in 1u32..4, seed in any::<u64>()) {
-        let whole = scores(Fold::scoring(), &run.whole(&mut Dice(seed)));
-        let mut joined = scores(Fold::scoring(), &sharded(&run, of, seed));
+        let whole = scores(SummaryFold::scoring(), &run.whole(&mut Dice(seed)));
+        let mut joined = scores(SummaryFold::scoring(), &sharded(&run, of, seed));
         prop_assert!(joined.side.shards.is_empty());
         joined.side.run_id.clone_from(&whole.side.run_id);
         prop_assert_eq!(text(&joined), text(&whole));
@@ -87,9 +87,9 @@ proptest! {
     #[test]
     fn a_summary_has_the_comparison_that_its_journal_asks_for(run in a_run(4), seed in any::<u64>()) {
         let events = run.whole(&mut Dice(seed));
-        let own = scores(Fold::scoring(), &events);
-        let plain = summary(&events, Limits::default());
-        let mut beside = summary(&compared_with(&events, own), Limits::default());
+        let own = scores(SummaryFold::scoring(), &events);
+        let plain = summary(&events, ListingLimits::default());
+        let mut beside = summary(&compared_with(&events, own), ListingLimits::default());
         let comparison = beside.comparison.take().unwrap();
         let json = |summary: &Summary| serde_json::to_string(summary).unwrap();
         prop_assert_eq!(json(&beside), json(&plain));
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-fn started(run: &Run) -> Box<RunStarted> {
+fn started(run: &RandomRun) -> Box<RunStarted> {
     let Event::RunStarted(started) = run.started("now", None) else {
         unreachable!()
     };
@@ -112,14 +112,14 @@ fn started(run: &Run) -> Box<RunStarted> {
 
 #[test]
 fn another_input_grading_or_share_that_must_pass_is_another_case() {
-    let run = Run {
+    let run = RandomRun {
         evals: vec![],
         ks: vec![1],
         include_details: true,
     };
     let info = |share: f64| EvalInfo {
         pass_rate_threshold: share,
-        ..testing::eval("e", Cases::written(vec![])).info
+        ..testing::eval("e", EvalCases::written(vec![])).info
     };
     let planned = |input: &str, grading: &str, share: f64| {
         let case = CasePlanned {
@@ -147,7 +147,7 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
                 cases: vec![case],
             }),
         ];
-        scores(Fold::scoring(), &events).evals[0].cases[0]
+        scores(SummaryFold::scoring(), &events).evals[0].cases[0]
             .fingerprint
             .clone()
             .unwrap()

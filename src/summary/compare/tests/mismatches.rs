@@ -40,7 +40,7 @@ fn other_suites_and_no_case_in_common_are_refused() {
         },
     )
     .unwrap_err();
-    let told = |error: Incomparable| format!("{error}\n  {}", error.hint().unwrap());
+    let told = |error: ComparisonError| format!("{error}\n  {}", error.hint().unwrap());
     insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
     b is a run of suite `T`, and the reference is one of suite `S`
       name two runs of one suite; `eval-harness history` lists them

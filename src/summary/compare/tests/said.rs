@@ -474,6 +474,6 @@ fn metrics_that_no_case_has_are_no_ground_for_a_verdict() {
     );
     assert_eq!(
         compare(&a, &[], &CompareSettings::default()),
-        Err(Incomparable::Nothing)
+        Err(ComparisonError::Nothing)
     );
 }

@@ -11,11 +11,11 @@ const NAME_BYTES: usize = 200;
 
 /// What brackets (or words behind a dash) say of an item.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ItemRemark {
     pub weight: Option<f64>,
 }
 
-impl Said {
+impl ItemRemark {
     pub fn weighs(mut self, label: &str) -> bool {
         self.take_from(label);
         self.weight.is_some()

@@ -14,7 +14,7 @@ fn told(text: &str) -> String {
     let Some(items) = split(text, &number) else {
         return "whole".to_owned();
     };
-    let one = |item: &Item| {
+    let one = |item: &RubricItem| {
         let weight = item
             .weight
             .map(|weight| format!(" {weight}"))
