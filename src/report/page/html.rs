@@ -1,7 +1,7 @@
 //! Pages as HTML without a script: the content of `<main>`, in which every text stays a text.
 //!
 //! A section for each title of level 2 and for what is before the first. Classes are those of
-//! `page.css`, `case.css` and `base.css` under `report/html/assets`.
+//! `document.css`, `case.css` and `base.css` under `report/html/assets`.
 
 use std::fmt::Write as _;
 
@@ -200,44 +200,33 @@ impl HtmlWriter {
 
     fn item(&mut self, item: &ListItem) {
         let sign = match &item.mark {
-            ListMark::Dash | ListMark::Number => None,
-            ListMark::Box(true) => Some(StyledText::from("☑")),
-            ListMark::Box(false) => Some(StyledText::from("☐")),
-            ListMark::Sign(sign) => Some(sign.clone()),
+            ListMark::Dash | ListMark::Number => StyledText::default(),
+            ListMark::Box(true) => "☑".into(),
+            ListMark::Box(false) => "☐".into(),
+            ListMark::Sign(sign) => sign.clone(),
         };
-        if let Some(sign) = &sign {
-            let tone = sign.0.first().map_or(TextTone::Plain, |span| span.tone);
-            let class = class_of(tone).unwrap_or("tone-none");
-            let sign = self.inner(&StyledText(
-                sign.0.iter().map(StyledSpan::untoned).collect(),
-            ));
-            self.put(&format!(
-                "<li class=\"signed\"><span class=\"sign {class}\">{sign}</span>"
-            ));
-        } else {
+        if sign.is_empty() {
             self.put("<li>");
+        } else {
+            self.put("<li class=\"signed\">");
+            self.element("span class=\"sign\"", &sign);
         }
         let words = self.inner(&item.text);
-        match (item.below.is_empty(), item.folded) {
-            (true, _) => self.put(&format!("<p>{words}</p>")),
-            (false, true) => {
-                self.put(&format!("<details><summary>{words}</summary>\n"));
-                self.below(&item.below);
-                self.put("</details>");
-            }
-            (false, false) => {
-                self.put(&format!("<div class=\"below\"><p>{words}</p>\n"));
-                self.blocks(&item.below);
-                self.put("</div>");
-            }
-        }
-        self.put("</li>\n");
+        let (begin, between, end) = match item.folded && !item.below.is_empty() {
+            true => ("<details><summary>", "</summary>", "</details>"),
+            false => ("<div><p>", "</p>", "</div>"),
+        };
+        self.put(&format!("{begin}{words}{between}"));
+        self.below(&item.below);
+        self.put(&format!("{end}</li>\n"));
     }
 
     fn below(&mut self, blocks: &[PageBlock]) {
-        self.put("<div class=\"below\">\n");
-        self.blocks(blocks);
-        self.put("</div>\n");
+        if !blocks.is_empty() {
+            self.put("\n<div class=\"below\">\n");
+            self.blocks(blocks);
+            self.put("</div>\n");
+        }
     }
 
     fn code(&mut self, class: &str, label: &StyledText, text: &str) {
@@ -273,14 +262,11 @@ impl HtmlWriter {
         let mut heads = Vec::new();
         for at in &shown {
             let column = &table.columns[*at];
-            let class = if column.right {
-                " class=\"number\""
-            } else {
-                ""
-            };
             let head = self.inner(&column.head);
-            self.put(&format!("<th scope=\"col\"{class}>{head}</th>"));
-            heads.push((format!("{class}{}", head_of(&column.head)), *at));
+            let class = if column.right { "number" } else { "" };
+            self.put(&format!("<th scope=\"col\" class=\"{class}\">{head}</th>"));
+            let name = name_of(&column.head);
+            heads.push((format!("class=\"{class}\" data-head=\"{name}\""), *at));
         }
         if noted {
             self.put("<th scope=\"col\">Remark</th>");
@@ -304,7 +290,7 @@ impl HtmlWriter {
                 let cell = cell.unwrap_or_default();
                 self.put(&match place {
                     0 => format!("<th scope=\"row\">{cell}</th>"),
-                    _ => format!("<td{attributes}>{cell}</td>"),
+                    _ => format!("<td {attributes}>{cell}</td>"),
                 });
             }
             if noted {
@@ -471,13 +457,12 @@ fn class_of(tone: TextTone) -> Option<&'static str> {
 }
 
 /// What a cell is called where its row has no room beside others.
-fn head_of(head: &StyledText) -> String {
+fn name_of(head: &StyledText) -> String {
     let own = |span: &StyledSpan| match &span.content {
         SpanContent::Own(text) => escape(text),
         _ => String::new(),
     };
-    let own: String = head.0.iter().map(own).collect();
-    format!(" data-head=\"{own}\"")
+    head.0.iter().map(own).collect()
 }
 
 /// A clean text whose blanks count.
@@ -636,7 +621,7 @@ mod tests {
         <div class="notice loud">
         <p><bdi>&lt;b&gt;&amp;</bdi></p>
         <ul class="list">
-        <li><p><bdi>&lt;b&gt;&amp;</bdi></p></li>
+        <li><div><p><bdi>&lt;b&gt;&amp;</bdi></p></div></li>
         </ul>
         <pre class="command" tabindex="0">
         &lt;b&gt;&amp;</pre>
@@ -645,34 +630,39 @@ mod tests {
         <section class="card" aria-labelledby="title-2">
         <h2 id="title-2">Figures</h2>
         <div class="scrolls" tabindex="0" role="group" aria-labelledby="title-2"><table>
-        <thead><tr><th scope="col">Metric</th><th scope="col" class="number">Value</th><th scope="col">0 to 1</th><th scope="col">Remark</th></tr></thead>
+        <thead><tr><th scope="col" class="">Metric</th><th scope="col" class="number">Value</th><th scope="col" class="">0 to 1</th><th scope="col">Remark</th></tr></thead>
         <tbody>
         <tr><th scope="rowgroup" colspan="4"><bdi>&lt;b&gt;&amp;</bdi></th></tr>
-        <tr><th scope="row"><bdi>&lt;b&gt;&amp;</bdi></th><td class="number" data-head="Value">0.5</td><td data-head="0 to 1"><span class="tone tone-failed"><svg class="drawn tone-failed" width="100%" height="18" aria-hidden="true"><line class="track" x1="0.0%" x2="100.0%" y1="9" y2="9"/><line class="ends" x1="25.0%" x2="100.0%" y1="9" y2="9"/><circle cx="50.0%" cy="9" r="4"/><line class="limit" x1="90.0%" x2="90.0%" y1="1" y2="17"/></svg></span></td><td data-head="Remark"></td>
+        <tr><th scope="row"><bdi>&lt;b&gt;&amp;</bdi></th><td class="number" data-head="Value">0.5</td><td class="" data-head="0 to 1"><span class="tone tone-failed"><svg class="drawn tone-failed" width="100%" height="18" aria-hidden="true"><line class="track" x1="0.0%" x2="100.0%" y1="9" y2="9"/><line class="ends" x1="25.0%" x2="100.0%" y1="9" y2="9"/><circle cx="50.0%" cy="9" r="4"/><line class="limit" x1="90.0%" x2="90.0%" y1="1" y2="17"/></svg></span></td><td data-head="Remark"></td>
         </tr>
-        <tr><th scope="row">b</th><td class="number" data-head="Value"></td><td data-head="0 to 1"></td><td data-head="Remark"><bdi>&lt;b&gt;&amp;</bdi></td>
+        <tr><th scope="row">b</th><td class="number" data-head="Value"></td><td class="" data-head="0 to 1"></td><td data-head="Remark"><bdi>&lt;b&gt;&amp;</bdi></td>
         </tr>
         </tbody></table></div>
         <figure class="bars"><figcaption>rates</figcaption>
         <svg role="img" aria-label="1.00, none" viewBox="0 0 20 30" width="20" height="30"><rect x="0" y="0.0" width="8" height="30.0"/><rect x="10" y="29.0" width="8" height="1.0"/></svg></figure>
         <h3>Lists of <bdi>&lt;b&gt;&amp;</bdi></h3>
         <ul class="list">
-        <li class="signed"><span class="sign tone-passed">✓</span><div class="below"><p><bdi>&lt;b&gt;&amp;</bdi></p>
+        <li class="signed"><span class="sign"><span class="tone tone-passed">✓</span></span>
+        <div><p><bdi>&lt;b&gt;&amp;</bdi></p>
+        <div class="below">
         <p class="soft small">Output</p>
         <pre class="said" tabindex="0">
         &lt;b&gt;&amp;</pre>
+        </div>
         </div></li>
-        <li class="signed"><span class="sign tone-passed">✓</span><details><summary><bdi>&lt;b&gt;&amp;</bdi></summary>
+        <li class="signed"><span class="sign"><span class="tone tone-passed">✓</span></span>
+        <details><summary><bdi>&lt;b&gt;&amp;</bdi></summary>
         <div class="below">
         <p class="soft small">Output</p>
         <pre class="said" tabindex="0">
         &lt;b&gt;&amp;</pre>
         </div>
         </details></li>
-        <li class="signed"><span class="sign tone-none">☐</span><p><span class="tone tone-none"><bdi>&lt;b&gt;&amp;</bdi></span></p></li>
+        <li class="signed"><span class="sign">☐</span>
+        <div><p><span class="tone tone-none"><bdi>&lt;b&gt;&amp;</bdi></span></p></div></li>
         </ul>
         <ol class="list">
-        <li><p><bdi>&lt;b&gt;&amp;</bdi></p></li>
+        <li><div><p><bdi>&lt;b&gt;&amp;</bdi></p></div></li>
         </ol>
         <p class="soft small">Run</p>
         <pre class="command" tabindex="0">
@@ -690,6 +680,7 @@ mod tests {
         <div class="line extra"><span class="sign" aria-hidden="true">+</span><span class="words"><span class="away">actual: </span>c&lt;b&gt;&amp;</span></div>
         </div>
         <details><summary><bdi>&lt;b&gt;&amp;</bdi></summary>
+
         <div class="below">
         <p><bdi>&lt;b&gt;&amp;</bdi></p>
         </div>

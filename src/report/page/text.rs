@@ -139,15 +139,6 @@ pub struct StyledSpan {
     pub content: SpanContent,
 }
 
-impl StyledSpan {
-    pub fn untoned(&self) -> StyledSpan {
-        StyledSpan {
-            tone: TextTone::Plain,
-            content: self.content.clone(),
-        }
-    }
-}
-
 /// A line, or a paragraph.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StyledText(pub Vec<StyledSpan>);

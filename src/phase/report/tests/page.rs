@@ -201,104 +201,21 @@ fn page_shows_all_that_is_known_of_a_phase() {
 
 #[test]
 fn passed_phase_has_a_short_page() {
-    let page = page(&seeds_report());
-    assert_snapshot!(shown(&page), @"
-    Implement user authentication (auth)
-    ✓ PASS
-    File
-    plans/auth.yaml
-    Began
-    2026-03-04 05:06:07 UTC
-    Took
-    12.5 s
-    Commit
-    0123456789ab with changes
-    Exit code
-    0
-    Recommendations
-    Fix Session timeout (cap-auth-003): 6 samples failed: the output differs
-    Steps
-    ✓
-    Unit tests · test · passed · 45/45 tests · 1.50 s
-    Counted from
-    junit: target/junit.xml
-    ✓
-    Integration tests · test · passed · 12/12 tests · 1.50 s
-    Counted from
-    junit: target/junit.xml
-    ✓
-    Run capability evals · eval · passed · 20/21 evals · 1.50 s
-    Eval Results
-    ✓ ./evals/auth.yaml: PASS
-    MetricValue95 % CI0 to 1 (dashed: threshold)ThresholdStatus
-    pass@1 | 0.92 | [0.781, 0.934] |
-     | >= 0.85 | PASS
-    pass^3 | 0.78 | [0.661, 0.818] |
-     | >= 0.70 | PASS
-    Intervals are for cases like these, in these evals.
-    Capability Evals (12/13 passed)
-    ✗
-    cap-auth-003: Session timeout (FAILED)
-    Cause
-    wrong_answer
-    Expected
-    Session expires after 30 min
-    Actual
-    Session persists indefinitely
-    ✓
-    cap-auth-001: Login flow
-    ✓
-    cap-auth-002: Token refresh
-    ✓
-    cap-auth-004: Logout
-    ✓
-    cap-auth-005: Password reset
-    ✓
-    cap-auth-006: Two-factor login
-    ✓
-    cap-auth-007: Account lockout
-    ✓
-    cap-auth-008: Remember me
-    ✓
-    cap-auth-009: Token revocation
-    ✓
-    cap-auth-010: Role checks
-    ✓
-    cap-auth-011: Sign-up
-    ✓
-    cap-auth-012: Email verification
-    ✓
-    cap-auth-013: Single sign-on
-    Regression Evals (8/8 passed)
-    ✓
-    reg-auth-001: Password hashing unchanged
-    ✓
-    reg-auth-002: Token format stable
-    ✓
-    reg-auth-003: Cookie flags
-    ✓
-    reg-auth-004: Session store
-    ✓
-    reg-auth-005: Rate limits
-    ✓
-    reg-auth-006: Audit log
-    ✓
-    reg-auth-007: Error messages
-    ✓
-    reg-auth-008: Public routes
-    Run
-    eval-20260304-050607
-    Journal
-    results/2026-03-04/run-050607.journal.jsonl
-    Implementation Summary
-    Files modified
-    5
-    Lines added
-    234
-    Lines removed
-    45
-    Counted since main (commit 89abcdef0123), uncommitted changes included.
-    ");
+    let page = shown(&page(&seeds_report()));
+    for words in [
+        "✓ PASS\nFile",
+        "Unit tests · test · passed · 45/45 tests · 1.50 s",
+        "pass@1 | 0.92 | [0.781, 0.934] |",
+        "cap-auth-003: Session timeout (FAILED)\nCause\nwrong_answer\nExpected",
+        "✓\nreg-auth-008: Public routes",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert_eq!(page.matches("Expected").count(), 1, "{page}");
+    assert!(
+        !page.contains("Pending") && !page.contains("Reason"),
+        "{page}"
+    );
 }
 
 #[test]

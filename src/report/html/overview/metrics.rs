@@ -36,8 +36,7 @@ fn row(summary: &Summary, metric: &str) -> Value {
         .filter(|threshold| threshold.metric == metric)
         .map(|threshold| {
             let told = figures::threshold_row(threshold);
-            let needs = told.needs.replace(">=", "≥").replace("<=", "≤");
-            json!({ "at": threshold.threshold, "title": format!("{} needs {needs}", told.metric), "needs": needs,
+            json!({ "at": threshold.threshold, "title": format!("{} needs {}", told.metric, told.needs), "needs": told.needs,
                 "status": told.status.name() })
         })
         .collect();
