@@ -38,6 +38,7 @@ pub mod terminal {
         failures: 10,
         named: 0,
         cases: 10,
+        eval_cases: 1,
         groups: 12,
         metrics: usize::MAX,
         notes: 8,
@@ -52,6 +53,7 @@ pub mod terminal {
         failures: 1_000,
         named: 0,
         cases: usize::MAX,
+        eval_cases: 3,
         groups: usize::MAX,
         metrics: usize::MAX,
         notes: usize::MAX,
@@ -83,6 +85,7 @@ pub mod markdown {
         failures: 50,
         named: 200,
         cases: 100,
+        eval_cases: 3,
         groups: 50,
         metrics: 100,
         notes: 50,
@@ -120,6 +123,7 @@ pub mod comment {
         failures: 1_000,
         named: 0,
         cases: 20,
+        eval_cases: 3,
         groups: 10,
         metrics: 30,
         notes: 10,
@@ -199,7 +203,7 @@ pub mod annotations {
 
 /// What the report of a phase adds to the lists of its medium.
 pub mod phase {
-    use super::{EvidenceLimits, values};
+    use super::{PageLimits, terminal, values};
 
     /// Files of the implementation, and cases without a human grade.
     pub const FILES: usize = 50;
@@ -211,17 +215,21 @@ pub mod phase {
     /// Failed tests of a step, and notes.
     pub const FAILURES: usize = 20;
     pub const NOTES: usize = 5;
-    /// Cases below an eval.
-    pub const CASES: usize = 3;
     /// Bytes of expected and actual values in a document: one that is too long is not shown by
     /// those who host it.
     pub const EVIDENCE: usize = 120_000;
 
-    /// Bytes of expected and actual values in the HTML page, and how much of one value.
-    pub const HTML_EVIDENCE: usize = 1_000_000;
-    pub const HTML_VALUES: EvidenceLimits = values([60, 6_000, 3, 40, 200]);
-    /// Bytes of a reason where there is no more room.
-    pub const HTML_REASON: usize = 160;
-    /// Cases of an eval that did not pass.
-    pub const HTML_CASES: usize = 10;
+    /// The page for the browser.
+    pub const HTML: PageLimits = PageLimits {
+        evals: 10_000,
+        eval_cases: 10,
+        evidence: values([60, 6_000, 3, 40, 200]),
+        ..terminal::VERBOSE
+    };
+    /// Bytes of its expected and actual values, and of the whole page, about.
+    pub const HTML_EVIDENCE: usize = 2_000_000;
+    pub const HTML_PAGE: usize = 8_000_000;
+    /// Columns of a text from outside, and bytes of a code block.
+    pub const HTML_TEXT: usize = 4_000;
+    pub const HTML_CODE: usize = 20_000;
 }

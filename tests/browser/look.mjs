@@ -74,7 +74,8 @@ async function visit(browser, contexts, wish) {
   let at = -1;
   try {
     await tab.goto(url + (wish.fragment ?? ''));
-    if (options.javaScriptEnabled && !wish.unready) await Promise.race([tab.waitForSelector('html[data-ready]', { state: 'attached' }), broken]);
+    // A page without a script is ready as soon as it is read.
+    if (options.javaScriptEnabled && !wish.unready) await Promise.race([tab.waitForSelector('html[data-ready], html:not(:has(script))', { state: 'attached' }), broken]);
     for (const step of wish.steps ?? []) {
       at += 1;
       const [name, wanted] = Object.entries(step)[0];

@@ -76,7 +76,8 @@ export const steps = {
       }
     }
     if (document.querySelectorAll('meta[http-equiv]').length !== 1) found.push('not one policy');
-    for (const id of ['app', 'main', 'report', 'announcer', 'theme']) {
+    const interactive = document.querySelector('script') ? ['report', 'announcer', 'theme'] : [];
+    for (const id of ['app', 'main', ...interactive]) {
       if (document.querySelectorAll(`[id="${id}"]`).length !== 1) found.push(`not one #${id}`);
     }
     for (const name of ['getAttribute', 'textContent', 'attributes']) {

@@ -1102,9 +1102,9 @@ fn every_report_of_the_seeds_scenario() {
 
     ❌ `./evals/auth-capability.yaml`: **FAIL**
 
-    | Metric | Value | 95 % interval | Threshold | Status |
+    | Metric | Value | 95 % CI | Threshold | Status |
     | --- | ---: | --- | --- | --- |
-    | pass rate | 0.667 | [0.126, 0.981] | ≥ 0.90 | FAIL |
+    | pass rate | 0.667 | [0.126, 0.981] | >= 0.90 | FAIL |
     | pass@1 | 0.667 | [0.126, 0.981] | - | - |
     | pass^3 | 0.667 | [0.126, 0.981] | - | - |
 
@@ -1133,8 +1133,8 @@ fn every_report_of_the_seeds_scenario() {
       ✗ Run capability evals        eval       failed       2/3 evals
       – Release                     check      not reached
 
-    Run capability evals  Value  95 % interval   Threshold  Status
-      pass rate           0.667  [0.126, 0.981]  ≥ 0.90     FAIL
+    Run capability evals  Value  95 % CI         Threshold  Status
+      pass rate           0.667  [0.126, 0.981]  >= 0.90    FAIL
       pass@1              0.667  [0.126, 0.981]  -          -
       pass^3              0.667  [0.126, 0.981]  -          -
       Intervals are for cases like these, in these evals.
@@ -1303,9 +1303,9 @@ fn every_report_of_the_seeds_scenario() {
 
     ❌ `./evals/auth-capability.yaml`: **FAIL**, which does not block
 
-    | Metric | Value | 95 % interval | Threshold | Status |
+    | Metric | Value | 95 % CI | Threshold | Status |
     | --- | ---: | --- | --- | --- |
-    | pass rate | 0.667 | [0.126, 0.981] | ≥ 0.90 | FAIL |
+    | pass rate | 0.667 | [0.126, 0.981] | >= 0.90 | FAIL |
     | pass@1 | 0.667 | [0.126, 0.981] | - | - |
     | pass^3 | 0.667 | [0.126, 0.981] | - | - |
 
@@ -1365,9 +1365,9 @@ fn every_report_of_the_seeds_scenario() {
 
     ✅ `./evals/auth-capability.yaml`: **PASS**
 
-    | Metric | Value | 95 % interval | Threshold | Status |
+    | Metric | Value | 95 % CI | Threshold | Status |
     | --- | ---: | --- | --- | --- |
-    | pass rate | 1.00 | [0.342, 1.000] | ≥ 0.90 | PASS |
+    | pass rate | 1.00 | [0.342, 1.000] | >= 0.90 | PASS |
     | pass@1 | 1.00 | [0.342, 1.000] | - | - |
     | pass^3 | 1.00 | [0.342, 1.000] | - | - |
 
@@ -1393,8 +1393,8 @@ fn every_report_of_the_seeds_scenario() {
       ✓ Run capability evals        eval       passed       3/3 evals
       ✓ Release                     check      passed
 
-    Run capability evals  Value  95 % interval   Threshold  Status
-      pass rate            1.00  [0.342, 1.000]  ≥ 0.90     PASS
+    Run capability evals  Value  95 % CI         Threshold  Status
+      pass rate            1.00  [0.342, 1.000]  >= 0.90    PASS
       pass@1               1.00  [0.342, 1.000]  -          -
       pass^3               1.00  [0.342, 1.000]  -          -
       Intervals are for cases like these, in these evals.

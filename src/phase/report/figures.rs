@@ -5,6 +5,7 @@ use crate::report::figures::{
     self, FigureUnit, NO_VALUE, decision_label, figure_or_none, interval_of, metric_name,
     threshold_row,
 };
+use crate::report::page::DrawnInterval;
 
 /// What is written where a metric has no threshold.
 pub const NO_THRESHOLD: &str = "-";
@@ -17,7 +18,7 @@ pub struct PhaseMetricRow {
     pub name: String,
     pub value: String,
     pub interval: String,
-    /// `≥ 0.85`, or `-`.
+    /// `>= 0.85`, or `-`.
     pub threshold: String,
     /// `PASS`, `FAIL`, `INCOMPLETE`, `PENDING`, or `-`.
     pub status: &'static str,
@@ -38,7 +39,7 @@ pub fn rows(eval: &EvalStepResult) -> Vec<PhaseMetricRow> {
                 name: row.metric,
                 value: brief(&threshold.metric, &row.value),
                 interval: interval_of(summary, &threshold.metric),
-                threshold: sides(&threshold.metric, &row.needs),
+                threshold: needs(&threshold.metric, &row.needs),
                 status: decision_label(row.status),
             }
         })
@@ -116,13 +117,27 @@ fn brief(metric: &str, written: &str) -> String {
     }
 }
 
-/// `>= 0.850` as `≥ 0.85`.
-fn sides(metric: &str, needs: &str) -> String {
-    let needs = needs.replace(">=", "≥").replace("<=", "≤");
+/// `>= 0.850` as `>= 0.85`.
+fn needs(metric: &str, needs: &str) -> String {
     match needs.split_once(' ') {
         Some((sign, number)) => format!("{sign} {}", brief(metric, number)),
-        None => needs,
+        None => needs.to_owned(),
     }
+}
+
+/// What can be drawn of a line; `None` where its value is not a share.
+pub fn interval(summary: &Summary, row: &PhaseMetricRow) -> Option<DrawnInterval> {
+    let is_rate = FigureUnit::of_metric(&row.metric) == FigureUnit::Rate;
+    let value = figures::value_of(summary, &row.metric).filter(|_| is_rate)?;
+    let mut thresholds = summary.gate.thresholds.iter();
+    let threshold = thresholds.find(|threshold| {
+        threshold.metric == row.metric && threshold_row(threshold).metric == row.name
+    });
+    (0.0..=1.0).contains(&value).then(|| DrawnInterval {
+        value,
+        ends: summary.estimates.get(&row.metric).and_then(|e| e.ci),
+        limit: threshold.map(|threshold| threshold.threshold),
+    })
 }
 
 /// Why a metric has no value; `None` when it has one.
@@ -154,7 +169,7 @@ mod tests {
         ] {
             assert_eq!(brief(metric, written), brief_one);
         }
-        assert_eq!(sides("pass_at_1", ">= 0.850"), "≥ 0.85");
-        assert_eq!(sides("latency_p95_ms", "<= 2.00 s"), "≤ 2.00 s");
+        assert_eq!(needs("pass_at_1", ">= 0.850"), ">= 0.85");
+        assert_eq!(needs("latency_p95_ms", "<= 2.00 s"), "<= 2.00 s");
     }
 }

@@ -5,7 +5,6 @@
 //! it holds no time stamp, no duration, no run id and no absolute path.
 
 mod figures;
-mod html;
 mod page;
 mod recommend;
 mod suite;
@@ -13,8 +12,9 @@ mod suite;
 use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
+use crate::report::html::page as shell;
 use crate::report::limits;
-use crate::report::page::{PageView, markdown, terminal};
+use crate::report::page::{PageView, html as blocks, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 
 /// The report for people and for git: GitHub-flavoured.
@@ -38,7 +38,18 @@ pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportEr
 
 /// The report as one HTML file, which needs nothing beside itself.
 pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    html::render(report, out)
+    let options = blocks::HtmlOptions {
+        most: limits::phase::HTML_PAGE,
+        evidence: limits::phase::HTML_EVIDENCE,
+        rest: "The JSON report contains everything.",
+    };
+    let document = shell::HtmlDocument {
+        decision: report.gate.decision,
+        subject: &report.metadata.name,
+        version: &report.metadata.harness_version,
+        main: blocks::write(&page::page(report, &PageView::html(), &[]), options),
+    };
+    shell::document(&document, out)
 }
 
 /// The report for machines: a `PhaseReportFile`, serialised.

@@ -1,7 +1,7 @@
 //! The report of a phase: what was decided, what was changed, and what each step found.
 //!
-//! The document may be kept in git: two phases with the same results give the same bytes, so it
-//! holds no time, duration or run id.
+//! The Markdown may be kept in git: two phases with the same results give the same bytes, so it
+//! holds no time, duration or run id. The page for the browser has them all.
 
 use super::suite;
 use crate::model::{
@@ -10,9 +10,9 @@ use crate::model::{
 use crate::report::figures::{decision_label, duration_seconds};
 use crate::report::limits::phase as limits;
 use crate::report::page::{
-    FAILED, ListItem, ListMark, PENDING, Page, PageBlock, PageNotice, PageTable, PageView, SKIPPED,
-    StyledText, Symbol, TableColumn, TextTone, UNKNOWN, WITHIN, bold, code, dim, outside, own,
-    place, text,
+    DOT, FAILED, ListItem, ListMark, PENDING, Page, PageBlock, PageMedium, PageNotice, PageTable,
+    PageView, SKIPPED, StyledText, Symbol, TableColumn, TextTone, UNKNOWN, WITHIN, bold, code, dim,
+    outside, own, place, span, text,
 };
 use crate::report::{notices, run};
 use crate::spec::{FailureAction, StepType};
@@ -21,26 +21,42 @@ use eval_base::text::{ELLIPSIS, group_digits, plural, sanitize, short_commit};
 /// The whole report. `written` are the paths of what was written, in the order to show them.
 pub fn page(report: &PhaseReport, view: &PageView, written: &[String]) -> Page {
     let mut page = Page::default();
-    if view.is_terminal() {
-        header(&mut page, report);
-        overview(&mut page, &report.steps);
-        for step in &report.steps {
-            found(&mut page, report, step, view);
+    match view.medium {
+        PageMedium::Terminal => {
+            header(&mut page, report);
+            overview(&mut page, &report.steps);
+            for step in &report.steps {
+                found(&mut page, report, step, view);
+            }
+            run::recommendations(&mut page, &report.recommendations);
+            run::verdict(
+                &mut page,
+                report.gate.decision,
+                &report.gate.reasons,
+                is_unsandboxed(report),
+            );
+            run::paths(&mut page, written);
         }
-        run::recommendations(&mut page, &report.recommendations);
-        run::verdict(
-            &mut page,
-            report.gate.decision,
-            &report.gate.reasons,
-            is_unsandboxed(report),
-        );
-        run::paths(&mut page, written);
-    } else {
-        decision(&mut page, report);
-        implementation(&mut page, report, view);
-        steps(&mut page, report, view);
-        pending(&mut page, &report.steps, view);
-        run::recommendations(&mut page, &report.recommendations);
+        PageMedium::Html => {
+            page.title(named(report));
+            decision(&mut page, report, view);
+            facts(&mut page, report);
+            run::recommendations(&mut page, &report.recommendations);
+            page.section("Steps");
+            page.list(report.steps.iter().map(|step| timed(step, view)));
+            suites(&mut page, report, view);
+            pending(&mut page, &report.steps, view);
+            implementation(&mut page, report, view);
+        }
+        PageMedium::Markdown | PageMedium::Comment => {
+            page.title("Phase Completion Report");
+            decision(&mut page, report, view);
+            implementation(&mut page, report, view);
+            steps(&mut page, report, view);
+            suites(&mut page, report, view);
+            pending(&mut page, &report.steps, view);
+            run::recommendations(&mut page, &report.recommendations);
+        }
     }
     page
 }
@@ -83,16 +99,20 @@ fn header(page: &mut Page, report: &PhaseReport) {
     interrupted(page, report);
 }
 
-fn decision(page: &mut Page, report: &PhaseReport) {
+fn decision(page: &mut Page, report: &PhaseReport, view: &PageView) {
     let gate = &report.gate;
-    page.title("Phase Completion Report");
     let alarm = match is_unsandboxed(report) {
         true => format!(" ({})", notices::NOT_SANDBOXED),
         false => String::new(),
     };
-    let label = bold(own(decision_label(gate.decision)));
-    let sign = Symbol::of_decision(gate.decision);
-    page.words(text![sign, " ", label, own(alarm), ": ", named(report)]);
+    if view.is_html() {
+        let alarm = StyledText::from(span(TextTone::Alarm, alarm));
+        page.lead(text![run::decided(gate.decision), alarm]);
+    } else {
+        let label = bold(own(decision_label(gate.decision)));
+        let sign = Symbol::of_decision(gate.decision);
+        page.words(text![sign, " ", label, own(alarm), ": ", named(report)]);
+    }
     page.words(outside(
         report.metadata.description.as_deref().unwrap_or_default(),
     ));
@@ -100,6 +120,28 @@ fn decision(page: &mut Page, report: &PhaseReport) {
     let reasons = gate.reasons.iter().map(ListItem::dash);
     let notes = report.notes.iter();
     page.list(reasons.chain(notes.map(|note| ListItem::dash(text!["Note: ", note]))));
+}
+
+/// Where and when the phase ran.
+fn facts(page: &mut Page, report: &PhaseReport) {
+    let metadata = &report.metadata;
+    let mut facts = vec![("File".into(), outside(&metadata.file))];
+    let when = metadata.when.as_deref();
+    facts.extend(when.map(|when| ("When".into(), outside(when))));
+    let began = metadata.timestamp.replace('T', " ");
+    // Fractions of a second say nothing here.
+    let began = began.split(['.', 'Z']).next().unwrap_or_default();
+    let began = own(format!("{began} UTC"));
+    let took = duration_seconds(metadata.duration_seconds);
+    facts.extend([("Began".into(), began), ("Took".into(), own(took))]);
+    if let Some(git) = &metadata.git {
+        let dirty = if git.dirty { " with changes" } else { "" };
+        let commit = text![code(short_commit(&git.commit)), dirty];
+        facts.push(("Commit".into(), commit));
+    }
+    let code = own(report.gate.exit_code.to_string());
+    facts.push(("Exit code".into(), code));
+    page.facts(facts);
 }
 
 fn implementation(page: &mut Page, report: &PhaseReport, view: &PageView) {
@@ -136,7 +178,12 @@ fn changes(page: &mut Page, changed: &Implementation, view: &PageView) {
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), group_digits);
     let [added, removed] = ["Added", "Removed"].map(TableColumn::right);
     let mut table = PageTable::new([TableColumn::left("File"), added, removed]);
-    for file in changed.files.iter().take(limits::FILES) {
+    let most = if view.verbose {
+        usize::MAX
+    } else {
+        limits::FILES
+    };
+    for file in changed.files.iter().take(most) {
         table.row([
             outside(&file.path),
             own(lines(file.added)),
@@ -146,7 +193,7 @@ fn changes(page: &mut Page, changed: &Implementation, view: &PageView) {
     let mut body = Page::default();
     let any = !table.rows.is_empty();
     body.table(table);
-    let more = changed.files.len().saturating_sub(limits::FILES) + changed.omitted_files;
+    let more = changed.files.len().saturating_sub(most) + changed.omitted_files;
     body.more(view, more, "file");
     if any {
         page.part("Files", true, body.blocks);
@@ -179,14 +226,19 @@ fn pending(page: &mut Page, steps: &[StepResult], view: &PageView) {
     let verb = if samples == 1 { "waits" } else { "wait" };
     let samples = plural(samples, "sample");
     page.words(own(format!("{samples} {verb} for a human grade.")));
-    page.list(cases.by_ref().take(limits::FILES));
+    let most = if view.verbose {
+        usize::MAX
+    } else {
+        limits::FILES
+    };
+    page.list(cases.by_ref().take(most));
     page.more(view, cases.count(), "case");
 }
 
 // Steps.
 
 /// The sign of a status, in its colour.
-pub fn mark(status: StepStatus) -> StyledText {
+fn mark(status: StepStatus) -> StyledText {
     let (symbol, tone) = match status {
         StepStatus::Passed => (Symbol::of(Outcome::Passed), TextTone::Good),
         StepStatus::Failed => (FAILED, TextTone::Bad),
@@ -220,33 +272,71 @@ fn overview(page: &mut Page, steps: &[StepResult]) {
             " (does not block)"
         };
         let status = format!("{}{blocks}", step.status.name().replace('_', " "));
-        let counts = match (&step.eval, &step.tests) {
-            (Some(eval), _) => {
-                let totals = &eval.eval_report.summary;
-                let [passed, total] = [totals.passed, totals.total_evals].map(group_digits);
-                format!("{passed}/{total} evals")
-            }
-            (None, Some(tests)) if tests.total > 0 => {
-                let [passed, total] = [tests.passed, tests.total].map(group_digits);
-                let skipped = match tests.skipped {
-                    0 => String::new(),
-                    skipped => format!(", {} skipped", group_digits(skipped)),
-                };
-                format!("{passed}/{total} tests{skipped}")
-            }
-            _ => String::new(),
-        };
         table.row([
             text![mark(step.status), " ", outside(&step.name)],
             dim(own(step.kind.name())),
             own(status).toned(tone(step.status)),
-            own(counts),
+            own(counts(step)),
         ]);
     }
     page.table(table);
 }
 
-/// What is to be said of a step beside its line; nothing of most that passed.
+/// What a step counted.
+fn counts(step: &StepResult) -> String {
+    match (&step.eval, &step.tests) {
+        (Some(eval), _) => {
+            let totals = &eval.eval_report.summary;
+            let [passed, total] = [totals.passed, totals.total_evals].map(group_digits);
+            format!("{passed}/{total} evals")
+        }
+        (None, Some(tests)) if tests.total > 0 => {
+            let [passed, total] = [tests.passed, tests.total].map(group_digits);
+            let skipped = match tests.skipped {
+                0 => String::new(),
+                skipped => format!(", {} skipped", group_digits(skipped)),
+            };
+            format!("{passed}/{total} tests{skipped}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// A step with its time and what it found; suites have a section each.
+fn timed(step: &StepResult, view: &PageView) -> ListItem {
+    let status = format!("{}{}", status_words(step.status), blocking(step));
+    let kind = own(step.kind.name());
+    let mut facts = vec![
+        bold(outside(&step.name)),
+        dim(if step.name == step.kind.name() {
+            StyledText::default()
+        } else {
+            kind
+        }),
+        own(status).toned(tone(step.status)),
+        own(match (step.status, &step.tests) {
+            (StepStatus::Passed, None) if step.kind == StepType::Test => {
+                "the number of tests is unknown".to_owned()
+            }
+            _ => counts(step),
+        }),
+    ];
+    let passed = step.status == StepStatus::Passed;
+    let code = step.exit_code.filter(|_| !passed);
+    facts.extend(code.map(|code| dim(own(format!("exit code {code}")))));
+    if !matches!(step.status, StepStatus::NotChecked | StepStatus::NotReached) {
+        facts.push(dim(own(duration_seconds(step.duration_seconds))));
+    }
+    facts.retain(|fact| !fact.is_empty());
+    let sign = ListMark::Sign(mark(step.status));
+    let mut item = ListItem::new(sign, StyledText::joined(facts, DOT));
+    if step.eval.is_none() {
+        item.below = below(step, view);
+    }
+    item
+}
+
+/// What is to be said of a step in addition to its line; nothing of most that passed.
 fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &PageView) {
     let mut body = Page {
         blocks: below(step, view),
@@ -261,8 +351,8 @@ fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &PageVi
     }
 }
 
-/// Test steps, steps that are neither tests nor evals, with a box that is ticked only for what
-/// passed, and suites.
+/// Test steps, and steps that are neither tests nor evals, with a box that is ticked only for what
+/// passed.
 fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
     let of = |kinds: fn(StepType) -> bool| report.steps.iter().filter(move |step| kinds(step.kind));
     let mut tests = of(|kind| kind == StepType::Test).peekable();
@@ -295,8 +385,16 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
             )
         }
     }));
-    let suites: Vec<&StepResult> = of(|kind| kind == StepType::Eval).collect();
+}
+
+fn suites(page: &mut Page, report: &PhaseReport, view: &PageView) {
+    let is_suite = |step: &&StepResult| step.kind == StepType::Eval;
+    let suites: Vec<&StepResult> = report.steps.iter().filter(is_suite).collect();
     for step in &suites {
+        // What never ran is among the steps.
+        if view.is_html() && step.eval.is_none() {
+            continue;
+        }
         page.section(match suites.len() {
             1 => StyledText::from("Eval Results"),
             _ => text!["Eval Results: ", outside(&step.name)],
@@ -309,8 +407,12 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
             continue;
         };
         let decision = eval.eval_report.gate.decision;
-        let sign = Symbol::of_decision(decision);
-        let label = bold(own(decision_label(decision)));
+        let tone = match view.is_html() {
+            true => TextTone::of_decision(decision),
+            false => TextTone::Plain,
+        };
+        let sign = StyledText::from(Symbol::of_decision(decision)).toned(tone);
+        let label = bold(own(decision_label(decision)).toned(tone));
         page.words(text![
             sign,
             " ",
@@ -324,7 +426,7 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
 }
 
 /// What a status means, in words.
-pub fn status_words(status: StepStatus) -> &'static str {
+fn status_words(status: StepStatus) -> &'static str {
     match status {
         StepStatus::Passed => "passed",
         StepStatus::Failed => "failed",
@@ -336,7 +438,7 @@ pub fn status_words(status: StepStatus) -> &'static str {
 }
 
 /// `45/45 passed`, with what else became of them.
-pub fn counted(tests: &TestResults) -> String {
+fn counted(tests: &TestResults) -> String {
     let mut words = format!(
         "{}/{} passed",
         group_digits(tests.passed),
@@ -368,7 +470,7 @@ fn tested(step: &StepResult) -> String {
 }
 
 /// What is to be known of a step that did not pass and ends nothing.
-pub fn blocking(step: &StepResult) -> &'static str {
+fn blocking(step: &StepResult) -> &'static str {
     match step.status {
         StepStatus::Failed | StepStatus::Incomplete | StepStatus::Pending
             if step.action != FailureAction::Block =>
@@ -423,16 +525,35 @@ fn below(step: &StepResult, view: &PageView) -> Vec<PageBlock> {
     let notes = tests.notes.iter().take(most);
     page.facts(notes.map(|note| ("Note".into(), outside(note))));
     page.more(view, tests.notes.len().saturating_sub(most), "note");
+    if view.is_html() && !tests.source.is_empty() {
+        let files = tests.files.iter().map(|file| outside(file));
+        let files = StyledText::joined(files, ", ");
+        let between = if files.is_empty() { "" } else { ": " };
+        page.facts([(
+            "Counted from".into(),
+            text![outside(&tests.source), between, files],
+        )]);
+    }
     let (tail, is_cut) = tail(&step.output_tail, view);
     if !passed && (view.verbose || tests.failures.is_empty()) && !tail.is_empty() {
-        page.push(PageBlock::Code {
-            label: match is_cut {
-                true => text!["End of its output; ", view.rest()],
-                false => "Its output".into(),
+        let label = match is_cut {
+            true => text!["End of its output; ", view.rest()],
+            false => "Its output".into(),
+        };
+        let folded = view.is_html() && !tests.failures.is_empty();
+        let tail = PageBlock::Code {
+            label: if folded {
+                StyledText::default()
+            } else {
+                label.clone()
             },
             language: "text",
             text: tail,
-        });
+        };
+        match folded {
+            true => page.part(label, true, vec![tail]),
+            false => page.push(tail),
+        }
     }
     page.blocks
 }

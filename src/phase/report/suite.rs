@@ -6,20 +6,25 @@ use crate::model::{
     CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Outcome, PhaseReport, Summary,
 };
 use crate::report::figures as numbers;
-use crate::report::limits::phase as limits;
 use crate::report::page::{
-    FailureEvidence, ListItem, ListMark, Page, PageBlock, PageTable, PageView, StyledText,
-    TableColumn, TextTone, bold, code, dim, mark, outside, own, signed, text,
+    FailureEvidence, ListItem, ListMark, Page, PageBlock, PageMedium, PageTable, PageView,
+    SpanContent, StyledText, TableColumn, TextTone, bold, code, dim, mark, outside, own, text,
 };
 use crate::report::{FailureIndex, failures, run};
 use eval_base::text::{group_digits, plural};
+
+/// Where a page can fold: evals that passed, and others, that are listed unfolded; and evals whose
+/// failures are.
+const PASSED: usize = 12;
+const OPEN: usize = 60;
+const UNFOLDED: usize = 3;
 
 pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &PageView) {
     let summary = &eval.eval_report;
     let before = page.blocks.len();
     run::remarks(page, summary, view);
     for block in page.blocks.iter_mut().skip(before) {
-        if let PageBlock::Notice(notice) = block {
+        if let (PageBlock::Notice(notice), false) = (block, view.is_html()) {
             // It would name the run.
             notice.command = None;
         }
@@ -31,7 +36,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     };
     let reasons = summary.gate.reasons.iter().filter(known);
     page.list(reasons.map(ListItem::dash));
-    metrics(page, report, eval);
+    metrics(page, report, eval, view);
     page.words(own(ungraded_words(summary).unwrap_or_default()));
     let failures = failures(summary);
     if view.is_terminal() {
@@ -46,16 +51,23 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     for kind in [EvalType::Capability, EvalType::Regression] {
         list(page, summary, kind, &failures, view);
     }
+    if view.is_html() {
+        let run = outside(&summary.metadata.run_id);
+        page.facts([
+            ("Run".into(), run),
+            ("Journal".into(), outside(&eval.journal)),
+        ]);
+    }
 }
 
-fn metrics(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult) {
+fn metrics(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &PageView) {
     let summary = &eval.eval_report;
     let rows = figures::rows(eval);
-    let label = numbers::interval_label(summary).replace("CI", "interval");
     let mut table = PageTable::new([
         TableColumn::left("Metric").least(12),
         TableColumn::right("Value"),
-        TableColumn::left(own(label)),
+        TableColumn::left(own(numbers::interval_label(summary))),
+        TableColumn::left("0 to 1 (dashed: threshold)"),
         TableColumn::left("Threshold"),
         TableColumn::left("Status"),
     ]);
@@ -66,11 +78,14 @@ fn metrics(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult) {
             figures::NO_THRESHOLD => TextTone::Dim,
             _ => TextTone::Warn,
         };
+        let interval = figures::interval(summary, row).filter(|_| view.is_html());
+        let drawn = interval.map(|interval| StyledText::from(SpanContent::Interval(interval)));
         table.row([
             outside(&row.name),
             own(row.value.as_str()),
             own(row.interval.as_str()),
-            signed(&row.threshold),
+            drawn.unwrap_or_default().toned(tone),
+            own(row.threshold.as_str()),
             own(row.status).toned(tone),
         ]);
     }
@@ -133,24 +148,50 @@ fn list(
     let title = kind.title();
     page.subsection(own(format!("{title} Evals ({passed}/{all} passed)")));
     let listed = chosen(&evals, view.limits.evals);
-    let mut items: Vec<ListItem> = listed
-        .iter()
-        .map(|eval| item(eval, failures, view))
-        .collect();
     let more = numbers::URGENCY.into_iter().filter_map(|outcome| {
         let more = ended(&evals, outcome) - ended(&listed, outcome);
         (more > 0).then(|| format!("{} {outcome}", group_digits(more)))
     });
     let more: Vec<String> = more.collect();
-    if !more.is_empty() {
+    let more = (!more.is_empty()).then(|| {
         let evals = plural(evals.len() - listed.len(), "more eval");
-        items.push(ListItem::dash(own(format!(
+        ListItem::dash(own(format!(
             "... and {evals}: {}; {}",
             more.join(", "),
             view.rest()
-        ))));
+        )))
+    });
+    let items = |evals: &[&EvalResult]| -> Vec<ListItem> {
+        let items = evals.iter().map(|eval| item(eval, failures, view));
+        items.collect()
+    };
+    if view.is_html() {
+        let is_passed = |eval: &&EvalResult| eval.outcome == Outcome::Passed;
+        let (passed, open): (Vec<_>, Vec<_>) = listed.into_iter().partition(is_passed);
+        folded(page, items(&open), items(&passed));
+        page.list(more);
+    } else {
+        page.list(items(&listed).into_iter().chain(more));
     }
-    page.list(items);
+}
+
+/// Evals that did not pass, then the others. Where they are many, most of them are folded.
+fn folded(page: &mut Page, mut open: Vec<ListItem>, passed: Vec<ListItem>) {
+    if open.len() > UNFOLDED {
+        open.iter_mut().for_each(|item| item.folded = true);
+    }
+    let rest = open.split_off(open.len().min(OPEN));
+    page.list(open);
+    if !rest.is_empty() {
+        let title = format!("{} that did not pass", plural(rest.len(), "more eval"));
+        page.part(own(title), true, vec![PageBlock::List(rest)]);
+    }
+    if passed.len() > PASSED {
+        let title = format!("{} passed", plural(passed.len(), "eval"));
+        page.part(own(title), true, vec![PageBlock::List(passed)]);
+    } else {
+        page.list(passed);
+    }
 }
 
 /// Those that are listed, in the suite's order: when there are too many, the most urgent.
@@ -183,9 +224,11 @@ fn item(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> ListItem
     };
     let label = label.toned(TextTone::of(eval.outcome));
     let name = named(&eval.name, &[&eval.id]);
-    let (box_, id) = match view.is_terminal() {
-        true => (ListMark::Sign(mark(eval.outcome)), bold(outside(&eval.id))),
-        false => (ListMark::Box(passed), outside(&eval.id)),
+    let (box_, id) = match view.medium {
+        PageMedium::Terminal | PageMedium::Html => {
+            (ListMark::Sign(mark(eval.outcome)), bold(outside(&eval.id)))
+        }
+        PageMedium::Markdown | PageMedium::Comment => (ListMark::Box(passed), outside(&eval.id)),
     };
     let mut item = ListItem::new(box_, text![id, name, label, own(cases)]);
     if !passed {
@@ -197,17 +240,12 @@ fn item(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> ListItem
 /// The first cases that ended as their eval did.
 fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<PageBlock> {
     let mut page = Page::default();
-    let most = if view.is_terminal() && !view.verbose {
-        1
-    } else {
-        limits::CASES
-    };
     let mut cases = eval
         .cases
         .iter()
         .filter(|case| case.outcome == eval.outcome);
     let lone = eval.counts.total <= 1;
-    for case in cases.by_ref().take(most) {
+    for case in cases.by_ref().take(view.limits.eval_cases) {
         let told = of_case(eval, case, failures, view);
         if lone {
             page.blocks.extend(told);
@@ -232,20 +270,23 @@ fn of_case(
     view: &PageView,
 ) -> Vec<PageBlock> {
     let mut page = Page::default();
-    let Some(failure) = failures.get(&(&eval.id, &case.id, case.outcome)) else {
-        // Skipped and pending ones have no entry; their cause is all there is.
-        let cause = case.cause.filter(|_| eval.counts.total <= 1);
-        page.facts(cause.map(|cause| ("Cause".into(), code(cause.name()))));
+    let failure = failures.get(&(&eval.id, &case.id, case.outcome));
+    // Skipped and pending ones have no entry; their cause is all there is.
+    let shown = failure.is_none() || view.is_html();
+    let cause = case.cause.filter(|_| shown && eval.counts.total <= 1);
+    let cause = cause.map(|cause| ("Cause".into(), code(cause.name())));
+    let Some(failure) = failure else {
+        page.facts(cause);
         return page.blocks;
     };
-    let evidence = FailureEvidence::of(failure, view.limits.brief_evidence());
+    let evidence = FailureEvidence::of(failure, view.brief_evidence());
     let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
     let both = failure.expected.is_some() && failure.actual.is_some();
     let wrong = failure.cause == Some(Cause::WrongAnswer);
     let says_more = !by_path && !both || !wrong;
-    if says_more && !failure.reason.trim().is_empty() {
-        page.facts([("Reason".into(), outside(&failure.reason))]);
-    }
+    let reason = Some(&failure.reason).filter(|reason| says_more && !reason.trim().is_empty());
+    let reason = reason.map(|reason| ("Reason".into(), outside(reason)));
+    page.facts(cause.into_iter().chain(reason));
     page.blocks.extend(evidence.map(PageBlock::Evidence));
     page.blocks
 }

@@ -77,7 +77,9 @@ pub fn section(page: &mut Page, comparison: &Comparison, fail_on: Option<FailOn>
     match view.medium {
         // The failures need room, too.
         PageMedium::Comment => page.push(PageBlock::Bounded(section.blocks)),
-        PageMedium::Terminal | PageMedium::Markdown => page.blocks.extend(section.blocks),
+        PageMedium::Terminal | PageMedium::Markdown | PageMedium::Html => {
+            page.blocks.extend(section.blocks);
+        }
     }
     page.push(PageBlock::Gap);
     page.words(dim(own(words::bearing(fail_on))));

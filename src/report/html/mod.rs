@@ -1,16 +1,16 @@
-//! Reports as one HTML file each: a run, a comparison, several targets side by side; `phase/` makes
-//! its page with the same shell.
+//! Reports as one HTML file each: a run, a comparison, several targets side by side. A phase is a
+//! document in the same shell, see [`page::document`].
 //!
-//! A page holds its data as JSON and draws it with the script under `assets/`, which sets texts
+//! An interactive page holds its data as JSON and draws it with the script under `assets/`, which sets texts
 //! only as texts. It needs no network and no file beside itself. What people read as a number is
 //! written here, by [`super::figures`]; raw numbers cross for drawing and sorting alone.
 
-pub(crate) mod embed;
 pub(crate) mod page;
 
 mod cases;
 mod comparison;
 mod details;
+mod embed;
 mod overview;
 mod sides;
 

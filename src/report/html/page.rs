@@ -1,5 +1,5 @@
-//! The shell of a page: head, security policy, style, data, script. One file, which needs nothing
-//! beside itself.
+//! The shell of a page: head, security policy, style, then data and script, or a document. One
+//! file, which needs no other file.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -8,8 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::embed::escape;
+use crate::model::Decision;
 use crate::report::ReportError;
+use crate::report::figures::decision_label;
+use crate::report::page::html::escape;
 use eval_base::text;
 
 /// The parts of the style, in the order of the cascade.
@@ -20,7 +22,14 @@ const STYLES: &[&str] = &[
     include_str!("assets/cases.css"),
     include_str!("assets/case.css"),
     include_str!("assets/comparison.css"),
-    include_str!("assets/phase.css"),
+    include_str!("assets/print.css"),
+];
+
+/// The parts of the style of documents.
+const DOCUMENT_STYLES: &[&str] = &[
+    include_str!("assets/base.css"),
+    include_str!("assets/case.css"),
+    include_str!("assets/document.css"),
     include_str!("assets/print.css"),
 ];
 
@@ -42,14 +51,15 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/lists.js"),
     include_str!("assets/comparison.js"),
     include_str!("assets/comparison_view.js"),
-    include_str!("assets/phase.js"),
     include_str!("assets/sides.js"),
     include_str!("assets/print.js"),
     include_str!("assets/app.js"),
 ];
 
 /// Everything before the data but the title: it is the same on every page.
-static SHELL: LazyLock<PageShell> = LazyLock::new(PageShell::new);
+static SHELL: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(STYLES, SCRIPTS));
+/// The same of documents, in which no script may run.
+static DOCUMENT: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(DOCUMENT_STYLES, &[]));
 
 struct PageShell {
     style: String,
@@ -58,15 +68,18 @@ struct PageShell {
 }
 
 impl PageShell {
-    fn new() -> PageShell {
-        let style = format!("\n{}", STYLES.concat());
-        let script = format!("\n{}", SCRIPTS.concat());
+    fn new(styles: &[&str], scripts: &[&str]) -> PageShell {
+        let style = format!("\n{}", styles.concat());
+        let script = format!("\n{}", scripts.concat());
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+        let own = match scripts {
+            [] => String::new(),
+            _ => format!("script-src 'sha256-{}'; ", hash(&script)),
+        };
         // No part of the page may ask anybody for anything, and none may turn a text into markup.
         let policy = format!(
-            "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
+            "default-src 'none'; {own}style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
              require-trusted-types-for 'script'; trusted-types 'none'",
-            hash(&script),
             hash(&style)
         );
         PageShell {
@@ -75,6 +88,52 @@ impl PageShell {
             policy,
         }
     }
+
+    /// Up to the beginning of the body.
+    fn begin(&self, title: &str, out: &mut dyn Write) -> Result<(), ReportError> {
+        let PageShell { style, policy, .. } = self;
+        let title = escape(&text::one_line(title));
+        write!(
+            out,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"generator\" content=\"eval-harness\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n\
+             <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        )?;
+        Ok(())
+    }
+}
+
+/// A page that is whole without a script.
+#[derive(Debug, Clone)]
+pub struct HtmlDocument<'a> {
+    pub decision: Decision,
+    pub subject: &'a str,
+    pub version: &'a str,
+    /// HTML, see [`crate::report::page::html`].
+    pub main: String,
+}
+
+pub fn document(document: &HtmlDocument<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+    let label = decision_label(document.decision);
+    let title = format!("{label}: {}", document.subject);
+    DOCUMENT.begin(&title, out)?;
+    let [subject, version] = [document.subject, document.version]
+        .map(|text| escape(&text::exact_line(&text::one_line(text))));
+    let (tone, main) = (document.decision.name(), &document.main);
+    writeln!(
+        out,
+        "<div id=\"app\">\n<a href=\"#main\" class=\"skip\">Skip to the content</a>\n\
+         <header class=\"top\"><div class=\"inner\"><div class=\"title\">\
+         <span class=\"badge tone-{tone}\">{label}</span><span class=\"subject\"><bdi>{subject}</bdi></span>\
+         </div></div></header>\n\
+         <main id=\"main\" class=\"document tone-{tone}\" tabindex=\"-1\">\n{main}</main>\n\
+         <footer class=\"foot\">Written by eval-harness {version}</footer>\n</div>\n</body>\n</html>"
+    )?;
+    Ok(())
 }
 
 /// What is told of a page before any script runs.
@@ -93,22 +152,8 @@ pub fn write(
     out: &mut dyn Write,
     data: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
-    let PageShell {
-        style,
-        script,
-        policy,
-    } = &*SHELL;
-    write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"generator\" content=\"eval-harness\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<noscript>\n",
-        title = escape(&text::one_line(&head.title)),
-    )?;
+    SHELL.begin(&head.title, out)?;
+    writeln!(out, "<noscript>")?;
     for sentence in head.sentences {
         writeln!(out, "<p>{}</p>", escape(&text::one_line(sentence)))?;
     }
@@ -120,7 +165,8 @@ pub fn write(
     data(out)?;
     writeln!(
         out,
-        "<script type=\"module\">{script}</script>\n</body>\n</html>"
+        "<script type=\"module\">{}</script>\n</body>\n</html>",
+        SHELL.script
     )?;
     Ok(())
 }
@@ -159,7 +205,7 @@ mod tests {
     #[test]
     fn script_and_style_keep_to_the_policy() {
         let PageShell { style, script, .. } = &*SHELL;
-        for part in [style, script] {
+        for part in [style, script, &DOCUMENT.style] {
             let lower = part.to_ascii_lowercase();
             for forbidden in ["</script", "</style", "<!--"] {
                 assert!(!lower.contains(forbidden), "{forbidden}");
@@ -230,9 +276,14 @@ mod tests {
     /// not know of. base.css and charts.css may be built upon.
     #[test]
     fn rooms_do_not_dress_each_other() {
-        let shared = 2;
+        assert!(owned(STYLES, 2) > 100);
+        owned(DOCUMENT_STYLES, 1);
+    }
+
+    /// How many classes the parts own, of which the first `shared` may be built upon.
+    fn owned(styles: &[&str], shared: usize) -> usize {
         // Paper is for all of them.
-        let parts: Vec<Vec<String>> = STYLES[..STYLES.len() - 1]
+        let parts: Vec<Vec<String>> = styles[..styles.len() - 1]
             .iter()
             .map(|style| selectors(style))
             .collect();
@@ -264,6 +315,6 @@ mod tests {
                 );
             }
         }
-        assert!(owners.len() > 100, "{owners:?}");
+        owners.len()
     }
 }

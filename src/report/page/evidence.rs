@@ -43,13 +43,9 @@ impl FailureEvidence {
     /// Both sides as the body of a diff, and what it leaves out; `None` where they are not lines
     /// that can be held against each other.
     pub fn as_diff(&self, columns: usize) -> Option<(String, Option<String>)> {
-        let (body, more, noun) = match self {
-            FailureEvidence::ByPath(rows) => (
-                differences::as_diff(rows, columns),
-                rows.more,
-                "more difference",
-            ),
-            FailureEvidence::Values(ShownValues::Diff { lines, more }) => {
+        let body = match self {
+            FailureEvidence::ByPath(rows) => differences::as_diff(rows, columns),
+            FailureEvidence::Values(ShownValues::Diff { lines, .. }) => {
                 let mut body = String::new();
                 for line in lines {
                     let _ = match line.kind {
@@ -57,11 +53,21 @@ impl FailureEvidence {
                         kind => writeln!(body, "{}{}", kind.sign(), line.text),
                     };
                 }
-                (body, *more, "more line")
+                body
             }
             FailureEvidence::Values(_) => return None,
         };
-        Some((body, (more > 0).then(|| plural(more, noun))))
+        Some((body, self.more()))
+    }
+
+    /// What a list of differences leaves out.
+    pub fn more(&self) -> Option<String> {
+        let (more, noun) = match self {
+            FailureEvidence::ByPath(rows) => (rows.more, "more difference"),
+            FailureEvidence::Values(ShownValues::Diff { more, .. }) => (*more, "more line"),
+            FailureEvidence::Values(_) => return None,
+        };
+        (more > 0).then(|| plural(more, noun))
     }
 }
 

@@ -98,6 +98,7 @@ impl<'a> TerminalLines<'a> {
                 SpanContent::Outside(text) | SpanContent::Code(text) => text::one_line(text),
                 SpanContent::Symbol(symbol) => symbol.on_terminal(self.options.unicode).to_owned(),
                 SpanContent::Break => " ".to_owned(),
+                SpanContent::Interval(_) => String::new(),
             };
             (span.tone, shown)
         };

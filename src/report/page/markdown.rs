@@ -294,6 +294,7 @@ fn written(text: &StyledText, position: MarkdownPosition) -> String {
             SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
             SpanContent::Break if in_table => "<br>".to_owned(),
             SpanContent::Break => " ".to_owned(),
+            SpanContent::Interval(_) => String::new(),
         };
         let loud = matches!(
             span.tone,
@@ -363,6 +364,7 @@ fn summary(text: &StyledText) -> String {
         }
         SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
         SpanContent::Break => " ".to_owned(),
+        SpanContent::Interval(_) => String::new(),
     };
     text.0
         .iter()
@@ -491,7 +493,7 @@ fn diff_line(line: &StyledText) -> String {
         SpanContent::Own(text) | SpanContent::Outside(text) | SpanContent::Code(text) => {
             sanitize(text)
         }
-        SpanContent::Symbol(_) | SpanContent::Break => Cow::Borrowed(""),
+        SpanContent::Symbol(_) | SpanContent::Break | SpanContent::Interval(_) => Cow::Borrowed(""),
     });
     let text: String = pieces.collect();
     match line.0.first().map(|span| span.tone) {

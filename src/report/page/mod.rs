@@ -1,11 +1,12 @@
 //! A document as blocks. Its builder says what is in it and in which order; one writer for each
-//! medium ([`terminal`], [`markdown`]) gives it a form.
+//! medium ([`terminal`], [`markdown`], [`html`]) gives it a form.
 //!
 //! Texts from outside are put on one line and escaped by the writers, so builders never do.
 
 mod cut;
 pub mod escape;
 mod evidence;
+pub mod html;
 pub mod lines;
 pub mod markdown;
 pub mod terminal;
@@ -105,6 +106,8 @@ pub struct ListItem {
     pub mark: ListMark,
     pub text: StyledText,
     pub below: Vec<PageBlock>,
+    /// What is below is shown only to who opens it, where the medium can fold.
+    pub folded: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +125,7 @@ impl ListItem {
             mark,
             text: text.into(),
             below: Vec::new(),
+            folded: false,
         }
     }
 

@@ -366,7 +366,7 @@ impl TerminalWriter<'_> {
     }
 
     fn left_out(&mut self, evidence: &FailureEvidence, indent: usize) -> io::Result<()> {
-        match evidence.as_diff(0).and_then(|(_, more)| more) {
+        match evidence.more() {
             Some(more) => self.more(&more, indent + 2),
             None => Ok(()),
         }

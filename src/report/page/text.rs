@@ -77,8 +77,6 @@ pub const UNDECIDED: Symbol = symbol("?", "?", "➗");
 pub const UNKNOWN: Symbol = symbol("○", "o", "⚪");
 pub const WORSE: Symbol = symbol("▼", "v", "▼");
 pub const BETTER: Symbol = symbol("▲", "^", "▲");
-pub const AT_LEAST: Symbol = symbol("≥", ">=", "≥");
-pub const AT_MOST: Symbol = symbol("≤", "<=", "≤");
 pub const ARROW: Symbol = symbol(" → ", " -> ", " → ");
 /// Between an eval and its case.
 pub const WITHIN: Symbol = symbol(" › ", " > ", " › ");
@@ -111,7 +109,7 @@ impl Symbol {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SpanContent {
     /// Words and figures of the program, which need no escaping.
     Own(String),
@@ -122,17 +120,27 @@ pub enum SpanContent {
     Symbol(Symbol),
     /// A line break within a cell of a table.
     Break,
+    /// Drawn by pages in the browser alone; words beside it have its figures.
+    Interval(DrawnInterval),
+}
+
+/// A share with its interval and what is required of it, all in [0, 1].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DrawnInterval {
+    pub value: f64,
+    pub ends: Option<[f64; 2]>,
+    pub limit: Option<f64>,
 }
 
 /// A piece of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StyledSpan {
     pub tone: TextTone,
     pub content: SpanContent,
 }
 
 /// A line, or a paragraph.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StyledText(pub Vec<StyledSpan>);
 
 impl StyledText {
@@ -140,7 +148,7 @@ impl StyledText {
         self.0.iter().all(|span| match &span.content {
             SpanContent::Own(text) => text.is_empty(),
             SpanContent::Outside(text) | SpanContent::Code(text) => text.trim().is_empty(),
-            SpanContent::Symbol(_) => false,
+            SpanContent::Symbol(_) | SpanContent::Interval(_) => false,
             SpanContent::Break => true,
         })
     }
@@ -280,7 +288,7 @@ pub fn signed(text: &str) -> StyledText {
     let mut all = StyledText::default();
     let mut rest = text;
     let next = |rest: &str| {
-        let signs = [WORSE, BETTER, ARROW, AT_LEAST, AT_MOST];
+        let signs = [WORSE, BETTER, ARROW];
         let found = signs.map(|sign| Some((rest.find(sign.unicode)?, sign)));
         found.into_iter().flatten().min_by_key(|(at, _)| *at)
     };

@@ -12,6 +12,8 @@ pub enum PageMedium {
     Markdown,
     /// A short page, in a bounded number of bytes.
     Comment,
+    /// A page for the browser, with folds instead of short lists.
+    Html,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +34,8 @@ pub struct PageLimits {
     pub named: usize,
     /// Cases of a kind: flaky, slow, broken, ...
     pub cases: usize,
+    /// Cases below an eval.
+    pub eval_cases: usize,
     pub groups: usize,
     pub metrics: usize,
     /// Reasons, notes, models, judges.
@@ -57,19 +61,6 @@ pub struct EvidenceLimits {
     pub columns: usize,
     /// False where only ASCII can be shown; it changes our own marks, never a text.
     pub unicode: bool,
-}
-
-impl PageLimits {
-    /// How much of each side is shown below an item of a list.
-    pub fn brief_evidence(&self) -> EvidenceLimits {
-        EvidenceLimits {
-            lines: self.evidence.lines.min(16),
-            bytes: self.evidence.bytes.min(1_200),
-            context: self.evidence.context.min(2),
-            places: self.evidence.places.min(12),
-            ..self.evidence
-        }
-    }
 }
 
 impl PageView {
@@ -116,6 +107,33 @@ impl PageView {
         }
     }
 
+    pub fn html() -> PageView {
+        PageView {
+            medium: PageMedium::Html,
+            limits: limits::phase::HTML,
+            verbose: true,
+        }
+    }
+
+    /// How much of each side is shown below an item of a list.
+    pub fn brief_evidence(&self) -> EvidenceLimits {
+        let whole = self.limits.evidence;
+        match self.medium {
+            PageMedium::Html => whole,
+            _ => EvidenceLimits {
+                lines: whole.lines.min(16),
+                bytes: whole.bytes.min(1_200),
+                context: whole.context.min(2),
+                places: whole.places.min(12),
+                ..whole
+            },
+        }
+    }
+
+    pub fn is_html(&self) -> bool {
+        self.medium == PageMedium::Html
+    }
+
     pub fn is_terminal(&self) -> bool {
         self.medium == PageMedium::Terminal
     }
@@ -124,7 +142,9 @@ impl PageView {
     pub fn rest(&self) -> &'static str {
         match (self.medium, self.verbose) {
             (PageMedium::Terminal, false) => "--verbose shows more",
-            (PageMedium::Terminal, true) | (PageMedium::Markdown, _) => "the JSON report lists all",
+            (PageMedium::Terminal, true) | (PageMedium::Markdown | PageMedium::Html, _) => {
+                "the JSON report lists all"
+            }
             (PageMedium::Comment, _) => "the report lists all",
         }
     }

@@ -126,7 +126,9 @@ pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, vie
     match view.medium {
         _ if lines.blocks.is_empty() => {}
         PageMedium::Terminal => page.blocks.extend(lines.blocks),
-        PageMedium::Markdown | PageMedium::Comment => page.part("Details", true, lines.blocks),
+        PageMedium::Markdown | PageMedium::Comment | PageMedium::Html => {
+            page.part("Details", true, lines.blocks)
+        }
     }
 }
 

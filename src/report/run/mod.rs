@@ -52,7 +52,8 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             );
             next(&mut page, summary, written);
         }
-        PageMedium::Markdown => {
+        // Runs have an interactive page of their own in the browser.
+        PageMedium::Markdown | PageMedium::Html => {
             remarks(&mut page, summary, view);
             page.line(facts(summary, view));
             gate(&mut page, summary, view);

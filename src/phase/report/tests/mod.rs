@@ -119,10 +119,10 @@ fn the_seeds_sample_comes_out_field_by_field() {
 
     ✅ `./evals/auth.yaml`: **PASS**
 
-    | Metric | Value | 95 % interval | Threshold | Status |
+    | Metric | Value | 95 % CI | Threshold | Status |
     | --- | ---: | --- | --- | --- |
-    | pass@1 | 0.92 | [0.781, 0.934] | ≥ 0.85 | PASS |
-    | pass^3 | 0.78 | [0.661, 0.818] | ≥ 0.70 | PASS |
+    | pass@1 | 0.92 | [0.781, 0.934] | >= 0.85 | PASS |
+    | pass^3 | 0.78 | [0.661, 0.818] | >= 0.70 | PASS |
 
     Intervals are for cases like these, in these evals.
 
@@ -351,11 +351,11 @@ fn markdown_tells_all_that_happened() {
 
     ❌ `./evals/auth.yaml`: **FAIL**
 
-    | Metric | Value | 95 % interval | Threshold | Status |
+    | Metric | Value | 95 % CI | Threshold | Status |
     | --- | ---: | --- | --- | --- |
     | pass rate | 0.25 | [0.014, 0.772] | - | - |
-    | pass@1 | 0.333 | [0.014, 0.885] | ≥ 0.85 | FAIL |
-    | pass^3 | n/a |  | ≥ 0.50 | INCOMPLETE |
+    | pass@1 | 0.333 | [0.014, 0.885] | >= 0.85 | FAIL |
+    | pass^3 | n/a |  | >= 0.50 | INCOMPLETE |
 
     Intervals are for cases like these, in these evals.
 
@@ -407,7 +407,7 @@ fn markdown_tells_all_that_happened() {
 
     ✅ `./evals/auth.yaml`: **PASS**
 
-    | Metric | Value | 95 % interval | Threshold | Status |
+    | Metric | Value | 95 % CI | Threshold | Status |
     | --- | ---: | --- | --- | --- |
     | pass rate | 1.00 | [0.055, 1.000] | - | - |
     | pass@1 | 1.00 | [0.055, 1.000] | - | - |
@@ -517,10 +517,10 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       │ # GATE PASS
       │ error: 1 problem
 
-    Capabilities  Value  95 % interval   Threshold  Status
+    Capabilities  Value  95 % CI         Threshold  Status
       pass rate    0.25  [0.014, 0.772]  -          -
-      pass@1      0.333  [0.014, 0.885]  ≥ 0.85     FAIL
-      pass^3        n/a                  ≥ 0.50     INCOMPLETE
+      pass@1      0.333  [0.014, 0.885]  >= 0.85    FAIL
+      pass^3        n/a                  >= 0.50    INCOMPLETE
       Intervals are for cases like these, in these evals.
       pass^3 has no value: needs 3 samples per case, but found 1.
       Without a grade (of 9 samples): 1 errored, 2 pending. They count neither as
@@ -550,7 +550,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
         expected  a b
         actual    a  b
 
-    Regressions  Value  95 % interval   Threshold  Status
+    Regressions  Value  95 % CI         Threshold  Status
       pass rate   1.00  [0.055, 1.000]  -          -
       pass@1      1.00  [0.055, 1.000]  -          -
 
@@ -588,9 +588,9 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       ✓ Integration tests     test  passed  12/12 tests
       ✓ Run capability evals  eval  passed  20/21 evals
 
-    Run capability evals  Value  95 % interval   Threshold  Status
-      pass@1               0.92  [0.781, 0.934]  ≥ 0.85     PASS
-      pass^3               0.78  [0.661, 0.818]  ≥ 0.70     PASS
+    Run capability evals  Value  95 % CI         Threshold  Status
+      pass@1               0.92  [0.781, 0.934]  >= 0.85    PASS
+      pass^3               0.78  [0.661, 0.818]  >= 0.70    PASS
       Intervals are for cases like these, in these evals.
       ✗ cap-auth-003: Session timeout (FAILED)
         expected  Session expires after 30 min

@@ -35,10 +35,9 @@ fn row(summary: &Summary, metric: &str) -> Value {
         .iter()
         .filter(|threshold| threshold.metric == metric)
         .map(|threshold| {
-            let told = figures::threshold_row(threshold);
-            let needs = told.needs.replace(">=", "≥").replace("<=", "≤");
-            json!({ "at": threshold.threshold, "title": format!("{} needs {needs}", told.metric), "needs": needs,
-                "status": told.status.name() })
+            let row = figures::threshold_row(threshold);
+            json!({ "at": threshold.threshold, "title": format!("{} needs {}", row.metric, row.needs), "needs": row.needs,
+                "status": row.status.name() })
         })
         .collect();
     let places = value

@@ -77,7 +77,7 @@ fn gate(summary: &Summary) -> Value {
                 "metric": row.metric,
                 "value": row.value,
                 "interval": figures::interval_of(summary, &threshold.metric),
-                "needs": row.needs.replace(">=", "≥").replace("<=", "≤"),
+                "needs": row.needs,
                 "status": row.status.name(),
                 "label": figures::decision_label(row.status),
             })
