@@ -123,7 +123,7 @@ fn sign(decision: Decision) -> &'static str {
     }
 }
 
-/// The message in Slack's markup, at most [`limits::SLACK_TEXT`] characters: what is left out is counted.
+/// The message in Slack's markup, at most [`limits::SLACK_TEXT`] characters: what is omitted is counted.
 fn slack(message: &NotifyMessage) -> String {
     let mut head = format!(
         "{} *{}*",

@@ -238,7 +238,9 @@ fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
             below.list(items);
             if cases.len() > limits::terminal::SCORE_CASES {
                 let more = plural(cases.len() - limits::terminal::SCORE_CASES, "more case");
-                below.words(dim(own(format!("... and {more}; `--format json` has all"))));
+                below.words(dim(own(format!(
+                    "... and {more}; `--format json` lists all"
+                ))));
             }
             page.part(own(figures::capitalized(word)), false, below.blocks);
         }

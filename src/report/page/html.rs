@@ -480,7 +480,7 @@ fn marked(text: &str, marks: &[std::ops::Range<usize>]) -> String {
     pieces.map(piece).collect()
 }
 
-/// An interval from 0 to 1. Its figures are beside it in words.
+/// An interval from 0 to 1. Its figures are also shown as text.
 fn drawn(interval: &DrawnInterval, tone: TextTone) -> String {
     let at = |value: f64| format!("{:.1}%", value.clamp(0.0, 1.0) * 100.0);
     let line = |class: &str, [from, to]: [f64; 2], [top, bottom]: [u8; 2]| {

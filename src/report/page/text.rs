@@ -120,7 +120,7 @@ pub enum SpanContent {
     Symbol(Symbol),
     /// A line break within a cell of a table.
     Break,
-    /// Drawn by pages in the browser alone; words beside it have its figures.
+    /// Drawn by pages in the browser alone; its figures are also shown as text.
     Interval(DrawnInterval),
 }
 
