@@ -393,7 +393,7 @@ fn a_scoring_fits_its_kind() {
     Majority 1 Boolean | 
     Majority 1 Boolean | a 0.5 None "" {}
     b 0.5 None "" {"true": "yes it is"}
-    Majority 0.7 Categorical { categories: [Category { name: "good", score: 1.0, description: "" }, Category { name: "bad", score: 0.0, description: "not good" }] } | overall 1 None "" {}
+    Majority 0.7 Categorical { categories: [ScoreCategory { name: "good", score: 1.0, description: "" }, ScoreCategory { name: "bad", score: 0.0, description: "not good" }] } | overall 1 None "" {}
     Median 0.7 Numeric { range: [1.0, 5.0] } | a 0.6666666666666666 Some([0.0, 1.0]) "" {"0": "no", "1": "yes"}
     b 0.3333333333333333 Some([1.0, 5.0]) "d" {}
     "#);

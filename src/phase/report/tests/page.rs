@@ -88,32 +88,32 @@ fn a_page_holds_all_that_is_said_of_a_phase() {
     let mut whole = data(&open());
     let steps = whole["steps"].take();
     assert_snapshot!(lines(&whole), @r#"
-decision: {"exit_code":1,"label":"FAIL","name":"fail"}
-description: null
-facts: [["File","plans/auth.yaml"],["When",null],["Began","2026-03-04T05:06:07.000Z"],["Took","12.5 s"],["Commit","0123456789ab with changes"],["Exit code","1"]]
-harness_version: "0.1.0"
-id: "auth"
-implementation: {"added":"234","base":"main","commit":"89abcdef0123","files":[["src/auth.rs","1234","0"],["logo.png","binary","binary"]],"files_modified":"5 files","omitted":"3 more files","removed":"45"}
-interrupted: false
-kind: "phase"
-notes: ["the archive could not be written"]
-pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a human grade."}
-reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, at least 0.85 was asked"]
-recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address: it could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a human grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Do not rely on small differences between these figures: with 1 sample graded the intervals are wide"]
-steps: null
-subject: "Implement user authentication"
-unsandboxed: null
-"#);
+    decision: {"exit_code":1,"label":"FAIL","name":"fail"}
+    description: null
+    facts: [["File","plans/auth.yaml"],["When",null],["Began","2026-03-04T05:06:07.000Z"],["Took","12.5 s"],["Commit","0123456789ab with changes"],["Exit code","1"]]
+    harness_version: "0.1.0"
+    id: "auth"
+    implementation: {"added":"234","base":"main","commit":"89abcdef0123","files":[["src/auth.rs","1234","0"],["logo.png","binary","binary"]],"files_modified":"5 files","omitted":"3 more files","removed":"45"}
+    interrupted: false
+    kind: "phase"
+    notes: ["the archive could not be written"]
+    pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a person's grade."}
+    reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, but at least 0.85 is required"]
+    recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address: it could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a human grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Do not rely on small differences between these figures: with 1 sample graded the intervals are wide"]
+    steps: null
+    subject: "Implement user authentication"
+    unsandboxed: null
+    "#);
     let mut steps: Vec<Value> = steps.as_array().unwrap().clone();
     let suite = steps[3]["eval"].take();
     let told: Vec<String> = steps.iter().map(Value::to_string).collect();
     assert_snapshot!(told.join("\n"), @r#"
-{"action":"block","blocks":true,"counted":"tests: 3/4 passed, 1 failed","duration":"1.50 s","eval":null,"exit_code":"1","kind":"test","means":"","name":"Unit tests","reason":"","status":"failed","tail":"","tests":{"failures":[["auth","expires","left: 3, right: 4"]],"files":["target/junit.xml"],"more":null,"notes":[],"source":"junit"},"tone":"failed"}
-{"action":"warn","blocks":false,"counted":null,"duration":"1.50 s","eval":null,"exit_code":"2","kind":"check","means":"","name":"clippy","reason":"it ended with exit code 2","status":"failed","tail":"compiling\nerror: no\n</script>","tests":null,"tone":"failed"}
-{"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"code-review","means":"nothing was run for it","name":"Review","reason":"","status":"not checked","tail":"","tests":null,"tone":"errored"}
-{"action":"block","blocks":true,"counted":"0/3 evals passed","duration":"1.50 s","eval":null,"exit_code":null,"kind":"eval","means":"","name":"Evals","reason":"pass_at_1 is 0, at least 0.85 was asked","status":"failed","tail":"","tests":null,"tone":"failed"}
-{"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"check","means":"the phase ended before it","name":"Build","reason":"","status":"not reached","tail":"","tests":null,"tone":"skipped"}
-"#);
+    {"action":"block","blocks":true,"counted":"tests: 3/4 passed, 1 failed","duration":"1.50 s","eval":null,"exit_code":"1","kind":"test","means":"","name":"Unit tests","reason":"","status":"failed","tail":"","tests":{"failures":[["auth","expires","left: 3, right: 4"]],"files":["target/junit.xml"],"more":null,"notes":[],"source":"junit"},"tone":"failed"}
+    {"action":"warn","blocks":false,"counted":null,"duration":"1.50 s","eval":null,"exit_code":"2","kind":"check","means":"","name":"clippy","reason":"it ended with exit code 2","status":"failed","tail":"compiling\nerror: no\n</script>","tests":null,"tone":"failed"}
+    {"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"code-review","means":"nothing was run for it","name":"Review","reason":"","status":"not checked","tail":"","tests":null,"tone":"errored"}
+    {"action":"block","blocks":true,"counted":"0/3 evals passed","duration":"1.50 s","eval":null,"exit_code":null,"kind":"eval","means":"","name":"Evals","reason":"pass_at_1 is 0, but at least 0.85 is required","status":"failed","tail":"","tests":null,"tone":"failed"}
+    {"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"check","means":"the phase ended before it","name":"Build","reason":"","status":"not reached","tail":"","tests":null,"tone":"skipped"}
+    "#);
     assert_snapshot!(lines(&suite), @r#"
     decision: {"label":"FAIL","name":"fail"}
     interval_notes: ["Intervals are for cases like these, in these evals."]
