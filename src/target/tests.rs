@@ -333,7 +333,10 @@ fn many_faults_are_listed_up_to_a_limit() {
     let files = Recordings::new();
     let told = files.open("{}\n".repeat(25), &[("e", &["a"])]).unwrap_err();
     assert_eq!(told.lines().count(), 21);
-    assert!(told.starts_with("samples.jsonl:1: has no case: `case` (or `task_id`) is missing"), "{told}");
+    assert!(
+        told.starts_with("samples.jsonl:1: has no case: `case` (or `task_id`) is missing"),
+        "{told}"
+    );
     assert!(
         told.ends_with(
             "

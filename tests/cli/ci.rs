@@ -248,7 +248,8 @@ fn a_summary_stays_below_what_github_takes() {
     let summary = read(&files.summary);
     assert!(summary.len() <= 1 << 20, "{}", summary.len());
     assert!(
-        summary.contains("**Truncated here: ") && summary.contains("The complete report is `results/"),
+        summary.contains("**Truncated here: ")
+            && summary.contains("The complete report is `results/"),
         "{}",
         &summary[(1 << 20) - 1_500..]
     );

@@ -145,7 +145,10 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
         .call(&["report", "--run", "latest"])
         .expect(1)
         .stdout;
-    assert!(again.contains("failed, but `require: all_evals` is set"), "{again}");
+    assert!(
+        again.contains("failed, but `require: all_evals` is set"),
+        "{again}"
+    );
     trap.call(&[&run[..], &["--threshold", "require=all_evals"]].concat())
         .expect(1);
 }

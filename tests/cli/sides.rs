@@ -233,5 +233,10 @@ fn other_verbs_take_one_target() {
         "bad",
     ]);
     assert_eq!(call.code, Some(2));
-    assert!(call.stderr.contains("only `run` accepts several targets; pass one"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("only `run` accepts several targets; pass one"),
+        "{}",
+        call.stderr
+    );
 }

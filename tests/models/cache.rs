@@ -204,7 +204,8 @@ fn recordings_are_written_without_secrets_and_found_again() {
     .expect("written");
     let call = crate::model_runs::call(&project, &with(&["--replay", "rec"]));
     assert!(
-        call.stderr.contains("its `key` does not match its request, so the file was edited"),
+        call.stderr
+            .contains("its `key` does not match its request, so the file was edited"),
         "{}",
         call.stderr
     );

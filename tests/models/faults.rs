@@ -289,7 +289,11 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
             told()
         );
         if said.end == End::Length && sample.outcome == "failed" {
-            assert!(sample.reason.contains("truncated at the token limit"), "{}", told());
+            assert!(
+                sample.reason.contains("truncated at the token limit"),
+                "{}",
+                told()
+            );
         }
     }
     assert!(answers.is_empty(), "an answer went nowhere: {}", told());

@@ -165,7 +165,9 @@ fn doctor_observes_a_command_of_the_working_folder() {
         missing.stderr
     );
     assert!(
-        missing.stderr.contains("hint: in the sandbox, a program sees"),
+        missing
+            .stderr
+            .contains("hint: in the sandbox, a program sees"),
         "{}",
         missing.stderr
     );
