@@ -81,7 +81,7 @@ impl PendingEffect {
             PendingEffect::Changed(n) => format!("changed in {}", plural(n, "place")),
             PendingEffect::Same => "the same output, captured again".to_owned(),
             PendingEffect::ReplacesBroken => {
-                "in place of an accepted file that can't be read".to_owned()
+                "instead of an accepted file that can't be read".to_owned()
             }
         }
     }
