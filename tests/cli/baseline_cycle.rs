@@ -809,7 +809,7 @@ fn a_broken_baseline_is_told_everywhere_and_hides_no_other() {
     let diff = baseline(&project, &["diff"]).expect(0);
     assert!(
         diff.stdout
-            .contains("in place of an accepted file that can't be read"),
+            .contains("instead of an accepted file that can't be read"),
         "{}",
         diff.stdout
     );
