@@ -412,18 +412,18 @@ mod tests {
             .1
             .join(", "),
         ];
-        insta::assert_snapshot!(said.join("\n"), @r##"
+        insta::assert_snapshot!(said.join("\n"), @"
         5:69 bad-format: `pass_rate` is the name of a built-in metric
-        5:69 bad-format: `Build-Pass` is no metric's name: lower-case letters, digits and `_`, a letter first
+        5:69 bad-format: `Build-Pass` is not a metric name: use lower-case letters, digits and `_`, beginning with a letter
         5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` next to its `type`
         5:61 grader-incomplete: every grader of this case is `informative`, so none decides | at least one grader must decide the verdict
-        5:92 grader-conflict: `metrics` are said in a JSON verdict, and this grader's verdict is its exit code | add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type
+        5:92 grader-conflict: `metrics` require a JSON verdict, but this grader's verdict is its exit code | add `verdict: json`; to measure 1 or 0, set `metric: NAME` next to the grader's type
         5:101 out-of-range: a similarity is between 0 and 1, so none reaches 80 | write 0.8 for 80 %
-        5:101 suspicious-value: `threshold: 0` passes whatever the output says | a threshold above 0; for a grader that only measures, `informative: true` beside its type
-        5:107 grader-conflict: `unit` says what `edit_rate` counts; `rouge_l` has no use for it
+        5:101 suspicious-value: `threshold: 0` passes every output | set a threshold above 0; for a grader that only measures, set `informative: true` next to its type
+        5:107 grader-conflict: `unit` sets what `edit_rate` counts; `rouge_l` ignores it
         4:13 bad-format: `edit_rate` is measured by a grader, so it can't also be computed
         4:13 bad-format: `score` is the name of a built-in metric
-        "##);
+        ");
     }
 
     #[test]

@@ -133,10 +133,10 @@ fn numeric_comparisons_lead_to_numbers() {
     insta::assert_snapshot!(said(&numeric(scores, "{zzz: 1}")), @"grader-conflict: the tolerance of `zzz` matches nothing in the baseline | its numbers are under `quality_scores`, `quality_scores.tone`, `users`, `users.*`, `users.*.age`");
     insta::assert_snapshot!(said(&numeric(scores, "{quality_scores.note: 1}")), @"grader-conflict: the tolerance of `quality_scores.note` is for numbers, but the baseline has a text there");
     insta::assert_snapshot!(said(&numeric(scores, "{comments: 1}")), @"grader-conflict: the tolerance of `comments` covers no number of the baseline");
-    insta::assert_snapshot!(said(&numeric("{a: '4.5'}", "{a: 1}")), @"grader-conflict: the tolerance of `a` is for numbers, and the baseline has a text there | write the number without quotes");
+    insta::assert_snapshot!(said(&numeric("{a: '4.5'}", "{a: 1}")), @"grader-conflict: the tolerance of `a` is for numbers, but the baseline has a text there | write the number without quotes");
     insta::assert_snapshot!(said(&numeric("{a: b}", "{}")), @"grader-incomplete: `comparison: numeric` compares numbers, but the baseline has none to compare");
     insta::assert_snapshot!(said(&numeric("{a: 1}", "{metric: token_f1}")), @"grader-conflict: `tolerance.metric` selects a similarity measure, which only `type: semantic` uses | use `type: semantic`, or remove it");
-    insta::assert_snapshot!(said("baseline: {output: {a: 1}}, current: {input: x}, grader: {type: code, config: {method: structural_match, tolerance: {b: 1}}}"), @"grader-conflict: the tolerance of `b` leads nowhere in the baseline | its numbers are under `a`");
+    insta::assert_snapshot!(said("baseline: {output: {a: 1}}, current: {input: x}, grader: {type: code, config: {method: structural_match, tolerance: {b: 1}}}"), @"grader-conflict: the tolerance of `b` matches nothing in the baseline | its numbers are under `a`");
     for (paths, kept) in [
         (
             "{users.*.age: 1}",

@@ -321,9 +321,9 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
       = help: an HTTP address begins with `http://` or `https://` and a host
     error[EH0427]: `url` can't be a template
       = help: put an address that varies into an environment variable, and set `url_env: NAME`
-    error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
+    error[EH0427]: `X Y` is not a header name; use letters, digits and `-`
     error[EH0404]: `reason` is not available in a message
-       = help: did you mean `reasons`? it has suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report
+       = help: did you mean `reasons`? a message can use suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report
     error[EH0403]: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block
        = help: write `{% raw %}...{% endraw %}` around braces that are not a template
     error[EH0415]: the program `no-such-program-anywhere` cannot be found

@@ -1148,8 +1148,8 @@ fn every_report_of_the_seeds_scenario() {
     Recommendations
       1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
          expected "expires after 30 min", got "persists indefinitely"
-      2. Do not rely on small differences between these figures: with 9 samples graded the
-         intervals are wide
+      2. Do not rely on small differences between these figures: with 9 samples
+         graded the intervals are wide
 
     GATE FAIL: Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is
       required: 2 of 3 evals passed; 1 more would have met it
@@ -1400,8 +1400,8 @@ fn every_report_of_the_seeds_scenario() {
       Intervals are for cases like these, in these evals.
 
     Recommendations
-      1. Do not rely on small differences between these figures: with 9 samples graded the
-         intervals are wide
+      1. Do not rely on small differences between these figures: with 9 samples
+         graded the intervals are wide
 
     GATE PASS
     reports  results/[day]/[run].json

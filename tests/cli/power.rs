@@ -20,16 +20,23 @@ fn a_page_for_people_who_are_no_statisticians() {
       100 cases in 4 evals · 1 sample planned per case
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-      ! a true drop of 5 points would be found with a chance of 31 %; the smallest drop that would be found with a chance of 80 % is 12.2 points
+      ! a true drop of 5 points would be found with a chance of 31 %; the smallest
+        drop that would be found with a chance of 80 % is 12.2 points
       to find 5 points with a chance of 80 %: about 500 cases like these, or 5
       samples of each of these cases
 
       Samples  Found with 80 %  Chance for 5 points  Cases for 5 points
             1      12.2 points                 31 %                 500
 
-      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 15.5 points, not 12.2. Use --run to measure it in a run with several samples per case.
-      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
-      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
+      Assumption: most cases nearly always or nearly never pass, so half of the
+      variation in outcomes is chance. If all cases were equally hard, the smallest
+      detectable drop would be 15.5 points, not 12.2. Use --run to measure it in a
+      run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a
+      drop by the same share in every case's pass probability. A drop in only some
+      cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 %
+      false alarm rate, so each needs more data.
     ");
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let enough = desk
@@ -51,15 +58,22 @@ fn a_page_for_people_who_are_no_statisticians() {
       25 cases in 1 eval · 1 sample planned per case · eval e0
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest drop that would be found with a chance of 80 % is 29.7 points
+      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest
+        drop that would be found with a chance of 80 % is 29.7 points
 
       Samples  Found with 80 %  Chance for 30 points  Cases for 30 points
             1      29.7 points                  81 %                   25
             5      10.9 points             over 99 %                    6
 
-      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 33.8 points, not 29.7. Use --run to measure it in a run with several samples per case.
-      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
-      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
+      Assumption: most cases nearly always or nearly never pass, so half of the
+      variation in outcomes is chance. If all cases were equally hard, the smallest
+      detectable drop would be 33.8 points, not 29.7. Use --run to measure it in a
+      run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a
+      drop by the same share in every case's pass probability. A drop in only some
+      cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 %
+      false alarm rate, so each needs more data.
     ");
 }
 
@@ -161,7 +175,8 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       60 cases in 1 eval · 1 sample planned per case
       if 95.0 % of samples pass (--rate, or --run to measure it)
 
-      ! a true drop of 5 points would be found with a chance of 29 %; the smallest drop that would be found with a chance of 80 % is 12.6 points
+      ! a true drop of 5 points would be found with a chance of 29 %; the smallest
+        drop that would be found with a chance of 80 % is 12.6 points
       to find 5 points with a chance of 80 %: about 220 cases like these, or 4
       samples of each of these cases
 
@@ -174,9 +189,15 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       lower end of pass@1 at least 0.900, over 60: met with a chance of 19 % if the
       true rate is 0.950; 254 would make it 80 %
 
-      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 14.6 points, not 12.6. Use --run to measure it in a run with several samples per case.
-      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
-      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
+      Assumption: most cases nearly always or nearly never pass, so half of the
+      variation in outcomes is chance. If all cases were equally hard, the smallest
+      detectable drop would be 14.6 points, not 12.6. Use --run to measure it in a
+      run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a
+      drop by the same share in every case's pass probability. A drop in only some
+      cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 %
+      false alarm rate, so each needs more data.
     ");
 }
 

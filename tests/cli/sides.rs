@@ -87,7 +87,8 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
       weighted score        1.000           0.500
                             [0.210, 1.000]  [0.028, 0.972]
       failed samples        0               1
-      In brackets: the 95 % interval of each target. Differences between targets are not tested here.
+      In brackets: the 95 % interval of each target. Differences between targets are
+      not tested here.
 
     Evals that differ  good   bad
       words            ✓ 2/2  ✗ 1/2

@@ -145,9 +145,9 @@ fn tests_that_share_more_than_data_are_errored_unless_one_process_is_set() {
             );
             said
         });
-    insta::assert_snapshot!(shown.join("\n"), @r"
+    insta::assert_snapshot!(shown.join("\n"), @"
     errored harness the tests replace parts of modules (`patch`), but the code runs in a separate process, so a correct answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
-    errored harness the tests make or change files (`open`), but the code runs in a separate process, so a correct answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
+    errored harness the tests create or change files (`open`), but the code runs in a separate process, so a correct answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
     ");
 }
 

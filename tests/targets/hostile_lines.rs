@@ -83,7 +83,7 @@ fn unreadable_lines(id: impl Fn(usize) -> String) -> Vec<(Vec<u8>, &'static str)
         ),
         (
             br#""good", "usage": {"input_tokens": -5}"#.to_vec(),
-            "`usage` must hold",
+            "`usage` must contain",
         ),
         (
             br#""good", "completion": "good""#.to_vec(),
@@ -225,7 +225,10 @@ fn a_gate_never_passes_by_losing_a_sample() {
         let pages = [".md", ".junit.xml", ".json"];
         for page in pages.map(|ending| std::fs::read_to_string(project.result(ending)).unwrap()) {
             let page = page.replace("&apos;", "'").replace("\\_", "_");
-            assert!(page.contains("its case is unknown to"), "{line}: {page}");
+            assert!(
+                page.contains("its case is unknown (number 2)"),
+                "{line}: {page}"
+            );
         }
         let shown = call.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(shown.contains(words), "{line}: {shown}");
@@ -269,7 +272,7 @@ fn what_is_no_recording_is_still_refused_before_anything_runs() {
         ("\u{0}\u{1}\u{2}\nxyz\n".to_owned(), "o.jsonl:1:1: not JSON"),
         (
             format!("{good}{{\"output\": \"x\"}}\n"),
-            "o.jsonl:2: names no case",
+            "o.jsonl:2: has no case",
         ),
         (
             format!("{good}{{\"case\": \"b\", \"sample\": -1, \"output\": \"x\"}}\n"),

@@ -185,7 +185,7 @@ fn init_installs_it_where_agents_look() {
     std::fs::write(dir.join("skills/eval-harness/SKILL.md"), "mine").unwrap();
     let (code, said) = harness(dir, &["init", "--skill=skills"]);
     assert!(
-        code == 2 && said.contains("already there: ./skills/eval-harness/SKILL.md"),
+        code == 2 && said.contains("already exists: ./skills/eval-harness/SKILL.md"),
         "{said}"
     );
     assert_eq!(harness(dir, &["init", "--skill=skills", "--force"]).0, 0);

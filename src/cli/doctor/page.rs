@@ -147,8 +147,8 @@ mod tests {
           ✓ rootns        chosen: like userns, with root privileges
           – landlock abi  the kernel has no Landlock
           ! cgroup        memory is checked every 25 ms, but not limited: other
-                          processes share the control group /sys/fs/cgroup/x
-                          with eval-harness
+                          processes share the control group /sys/fs/cgroup/x with
+                          eval-harness
                           fix: `systemd-run --user --scope -p Delegate=yes eval-harness
                           ...` gives eval-harness a separate group
 
@@ -182,7 +182,7 @@ mod tests {
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
         Model-written code can't be isolated here and will not run, unless
-        --allow-unsandboxed lets it run with your permissions.
+          --allow-unsandboxed lets it run with your permissions.
         ");
     }
 

@@ -157,7 +157,7 @@ mod tests {
             (refused.cause, refused.score, refused.trust),
             (Some(Cause::Harness), None, None)
         );
-        insta::assert_snapshot!(refused.reason, @"the suite requires `trust: split`, and these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
+        insta::assert_snapshot!(refused.reason, @"the suite requires `trust: split`, but these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
         let failed = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, "no")
             .with_trust(Trust::Split);
         assert_eq!(keep(&demand(MinimumTrust::Harness), failed.clone()), failed);
@@ -167,6 +167,6 @@ mod tests {
         );
         assert_eq!(refused.cause, Some(Cause::Harness));
         let refused = keep(&demand(MinimumTrust::Harness), passed(Trust::Split));
-        insta::assert_snapshot!(refused.reason, @"the suite requires `trust: harness`, and these tests need a separate judge process: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");
+        insta::assert_snapshot!(refused.reason, @"the suite requires `trust: harness`, but these tests need a separate judge process: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");
     }
 }

@@ -245,10 +245,10 @@ fn a_tokenizer_that_a_measure_lacks_is_an_error() {
         of("bleu", "char"),
         of("rouge_l", "jieba"),
     ].join("\n"), @"
-    grader-conflict at `tokenizer`: `tokenizer` says how texts become words, and `levenshtein` compares none | drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`
-    grader-conflict at `tokenizer`: `tokenizer` says how texts become words, and `edit_rate` compares none | drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`
-    grader-conflict at `tokenizer`: the tokenizer `zh` is one of `bleu`, and `token_f1` does not have it | `token_f1` has words, mixed, characters, icu
-    grader-conflict at `tokenizer`: the tokenizer `13a` is one of `bleu`, and `rouge_l` does not have it | `rouge_l` has words, mixed, characters, icu
+    grader-conflict at `tokenizer`: `tokenizer` sets how texts are split into words, but `levenshtein` does not compare words | remove it, or use `metric: token_f1`, `rouge_l` or `bleu`
+    grader-conflict at `tokenizer`: `tokenizer` sets how texts are split into words, but `edit_rate` does not compare words | remove it, or use `metric: token_f1`, `rouge_l` or `bleu`
+    grader-conflict at `tokenizer`: the tokenizer `zh` belongs to `bleu`, and `token_f1` does not support it | `token_f1` supports words, mixed, characters, icu
+    grader-conflict at `tokenizer`: the tokenizer `13a` belongs to `bleu`, and `rouge_l` does not support it | `rouge_l` supports words, mixed, characters, icu
     unknown-value at `character`: `character` is not a valid value of `tokenizer`: expected one of `words`, `13a`, `mixed`, `characters`, `icu`, `zh` | did you mean `characters`?
     unknown-value at `char`: `char` is not a valid value of `tokenizer`: expected one of `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
     unknown-value at `jieba`: `jieba` is not a valid value of `tokenizer`: expected one of `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
@@ -293,22 +293,22 @@ fn executors_are_names_that_someone_defines() {
             "{executor: d, stdio: [{output: x}]}",
         ),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @r###"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     unknown-executor at `javscript`: unknown executor `javscript` | did you mean `javascript`?
     unknown-executor at `cobol`: unknown executor `cobol` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
-    grader-conflict at `asserts`: programs of `executor: c` can't be tested by `asserts` | test them by `stdio:`
-    grader-conflict at `stdio`: programs of `executor: sql` can't be tested by `stdio` | test them by `rows:` or `reference:`
-    grader-conflict at `rows`: programs of `executor: python` can't be tested by `rows` | test them by `test:`, `asserts:` or `stdio:`
+    grader-conflict at `asserts`: programs of `executor: c` can't be tested by `asserts` | test them with `stdio:`
+    grader-conflict at `stdio`: programs of `executor: sql` can't be tested by `stdio` | test them with `rows:` or `reference:`
+    grader-conflict at `rows`: programs of `executor: python` can't be tested by `rows` | test them with `test:`, `asserts:` or `stdio:`
     bad-shape at `[3]`: this row has 1 cells where 2 are expected
     bad-shape at `[[1]]`: [1] is not an SQLite value | write null, a number, a text, true or false for 1 and 0, or {"$bytes": "00ff"}
     grader-incomplete at `'f()'`: "f()" asserts nothing, so it would always pass | write `assert(...)` or `assert.strictEqual(..., ...)`; put code that prepares the tests under `setup:`
     grader-conflict at `tests`: `tests: stdin` does not fit `asserts`, which is a different kind of tests
     grader-conflict at `tolerance`: `tolerance` applies only with `compare: tokens` and rows
     grader-conflict at `bash`: `function_output` calls functions of Python, JavaScript and TypeScript, not of bash | `method: code_execution` with `stdio:` runs whole programs
-    grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 0 has `kwargs`, which JavaScript does not know | give an object as last of `args`
+    grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 0 has `kwargs`, which JavaScript does not support | pass an object as the last of `args`
     bad-format at `python`: `python` is a name of the built-in executor `python` | choose another name
     bad-path at `a/b`: `file` must be a name without a folder: each program gets a separate folder | for example `main.c`; bad-command at `['']`: `run` has no program; unknown-executor at `d`: unknown executor `d` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
-    "###);
+    "#);
 }
 
 #[test]

@@ -258,8 +258,8 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
 
     3:52 bad-format: `api_key_env` is not a valid name of an environment variable | write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs in the environment, not in a file
     3:52 bad-request: the key in `BROKEN` can't be sent: it contains a line break, or a character that is not allowed in a key
-    3:49 bad-request: `a b` is not a header name: letters, digits and `-` make one
-    3:49 bad-request: the header `Content-Length` is set by the program, from what it sends | remove it
+    3:49 bad-request: `a b` is not a header name; use letters, digits and `-`
+    3:49 bad-request: the header `Content-Length` is computed from the request and can't be set | remove it
     3:52 bad-schema: not a valid JSON Schema: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
     3:49 bad-request: `stream` is not allowed under `options`: eval-harness sets it | remove it
     3:49 bad-request: `messages` is not allowed under `options`: eval-harness sets it | remove it
@@ -335,7 +335,7 @@ fn providers_are_checked_whether_or_not_they_are_used() {
     4:29 bad-request: `ftp://x` is not an HTTP address | an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
     4:29 bad-request: `base_url` must not include the API's path `/messages` | remove the path: it is added to the address
     4:22 bad-format: a provider's name may contain only letters, digits, `-`, `_` and `.`
-    4:51 bad-request: `x y` is not a header name: letters, digits and `-` make one
+    4:51 bad-request: `x y` is not a header name; use letters, digits and `-`
     4:32 bad-request: `request` is for custom APIs, but the API of `openai` is fixed | remove `api` or `request`
     4:81 bad-json-path: `$[` is not a JSON path (RFC 9535): at position 1, parser error
     4:41 unknown-key: unknown key `max_concurency` | did you mean `max_concurrency`?

@@ -193,18 +193,18 @@ fn names_that_are_no_parts_are_told_where_they_stand() {
     \"score[label=a]\": 1
     \"scroe[tag=critical]\": 1
 "), @"
-    6:48 bad-format: `capability_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
-    5:27 bad-format: types are `capability` and `regression`, not `regresion` | did you mean `regression`?
-    5:62 bad-format: `tag` has no value
-    5:51 bad-format: the value of `tag` contains a line break or another control character
-    5:80 bad-glob: `[` is not a glob: unclosed character class; missing ']'
-    8:5 bad-format: `score[label=a]` names no part of a run: parts are named by `type`, `category`, `tag`, `eval`, not by `label` | for example `pass_rate[tag=critical]`
-    7:39 bad-format: `score[tag=critical]` is already limited to a part of the run, so `by_type` is not allowed
-    9:5 unknown-metric: `scroe` is not a metric | did you mean `score`?
-    ");
+6:48 bad-format: `capability_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
+5:27 bad-format: types are `capability` and `regression`, not `regresion` | did you mean `regression`?
+5:62 bad-format: `tag` has no value
+5:51 bad-format: the value of `tag` contains a line break or another control character
+5:80 bad-glob: `[` is not a glob: unclosed character class; missing ']'
+8:5 bad-format: `score[label=a]` selects no part of a run: parts are selected by `type`, `category`, `tag`, `eval`, not by `label` | for example `pass_rate[tag=critical]`
+7:39 bad-format: `score[tag=critical]` is already limited to a part of the run, so `by_type` is not allowed
+9:5 unknown-metric: `scroe` is not a metric | did you mean `score`?
+");
     insta::assert_snapshot!(said("", typed(&["pass_rate[tag=critical=1", "pass_rate[tag]=1", "regression_pass_rate[type=regression]=1", "lint[tag=critical]=1", "pass_rate[tag=criticl]=1", "pass_rate"])), @"
     - unknown-metric: `--threshold pass_rate[tag=critical=1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
-    - bad-format: `--threshold`: `pass_rate[tag]` names no part of a run: in brackets stands KIND=VALUE, such as `[tag=critical]` | for example `pass_rate[tag=critical]`
+    - bad-format: `--threshold`: `pass_rate[tag]` selects no part of a run: write KIND=VALUE in the brackets, such as `[tag=critical]` | for example `pass_rate[tag=critical]`
     - bad-format: `--threshold`: `regression_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
     - unknown-metric: `--threshold pass_rate` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
     ");

@@ -363,11 +363,11 @@ fn a_base_that_is_not_there_says_why() {
             .to_string()
             .replace(&dir.path().display().to_string(), "DIR")
     };
-    insta::assert_snapshot!(why(dir.path(), "main"), @"cannot determine what changed since `main`: DIR is in no git repository");
+    insta::assert_snapshot!(why(dir.path(), "main"), @"cannot determine what changed since `main`: DIR is not in a git repository");
     let repo = repository();
     git(repo.path(), &["branch", "release"]);
-    insta::assert_snapshot!(why(repo.path(), "relase"), @"cannot determine what changed since `relase`: `relase` is no revision of this repository");
-    insta::assert_snapshot!(why(repo.path(), "--output=x"), @"cannot determine what changed since `--output=x`: `--output=x` cannot name a revision: it begins with `-`, as an option does");
+    insta::assert_snapshot!(why(repo.path(), "relase"), @"cannot determine what changed since `relase`: `relase` is not a revision of this repository");
+    insta::assert_snapshot!(why(repo.path(), "--output=x"), @"cannot determine what changed since `--output=x`: `--output=x` cannot name a revision: it begins with `-`, like an option");
 }
 
 #[test]

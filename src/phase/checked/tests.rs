@@ -125,7 +125,7 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
             told(&result)
         );
     }
-    insta::assert_snapshot!(table, @r##"
+    insta::assert_snapshot!(table, @r#"
       exit 0
       passed [0]
       exit 3
@@ -153,9 +153,9 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
     + GOOD PASSES exit 0
       passed [0] junit 2+ 0- 0~
     + GOOD FAILS exit 0
-      failed [0] junit 2+ 0- 0~ pytest says: 1 of 2 tests failed; the JUnit files report no failure, though the command ended with exit code 0
+      failed [0] junit 2+ 0- 0~ pytest reports: 1 of 2 tests failed; the JUnit files report no failure, though the command ended with exit code 0
     + GOOD echo '= 7 passed in 1s ='
-      passed [0] junit 2+ 0- 0~ (pytest says that 7 tests ran, the JUnit files contain 2)
+      passed [0] junit 2+ 0- 0~ (pytest reports that 7 tests ran, the JUnit files contain 2)
     + GOOD exit 2
       failed [2] junit 2+ 0- 0~ it ended with exit code 2, though no test failed
     + BAD exit 0
@@ -167,7 +167,7 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
     + SKIPPED exit 0
       incomplete [0] junit 0+ 0- 1~ no test ran: the only one was skipped
     + PASSES exit 0
-      incomplete [0] junit 0+ 0- 0~ (pytest says that 2 tests ran, the JUnit files contain 0) no file matches `r.xml`
+      incomplete [0] junit 0+ 0- 0~ (pytest reports that 2 tests ran, the JUnit files contain 0) no file matches `r.xml`
     + exit 1
       failed [1] junit 0+ 0- 0~ it ended with exit code 1; no file matches `r.xml`
     + printf '<testsuite><testcase' > r.xml
@@ -176,7 +176,7 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
       incomplete [0] junit 1+ 0- 0~ r.xml: a suite claims 3 tests, but contains 1
     + echo '<testsuite failures="1"><testcase name="a"/></testsuite>' > r.xml
       failed [0] junit 1+ 0- 0~ r.xml: a suite claims 1 failure, but its test cases have 0, though the command ended with exit code 0
-    "##);
+    "#);
 }
 
 #[tokio::test]

@@ -127,7 +127,7 @@ fn the_page_of_a_suite() {
     Flaky                                    Passed  Failed  At commit
       cap-a-capability-with-a-long-name › 2       1       1  a1b2a1b
       reg-users                                   1       1  a1b2a1b
-      2 cases both both passed and failed at one commit, with the same input and grading
+      2 cases both passed and failed at one commit, with the same input and grading
 
     Slowest                                  Median latency  Samples
       cap-a-capability-with-a-long-name › 1          120 ms        4
@@ -166,7 +166,7 @@ fn the_page_of_one_eval() {
 
     Flaky        Passed  Failed  At commit
       reg-users       1       1  a1b2a1b
-      1 case both both passed and failed at one commit, with the same input and grading
+      1 case both passed and failed at one commit, with the same input and grading
       * the checkout had uncommitted changes
 
       not shown: 2 runs of other suites (Other); --all-suites shows them

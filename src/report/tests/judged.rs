@@ -175,13 +175,13 @@ fn the_terminal_shows_criteria_checks_and_why() {
         Vote          Outcome    Share
         openai:judge  ✓ passed   0.750
         openai:judge  ✗ failed   0.500  its stated verdict (passed) does not count;
-                                        scored criteria that are not in the rubric: Style
+                                        scored criteria that are not in the rubric:
+                                        Style
         local:llama   ! errored  judge_unparseable: its answers could not be used
                                  (no_json); after 1 repair request
 
       ! cap-doc › lost  judge_unparseable
-        the judge's answers could not be used (off_scale), after 1 request for
-        repair
+        the judge's answers could not be used (off_scale), after 1 repair request
         Judged by documentation_rubric: errored
 
         Vote         Outcome
@@ -245,8 +245,7 @@ fn all_of_it_is_shown_when_asked_for() {
     let page = terminal_text(&three(), &options);
     assert_snapshot!(from(&page, "  ! cap-doc > lost", "         total"), @r#"
       ! cap-doc > lost  judge_unparseable
-        the judge's answers could not be used (off_scale), after 1 request for
-        repair
+        the judge's answers could not be used (off_scale), after 1 repair request
         Judged by documentation_rubric: errored
 
         Vote         Outcome
@@ -542,20 +541,24 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
     Judges
       verdicts  45 samples judged, 3 without a verdict (judge_unparseable: 2,
                 judge_unreachable: 1)
-      panels    40 with several votes: in 4 (10.0 %) the votes disagree on whether it passes
+      panels    40 with several votes: in 4 (10.0 %) the votes disagree on whether
+                it passes
       ! 2 samples were not judged, though their cases have a judge
-      ! 3 verdicts on texts with prompt markers or hidden characters, which were made harmless
+      ! 3 verdicts on texts with prompt markers or hidden characters, which were
+        made harmless
       ! 1 verdict on texts that were truncated in the middle
       - local:llama | `x`
         votes  30: 30 pass, 0 fail
-        ! all 30 usable votes gave the same score (1.000): check that the judge can distinguish good outputs from bad ones
+        ! all 30 usable votes gave the same score (1.000): check that the judge can
+          distinguish good outputs from bad ones
       - openai:judge
         votes    45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
                  judge_unparseable: 2)
         replies  7 of 42 first replies not usable (cut: 5, no_json: 2); 6 repair
                  requests
         repeats  118 of 120 pairs of votes on the same question agree (98.3 %)
-        ! 2 votes stated a verdict that differs from the result of their scores; the scores count
+        ! 2 votes stated a verdict that differs from the result of their scores; the
+          scores count
     ");
     let page = rendered(ReportFormat::Markdown, &summary);
     assert_snapshot!(from(&page, "## Judges", "\n## "), @r"

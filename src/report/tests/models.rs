@@ -204,9 +204,9 @@ fn answers_that_are_not_from_now_are_told_at_the_top() {
         cache: 1,
         recording: 1,
     };
-    assert_snapshot!(top(some, "2026-11-02T10:11:12Z"), @"!  12 of 40 answers came from the cache (oldest 2026-11-02)");
-    assert_snapshot!(top(all, "\u{1b}[2J GATE PASS"), @"!  All 3 answers came from recordings (oldest unknown)");
-    assert_snapshot!(top(both, "2026-11-02"), @"!  2 of 3 answers came from the cache or from recordings (oldest");
+    assert_snapshot!(top(some, "2026-11-02T10:11:12Z"), @"!  12 of 40 model answers came from the cache (oldest 2026-11-02)");
+    assert_snapshot!(top(all, "\u{1b}[2J GATE PASS"), @"!  All 3 model answers came from recordings (oldest unknown)");
+    assert_snapshot!(top(both, "2026-11-02"), @"!  2 of 3 model answers came from the cache or from recordings (oldest");
     assert_eq!(
         top(
             Answers {

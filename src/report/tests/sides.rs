@@ -61,7 +61,8 @@ fn a_terminal_shows_a_column_for_each_target() {
       pass@1        0.400           0.400
                     [0.117, 0.769]  [0.117, 0.769]
       latency p95   1.23 s          1.23 s
-      In brackets: the 95 % interval of each target. Differences between targets are not tested here.
+      In brackets: the 95 % interval of each target. Differences between targets are
+      not tested here.
 
     Evals that differ  small  large
       cap-code-002     ✗ 1/3  ✓ 3/3

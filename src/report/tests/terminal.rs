@@ -180,7 +180,8 @@ fn terminal_without_unicode_or_sandbox() {
         errored 1, skipped 1, pending 1
       Trust  harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
-      2 samples timed out and had to be run again, alone, to confirm the timeout
+      2 samples timed out and had to be run again, alone, to
+      confirm the timeout
 
     Metrics         Value  95 % CI         Cases  Worst, best
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]

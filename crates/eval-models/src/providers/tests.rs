@@ -299,8 +299,8 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     content-type: application/json
     authorization: Bearer sk-secret-0123456789
     {"m":[{"content":"You add.","role":"system"},{"content":"Hi","role":"user"}],"reasoning_effort":"low","top_p":0.5}
-    bad_request: there is a system prompt, and the request has no place for it: use `{{ system }}` or `{{ messages }}`
-    bad_request: the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`
+    bad_request: the input has a system message, but the request has no place for it: use `{{ system }}` or `{{ messages }}`
+    bad_request: the input is a conversation, but the request has only one `prompt`: use `{{ messages }}`
     POST http://127.0.0.1:9/
     content-type: application/json
     authorization: Bearer sk-secret-0123456789

@@ -412,7 +412,7 @@ fn a_pipe_among_recordings_holds_nobody_up() {
     assert!(made.success());
     assert_eq!(
         place.warnings(),
-        "DIR/pipe.json: it is no ordinary file; it is not used"
+        "DIR/pipe.json: it is not a regular file; it is not used"
     );
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
 }

@@ -307,7 +307,7 @@ fn markdown_tells_all_that_happened() {
 
     - Unit tests: 2 of 45 tests failed
     - Lint: it ended with exit code 1
-    - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
+    - Capabilities: pass_at_1 is 0.3333, but at least 0.85 is required; pass_hat_3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
 
     ### Implementation Summary
 
@@ -567,15 +567,15 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
          them graded
       7. Fix Lint: it ended with exit code 1
       8. Check code-review yourself, or give it a `command`: nothing was run for it
-      9. Do not rely on small differences between these figures: with 6 samples graded the
-         intervals are wide
+      9. Do not rely on small differences between these figures: with 6 samples
+         graded the intervals are wide
 
     GATE FAIL: 3 reasons
       - Unit tests: 2 of 45 tests failed
       - Lint: it ended with exit code 1
-      - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is
-        undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders,
-        reg-same) failed (0 allowed)
+      - Capabilities: pass_at_1 is 0.3333, but at least 0.85 is required; pass_hat_3
+        is undefined: needs 3 samples per case, but found 1; 2 regressions
+        (reg-orders, reg-same) failed (0 allowed)
     reports  results/phases/phase-auth.md
              results/phases/phase-auth.json
     ");

@@ -100,9 +100,9 @@ fn what_was_there_before_is_no_result() {
     ");
     put(dir.path(), "again.xml", 3);
     put(dir.path(), "new.xml", 4);
-    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
+    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @"
     7+ 0- of again.xml new.xml
-    i 1 file from before the command started
+    i ignored 1 file from before the command started
     ");
     // A file that was put there with a time of long ago was not written by the command either.
     let moved = put(dir.path(), "moved.xml", 100);
@@ -112,9 +112,9 @@ fn what_was_there_before_is_no_result() {
         .open(moved)
         .and_then(|file| file.set_modified(then))
         .expect("a time");
-    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
+    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @"
     7+ 0- of again.xml new.xml
-    i 2 files from before the command started
+    i ignored 2 files from before the command started
     ");
 }
 
@@ -140,8 +140,8 @@ fn a_new_name_makes_no_new_file() {
     ");
     put(dir.path(), "now.xml", 5);
     std::fs::hard_link(dir.path().join("now.xml"), dir.path().join("now-2.xml")).expect("a link");
-    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
+    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @"
     5+ 0- of now-2.xml
-    i 3 files from before the command started
+    i ignored 3 files from before the command started
     ");
 }

@@ -36,7 +36,9 @@ fn a_regression_is_told_whole() {
       pass rate           0.500   0.500              =  [-10.0, +10.0]        0.50
       edits               3.250   3.250        +0.0004  [-0.200, +0.210]      0.50
       paired: 400 cases, pass rate 38 evals
-      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, in the direction of the difference; several tests are adjusted by
+      Holm, other metrics are not.
 
       By category: pass@1 *
         Group            From     To      Difference  95 % interval        p  Flips
@@ -45,7 +47,8 @@ fn a_regression_is_told_whole() {
         1 more group without a difference; --verbose shows more
 
       398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
-      not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards
+      not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted
+      from one side by filters or shards
 
       Broken: passed before, fail now (24)   Passed
         ✗ cap-code-002 › case-20 (critical)  5/5 → 1/5
@@ -110,7 +113,8 @@ fn an_improvement() {
       Metric     From     To     Difference  95 % interval       p
       pass@1 *  0.790  0.850  ▲ +6.0 points  [+2.9, +9.1]   0.0004
       paired: 400 cases
-      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, in the direction of the difference.
 
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 
@@ -142,7 +146,8 @@ fn nothing_found_where_it_would_have_been() {
       Metric     From     To    Difference  95 % interval     p
       pass@1 *  0.850  0.850  -0.04 points  [-1.1, +1.0]   0.47
       paired: 4000 cases
-      * the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference,
+      for * whether it is worse.
 
       4000 cases compared: 1 broken, 2 fixed, 3997 still passing
 
@@ -175,7 +180,8 @@ fn too_few_cases_to_find_anything() {
       Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
-      * the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
+      * the verdict depends on it. p: one-sided, in the direction of the difference,
+      for * whether it is worse.
 
       10 cases compared: 1 broken, 2 fixed, 7 still passing
 
@@ -209,13 +215,16 @@ fn what_has_no_grade_can_turn_the_verdict() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
       7 samples of the compared cases have no grade (1 of the reference, 6 of the
-      candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `improvement`.
+      candidate): if they counted against the candidate, the verdict would be
+      `regression`, and if they counted for it, `improvement`.
 
       Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
-      pass@1 [-40.0, +30.0] if all samples without a grade had counted against, or for, the candidate
-      * the verdict depends on it. p: one-sided, in the direction of the difference, for * whether it is worse.
+      pass@1 [-40.0, +30.0] if all samples without a grade had counted against, or
+      for, the candidate
+      * the verdict depends on it. p: one-sided, in the direction of the difference,
+      for * whether it is worse.
 
       10 cases compared: 1 broken, 2 fixed, 7 still passing
       not compared: 6 without a grade on one side
@@ -251,7 +260,8 @@ fn nothing_could_be_paired() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! NOTHING COULD BE TESTED
-      every case on both sides changed in data or grading; `--allow-changed` compares them anyway
+      every case on both sides changed in data or grading; `--allow-changed`
+      compares them anyway
 
       Metric  From
       pass@1   n/a  no pairs
@@ -323,7 +333,8 @@ fn several_candidates_have_a_column_each() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
       7 samples of the compared cases have no grade (1 of the reference, 6 of the
-      candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `improvement`.
+      candidate): if they counted against the candidate, the verdict would be
+      `regression`, and if they counted for it, `improvement`.
 
     v2
     ○ NO EVIDENCE OF A DIFFERENCE
@@ -389,7 +400,9 @@ fn several_candidates_have_a_column_each() {
       new                0                     0
       gone               0                     0
       could have found
-      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, in the direction of the difference; several tests are adjusted by
+      Holm, other metrics are not.
 
     GATE FAIL (--fail-on significant: a regression fails the gate)
       - small: regression: pass@1 fell from 0.850 to 0.790
@@ -437,7 +450,9 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       pass rate           0.500   0.500              =  [-10.0, +10.0]        0.50
       edits               3.250   3.250        +0.0004  [-0.200, +0.210]      0.50
       paired: 400 cases, pass rate 38 evals
-      * the verdict depends on it. v ^ more than chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
+      * the verdict depends on it. v ^ more than chance, each metric taken alone. p:
+      one-sided, in the direction of the difference; several tests are adjusted by
+      Holm, other metrics are not.
 
       By category: pass@1 *
         Group           From     To      Difference  95 % interval         p  Flips
@@ -446,7 +461,8 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
         chat           0.700  0.700               =  [-10.0, +10.0]
 
       398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
-      not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted from one side by filters or shards
+      not compared: 2 changed (different data or grading), 1 new, 7 gone, 4 omitted
+      from one side by filters or shards
 
       Broken: passed before, fail now (2)  Passed
         x cap-code-002 > case-00           5/5 -> 1/5
@@ -536,7 +552,10 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
         0.50
       paired: 400 cases, pass rate 38 evals
       * the verdict depends on it. ▼ ▲ more than
-      chance, each metric taken alone. p: one-sided, in the direction of the difference; several tests are adjusted by Holm, other metrics are not.
+      chance, each metric taken alone. p:
+      one-sided, in the direction of the
+      difference; several tests are adjusted by
+      Holm, other metrics are not.
 
       By category: pass@1 *
         code: from 0.900, to 0.760, difference ▼
@@ -552,7 +571,8 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
 
       398 cases compared: 398 still passing
 
-    GATE FAIL (--fail-on significant: a regression fails the gate)
+    GATE FAIL (--fail-on significant: a regression
+      fails the gate)
     ");
 }
 

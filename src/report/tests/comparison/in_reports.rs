@@ -56,7 +56,8 @@ fn the_terminal_has_a_section_of_it() {
       Metric     From     To     Difference  95 % interval       p
       pass@1 *  0.850  0.790  ▼ -6.0 points  [-9.1, -2.9]   0.0004
       paired: 400 cases
-      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, in the direction of the difference.
+      * the verdict depends on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, in the direction of the difference.
 
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 

@@ -372,7 +372,7 @@ fn groups_inform_and_decide_when_asked() {
         "{test:?}"
     );
     insta::assert_snapshot!([informed.sentences.last().unwrap().clone(), said(&by)].join("\n"), @"
-    Alone, difficulty hard is worse: pass@1 fell from 0.900 to 0.100, -80.0 points [-94.3, -30.0], p = 0.002. This does not affect the verdict; with `--by difficulty`, such groups do.
+    Taken alone, difficulty hard is worse: pass@1 fell from 0.900 to 0.100, -80.0 points [-94.3, -30.0], p = 0.002. This does not affect the verdict; with `--by difficulty`, such groups do.
     regression in eval e3: pass@1 fell from 0.900 to 0.100, -80.0 points [], p = 0.025 after Holm over 13 tests (one-sided, McNemar with mid-p, these 10 cases)
     ");
 }
