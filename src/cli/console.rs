@@ -149,7 +149,11 @@ impl Console {
             // The reader may have read enough.
             let _ = stdin.write_all(page);
         }
-        child.wait().map(|_| ())
+        // A shell's codes for a program that it did not find or could not start.
+        match child.wait()?.code() {
+            Some(126 | 127) => self.result(page),
+            _ => Ok(()),
+        }
     }
 
     /// A result for people: a page as the terminal shows it.

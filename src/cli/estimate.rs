@@ -232,7 +232,7 @@ fn told(all: &BTreeMap<ModelRole, ModelEstimate>) -> Vec<(&'static str, String)>
         lines.push((label, words));
     }
     if all.is_empty() {
-        return vec![("cost", "none that is known: no model is asked".to_owned())];
+        return vec![("cost", "none is known: no model is called".to_owned())];
     }
     lines.push(("cost", dollars(all)));
     lines
@@ -363,7 +363,7 @@ mod tests {
             price: asked(1, 1, None, Some(0.0)).price,
             ..unlimited.clone()
         };
-        insta::assert_snapshot!(shown(&[]), @"cost: none that is known: no model is asked");
+        insta::assert_snapshot!(shown(&[]), @"cost: none is known: no model is called");
         insta::assert_snapshot!(shown(&[("openai:a", known.clone())]), @"
         model: openai:a, 40 calls, about 12,345 tokens of questions, at most 20,000 of answers
         cost: about $0.0123 for the questions, at most $0.0523 with the answers; retries come on top, what the cache answers is free

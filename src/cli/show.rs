@@ -55,13 +55,24 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
             console.paged(&out, args.no_pager)?;
         }
     }
-    if selected.omitted > 0 {
-        console.warn(&format!(
-            "{} of this large run are not shown; name evals or cases to see them",
-            plural(selected.omitted, "case")
-        ));
-    }
+    warn_of_omitted(console, args, &selected);
     Ok(ExitCode::Pass)
+}
+
+/// What was selected and is not shown, because it is too much.
+fn warn_of_omitted(console: &Console, args: &ShowArgs, selected: &SelectedCases) {
+    let by_outcome = args.failed || args.errored || args.flaky;
+    let omitted = match (args.cases.is_empty() || by_outcome, selected.omitted) {
+        // Only passed cases are omitted, which nobody asked for.
+        (true, omitted) if omitted.unpassed_samples == 0 => return,
+        (true, omitted) => plural(omitted.unpassed_samples, "sample"),
+        (false, omitted) if omitted.cases > 0 => plural(omitted.cases, "case"),
+        (false, omitted) if omitted.samples > 0 => plural(omitted.samples, "sample"),
+        _ => return,
+    };
+    console.warn(&format!(
+        "{omitted} not shown: too many or too large; select fewer cases"
+    ));
 }
 
 fn unreadable(error: RunError) -> CliFailure {
@@ -86,7 +97,9 @@ fn is_wanted(args: &ShowArgs, case: &CaseResult) -> bool {
 /// The sample, counted from 0; at least one of the cases must have it.
 fn sample_at(cases: &[ShownCase<'_>], number: usize) -> Result<u32, CliFailure> {
     let samples = cases.iter().flat_map(|shown| &shown.case.samples);
-    let last = samples.map(|sample| sample.index as usize + 1).max();
+    let listed = samples.map(|sample| sample.index as usize + 1);
+    let graded = cases.iter().map(|shown| shown.case.first_graded as usize);
+    let last = listed.chain(graded).max();
     match (u32::try_from(number - 1), last) {
         (Ok(at), Some(last)) if number <= last => Ok(at),
         (_, last) => {
@@ -102,6 +115,16 @@ fn sample_at(cases: &[ShownCase<'_>], number: usize) -> Result<u32, CliFailure> 
 /// No case fits: an error where a pattern matches nothing, good news where nothing failed.
 fn nothing(console: &Console, args: &ShowArgs, selected: &SelectedCases) -> CliResult {
     let run = &selected.run_id;
+    if selected.omitted.cases > 0 && !args.cases.is_empty() {
+        let cases = plural(selected.omitted.cases, "matching case");
+        return Err(
+            CliFailure::wrong(format!("{cases} of run {run}: too many to show"))
+                .hint("select fewer, such as one eval or `EVAL/CASE`"),
+        );
+    }
+    if selected.evals.is_empty() && args.cases.is_empty() && selected.omitted.cases == 0 {
+        return Err(CliFailure::wrong(format!("run {run} contains no cases")));
+    }
     if selected.evals.is_empty() && !args.cases.is_empty() {
         let patterns = args.cases.join("`, `");
         return Err(

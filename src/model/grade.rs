@@ -81,7 +81,7 @@ pub struct Stored {
     /// The beginning, for reports.
     #[serde(deserialize_with = "detail")]
     pub head: String,
-    /// The fields of [`Output`] beside its value.
+    /// The fields of the output beside its value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -116,7 +116,7 @@ pub fn of_judge(votes: &JudgeVotes) -> JudgeOverview {
     }
     if let Some(score) = votes.constant_score {
         told.remarks.push(format!(
-            "all {} usable votes gave the same score ({}): check that the judge can distinguish good outputs from bad ones",
+            "all {} usable votes gave the same score ({} of the scale): check that the judge can distinguish good outputs from bad ones",
             number(votes.passed + votes.failed),
             figures::rate(score)
         ));

@@ -48,7 +48,7 @@ use std::path::Path;
 use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
-use crate::model::{EvalResult, Event, Summary};
+use crate::model::{EvalResult, Event, Omitted, Summary};
 use crate::summary::{SummaryError, SummaryFold};
 use crate::target::TargetError;
 
@@ -147,38 +147,49 @@ pub fn reread(journal: &Path) -> Result<RereadRun, RunError> {
     })
 }
 
-/// Bytes of an output that lies beside the journal up to which it is read as a whole.
-const WHOLE_OUTPUT: u64 = 8 << 20;
+/// Bytes of outputs stored beside the journal that are read as a whole, all together: less than a
+/// summary keeps of details.
+const WHOLE_OUTPUTS: u64 = 32 << 20;
 
 /// Selected cases of a run.
 pub struct SelectedCases {
     pub run_id: String,
     /// The evals that have a selected case, with these cases.
     pub evals: Vec<EvalResult>,
-    /// Cases that were selected and are not among them, because they are too many.
-    pub omitted: usize,
+    /// Cases and samples that were selected and are not among them, because they are too many.
+    pub omitted: Omitted,
 }
 
-/// Reads the cases that `takes` selects, by eval and case, with all that the journal has of them.
-/// Outputs that lie beside it are read up to [`WHOLE_OUTPUT`].
+/// Reads the cases that `takes` selects, by eval and case, with all that the journal contains of
+/// them. Outputs that are stored beside it are read while they are not too large; of others the
+/// beginning is kept.
 pub fn cases_of(
     paths: &RunPaths,
     takes: impl Fn(&str, &str) -> bool,
 ) -> Result<SelectedCases, RunError> {
     let mut fold = SummaryFold::new();
+    let mut room = WHOLE_OUTPUTS;
     for event in journal::read(&paths.journal())? {
         let mut event = event?;
         match &mut event {
+            Event::RunStarted(session) | Event::RunResumed(session) => {
+                session.config.include_details = true;
+            }
             Event::CasesPlanned(planned) => {
                 let eval = &planned.eval;
                 planned.cases.retain(|case| takes(eval, &case.id));
             }
             Event::SampleFinished(sample) if takes(&sample.eval, &sample.case) => {
                 for attempt in &mut sample.attempts {
-                    let stored = attempt.stored.as_ref().map(|stored| stored.bytes);
-                    if stored.is_some_and(|bytes| bytes <= WHOLE_OUTPUT) {
-                        attempt.output = journal::output_of(paths, attempt)?;
-                        attempt.stored = None;
+                    let Some(bytes) = attempt.stored.as_ref().map(|stored| stored.bytes) else {
+                        continue;
+                    };
+                    // A journal that was copied alone still has the beginning.
+                    if bytes <= room
+                        && let Ok(output) = journal::output_of(paths, attempt)
+                    {
+                        room -= bytes;
+                        (attempt.output, attempt.stored) = (output, None);
                     }
                 }
             }
@@ -194,7 +205,7 @@ pub fn cases_of(
     Ok(SelectedCases {
         run_id: report.started.run.run_id,
         evals,
-        omitted: report.omitted.cases,
+        omitted: report.omitted,
     })
 }
 

@@ -134,8 +134,8 @@ pub struct SuiteConfig {
     /// Time limit in seconds for the whole run.
     #[schemars(range(min = 0.001, max = 31536000.0))]
     pub timeout_global: Option<f64>,
-    /// Time limit in seconds for one grader that runs no program, and for `extract`; a sample that
-    /// exceeds it is errored. Default 10.
+    /// Time limit in seconds for one code grader that runs no program, and for `extract`; a sample
+    /// that exceeds it is errored. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub grade_timeout_seconds: Option<f64>,
     /// Retry failed samples. Default false.

@@ -176,7 +176,8 @@ pub struct HttpSpec {
     /// Time limit in seconds for the connection. Default 10.
     #[schemars(range(min = 0.001, max = 3600.0))]
     pub connect_timeout_seconds: Option<f64>,
-    /// Number of further tries if the connection fails. Default 2.
+    /// Number of further tries if the connection fails, or a request that may be repeated gets no
+    /// answer. Default 2.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
     /// Maximum number of redirects to follow; with 0, a redirect is the answer. Default 10.

@@ -315,7 +315,7 @@ pub enum JsonMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PanelRule {
-    /// Each criterion has the median of its scores; of two middle ones, the lower.
+    /// Each criterion has the median of its scores; of two middle ones, the lower (with `negate`, the higher).
     #[default]
     Median,
     /// Each criterion has the mean of its scores.

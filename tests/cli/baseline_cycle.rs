@@ -636,8 +636,8 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
                       missing (expected a required key)
       refused  reg-b  `comparison: numeric` compares numbers, but the baseline has
                       none to compare
-      refused  reg-c  v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept
-                      the text
+      refused  reg-c  v: `v[0-9]+` writes {{any_uuid}} here, but that matcher does
+                      not accept the text
 
     RUN of 3 regressions: 3 refused
     ");

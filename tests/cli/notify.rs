@@ -222,7 +222,7 @@ fn no_tls_no_host_no_variable() {
         &[("HOOK", &url)],
     )
     .expect(1);
-    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`");
+    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not use TLS; if it speaks plain HTTP, write `http://`");
     assert!(!call.stderr.contains("hook-secret"));
     for (hook, expected) in [
         ("", "the environment variable HOOK is not set"),

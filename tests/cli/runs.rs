@@ -1,4 +1,4 @@
-//! `runs`: the runs of a folder, and how old ones go.
+//! `runs`: the runs of a folder.
 
 use crate::support::Project;
 use serde_json::Value;
@@ -108,52 +108,4 @@ fn a_gate_that_a_comparison_failed_is_listed_as_failed() {
         .expect(0)
         .stdout;
     assert!(history.contains(r#""fail""#), "{history}");
-}
-
-#[test]
-fn runs_that_something_refers_to_are_kept() {
-    let project = project();
-    let ids: Vec<String> = (0..5)
-        .map(|_| run(&project, &["--target", "good"]))
-        .collect();
-    call(
-        &project,
-        &["baseline", "capture", "--scores", "--run", &ids[0]],
-    )
-    .expect(0);
-    let latest = call(&project, &["runs", "rm", &ids[4]]).expect(2);
-    assert!(
-        latest.stderr.contains("it is the latest run"),
-        "{}",
-        latest.stderr
-    );
-    let scores = call(&project, &["runs", "rm", &ids[0]]).expect(2);
-    assert!(
-        scores.stderr.contains("were captured from it"),
-        "{}",
-        scores.stderr
-    );
-    let dry = call(&project, &["runs", "prune", "--keep", "2", "--dry-run"]).expect(0);
-    assert_eq!(dry.stdout, format!("{}\n{}\n", ids[1], ids[2]));
-    assert_eq!(listed(&project).len(), 5);
-    call(&project, &["runs", "prune", "--older-than", "30d"]).expect(0);
-    assert_eq!(listed(&project).len(), 5);
-    let pruned = call(&project, &["runs", "prune", "--keep", "2"]).expect(0);
-    assert!(
-        pruned.stderr.contains("removed 2 runs"),
-        "{}",
-        pruned.stderr
-    );
-    let left: Vec<Value> = listed(&project)
-        .iter()
-        .map(|run| run["run_id"].clone())
-        .collect();
-    assert_eq!(
-        left,
-        [&ids[4], &ids[3], &ids[0]].map(|id| Value::from(id.as_str()))
-    );
-    call(&project, &["runs", "rm", &ids[3]]).expect(0);
-    let gone = call(&project, &["runs", "rm", &ids[3]]).expect(2);
-    assert!(gone.stderr.contains(&ids[3]), "{}", gone.stderr);
-    call(&project, &["runs", "prune"]).expect(2);
 }

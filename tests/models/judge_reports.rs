@@ -250,6 +250,7 @@ fn a_dry_run_tells_of_judges_apart_from_targets() {
         let known = ["samples ", "judged ", "model ", "judge ", "cost "];
         let lines = shown
             .lines()
+            .map(str::trim_start)
             .filter(|line| known.iter().any(|word| line.starts_with(word)));
         let number = regex::Regex::new(r"about [0-9,]+ tokens").expect("a pattern");
         number
@@ -264,7 +265,7 @@ fn a_dry_run_tells_of_judges_apart_from_targets() {
     ");
     insta::assert_snapshot!(told(&["--cache", "only"]), @"
     samples    4 (no calls of the target)
-    cost       none that is known: no model is asked
+    cost       none is known: no model is called
     ");
     assert_eq!(server.asked(), 0);
 }

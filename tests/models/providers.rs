@@ -460,7 +460,7 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     unreachable (again): 127.0.0.1:PORT refuses the connection: no server listens on this port
     unreachable (again): the host name of no-such-host.invalid:PORT cannot be resolved; check its spelling and the network
     tls: no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that this machine does not trust; set `ca_file` to the authority's certificate
-    tls: no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`
+    tls: no TLS connection to 127.0.0.1:PORT: it does not use TLS; if it speaks plain HTTP, write `http://`
     unauthorized: the key of mine:small is not set: the variable MY_KEY
     settings: the value of the header `X-A` contains a line break or another control character
     "#);
@@ -533,9 +533,9 @@ fn an_answer_to_what_a_redirect_made_of_the_question_is_none() {
         said.push_str(&format!("{}\n", told(&own, &ask(&own))));
     }
     insta::assert_snapshot!(said, @r#"
-    unknown_model: 127.0.0.1:PORT redirects POST to GET, which drops the request body; set `base_url` to the final address
-    unknown_model: 127.0.0.1:PORT redirects POST to GET, which drops the request body; set `base_url` to the final address
-    unknown_model: 127.0.0.1:PORT redirects POST to GET, which drops the request body; set `base_url` to the final address
+    unknown_model: 127.0.0.1:PORT redirects the request as GET, which drops its body; set `base_url` to the final address
+    unknown_model: 127.0.0.1:PORT redirects the request as GET, which drops its body; set `base_url` to the final address
+    unknown_model: 127.0.0.1:PORT redirects the request as GET, which drops its body; set `base_url` to the final address
     "#);
 }
 

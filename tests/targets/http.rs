@@ -672,7 +672,7 @@ fn certificates_are_checked() {
     too early: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is not valid yet; check the clock of this machine
     wrong name: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is for a different host name
     wrong name, insecure: {"json":{"secure":true}}
-    no TLS there: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`
+    no TLS there: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: it does not use TLS; if it speaks plain HTTP, write `http://`
     TLS there: target_failed (final): the response of 127.0.0.1:PORT is not HTTP: invalid HTTP version parsed
     "##);
 }

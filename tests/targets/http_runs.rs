@@ -525,7 +525,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: `X Y` is not a header name; use letters, digits and `-`
      --> suite.yaml:3:70
       |
-    2 | ...
     3 | ...p://127.0.0.1:1/api', headers: {'X Y': v}}
       |                                    ^^^^^
 
@@ -534,7 +533,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0302]: the file `gone.pem` does not exist
      --> suite.yaml:3:69
       |
-    2 | ...
     3 | ...p://127.0.0.1:1/api', ca_file: gone.pem}
       |                                   ^^^^^^^^
       |
@@ -545,7 +543,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: no certificate can be read from `suite.yaml`
      --> suite.yaml:3:69
       |
-    2 | ...
     3 | ...://127.0.0.1:1/api', ca_file: suite.yaml}
       |                                  ^^^^^^^^^^
       |
@@ -556,7 +553,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: `body` requires an `endpoint`, which is missing
      --> suite.yaml:3:60
       |
-    2 |   name: s
     3 |   target: {type: http, base_url: 'http://127.0.0.1:1/api', body: '{{ prom...
       |                                                            ^^^^
       |
@@ -577,7 +573,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: the endpoint is not below the base address http://127.0.0.1:1/api
      --> suite.yaml:5:49
       |
-    4 |   evals:
     5 |     - {id: e, input: {type: api_call, endpoint: 'http://other/api/a'}, ex...
       |                                                 ^^^^^^^^^^^^^^^^^^^^
       |
@@ -588,7 +583,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: the endpoint is not below the base address http://127.0.0.1:1/api
      --> suite.yaml:5:49
       |
-    4 |   evals:
     5 |     - {id: e, input: {type: api_call, endpoint: ../admin}, expected: {typ...
       |                                                 ^^^^^^^^
       |
@@ -599,7 +593,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: `GE T` is not a method; write one word, such as GET or POST
      --> suite.yaml:5:47
       |
-    4 |   evals:
     5 |     - {id: e, input: {type: api_call, method: 'GE T', endpoint: /a}, expe...
       |                                               ^^^^^^
 
@@ -608,7 +601,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: the value of the header `X-Token` contains a line break or another control character
      --> suite.yaml:5:72
       |
-    4 | ...
     5 | .../a, headers: {X-Token: "secret-123\nHost: evil"}}, expected: {type: co...
       |                           ^^^^^^^^^^^^^^^^^^^^^^^^
       |
@@ -619,7 +611,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: the header `Content-Length` is computed from the request and can't be set
      --> suite.yaml:5:63
       |
-    4 | ...
     5 | ...ll, endpoint: /a, headers: {Content-Length: '3'}}, expected: {type: co...
       |                                ^^^^^^^^^^^^^^
       |
@@ -630,7 +621,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: `a` must be a text, a number, true or false, or a list of these
      --> suite.yaml:5:64
       |
-    4 |   evals:
     5 |     - {id: e, input: {type: api_call, endpoint: /a, query: {a: {b: 1}}}, ...
       |                                                                ^^^^^^
 

@@ -402,7 +402,7 @@ impl SideResolver<'_> {
             return Ok((store, project.suite.clone(), target));
         }
         let beside = beside.ok_or_else(|| {
-            CliFailure::wrong("`accepted` needs a suite, but there is none here")
+            CliFailure::wrong("accepted scores need a suite, but there is none here")
                 .hint("pass it with --suite")
         })?;
         // The candidate's own suite, where it lies on this machine.

@@ -12,7 +12,7 @@ use crate::report::figures::percent_or_none;
 use crate::report::page::{
     Page, PageTable, StyledText, Symbol, TableColumn, TextTone, dim, outside, own, terminal, text,
 };
-use crate::run::history::{PastRun, StoredRun};
+use crate::run::history::{PastRun, StoredRun, StoredRuns};
 use eval_base::text::plural;
 
 /// A run of `--format json`.
@@ -60,10 +60,9 @@ pub fn json(stored: &[StoredRun], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// The newest first; `hidden` older ones are not listed.
+/// The newest first.
 pub fn write(
-    stored: &[StoredRun],
-    hidden: usize,
+    listed: &StoredRuns,
     now: Timestamp,
     options: &TerminalOptions,
     out: &mut dyn Write,
@@ -79,15 +78,15 @@ pub fn write(
         TableColumn::right("Age"),
         TableColumn::right("Size").optional(),
     ]);
-    for run in stored.iter().rev() {
+    for run in listed.runs.iter().rev() {
         table.row(row(run, now));
     }
     let mut page = Page::default();
     page.table(table);
-    if hidden > 0 {
+    if listed.older > 0 {
         page.words(dim(own(format!(
             "... and {}; --all lists them",
-            plural(hidden, "older run")
+            plural(listed.older, "older run")
         ))));
     }
     terminal::write(&page, options, out)

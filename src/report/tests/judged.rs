@@ -549,8 +549,8 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
       ! 1 verdict on texts that were truncated in the middle
       - local:llama | `x`
         votes  30: 30 pass, 0 fail
-        ! all 30 usable votes gave the same score (1.000): check that the judge can
-          distinguish good outputs from bad ones
+        ! all 30 usable votes gave the same score (1.000 of the scale): check that
+          the judge can distinguish good outputs from bad ones
       - openai:judge
         votes    45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
                  judge_unparseable: 2)
@@ -577,7 +577,7 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
 
     - **local:llama &#124; \`x\`**
       - votes: 30: 30 pass, 0 fail
-      - ⚠️ all 30 usable votes gave the same score (1.000): check that the judge can distinguish good outputs from bad ones
+      - ⚠️ all 30 usable votes gave the same score (1.000 of the scale): check that the judge can distinguish good outputs from bad ones
     - **openai:judge**
       - votes: 45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3, judge_unparseable: 2)
       - replies: 7 of 42 first replies not usable (cut: 5, no_json: 2); 6 repair requests

@@ -110,8 +110,8 @@ fn heads_that_end_alike_are_not_cut() {
       pass@1        0.400
                     [0.117, 0.769]
       latency p95   1.23 s
-      In brackets: the 95 % interval of each target. Differences between targets
-      are not tested here.
+      In brackets: the 95 % interval of each target. Differences between targets are
+      not tested here.
 
       Every eval had the same outcome on each target.
 

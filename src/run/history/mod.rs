@@ -28,7 +28,7 @@ use crate::model::{Environment, GitState};
 pub(super) use rates::PastRatesReader;
 
 use read::TextInterner;
-pub use stored::{StoredRun, is_running, remove, stored_runs};
+pub use stored::{StoredRun, StoredRuns, stored_runs};
 
 pub use figures::{EvalHistory, FlakyCommit};
 

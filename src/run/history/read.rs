@@ -3,12 +3,13 @@
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::entries::{HistoryEntry, JournalHead, left_out};
 use super::{HistoryGroup, PastCase, PastEval, PastRun};
 use crate::gate::{decide, doubted};
-use crate::journal;
+use crate::journal::{self, JournalError};
 use crate::model::{CasePlanned, Counts, Event, GitState, RunStarted};
 use crate::run::{RunError, conclude, in_parallel};
 use crate::summary::{CaseView, CountedEval, SummaryError, SummaryFold};
@@ -186,6 +187,21 @@ struct FoldedJournals {
 
 /// Fails with the place of the journal that can't be read, and why.
 fn folded(heads: &[&JournalHead]) -> Result<FoldedJournals, (usize, String)> {
+    let counted = folded_by(heads, journal::read_counts)?;
+    // A session may have added `--fail-on`, and what the run was compared with is in whole events
+    // only.
+    match counted.fold.started() {
+        Ok(started) if started.config.comparison.fail_on.is_some() => {
+            folded_by(heads, journal::read)
+        }
+        _ => Ok(counted),
+    }
+}
+
+fn folded_by<I: Iterator<Item = Result<Event, JournalError>>>(
+    heads: &[&JournalHead],
+    read: impl Fn(&Path) -> Result<I, JournalError>,
+) -> Result<FoldedJournals, (usize, String)> {
     let mut folded = FoldedJournals {
         fold: SummaryFold::counting(),
         definitions: HashMap::new(),
@@ -197,7 +213,10 @@ fn folded(heads: &[&JournalHead]) -> Result<FoldedJournals, (usize, String)> {
         cut_off: Vec::new(),
     };
     for (at, head) in heads.iter().enumerate() {
-        let ended = folded.take(head).map_err(|error| (at, told(head, error)))?;
+        let ended = read(&head.journal)
+            .map_err(RunError::from)
+            .and_then(|events| folded.take(events));
+        let ended = ended.map_err(|error| (at, told(head, error)))?;
         if !ended {
             folded.cut_off.push(head.started.run.run_id.clone());
         }
@@ -213,14 +232,12 @@ fn told(head: &JournalHead, error: RunError) -> String {
 }
 
 impl FoldedJournals {
-    /// Takes a journal; false when it has no end.
-    fn take(&mut self, head: &JournalHead) -> Result<bool, RunError> {
+    /// Takes the events of a journal; false when it has no end.
+    fn take(
+        &mut self,
+        events: impl Iterator<Item = Result<Event, JournalError>>,
+    ) -> Result<bool, RunError> {
         let mut ended = false;
-        // What a gate was compared with is in the whole journal only.
-        let events: Box<dyn Iterator<Item = _>> = match head.started.config.comparison.fail_on {
-            Some(_) => Box::new(journal::read(&head.journal)?),
-            None => Box::new(journal::read_counts(&head.journal)?),
-        };
         for event in events {
             let event = event?;
             ended = matches!(event, Event::RunFinished(_));

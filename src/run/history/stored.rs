@@ -1,7 +1,6 @@
 //! The runs of a results folder one by one, as they are on disk.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,14 +23,21 @@ pub struct StoredRun {
     pub running: bool,
 }
 
-/// The runs of a folder, oldest first: at most `last` of them, the newest. The texts are warnings.
-pub fn stored_runs(
-    results: &Path,
-    last: Option<usize>,
-    threads: usize,
-) -> (Vec<StoredRun>, Vec<String>) {
+/// The runs of a folder.
+#[derive(Debug)]
+pub struct StoredRuns {
+    /// Oldest first.
+    pub runs: Vec<StoredRun>,
+    /// Older runs that are not among them.
+    pub older: usize,
+    pub warnings: Vec<String>,
+}
+
+/// Reads the runs of a folder: at most `last` of them, the newest.
+pub fn stored_runs(results: &Path, last: Option<usize>, threads: usize) -> StoredRuns {
     let (mut runs, unreadable) = journal::scan_runs(results);
-    runs.drain(..runs.len().saturating_sub(last.unwrap_or(usize::MAX)));
+    let older = runs.len().saturating_sub(last.unwrap_or(usize::MAX));
+    runs.drain(..older);
     let mut warnings: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
     let texts = TextInterner::default();
     let read = in_parallel(&runs, threads, |paths| {
@@ -59,34 +65,18 @@ pub fn stored_runs(
             running,
         }
     });
-    let stored = stored.collect();
-    (stored, warnings)
+    StoredRuns {
+        runs: stored.collect(),
+        older,
+        warnings,
+    }
 }
 
 /// Whether another process writes the journal.
-pub fn is_running(paths: &RunPaths) -> bool {
+fn is_running(paths: &RunPaths) -> bool {
     let file = File::open(paths.journal());
     let state = file.and_then(|file| lock(&file, Duration::ZERO, Duration::ZERO));
     matches!(state, Ok(LockState::Busy))
-}
-
-/// Removes the files of a run, the journal last, and its day's folder when it is empty; how many
-/// bytes that frees.
-pub fn remove(paths: &RunPaths) -> io::Result<u64> {
-    let journal = paths.journal();
-    let (mut files, mut freed) = (files(paths), 0);
-    files.sort_by_key(|file| *file == journal);
-    for file in files {
-        freed += size(&file);
-        if fs::symlink_metadata(&file)?.is_dir() {
-            fs::remove_dir_all(&file)?;
-        } else {
-            fs::remove_file(&file)?;
-        }
-    }
-    // Other runs of the day keep the folder.
-    let _ = fs::remove_dir(&paths.dir);
-    Ok(freed)
 }
 
 /// Everything in the day's folder that is named after the run.

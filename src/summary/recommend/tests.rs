@@ -485,8 +485,8 @@ fn what_could_not_be_found_out_names_what_to_do() {
     ];
     assert_snapshot!(all.join("\n"), @"
     Install what 2 samples of cap-x › a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what is installed
-    Run `eval-harness doctor` to see why there was no sandbox for 2 samples of cap-x › a (and 1 more): no isolation is possible here: userns: not permitted
-    Start the target, or correct its address: it could not be reached for 2 samples of cap-x › a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
+    Run `eval-harness doctor` to see why there was no sandbox for 2 samples of cap-x › a (and 1 more): no isolation is available: userns: not permitted
+    Start the target, or correct its address: it could not be reached for 2 samples of cap-x › a (and 1 more): 127.0.0.1:8000 refuses the connection: no server listens on this port
     Repair the target, which failed on 2 samples of cap-x › a (and 1 more): ./solve.sh exited with code 3
     Record outputs for 2 samples of cap-x › a (and 1 more), or exclude them with a filter: samples.jsonl has no line for it
     Check the judge, which gave no answer for 2 samples of cap-x › a (and 1 more): no judge was called

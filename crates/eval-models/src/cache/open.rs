@@ -38,7 +38,7 @@ pub enum CacheError {
     Missing(PathBuf),
     #[error("the cache {} is damaged ({reason})", file.display())]
     Damaged { file: PathBuf, reason: String },
-    #[error("{} is not a regular file, so it can't be the cache", .0.display())]
+    #[error("{} is a folder, so it can't be the cache", .0.display())]
     NotAFile(PathBuf),
     #[error("{} is a database of another program", .0.display())]
     Foreign(PathBuf),

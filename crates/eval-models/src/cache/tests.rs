@@ -227,7 +227,7 @@ fn what_is_not_ours_stays_where_it_is() {
             .to_string()
             .replace(&file.display().to_string(), "FILE")
     };
-    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("a folder")), @"FILE is not a regular file, so it can't be the cache");
+    insta::assert_snapshot!(told(AnswerCache::open(&file, now()).expect_err("a folder")), @"FILE is a folder, so it can't be the cache");
     fs::remove_dir(&file).expect("removed");
     let connection = Connection::open(&file).expect("open");
     connection

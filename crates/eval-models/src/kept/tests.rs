@@ -285,7 +285,7 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
         .take_warnings()
         .join("\n")
         .replace(&dir.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(warnings, @"DIR/cache/answers.sqlite is not a regular file, so it can't be the cache; this run uses no cache");
+    insta::assert_snapshot!(warnings, @"DIR/cache/answers.sqlite is a folder, so it can't be the cache; this run uses no cache");
     assert!(matches!(
         run(&settings(dir.path(), CacheMode::Only), 1).prepare(&endpoint()),
         Err(KeptError::Cache(_))

@@ -179,8 +179,7 @@ fn tls_fault(error: &rustls::Error) -> String {
     let certificate = match error {
         rustls::Error::InvalidCertificate(certificate) => certificate,
         rustls::Error::InvalidMessage(_) => {
-            return "it does not use TLS; check whether the address begins with `http://`"
-                .to_owned();
+            return "it does not use TLS; if it speaks plain HTTP, write `http://`".to_owned();
         }
         other => return other.to_string(),
     };

@@ -106,7 +106,7 @@ pub(super) async fn once(
     let mut body = Vec::new();
     let result = if answer.was_asked_anew() {
         let why = format!(
-            "{host} redirects POST to GET, which drops the request body; set `base_url` to the final address"
+            "{host} redirects the request as GET, which drops its body; set `base_url` to the final address"
         );
         Err(ModelFault::new(FaultKind::UnknownModel, why))
     } else if (200..300).contains(&status) {

@@ -563,8 +563,8 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       4. Fix reg-same: the output differs
       5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
          differs
-      6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: have
-         them graded
+      6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: have them
+         graded
       7. Fix Lint: it ended with exit code 1
       8. Check code-review yourself, or give it a `command`: nothing was run for it
       9. Do not rely on small differences between these figures: with 6 samples

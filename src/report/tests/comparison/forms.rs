@@ -77,8 +77,8 @@ fn a_regression_is_told_whole() {
         ... and 2 more cases; --verbose shows more
 
       Changed: different data or grading, not compared (2)  Passed
-        ~ cap-code-002 › case-00                        5/5 → 4/5
-        ~ cap-code-002 › case-01                        5/5 → 4/5
+        ~ cap-code-002 › case-00                            5/5 → 4/5
+        ~ cap-code-002 › case-01                            5/5 → 4/5
 
       New: not in the reference (1)  Passed
         + cap-code-002 › case-00     now 3/5
@@ -237,12 +237,12 @@ fn what_has_no_grade_can_turn_the_verdict() {
         ✓ cap-code-002 › case-01          0/1 → 1/1
 
       Without a grade on one side (6)  Passed
-        ! cap-code-002 › case-00     1/1 → no grade
-        ! cap-code-002 › case-01     1/1 → no grade
-        ! cap-code-002 › case-02     1/1 → no grade
-        ! cap-code-002 › case-03     1/1 → no grade
-        ! cap-code-002 › case-04     1/1 → no grade
-        ! cap-code-002 › case-05     1/1 → no grade
+        ! cap-code-002 › case-00       1/1 → no grade
+        ! cap-code-002 › case-01       1/1 → no grade
+        ! cap-code-002 › case-02       1/1 → no grade
+        ! cap-code-002 › case-03       1/1 → no grade
+        ! cap-code-002 › case-04       1/1 → no grade
+        ! cap-code-002 › case-05       1/1 → no grade
 
     GATE INCOMPLETE (--fail-on significant: a regression fails the gate)
       - samples without a grade could make it a regression
@@ -270,16 +270,16 @@ fn nothing_could_be_paired() {
       not compared: 400 changed (different data or grading)
 
       Changed: different data or grading, not compared (400)  Passed
-        ~ cap-code-002 › case-00                          1/1 → 0/1
-        ~ cap-code-002 › case-01                          1/1 → 0/1
-        ~ cap-code-002 › case-02                          1/1 → 0/1
-        ~ cap-code-002 › case-03                          1/1 → 0/1
-        ~ cap-code-002 › case-04                          1/1 → 0/1
-        ~ cap-code-002 › case-05                          1/1 → 0/1
-        ~ cap-code-002 › case-06                          1/1 → 0/1
-        ~ cap-code-002 › case-07                          1/1 → 0/1
-        ~ cap-code-002 › case-08                          1/1 → 0/1
-        ~ cap-code-002 › case-09                          1/1 → 0/1
+        ~ cap-code-002 › case-00                              1/1 → 0/1
+        ~ cap-code-002 › case-01                              1/1 → 0/1
+        ~ cap-code-002 › case-02                              1/1 → 0/1
+        ~ cap-code-002 › case-03                              1/1 → 0/1
+        ~ cap-code-002 › case-04                              1/1 → 0/1
+        ~ cap-code-002 › case-05                              1/1 → 0/1
+        ~ cap-code-002 › case-06                              1/1 → 0/1
+        ~ cap-code-002 › case-07                              1/1 → 0/1
+        ~ cap-code-002 › case-08                              1/1 → 0/1
+        ~ cap-code-002 › case-09                              1/1 → 0/1
         ... and 390 more cases; --verbose shows more
 
     GATE INCOMPLETE (--fail-on significant: a regression fails the gate)
@@ -473,8 +473,8 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
         + cap-code-002 > case-01          0/5 -> 5/5
 
       Changed: different data or grading, not compared (2)  Passed
-        ~ cap-code-002 > case-00                        5/5 -> 4/5
-        ~ cap-code-002 > case-01                        5/5 -> 4/5
+        ~ cap-code-002 > case-00                            5/5 -> 4/5
+        ~ cap-code-002 > case-01                            5/5 -> 4/5
 
       New: not in the reference (1)  Passed
         + cap-code-002 > case-00     now 3/5
