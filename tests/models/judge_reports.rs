@@ -258,14 +258,14 @@ fn a_dry_run_tells_of_judges_apart_from_targets() {
             .into_owned()
     };
     insta::assert_snapshot!(told(&[]), @"
-    samples    4 (no calls of the target)
-    judged     up to 8 calls of judges, at most 8 at once
-    judge      openai:judge, 8 calls, about N tokens of questions without the outputs, no limit of answers (`max_tokens`)
-    cost       unknown: there is no price for openai:judge
+    samples  4 (no calls of the target)
+    judged   up to 8 calls of judges, at most 8 at once
+    judge    openai:judge, 8 calls, about N tokens of questions without the
+    cost     unknown: there is no price for openai:judge
     ");
     insta::assert_snapshot!(told(&["--cache", "only"]), @"
-    samples    4 (no calls of the target)
-    cost       none is known: no model is called
+    samples  4 (no calls of the target)
+    cost     none is known: no model is called
     ");
     assert_eq!(server.asked(), 0);
 }

@@ -381,14 +381,14 @@ fn a_dry_run_tells_how_many_calls_there_would_be_and_how_many_at_once() {
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(told(&[]), @"
-    samples    50 (50 calls of the target, at most 20 at once)
-    model      local:m-1, 50 calls, about 50 tokens of questions, no limit of answers (`max_tokens`)
-    cost       unknown: there is no price for local:m-1
+    samples  50 (50 calls of the target, at most 20 at once)
+    model    local:m-1, 50 calls, about 50 tokens of questions, no limit of
+    cost     unknown: there is no price for local:m-1
     ");
     assert!(told(&["--jobs", "3"]).contains("at most 3 at once"));
     insta::assert_snapshot!(told(&["--cache", "only"]), @"
-    samples    50 (no calls of the target)
-    cost       none is known: no model is called
+    samples  50 (no calls of the target)
+    cost     none is known: no model is called
     ");
     assert_eq!(server.asked(), 0);
 }
