@@ -108,10 +108,10 @@ pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Pa
         Some(suite) => Some(suite.to_owned()),
         None => suite::suite_path(None).ok(),
     };
-    if let Some(suite) = suite {
-        if let Some(plan) = suite::listed(suite)? {
-            return Ok(plan.reporting.output_dir);
-        }
+    if let Some(suite) = suite
+        && let Some(plan) = suite::listed(suite)?
+    {
+        return Ok(plan.reporting.output_dir);
     }
     let root = cwd
         .ancestors()

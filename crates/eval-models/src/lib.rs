@@ -6,10 +6,10 @@
 //! client below is [`net`].
 //!
 //! ```
-//! use eval_models::{Price, Tokens, about_tokens, cost_of};
+//! use eval_models::{TokenCounts, TokenPrice, about_tokens, cost_of};
 //!
-//! let price = Price { input: 3.0, output: 15.0, cached_input: None, cache_write: None };
-//! let tokens = Tokens { input: about_tokens(4_000), output: 100, ..Tokens::default() };
+//! let price = TokenPrice { input: 3.0, output: 15.0, cached_input: None, cache_write: None };
+//! let tokens = TokenCounts { input: about_tokens(4_000), output: 100, ..TokenCounts::default() };
 //! assert_eq!(cost_of(&price, tokens), 0.0045);
 //! ```
 

@@ -22,12 +22,12 @@
 //!
 //! ```no_run
 //! # async fn doc() -> Result<(), eval_sandbox::SandboxError> {
-//! use eval_sandbox::{Ending, Sandbox, SandboxConfig, Script};
+//! use eval_sandbox::{ProgramEnding, Sandbox, SandboxConfig, ScriptJob};
 //!
 //! // The helper is a program that calls `cell_main` when its first argument is `CELL_ARGUMENT`.
 //! let sandbox = Sandbox::open(SandboxConfig::new("/usr/bin/eval-harness".into())).await?;
-//! let report = sandbox.run_script(Script { code: "print(6 * 7)".into(), ..Script::default() }).await?;
-//! assert_eq!(report.ending, Ending::Exited(0));
+//! let report = sandbox.run_script(ScriptJob { code: "print(6 * 7)".into(), ..ScriptJob::default() }).await?;
+//! assert_eq!(report.ending, ProgramEnding::Exited(0));
 //! assert_eq!(report.streams.stdout, b"42\n");
 //! # Ok(())
 //! # }

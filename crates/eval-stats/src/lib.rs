@@ -5,12 +5,12 @@
 //! fixed, so the same data and seed give the same digits.
 //!
 //! ```
-//! use eval_stats::{Undefined, pass_at_k};
+//! use eval_stats::{UndefinedReason, pass_at_k};
 //!
 //! // One of three samples passed: two drawn at random hold it with a chance of 2/3.
 //! assert!((pass_at_k(3, 1, 2)? - 2.0 / 3.0).abs() < 1e-12);
-//! assert_eq!(pass_at_k(1, 1, 3), Err(Undefined::TooFewSamples { n: 1, k: 3 }));
-//! # Ok::<(), Undefined>(())
+//! assert_eq!(pass_at_k(1, 1, 3), Err(UndefinedReason::TooFewSamples { n: 1, k: 3 }));
+//! # Ok::<(), UndefinedReason>(())
 //! ```
 
 #![forbid(unsafe_code)]
