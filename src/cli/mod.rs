@@ -43,6 +43,7 @@ use self::console::Console;
 use crate::gate::ExitCode;
 use crate::grade;
 use crate::journal::JournalError;
+use crate::run::RunError;
 
 /// What a verb ended with.
 type CliResult = Result<ExitCode, CliFailure>;
@@ -71,6 +72,15 @@ impl CliFailure {
             code: ExitCode::Incomplete,
             message: message.to_string(),
             hint: None,
+        }
+    }
+
+    /// The journal of a run can't be read as one.
+    fn unreadable(error: RunError) -> Self {
+        let failure = CliFailure::wrong(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
 

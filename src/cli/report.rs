@@ -13,7 +13,6 @@ use crate::model::{ReportFormat, Summary};
 use crate::report::sides::RunSides;
 use crate::report::{self, write_report};
 use crate::run;
-use crate::run::RunError;
 use eval_base::whole_file::write_whole;
 
 pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
@@ -22,23 +21,24 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     for run in &args.run {
         journals.push(journal::find_run(&dir, run)?.journal());
     }
-    let unreadable = |error: RunError| {
-        let failure = CliFailure::wrong(&error);
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    };
     let summary = match journals.as_slice() {
-        [journal] => run::reread(journal).map_err(unreadable)?.summary,
-        several if !run::any_shard(several).map_err(unreadable)? => {
+        [journal] => {
+            run::reread(journal)
+                .map_err(CliFailure::unreadable)?
+                .summary
+        }
+        several if !run::any_shard(several).map_err(CliFailure::unreadable)? => {
             let mut runs = Vec::with_capacity(several.len());
             for journal in several {
-                runs.push(run::reread(journal).map_err(unreadable)?.summary);
+                runs.push(
+                    run::reread(journal)
+                        .map_err(CliFailure::unreadable)?
+                        .summary,
+                );
             }
             return side_by_side(console, args, &runs);
         }
-        several => run::join(several).map_err(unreadable)?,
+        several => run::join(several).map_err(CliFailure::unreadable)?,
     };
     if journals.len() == 1 {
         say_how_to_go_on(console, &summary);

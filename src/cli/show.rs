@@ -9,7 +9,7 @@ use crate::gate::ExitCode;
 use crate::journal;
 use crate::model::{CaseResult, Outcome};
 use crate::report::show::{self as page, ShownCase};
-use crate::run::{self, RunError, SelectedCases};
+use crate::run::{self, SelectedCases};
 use eval_base::globs::IdGlobs;
 use eval_base::text::{group_digits, plural};
 
@@ -25,7 +25,7 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
             || globs.fit(case)
             || globs.fit(&format!("{eval}/{case}"))
     };
-    let selected = run::cases_of(&paths, takes).map_err(unreadable)?;
+    let selected = run::cases_of(&paths, takes).map_err(CliFailure::unreadable)?;
     let all = selected.evals.iter().flat_map(|eval| {
         let cases = eval.cases.iter();
         cases.map(move |case| ShownCase { eval, case })
@@ -73,14 +73,6 @@ fn warn_of_omitted(console: &Console, args: &ShowArgs, selected: &SelectedCases)
     console.warn(&format!(
         "{omitted} not shown: too many or too large; select fewer cases"
     ));
-}
-
-fn unreadable(error: RunError) -> CliFailure {
-    let failure = CliFailure::wrong(&error);
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }
 
 /// Whether a case is to be shown: of the outcomes that are given, or else, without a pattern, what

@@ -1,8 +1,10 @@
 //! Cases in full: what each was given, what came back, and what the graders reported.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::html::{facts_of_sample, parts_of_input};
 use crate::model::{CaseResult, EvalResult, Grade, InputKind, InputShown, Outcome, SampleResult};
@@ -12,11 +14,8 @@ use crate::report::page::{
     dim, mark, outside, own, place, terminal, text,
 };
 use crate::report::run::{details, verdicts};
-use crate::report::{TerminalOptions, values};
+use crate::report::{TerminalOptions, limits, values};
 use eval_base::text::plural;
-
-/// Bytes of an input, an output or a thought that are printed.
-const TEXT_BYTES: usize = 256 << 10;
 
 /// A case and the eval that it belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +130,7 @@ fn input(body: &mut Page, given: &InputShown) {
         (InputKind::File, Some(path)) => text!["Input, ", outside(path)],
         _ => StyledText::from("Input"),
     };
-    let parts = parts_of_input(&given.value, TEXT_BYTES);
+    let parts = parts_of_input(&given.value, usize::MAX);
     for (role, text) in parts {
         let label = if role.is_empty() {
             label.clone()
@@ -141,17 +140,20 @@ fn input(body: &mut Page, given: &InputShown) {
         code(body, label, &text.text, text.cut.as_deref());
     }
     if let Some(context) = &given.context {
-        code(
-            body,
-            "Context".into(),
-            &values::whole(context, TEXT_BYTES),
-            None,
-        );
+        code(body, "Context".into(), &whole(context), None);
     }
     if given.truncated {
         body.words(dim(own(
             "The journal keeps at most 16 KiB of an input; this is its beginning.",
         )));
+    }
+}
+
+/// A value as text, nothing omitted: what was kept of it is bounded already.
+fn whole(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) if text.len() > limits::READ => Cow::Borrowed(text),
+        value => Cow::Owned(values::whole(value, usize::MAX)),
     }
 }
 
@@ -192,12 +194,7 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
             let note = sample
                 .output_truncated
                 .then_some("The target's output was longer; the rest was not kept.");
-            code(
-                body,
-                "Output".into(),
-                &values::whole(output, TEXT_BYTES),
-                note,
-            );
+            code(body, "Output".into(), &whole(output), note);
         }
         None => body.words(dim(own("No output."))),
     }
@@ -205,13 +202,12 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
         code(
             body,
             "Graded part of the output".into(),
-            &values::whole(extracted, TEXT_BYTES),
+            &whole(extracted),
             None,
         );
     }
     if let Some(thoughts) = sample.thoughts.as_ref().filter(|_| view.verbose) {
-        let thoughts = eval_base::text::shortened(thoughts, TEXT_BYTES);
-        code(body, "Reasoning of the model".into(), &thoughts, None);
+        code(body, "Reasoning of the model".into(), thoughts, None);
     }
     for grade in &sample.grades {
         of_grade(body, grade, view);
@@ -236,7 +232,7 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
         let label = outside(&figures::metric_name(name));
         (label, own(figures::figure(name, *value)))
     });
-    let facts = facts_of_sample(sample, TEXT_BYTES)
+    let facts = facts_of_sample(sample, usize::MAX)
         .into_iter()
         .map(|(label, words)| (outside(&label), outside(&words)));
     if view.verbose {
@@ -278,10 +274,7 @@ fn of_grade(body: &mut Page, grade: &Grade, view: &PageView) {
         item.below = below.blocks;
     } else if let Some(expected) = grade.expected.as_ref().filter(|_| view.verbose) {
         let mut below = Page::default();
-        below.facts([(
-            "Expected".into(),
-            outside(&values::whole(expected, TEXT_BYTES)),
-        )]);
+        below.facts([("Expected".into(), outside(&whole(expected)))]);
         item.below = below.blocks;
     }
     body.list([item]);

@@ -127,6 +127,7 @@ impl SummaryFold {
         let settings = CompareSettings {
             seed: started.config.seed,
             allow_changed: started.config.comparison.allow_changed,
+            pairs: self.pairs(),
             ..CompareSettings::default()
         };
         // Settings of our own are none that can't be tested.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::SummaryError;
 use super::calls::CallTotals;
 use super::columns::{CaseView, ColumnsFull, EvalFold, SampleFigures};
+use super::compare::PAIRS;
 use super::details::{self, DetailBudget, DetailKey, SampleDetails};
 use super::doubts::RunDoubts;
 use super::inputs::ShownInputs;
@@ -86,6 +87,14 @@ impl SummaryFold {
             inputs: 0,
             failures: 0,
         })
+    }
+
+    /// Simulated pairs for what a comparison could have found: none where only the gate is needed.
+    pub(super) fn pairs(&self) -> usize {
+        match self.limits.samples {
+            0 => 0,
+            _ => PAIRS,
+        }
     }
 
     /// The same for who makes a score baseline of it: it keeps what cases are, too.

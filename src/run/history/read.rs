@@ -187,9 +187,13 @@ struct FoldedJournals {
 
 /// Fails with the place of the journal that can't be read, and why.
 fn folded(heads: &[&JournalHead]) -> Result<FoldedJournals, (usize, String)> {
+    // What a gate with `--fail-on` was compared with is in whole events only.
+    let holds = |head: &&JournalHead| head.started.config.comparison.fail_on.is_some();
+    if heads.iter().any(holds) {
+        return folded_by(heads, journal::read);
+    }
     let counted = folded_by(heads, journal::read_counts)?;
-    // A session may have added `--fail-on`, and what the run was compared with is in whole events
-    // only.
+    // A later session may have added it.
     match counted.fold.started() {
         Ok(started) if started.config.comparison.fail_on.is_some() => {
             folded_by(heads, journal::read)

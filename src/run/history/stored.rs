@@ -52,11 +52,16 @@ pub fn stored_runs(results: &Path, last: Option<usize>, threads: usize) -> Store
                 None
             }
         };
+        // Of each run only the totals are needed.
+        let run = run.map(|run: PastRun| PastRun {
+            evals: Vec::new(),
+            ..run
+        });
         (run, warnings)
     });
     let stored = runs.into_iter().zip(read).map(|(paths, (run, told))| {
         let running = is_running(&paths);
-        // That a run has no end is no news while it goes on.
+        // That a run has no end is shown in the list.
         warnings.extend(told.into_iter().filter(|_| run.is_none()));
         StoredRun {
             bytes: files(&paths).iter().map(|file| size(file)).sum(),
