@@ -156,6 +156,11 @@ pub struct SuiteArgs {
     /// each runs the whole plan, and a report shows them side by side.
     #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Vec<String>,
+    /// The prompt to use, by its name under `prompts:`. With `run`, repeat it for several prompts.
+    /// Default for `run`: every prompt of the suite, each a run of its own, and a report that shows
+    /// and compares them side by side.
+    #[arg(long, value_name = "NAME", add = by(NameKind::Prompts))]
+    pub prompt: Vec<String>,
     /// Recorded outputs to grade, instead of calling a target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
@@ -252,6 +257,7 @@ Examples:
   eval-harness run --resume latest                 continue an interrupted run
   eval-harness run --resume latest --samples 10    add samples to a run
   eval-harness run --target small --target large   run on both targets, and show them in one report
+  eval-harness run --prompt short --prompt long    run with both prompts, and compare them
   eval-harness run --shard 2/5                     one of five parts; `report --run A --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
 #[command(args_override_self = true)]

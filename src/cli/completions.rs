@@ -68,6 +68,7 @@ pub enum NameKind {
     Tags,
     Categories,
     Targets,
+    Prompts,
     Presets,
     /// `NAME=` of the suite's variables.
     Vars,
@@ -120,6 +121,7 @@ fn candidates(names: NameKind, words: &TypedWords) -> Vec<String> {
         NameKind::Tags => of.tags.into_iter().collect(),
         NameKind::Categories => of.categories.into_iter().collect(),
         NameKind::Targets => of.targets.into_iter().collect(),
+        NameKind::Prompts => of.prompts.into_iter().collect(),
         NameKind::Presets => of.presets.into_iter().collect(),
         NameKind::Vars => of.vars.into_iter().map(|name| format!("{name}=")).collect(),
         NameKind::Runs => runs(&["latest"]),

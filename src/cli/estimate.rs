@@ -136,7 +136,10 @@ fn asked(prepared: &PreparedRun) -> io::Result<BTreeMap<ModelRole, ModelEstimate
             let samples = u64::from(PreparedRun::samples(outline));
             let target = case.target.as_ref().or(plan.target.as_ref());
             if let Some(Target::Model(model)) = target.filter(|_| is_model(&case.target)) {
-                let bytes = runtime.block_on(question_bytes(model, &case));
+                let bytes = runtime.block_on(async {
+                    let asked = prepared.targets.prompted(eval, &case).await.ok()?;
+                    question_bytes(model, &asked).await
+                });
                 of_role(&mut all, model, false).add(samples, bytes, model);
             }
             for judge in case

@@ -6,7 +6,7 @@ use super::args::{CiMode, ReportArgs};
 use super::ci::{self, GithubStep};
 use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
-use super::{CliFailure, CliResult, suite};
+use super::{CliFailure, CliResult, sides, suite};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::model::{ReportFormat, Summary};
@@ -36,7 +36,7 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
                         .summary,
                 );
             }
-            return side_by_side(console, args, &runs);
+            return side_by_side(console, args, &runs, several);
         }
         several => run::join(several).map_err(CliFailure::unreadable)?,
     };
@@ -72,9 +72,15 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
 }
 
 /// Runs that are no shards, beside each other.
-fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> CliResult {
+fn side_by_side(
+    console: &Console,
+    args: &ReportArgs,
+    runs: &[Summary],
+    journals: &[PathBuf],
+) -> CliResult {
     let hint = "pass runs of one suite, each once; or every shard of one suite";
-    let sides = RunSides::of(runs).map_err(|error| CliFailure::wrong(error).hint(hint))?;
+    let mut sides = RunSides::of(runs).map_err(|error| CliFailure::wrong(error).hint(hint))?;
+    sides::compare_pairs(console, &mut sides, journals);
     let codes: Vec<_> = runs.iter().map(exit_code).collect();
     let worst = ExitCode::gravest(&codes);
     if let Some(file) = &args.output {

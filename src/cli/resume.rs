@@ -148,6 +148,9 @@ fn merged(
     if !own.suite.target.is_empty() {
         words = without(words, "--target");
     }
+    if !own.suite.prompt.is_empty() {
+        words = without(words, "--prompt");
+    }
     // Answers come from recordings, or in one of the other ways: in the one that is said now.
     if own.models.replay.is_some() {
         words = without(words, "--record");

@@ -25,14 +25,22 @@ use eval_base::json;
 pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let words = resume::typed("run", "--resume");
     let Some(run) = &args.resume else {
-        return match args.suite.target.len() {
-            0 | 1 => start(console, args, words, None),
-            _ => sides::run(console, args, &words),
+        if args.suite.target.len() > 1 || args.suite.prompt.len() > 1 {
+            return sides::run(console, args, &words);
+        }
+        let loaded = load(console, args)?;
+        return match loaded.plan.open_prompts().is_empty() {
+            true => start(
+                console,
+                args,
+                ReadyRun::of(console, args, words, None, loaded)?,
+            ),
+            false => sides::run(console, args, &words),
         };
     };
-    if args.suite.target.len() > 1 {
+    if args.suite.target.len() > 1 || args.suite.prompt.len() > 1 {
         return Err(CliFailure::wrong(
-            "a run has one target: resume the run of each target by its id",
+            "a run has one target and one prompt: resume each run by its id",
         ));
     }
     let dir = results_dir(
@@ -41,7 +49,29 @@ pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     )?;
     let again = resume::again(&dir, run, words)?;
     resume::secrets_are_given(&again.args)?;
-    start(console, &again.args, again.words, Some(again.run))
+    let loaded = load(console, &again.args)?;
+    let ready = ReadyRun::of(console, &again.args, again.words, Some(again.run), loaded)?;
+    start(console, &again.args, ready)
+}
+
+/// A suite that can run, and what was selected of it.
+pub struct LoadedSuite {
+    pub plan: Plan,
+    filters: Vec<String>,
+    failed_in: Option<String>,
+}
+
+/// Loads what the arguments name.
+///
+/// # Errors
+/// When a definition or a setting is wrong.
+pub fn load(console: &Console, args: &RunArgs) -> Result<LoadedSuite, CliFailure> {
+    let selected = suite::load(&args.suite, PlanPurpose::Run, overrides(args))?;
+    Ok(LoadedSuite {
+        plan: suite::plan_or_problems(console, selected.loaded)?,
+        filters: selected.filters,
+        failed_in: selected.failed_in,
+    })
 }
 
 /// What the arguments say in place of the files.
@@ -62,14 +92,8 @@ pub fn overrides(args: &RunArgs) -> LoadOverrides {
     }
 }
 
-/// Begins a run, or goes on with one. `words` are its arguments.
-fn start(
-    console: &Console,
-    args: &RunArgs,
-    words: Vec<String>,
-    resume: Option<ResumedRun>,
-) -> CliResult {
-    let ready = ReadyRun::of(console, args, words, resume)?;
+/// Begins a run, or goes on with one.
+fn start(console: &Console, args: &RunArgs, ready: ReadyRun) -> CliResult {
     if args.dry_run {
         return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
     }
@@ -88,17 +112,23 @@ pub struct ReadyRun {
 }
 
 impl ReadyRun {
+    /// `words` are the arguments of the run.
+    ///
     /// # Errors
-    /// When a definition or a setting is wrong: then nothing runs.
+    /// When a setting is wrong: then nothing runs.
     pub fn of(
         console: &Console,
         args: &RunArgs,
         words: Vec<String>,
         resume: Option<ResumedRun>,
+        loaded: LoadedSuite,
     ) -> Result<ReadyRun, CliFailure> {
-        let selected = suite::load(&args.suite, PlanPurpose::Run, overrides(args))?;
-        let plan = suite::plan_or_problems(console, selected.loaded)?;
-        let comparison = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
+        let LoadedSuite {
+            plan,
+            filters,
+            failed_in,
+        } = loaded;
+        let comparison = compared::asked(console, args, &plan, &filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
         prepared
             .warnings
@@ -108,8 +138,8 @@ impl ReadyRun {
         let said = RunInvocation {
             capture: false,
             comparison,
-            filters: selected.filters,
-            arguments: resume::recorded(words, selected.failed_in.as_deref()),
+            filters,
+            arguments: resume::recorded(words, failed_in.as_deref()),
             cwd: suite::cwd().ok(),
         };
         let after = AfterRun::of(&prepared.plan);

@@ -8,36 +8,39 @@ use std::sync::Arc;
 use super::args::RunArgs;
 use super::ci::{self, GithubStep};
 use super::console::Console;
-use super::run::{ReadyRun, conclude_with};
+use super::run::{ReadyRun, conclude_with, load};
 use super::{CliFailure, CliResult, list, resume, suite};
 use crate::gate::ExitCode;
-use crate::model::{ReportFormat, Summary};
+use crate::model::{ReportFormat, RunScores, Summary};
 use crate::report::page::{Page, PageBlock, outside, text};
 use crate::report::sides::RunSides;
-use crate::run::FinishedRun;
+use crate::run::{self, FinishedRun};
 use eval_base::text::one_line;
 use eval_models::ModelSpending;
 
 /// Runs the plan on each target. Every target's plan is loaded and checked before any of them runs.
 pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
-    let mut seen = BTreeSet::new();
-    let targets: Vec<&String> = args
-        .suite
-        .target
-        .iter()
-        .filter(|target| seen.insert(*target))
-        .collect();
-    let mut ready = Vec::with_capacity(targets.len());
-    for target in targets {
-        let mut words = resume::without(words.to_vec(), "--target");
-        words.extend(["--target".to_owned(), target.clone()]);
+    let mut ready = Vec::new();
+    for words in arguments(args, words) {
         let own = resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
-        ready.push((ReadyRun::of(console, &own, words, None)?, own, target));
+        let loaded = load(console, &own)?;
+        let open = loaded.plan.open_prompts();
+        if open.is_empty() {
+            ready.push((ReadyRun::of(console, &own, words, None, loaded)?, own));
+            continue;
+        }
+        for prompt in open {
+            let words = with(&words, "--prompt", prompt);
+            let own =
+                resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
+            let loaded = load(console, &own)?;
+            ready.push((ReadyRun::of(console, &own, words, None, loaded)?, own));
+        }
     }
     if args.dry_run {
         let mut page = Page::default();
-        for (ready, _, target) in &ready {
-            page.section(text!["Target ", outside(target)]);
+        for (ready, _) in &ready {
+            page.section(text!["Target ", outside(&ready.prepared.plan.target_name)]);
             let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
             page.blocks.extend(planned.blocks);
         }
@@ -51,9 +54,10 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
     let mut formats = Vec::new();
     // One budget was asked for, not one for each.
     let mut spent = ModelSpending::default();
-    for (ready, own, target) in ready {
+    for (ready, own) in ready {
         if !args.session.quiet {
-            console.note(&format!("target {}", one_line(target)));
+            let target = one_line(&ready.prepared.plan.target_name);
+            console.note(&format!("target {target}"));
         }
         let models = Arc::clone(ready.prepared.targets.models());
         models.spent_before(spent);
@@ -88,6 +92,33 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
     Ok(worst)
 }
 
+/// The arguments of a run on each target that is named, under each prompt that is named.
+fn arguments(args: &RunArgs, words: &[String]) -> Vec<Vec<String>> {
+    let mut all = vec![words.to_vec()];
+    for (flag, names) in [
+        ("--target", &args.suite.target),
+        ("--prompt", &args.suite.prompt),
+    ] {
+        if names.is_empty() {
+            continue;
+        }
+        let mut seen = BTreeSet::new();
+        let names: Vec<&String> = names.iter().filter(|name| seen.insert(*name)).collect();
+        all = all
+            .iter()
+            .flat_map(|words| names.iter().map(|name| with(words, flag, name)))
+            .collect();
+    }
+    all
+}
+
+/// The words with this value of an option, and no other.
+fn with(words: &[String], flag: &str, value: &str) -> Vec<String> {
+    let mut words = resume::without(words.to_vec(), flag);
+    words.extend([flag.to_owned(), value.to_owned()]);
+    words
+}
+
 /// Writes and shows the runs side by side; true when a file could not be written.
 fn show(
     console: &Console,
@@ -96,7 +127,9 @@ fn show(
     formats: &[ReportFormat],
 ) -> Result<bool, CliFailure> {
     let summaries: Vec<&Summary> = finished.iter().map(|run| &run.summary).collect();
-    let sides = RunSides::of(summaries).map_err(CliFailure::incomplete)?;
+    let mut sides = RunSides::of(summaries).map_err(CliFailure::incomplete)?;
+    let journals: Vec<PathBuf> = finished.iter().map(|run| run.paths.journal()).collect();
+    compare_pairs(console, &mut sides, &journals);
     let (written, failed) = match finished.first() {
         Some(first) => sides.write_files(&first.paths, formats),
         None => Default::default(),
@@ -125,6 +158,29 @@ fn show(
         ))?;
     }
     Ok(!failed.is_empty())
+}
+
+/// Tests the runs of these journals in pairs; a warning when that is not possible.
+pub fn compare_pairs(console: &Console, sides: &mut RunSides<'_>, journals: &[PathBuf]) {
+    let scores = journals.iter().map(|journal| {
+        let (scores, _) = run::run_scores(
+            std::slice::from_ref(journal),
+            String::new(),
+            vec![journal.display().to_string()],
+        )
+        .map_err(|error| error.to_string())?;
+        Ok(scores)
+    });
+    let compared = scores
+        .collect::<Result<Vec<RunScores>, String>>()
+        .and_then(|scores| {
+            sides
+                .compare_pairs(&scores)
+                .map_err(|error| error.to_string())
+        });
+    if let Err(error) = compared {
+        console.warn(&format!("the runs are not compared in pairs: {error}"));
+    }
 }
 
 /// Where the reports are, for people.

@@ -88,7 +88,8 @@ pub fn load(
         suite,
         purpose,
         overrides: LoadOverrides {
-            target: one_target(&args.target)?,
+            target: only_one(&args.target, "targets")?,
+            prompt: only_one(&args.prompt, "prompts")?,
             outputs: args.outputs.clone(),
             vars: args.vars.clone(),
             against: args.against.clone(),
@@ -129,14 +130,14 @@ pub fn load(
     })
 }
 
-/// The target that is named, where there can be only one.
-fn one_target(named: &[String]) -> Result<Option<String>, CliFailure> {
+/// The target or the prompt that is named, where there can be only one.
+fn only_one(named: &[String], what: &str) -> Result<Option<String>, CliFailure> {
     match named {
         [] => Ok(None),
         [name] => Ok(Some(name.clone())),
-        _ => Err(CliFailure::wrong(
-            "only `run` accepts several targets; pass one",
-        )),
+        _ => Err(CliFailure::wrong(format!(
+            "only `run` accepts several {what}; pass one"
+        ))),
     }
 }
 

@@ -10,6 +10,7 @@ use super::graders::{self, CaseBaseline, WrittenGraders};
 use super::inputs;
 use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem};
+use super::prompts::{self, LoadedPrompts};
 use super::reach::within_reach;
 use super::regressions;
 use super::scope::{DEFAULT_TIMEOUT, SuiteDesk, SuiteScope, seconds};
@@ -105,7 +106,8 @@ fn put_into_metadata(node: &mut Node) {
     *entries = rest;
 }
 
-/// A capability with one case as a file: all but `config` and `metadata` is of the case.
+/// A capability with one case as a file: all but `config`, `metadata` and `prompts` is of the
+/// case.
 fn with_one_case(node: &mut Node) -> Node {
     let of_case = |(key, _): &&(MappingKey, Node)| ["id", "name"].contains(&&*key.name);
     let mut case: Vec<_> = node
@@ -119,7 +121,7 @@ fn with_one_case(node: &mut Node) -> Node {
     let mut head = Vec::new();
     if let NodeValue::Map(entries) = std::mem::replace(&mut node.value, NodeValue::Null) {
         for entry in entries {
-            let of_file = ["config", "metadata"].contains(&&*entry.0.name);
+            let of_file = ["config", "metadata", "prompts"].contains(&&*entry.0.name);
             if of_file { &mut head } else { &mut case }.push(entry);
         }
     }
@@ -176,11 +178,18 @@ fn check_shares(desk: &mut SuiteDesk, config: &EvalConfig, node: &Node) -> Optio
     whole.then_some(())
 }
 
-fn built(info: EvalInfo, config: &EvalConfig, cases: model::EvalCases, head: &Node) -> BuiltEval {
+fn built(
+    info: EvalInfo,
+    config: &EvalConfig,
+    prompts: LoadedPrompts,
+    cases: model::EvalCases,
+    head: &Node,
+) -> BuiltEval {
     BuiltEval {
         eval: Arc::new(Eval {
             info,
             parallel: config.parallel.unwrap_or(true),
+            prompts,
             cases,
         }),
         at: head.locate("/metadata/id"),
@@ -286,7 +295,9 @@ fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<
             Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"),
         );
     }
-    Some(built(info?, &spec?.config, cases.whole(), &head))
+    let spec = spec?;
+    let prompts = prompts::of_eval(desk, &spec.prompts, &head);
+    Some(built(info?, &spec.config, prompts, cases.whole(), &head))
 }
 
 /// A file's tree without its cases, its cases, and its dataset.
@@ -323,7 +334,8 @@ fn regression(
     let info = info_of(desk, node, kind, &spec.metadata, &spec.config);
     let case = regression_case(desk, node, &spec, &header, shelf)?;
     let cases = model::EvalCases::written(vec![Arc::new(case)]);
-    Some(built(info?, &spec.config, cases, node))
+    let prompts = prompts::of_eval(desk, &spec.prompts, node);
+    Some(built(info?, &spec.config, prompts, cases, node))
 }
 
 fn regression_case(

@@ -32,6 +32,7 @@ mod prices;
 #[cfg(test)]
 mod prices_tests;
 pub mod problem;
+mod prompts;
 mod reach;
 mod refs;
 mod regressions;

@@ -19,6 +19,7 @@ pub struct SuiteNames {
     pub tags: BTreeSet<String>,
     pub categories: BTreeSet<String>,
     pub targets: BTreeSet<String>,
+    pub prompts: BTreeSet<String>,
     pub presets: BTreeSet<String>,
     pub vars: BTreeSet<String>,
     /// Absolute.
@@ -62,6 +63,7 @@ impl SuiteNames {
             self.results = lexical(&dir.join(folder));
         }
         self.targets.extend(keys(suite.get("targets")));
+        self.prompts.extend(keys(suite.get("prompts")));
         self.presets.extend(keys(suite.get("presets")));
         self.vars.extend(keys(suite.get("vars")));
         let presets = suite
@@ -98,6 +100,7 @@ impl SuiteNames {
             let (node, head) = (part.node(), part.head());
             let about = node.get("metadata");
             let Some(id) = part.id() else { continue };
+            self.prompts.extend(keys(node.get("prompts")));
             self.evals.insert(id.to_owned());
             self.categories
                 .extend(text(head, "category").map(str::to_owned));

@@ -67,6 +67,7 @@ impl PartFilter {
                 selected.push(Arc::new(Eval {
                     info: eval.info.clone(),
                     parallel: eval.parallel,
+                    prompts: eval.prompts.clone(),
                     cases,
                 }));
             }

@@ -113,6 +113,7 @@ codes! {
     UnguardedGate = "EH0434" "unguarded-gate" "No threshold depends on evals that pass, so the gate could pass although every capability eval fails.";
     TooFewEvals = "EH0435" "too-few-evals" "A threshold limits an end of an interval for evals like these, which needs at least 5 evals.";
     UnreadVariable = "EH0440" "unread-variable" "`--var` sets a variable that the suite neither defines nor reads; often a typing error.";
+    UnknownPrompt = "EH0441" "unknown-prompt" "A prompt is not defined under the `prompts:` of the suite or of an eval.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is probably a mistake.";
 
     // EH05: data.

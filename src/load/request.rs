@@ -44,6 +44,8 @@ pub struct LoadRequest {
 pub struct LoadOverrides {
     /// A name under `targets:`.
     pub target: Option<String>,
+    /// A name under `prompts:`.
+    pub prompt: Option<String>,
     /// Recorded outputs that take the place of every target. Relative to `cwd`.
     pub outputs: Option<PathBuf>,
     /// Suite variables, the last of a name counts.

@@ -11,6 +11,7 @@ use super::executors::ExecutorShelf;
 use super::models::{KeyPlaces, WrittenProviders};
 use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
+use super::prompts::LoadedPrompts;
 use super::reach::{FilterReach, MissingValues, SparePart};
 use super::refs::{PathFence, lexical};
 use super::source::{SourceFiles, Span};
@@ -86,6 +87,7 @@ impl Secrets {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SuiteScope {
     pub templates: TemplateScope,
+    pub prompts: LoadedPrompts,
     pub shelf: GraderShelf,
     pub demands: SuiteDemands,
     pub executors: ExecutorShelf,

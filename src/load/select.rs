@@ -81,6 +81,7 @@ pub(super) fn select(
             selected.push(Arc::new(Eval {
                 info: eval.info.clone(),
                 parallel: eval.parallel,
+                prompts: eval.prompts.clone(),
                 cases,
             }));
         }
@@ -125,6 +126,7 @@ pub(super) fn part_of(
         Arc::new(Eval {
             info: eval.info.clone(),
             parallel: eval.parallel,
+            prompts: eval.prompts.clone(),
             cases,
         })
     };

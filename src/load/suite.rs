@@ -20,6 +20,7 @@ use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
+use super::prompts;
 use super::reach::{FilterReach, InheritedKind, MissingValues, SparePart, text};
 use super::refs::{PathFence, lexical, project_root};
 use super::render_pass::RenderPass;
@@ -176,6 +177,13 @@ impl SuiteLoader<'_> {
         let validator = validator(SchemaKind::Suite);
         if let Some(validator) = validator {
             validator.normalise(sources, node, problems);
+        }
+        let dir = self.dir.clone();
+        for eval in inline_evals(node) {
+            prompts::read_files_of_evals(self.session, eval, &dir);
+        }
+        if let Some(suite) = node.get_mut("eval_suite") {
+            prompts::read_files(self.session, suite, &dir);
         }
         let scope = self.templates(node.get("eval_suite"));
         let reach = FilterReach::of(&self.request.overrides.filters);
@@ -358,6 +366,8 @@ impl SuiteLoader<'_> {
             chosen = self.target(&spec, &node, &mut scope);
         }
         scope.target = self.asked(&chosen.name, chosen.target.as_ref());
+        let mut desk = self.session.desk(&scope, &self.dir);
+        scope.prompts = prompts::resolve(&mut desk, &spec.prompts, node.get("prompts")).into();
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -143,6 +143,14 @@ impl<'s> TemplateEngine<'s> {
             .unwrap_or_default()
     }
 
+    /// The names that a template reads, such as `vars.tone`; empty also for what is no template.
+    pub fn paths(&self, text: &str) -> BTreeSet<String> {
+        let template = self.environment.template_from_named_str("text", text);
+        template
+            .map(|template| template.undeclared_variables(true).into_iter().collect())
+            .unwrap_or_default()
+    }
+
     /// True when a text reads listed environment variables that are not set, and lacks nothing
     /// else.
     pub fn lacks_only_environment(&self, text: &str) -> bool {

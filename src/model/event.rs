@@ -130,6 +130,9 @@ pub struct Environment {
     pub target_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The prompt; absent if inputs were given to the target unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<UsedPrompt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitState>,
     /// The sandbox; absent if no grader ran code.
@@ -141,6 +144,15 @@ pub struct Environment {
     /// Versions of the interpreters that ran code, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub interpreters: BTreeMap<String, String>,
+}
+
+/// A prompt of the suite's `prompts:`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct UsedPrompt {
+    pub name: String,
+    /// Its template; absent if evals have different ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -86,6 +86,7 @@ pub struct EvalStep {
     /// Canonical names of metrics that reports show whether or not a threshold is on them.
     pub metrics: Vec<String>,
     pub target: Option<String>,
+    pub prompt: Option<String>,
     pub samples: Option<u32>,
     /// Name and value, as `--var` gives them.
     pub vars: Vec<(String, String)>,

@@ -21,6 +21,7 @@ use super::fingerprint::Fingerprint;
 use super::grader::{CaseGrading, ExtractMethod};
 use super::metric::Composite;
 use super::notify::NotifyChannel;
+use super::prompt::PromptTemplate;
 use super::sandbox::SandboxDemand;
 use super::summary::{Decision, ThresholdResult};
 use super::target::{ModelTarget, Target};
@@ -35,6 +36,9 @@ pub struct Plan {
     pub target: Option<Target>,
     /// Over `target`: with another one a run can't be resumed. Empty without one.
     pub target_hash: String,
+    /// The prompt of the run, a name among those of its evals; `None` when inputs are given
+    /// to the target unchanged, or none was chosen.
+    pub prompt: Option<String>,
     pub evals: Vec<Arc<Eval>>,
     /// Over all cases of the suite, whatever part of it this plan is; empty but in a shard.
     pub whole_hash: String,
@@ -67,6 +71,28 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Names of the prompts of the suite and of its evals.
+    fn prompts(&self) -> BTreeSet<&str> {
+        let all = if self.whole.is_empty() {
+            &self.evals
+        } else {
+            &self.whole
+        };
+        all.iter()
+            .flat_map(|eval| eval.prompts.keys())
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// The prompts to choose from, when none is chosen yet. Recorded outputs need none.
+    pub fn open_prompts(&self) -> BTreeSet<&str> {
+        match &self.target {
+            Some(Target::Recorded { .. }) => BTreeSet::new(),
+            _ if self.prompt.is_some() => BTreeSet::new(),
+            _ => self.prompts(),
+        }
+    }
+
     /// Every model that judges cases of this plan, each once: two that differ in nothing are the
     /// same.
     pub fn judge_models(&self) -> Vec<&ModelTarget> {
@@ -241,6 +267,8 @@ pub struct Eval {
     pub info: EvalInfo,
     /// `false`: its samples run one after the other.
     pub parallel: bool,
+    /// Its prompts by name, the suite's among them.
+    pub prompts: Arc<BTreeMap<String, PromptTemplate>>,
     pub cases: EvalCases,
 }
 

@@ -136,6 +136,7 @@ pub fn eval(id: &str, cases: EvalCases) -> Eval {
     Eval {
         info,
         parallel: true,
+        prompts: Default::default(),
         cases,
     }
 }
@@ -155,6 +156,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target_hash: String::new(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
+        prompt: None,
         evals,
         whole: Vec::new(),
         shard: None,

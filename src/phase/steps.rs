@@ -221,6 +221,7 @@ fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<Strin
         filters.criticality.iter().map(word).collect(),
     );
     say("--target", overrides.target.iter().cloned().collect());
+    say("--prompt", overrides.prompt.iter().cloned().collect());
     let outputs = overrides.outputs.iter();
     say(
         "--outputs",

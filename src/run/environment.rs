@@ -1,8 +1,9 @@
 //! Where a run takes place.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::model::{Environment, GitState, Plan, SandboxState, Target};
+use crate::model::{Environment, GitState, Plan, SandboxState, Target, UsedPrompt};
 use eval_base::git;
 
 /// This program's version.
@@ -26,12 +27,27 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
         target: plan.target_name.clone(),
         target_type: plan.target.as_ref().map_or("none", Target::kind).to_owned(),
         model,
+        prompt: plan.prompt.as_deref().map(|name| used(name, plan)),
         git,
         sandbox: None,
         os: std::env::consts::OS.to_owned(),
         arch: std::env::consts::ARCH.to_owned(),
         cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         interpreters: Default::default(),
+    }
+}
+
+fn used(name: &str, plan: &Plan) -> UsedPrompt {
+    let evals = plan.evals.iter();
+    let texts: BTreeSet<&str> = evals
+        .filter_map(|eval| Some(eval.prompts.get(name)?.text.as_str()))
+        .collect();
+    UsedPrompt {
+        name: name.to_owned(),
+        template: match texts.first() {
+            Some(text) if texts.len() == 1 => Some((*text).to_owned()),
+            _ => None,
+        },
     }
 }
 

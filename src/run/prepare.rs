@@ -34,6 +34,7 @@ impl PreparedRun {
                     cases,
                     info: eval.info.clone(),
                     parallel: eval.parallel,
+                    prompts: eval.prompts.clone(),
                 });
             }
         }

@@ -231,11 +231,22 @@ async fn ask(
         .targets
         .retries(case)
         .unwrap_or(INFRASTRUCTURE_RETRIES);
+    let case = match bench.targets.prompted(&work.eval, case).await {
+        Ok(case) => case,
+        Err(failure) => {
+            let answer = TargetAnswer {
+                result: Err(failure),
+                latency: None,
+                call: None,
+            };
+            return (answer, 0);
+        }
+    };
     let mut retries = 0;
     let answer = loop {
         let answer = bench
             .targets
-            .ask(&work.eval.info.id, case, work.sample, attempt)
+            .ask(&work.eval.info.id, &case, work.sample, attempt)
             .await;
         if retries == most {
             break answer;

@@ -7,7 +7,7 @@ use super::OneOrMany;
 use super::dataset::DatasetSpec;
 use super::expected::ExpectedRef;
 use super::grader::GraderRef;
-use super::input::InputRef;
+use super::input::{InputRef, SuitePrompts};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::{Criticality, Difficulty, EvalType};
 
@@ -42,6 +42,9 @@ pub struct CapabilityDefinition {
     /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
+    #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
+    pub prompts: SuitePrompts,
     /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,
@@ -113,6 +116,9 @@ pub struct EvalFile {
     pub eval_type: Option<EvalType>,
     /// Id, name, tags and other metadata of the eval.
     pub metadata: EvalMetadata,
+    /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
+    #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
+    pub prompts: SuitePrompts,
     /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,

@@ -77,3 +77,18 @@ pub struct MessagesInput {
     /// Further data for the target.
     pub context: Option<Value>,
 }
+
+/// Prompts by name.
+pub type SuitePrompts = BTreeMap<String, PromptRef>;
+
+/// A prompt: a template over `input`, `context.*`, `vars.*` and `env.*`.
+pub type PromptRef = NameOr<PromptFile>;
+
+/// A prompt in a file of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptFile {
+    /// The file, relative to this file.
+    #[schemars(length(min = 1))]
+    pub file: String,
+}

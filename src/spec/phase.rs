@@ -129,6 +129,8 @@ pub struct StepConfig {
     pub filters: Option<FilterSpec>,
     /// The target to use, by its name under `targets:` of the suite.
     pub target: Option<String>,
+    /// The prompt to use, by its name under `prompts:` of the suite.
+    pub prompt: Option<String>,
     /// Number of samples per case.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
@@ -168,6 +170,8 @@ pub struct TriggerSpec {
     pub metrics: Vec<String>,
     /// The target to use, by its name under `targets:` of the suite.
     pub target: Option<String>,
+    /// The prompt to use, by its name under `prompts:` of the suite.
+    pub prompt: Option<String>,
     /// Number of samples per case.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,

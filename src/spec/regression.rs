@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::eval::{DefinitionMetadata, EvalConfig, EvalMetadata};
 use super::grader::{GraderRef, ToleranceSpec, present};
+use super::input::SuitePrompts;
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::EvalType;
 use super::{OneOrMany, TargetSpec};
@@ -49,6 +50,9 @@ pub struct RegressionDefinition {
     /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
+    #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
+    pub prompts: SuitePrompts,
     /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,
@@ -67,6 +71,9 @@ pub struct RegressionDocument {
     pub eval_type: Option<EvalType>,
     /// Id, name, tags and other metadata of the eval.
     pub metadata: EvalMetadata,
+    /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
+    #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
+    pub prompts: SuitePrompts,
     /// Settings for running the eval.
     #[serde(default)]
     pub config: EvalConfig,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::baseline::SuiteBaselines;
 use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
+use super::input::SuitePrompts;
 use super::prices::{BudgetSpec, SuitePrices};
 use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
@@ -51,6 +52,10 @@ pub struct SuiteSpec {
     /// are built in.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderSpec>,
+    /// Prompts to compare, by name: each replaces the text of every input, which it reads as
+    /// `input`. Without `--prompt`, `run` uses every one.
+    #[serde(default)]
+    pub prompts: SuitePrompts,
     /// How skills are run: defaults for `execution: {type: skill}` of evals.
     pub skill: Option<SkillSpec>,
     /// Variables for templates.

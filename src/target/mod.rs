@@ -7,6 +7,7 @@ mod http;
 mod input;
 mod line;
 mod model;
+mod prompt;
 mod recorded;
 mod skill;
 mod thoughts;
@@ -78,6 +79,8 @@ impl TargetFailure {
 pub enum TargetError {
     #[error("the suite has no target; add `target:`, or pass --target or --outputs")]
     NoTarget,
+    #[error("the suite has several prompts; select one with `--prompt`: {0}")]
+    NoPrompt(String),
     #[error("cannot read the recorded outputs {}: {source}", path.display())]
     Unreadable {
         path: PathBuf,
@@ -95,6 +98,8 @@ pub enum TargetError {
 #[derive(Debug)]
 pub struct RunTargets {
     target: Option<Target>,
+    /// The name of the run's prompt.
+    prompt: Option<String>,
     /// The number of the recording that `target` is.
     main: Option<usize>,
     recordings: Vec<Recording>,
@@ -116,6 +121,10 @@ impl RunTargets {
     /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
     /// once, each with its line.
     pub fn open(plan: &Plan) -> Result<RunTargets, TargetError> {
+        let open: Vec<&str> = plan.open_prompts().into_iter().collect();
+        if !open.is_empty() {
+            return Err(TargetError::NoPrompt(open.join(", ")));
+        }
         let mut asked: Vec<(&Path, RecordedCases)> = Vec::new();
         let mut numbers: HashMap<&Path, usize> = HashMap::new();
         let mut number_of = |path, asked: &mut Vec<_>| {
@@ -161,6 +170,7 @@ impl RunTargets {
             .collect();
         let mut targets = RunTargets {
             target: plan.target.clone(),
+            prompt: plan.prompt.clone(),
             main,
             recordings: Vec::new(),
             paths,

@@ -66,6 +66,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             Arc::new(Eval {
                 info,
                 parallel: true,
+                prompts: Default::default(),
                 cases,
             })
         })
@@ -84,6 +85,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target_hash: String::new(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
+        prompt: None,
         evals,
         whole: Vec::new(),
         shard: None,

@@ -31,6 +31,7 @@ mod notify;
 mod parts;
 mod phase;
 mod power;
+mod prompts;
 mod resume;
 mod run_gate;
 mod runs;

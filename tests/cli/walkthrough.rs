@@ -171,7 +171,7 @@ fn howto_pages_replayed_print_what_they_show() {
     let pages = [
         ("howto-test-code.md", 4),
         ("howto-add-a-judge.md", 3),
-        ("howto-change-a-prompt.md", 6),
+        ("howto-change-a-prompt.md", 7),
         ("howto-gate-a-phase.md", 4),
         ("howto-keep-a-baseline.md", 13),
     ];

@@ -51,6 +51,7 @@ pub(super) fn eval_step(
         preset: config.preset,
         metrics: metrics.iter().map(|(name, _)| name.clone()).collect(),
         target: config.target,
+        prompt: config.prompt,
         samples: config.samples,
         vars: config
             .vars

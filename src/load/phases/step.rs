@@ -17,7 +17,7 @@ use eval_base::globs::path_glob;
 const DEFAULT_TIMEOUT: f64 = 3600.0;
 
 /// Keys of `config` that only an eval step has.
-const OF_EVALS: [&str; 9] = [
+const OF_EVALS: [&str; 10] = [
     "suite",
     "required_pass_rate",
     "metrics",
@@ -25,6 +25,7 @@ const OF_EVALS: [&str; 9] = [
     "preset",
     "filters",
     "target",
+    "prompt",
     "samples",
     "vars",
 ];

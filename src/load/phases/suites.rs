@@ -62,6 +62,7 @@ fn load_request(session: &LoadSession, request: &PhaseRequest, eval: &EvalStep) 
         purpose: session.purpose,
         overrides: LoadOverrides {
             target: line.target.clone().or_else(|| eval.target.clone()),
+            prompt: eval.prompt.clone(),
             vars,
             // `phase --var` is for the suites of all steps, and is checked over all of them.
             shared_vars: true,

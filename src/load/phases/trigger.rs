@@ -125,6 +125,7 @@ pub(super) fn phase(
         preset: spec.preset,
         filters: spec.filters,
         target: spec.target,
+        prompt: spec.prompt,
         samples: spec.samples,
         vars: spec.vars,
         ..StepConfig::default()

@@ -8,6 +8,7 @@ use crate::load::baselines;
 use crate::load::evals::{BuiltEval, build};
 use crate::load::infer::{infer_evals, infer_named};
 use crate::load::problem::{Code, Problem, Problems};
+use crate::load::prompts;
 use crate::load::reach::{MissingValues, SparePart};
 use crate::load::render_pass::RenderPass;
 use crate::load::scope::{GraderShelf, NamedGrader, SuiteScope};
@@ -33,6 +34,10 @@ pub(in crate::load) fn eval_document(
         return Vec::new();
     };
     validator.normalise(sources, &mut node, problems);
+    prompts::read_files_of_evals(session, &mut node, dir);
+    let LoadSession {
+        sources, problems, ..
+    } = session;
     let engine = TemplateEngine::new(&scope.templates);
     RenderPass {
         engine: &engine,

@@ -13,6 +13,7 @@ use crate::load::metrics;
 use crate::load::models;
 use crate::load::prices;
 use crate::load::problem::{Code, Problem, Problems};
+use crate::load::prompts;
 use crate::load::refs::lexical;
 use crate::load::request::{PlanPurpose, SuiteCounts};
 use crate::load::scope::{SuiteScope, seconds};
@@ -82,6 +83,8 @@ impl SuiteLoader<'_> {
             let message = "the weights of all evals are 0, so `weighted_score` has no value";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
+        let named = overrides.prompt.as_deref();
+        let prompt = prompts::choose(named, target, &parts.evals, problems);
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
         let composites = metrics::composites(
@@ -192,10 +195,18 @@ impl SuiteLoader<'_> {
                 dir: self.dir.clone(),
                 root: self.root.clone(),
             },
-            target_name: parts.chosen.name,
+            target_name: prompts::label(&parts.chosen.name, prompt.as_deref()),
             target_hash: target
-                .map(|target| Fingerprint::of(&located(target, &self.root)).to_string())
+                .map(|target| {
+                    let target = Fingerprint::of(&located(target, &self.root));
+                    let prompt = prompts::fingerprint(prompt.as_deref(), &all);
+                    prompt.map_or(target, |prompt| {
+                        Fingerprint::of(&(target.to_string(), prompt.to_string()))
+                    })
+                })
+                .map(|hash| hash.to_string())
                 .unwrap_or_default(),
+            prompt,
             whole_hash,
             target: parts.chosen.target,
             evals,

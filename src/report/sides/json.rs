@@ -100,6 +100,7 @@ fn report(sides: &RunSides) -> Value {
             "runs": runs,
             "cautions": sides.cautions(),
             "metrics": metrics,
+            "pairs": sides.pairs.iter().map(|pair| pair.json(&labels)).collect::<Vec<_>>(),
             "evals": evals,
             "differing_cases": cases,
         }

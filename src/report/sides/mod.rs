@@ -1,11 +1,13 @@
 //! Runs of one suite on several targets, side by side: figures, evals and cases that ended
 //! differently.
 //!
-//! Nothing is said of whether a difference means anything: intervals are shown, and whoever wants a
-//! test compares two runs.
+//! Whether a difference means anything is tested for each pair of runs, over the cases of both.
 
 mod json;
 mod page;
+mod pairs;
+
+pub use pairs::{PairVerdict, RunPair};
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -32,6 +34,8 @@ pub enum SidesError {
 /// Several runs of one suite, in the order in which they were named.
 pub struct RunSides<'a> {
     pub(crate) runs: Vec<&'a Summary>,
+    /// Empty when nothing was tested.
+    pub(crate) pairs: Vec<RunPair>,
 }
 
 impl<'a> RunSides<'a> {
@@ -52,7 +56,10 @@ impl<'a> RunSides<'a> {
                 return Err(SidesError::Twice(run.metadata.run_id.clone()));
             }
         }
-        Ok(RunSides { runs })
+        Ok(RunSides {
+            runs,
+            pairs: Vec::new(),
+        })
     }
 
     /// What each run is called: its target; where two share one also the model, else the run's id.
@@ -77,6 +84,16 @@ impl<'a> RunSides<'a> {
             .iter()
             .map(|run| run.metadata.run_id.clone())
             .collect()
+    }
+
+    /// `2 targets`, or `4 runs` where prompts differ, too.
+    pub(crate) fn count(&self) -> String {
+        let has_prompt = |run: &&Summary| run.metadata.environment.prompt.is_some();
+        let noun = match self.runs.iter().any(has_prompt) {
+            true => "run",
+            false => "target",
+        };
+        plural(self.runs.len(), noun)
     }
 
     /// Metrics that tell something of any run, in reading order.

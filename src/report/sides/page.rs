@@ -1,13 +1,15 @@
 //! Side by side as a page: a column for each target.
 
-use super::RunSides;
+use super::{PairVerdict, RunSides};
 use crate::model::{Outcome, Summary};
+use crate::report::comparison::words::{difference, interval};
 use crate::report::limits;
 use crate::report::page::{
     ListItem, NarrowLayout, Page, PageBlock, PageNotice, PageTable, PageView, StyledText,
     TableColumn, TextTone, bold, code, dim, mark, outside, own, place, span, text,
 };
 use crate::report::{figures, run};
+use crate::summary::compare::{ALPHA, chance};
 use eval_base::text::{group_digits, plural};
 
 /// Columns of the names of lines that are kept.
@@ -19,13 +21,13 @@ pub fn page(sides: &RunSides, view: &PageView) -> Page {
         .runs
         .first()
         .map(|run| outside(&run.metadata.suite_name));
-    let targets = plural(sides.runs.len(), "target");
-    let title = own(format!(": {targets} side by side"));
+    let title = own(format!(": {} side by side", sides.count()));
     page.title(text![name.unwrap_or_default(), title]);
     for caution in sides.cautions() {
         page.push(PageBlock::Notice(PageNotice::quiet(caution)));
     }
     figures(&mut page, sides, view);
+    pairs(&mut page, sides);
     evals(&mut page, sides, view);
     cases(&mut page, sides, view);
     if let Some(command) = sides.compare() {
@@ -91,9 +93,54 @@ fn figures(page: &mut Page, sides: &RunSides, view: &PageView) {
     }
     page.push(PageBlock::Gap);
     page.table(table);
-    page.words(dim(
-        "In brackets: the 95 % interval of each target. Differences between targets are not tested here.",
-    ));
+    page.words(dim("In brackets: the 95 % interval of each run."));
+}
+
+/// Whether the runs differ, a line for each pair.
+fn pairs(page: &mut Page, sides: &RunSides) {
+    let Some(first) = sides.pairs.first() else {
+        return;
+    };
+    page.section("Differences");
+    let labels = sides.labels();
+    let name = |at: usize| labels.get(at).map(|label| outside(label));
+    let mut table = PageTable::new([
+        TableColumn::left("From").least(NAME),
+        TableColumn::left("To").least(NAME),
+        TableColumn::right(outside(&figures::shown_metric(&first.metric.name))),
+        TableColumn::left("95 % CI"),
+        TableColumn::right("p"),
+        TableColumn::right("Broke"),
+        TableColumn::right("Fixed"),
+        TableColumn::left("Verdict"),
+    ]);
+    for pair in &sides.pairs {
+        let metric = &pair.metric;
+        let difference = metric.difference.map(|d| difference(&metric.name, d));
+        let tone = match pair.verdict {
+            PairVerdict::Better => TextTone::Good,
+            PairVerdict::Worse => TextTone::Bad,
+            _ => TextTone::Plain,
+        };
+        table.row([
+            name(pair.first).unwrap_or_default(),
+            name(pair.second).unwrap_or_default(),
+            own(difference.unwrap_or_else(|| figures::NO_VALUE.to_owned())),
+            own(interval(&metric.name, metric.ci)),
+            own(pair.p.map(|p| chance(p, ALPHA)).unwrap_or_default()),
+            own(group_digits(pair.broken)),
+            own(group_digits(pair.fixed)),
+            span(tone, pair.verdict.words()),
+        ]);
+    }
+    page.table(table);
+    let tests = match sides.pairs.len() {
+        1 => "p: two-sided".to_owned(),
+        n => format!("p: two-sided, adjusted by Holm over {n} pairs"),
+    };
+    page.words(dim(own(format!(
+        "{tests}. Broke and fixed: cases that only the run on the left, or only the one on the right, passed."
+    ))));
 }
 
 fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {

@@ -333,6 +333,7 @@ pub(super) fn rich() -> Summary {
                     target: "solver".to_owned(),
                     target_type: "command".to_owned(),
                     model: None,
+                    prompt: None,
                     git: Some(GitState {
                         commit: "0123456789abcdef0123".to_owned(),
                         dirty: true,

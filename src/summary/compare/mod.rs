@@ -186,9 +186,23 @@ pub fn compare_anyway(
     candidates: &[&RunScores],
     settings: &CompareSettings,
 ) -> Result<Vec<Comparison>, ComparisonError> {
+    let sides = [reference, candidates.first().copied().unwrap_or(reference)];
+    let tested = measures(settings, sides)?;
+    let drafts: Vec<ComparisonDraft<'_>> = candidates
+        .par_iter()
+        .map(|candidate| ComparisonDraft::new(reference, candidate, &tested, settings))
+        .collect();
+    let told = settings.told(&tested, candidates.len());
+    Ok(verdict::settle(drafts, &told, settings.pairs))
+}
+
+/// What the verdict rests on, each once.
+fn measures(
+    settings: &CompareSettings,
+    sides: [&RunScores; 2],
+) -> Result<Vec<PairedMeasure>, ComparisonError> {
     let mut tested: Vec<PairedMeasure> = Vec::new();
     for metric in &settings.metrics {
-        let sides = [reference, candidates.first().copied().unwrap_or(reference)];
         let untestable = |why: &str| ComparisonError::Untestable {
             metric: metric.to_string(),
             why: why.to_owned(),
@@ -206,12 +220,38 @@ pub fn compare_anyway(
     if tested.is_empty() {
         return Err(ComparisonError::Nothing);
     }
-    let drafts: Vec<ComparisonDraft<'_>> = candidates
-        .par_iter()
-        .map(|candidate| ComparisonDraft::new(reference, candidate, &tested, settings))
+    Ok(tested)
+}
+
+/// Compares every side with each of those before it, which is then the reference: pairs of places
+/// with what they came to. The tests of all pairs share one [`ALPHA`].
+///
+/// # Errors
+/// When a metric has no value of a case or eval.
+pub fn compare_pairs(
+    sides: &[RunScores],
+    settings: &CompareSettings,
+) -> Result<Vec<((usize, usize), Comparison)>, ComparisonError> {
+    let places: Vec<(usize, usize)> = (0..sides.len())
+        .flat_map(|first| (first + 1..sides.len()).map(move |second| (first, second)))
         .collect();
-    let told = settings.told(&tested, candidates.len());
-    Ok(verdict::settle(drafts, &told, settings.pairs))
+    let mut drafts = Vec::with_capacity(places.len());
+    let mut told = None;
+    for &(first, second) in &places {
+        let (Some(reference), Some(candidate)) = (sides.get(first), sides.get(second)) else {
+            continue;
+        };
+        let tested = measures(settings, [reference, candidate])?;
+        told = told.or_else(|| Some(settings.told(&tested, places.len())));
+        drafts.push(ComparisonDraft::new(
+            reference, candidate, &tested, settings,
+        ));
+    }
+    let settled = told.map(|told| verdict::settle(drafts, &told, settings.pairs));
+    Ok(places
+        .into_iter()
+        .zip(settled.unwrap_or_default())
+        .collect())
 }
 
 #[cfg(test)]

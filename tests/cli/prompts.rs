@@ -1,0 +1,174 @@
+//! A suite with several prompts: a run with each, and what compares them.
+
+use crate::support::{Call, Project};
+use serde_json::Value;
+
+/// It answers with the last line of its prompt, in upper case when it is told to shout.
+const MODEL: &str = "
+import sys
+prompt = sys.stdin.read()
+word = prompt.splitlines()[-1]
+print(word.upper() if 'Shout' in prompt else word)
+";
+
+const SUITE: &str = r#"
+eval_suite:
+  name: Words
+  target: {type: command, command: [python3, model.py]}
+  vars: {how: Shout}
+  prompts:
+    loud: "{{ vars.how }} the word.\n{{ input }}"
+    plain: {file: prompts/plain.md}
+  evals:
+    - metadata: {id: words, name: Words}
+      test_cases:
+        - {id: a, input: ONE, expected: ONE}
+        - {id: b, input: two, expected: TWO}
+        - {id: c, input: three, expected: THREE}
+        - {id: d, input: "{{ '{{ x }}' }}", expected: "{% raw %}{{ X }}{% endraw %}"}
+"#;
+
+fn project() -> Project {
+    Project::with(&[
+        ("suite.yaml", SUITE),
+        ("model.py", MODEL),
+        ("prompts/plain.md", "Say the word.\n{{ input }}"),
+    ])
+}
+
+fn run(project: &Project, more: &[&str]) -> Call {
+    let mut args = vec!["run", "--suite", "suite.yaml", "--progress", "none"];
+    args.extend(more);
+    project.call(&args)
+}
+
+fn report(project: &Project, name: &str) -> Value {
+    let path = project.result(name);
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn every_prompt_is_a_run_and_each_pair_is_compared() {
+    let project = project();
+    let call = run(&project, &[]).expect(1);
+    assert!(call.stdout.contains("command [plain]"), "{}", call.stdout);
+    let sides = report(&project, "side-by-side.json");
+    let sides = &sides["side_by_side"];
+    assert_eq!(sides["runs"][0]["cases"]["passed"], 4);
+    assert_eq!(sides["runs"][1]["cases"]["passed"], 1);
+    let pair = &sides["pairs"][0];
+    assert_eq!(pair["first"], "command [loud]");
+    assert_eq!(pair["metric"], "pass_at_1");
+    assert_eq!(pair["difference"], -0.75);
+    assert_eq!(pair["only_first_passed"], 3);
+    assert_eq!(pair["only_second_passed"], 0);
+    // Three cases of four can't tell more than chance: the two-sided mid-p is 2 * (1/2)^4.
+    assert_eq!(pair["p"], 0.125);
+    assert_eq!(pair["verdict"], "no_evidence");
+}
+
+#[test]
+fn one_prompt_is_a_run_whose_report_tells_it() {
+    let project = project();
+    run(&project, &["--prompt", "loud"]).expect(0);
+    let run = report(&project, "json");
+    let environment = &run["eval_report"]["metadata"]["environment"];
+    assert_eq!(environment["target"], "command [loud]");
+    assert_eq!(environment["prompt"]["name"], "loud");
+    assert_eq!(
+        environment["prompt"]["template"],
+        "{{ vars.how }} the word.\n{{ input }}"
+    );
+}
+
+/// The input of a case is data: braces in it are not filled, and cases of two prompts are the same.
+#[test]
+fn runs_of_two_prompts_are_comparable() {
+    let project = project();
+    let id = |prompt: &str, code| {
+        run(&project, &["--prompt", prompt]).expect(code);
+        let run = report(&project, "json");
+        let id = &run["eval_report"]["metadata"]["run_id"];
+        id.as_str().unwrap().to_owned()
+    };
+    let (loud, plain) = (id("loud", 0), id("plain", 1));
+    let suite = ["--suite", "suite.yaml", "--format", "json"];
+    let compared = project
+        .call(&[&["compare", &loud, &plain], &suite[..]].concat())
+        .expect(0);
+    let compared: Value = serde_json::from_str(&compared.stdout).unwrap();
+    assert_eq!(compared["candidates"][0]["cases"]["compared"], 4);
+    assert_eq!(compared["candidates"][0]["cases"]["broken"]["count"], 3);
+}
+
+#[test]
+fn a_changed_template_is_another_target() {
+    let project = project();
+    let call = run(&project, &["--prompt", "plain", "--max-fail", "1"]);
+    assert_eq!(call.code, Some(130), "{}{}", call.stdout, call.stderr);
+    project.write("prompts/plain.md", "Do say the word.\n{{ input }}");
+    let again = run(&project, &["--resume", "latest"]).expect(2);
+    assert!(again.stderr.contains("target"), "{}", again.stderr);
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let project = project();
+    let unknown = run(&project, &["--prompt", "lout"]).expect(2);
+    insta::assert_snapshot!(unknown.stderr, @"");
+    let recorded = run(&project, &["--prompt", "loud", "--outputs", "model.py"]).expect(2);
+    assert!(
+        recorded
+            .stderr
+            .contains("`--prompt` has no effect on recorded outputs"),
+        "{}",
+        recorded.stderr
+    );
+    project.write("prompts/plain.md", "Say {{ vars.haw }} {{ input }}");
+    let undefined = run(&project, &[]).expect(2);
+    insta::assert_snapshot!(undefined.stderr, @"");
+    project.write("prompts/plain.md", " \n");
+    let empty = run(&project, &[]).expect(2);
+    insta::assert_snapshot!(empty.stderr, @"");
+    std::fs::remove_file(project.path().join("prompts/plain.md")).unwrap();
+    let missing = run(&project, &[]).expect(2);
+    insta::assert_snapshot!(missing.stderr, @"");
+}
+
+#[test]
+fn an_eval_replaces_prompts_and_other_inputs_stay_as_they_are() {
+    let suite = r#"
+eval_suite:
+  name: Own
+  target: {type: command, command: [cat]}
+  prompts: {short: "Suite: {{ input }}"}
+  evals:
+    - {id: of-suite, input: x, expected: "Suite: x"}
+    - {id: own, prompts: {short: "Own {{ context.k }}: {{ input }}"}, input: {type: prompt, content: x, context: {k: 1}}, expected: "Own 1: x"}
+    - id: talk
+      input: {type: messages, messages: [{role: user, content: hi}]}
+      grader: {type: code, config: {method: contains, must_not_include: Suite}}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    // One prompt alone needs no choice.
+    run(&project, &[]).expect(0);
+}
+
+#[test]
+fn a_model_is_asked_the_prompt_and_its_context_once() {
+    let suite = r#"
+eval_suite:
+  name: Estimate
+  target: {type: model, model: "openai:gpt-4o-mini", base_url: "http://127.0.0.1:9/v1"}
+  prompts: {long: "PADDING {{ input }}", short: "{{ input }}"}
+  evals: [{id: a, input: x, expected: x}]
+"#;
+    let long = suite.replace("PADDING", &"word ".repeat(2_000));
+    let project = Project::with(&[("suite.yaml", &long)]);
+    let tokens = |prompt: &str| {
+        let call = run(&project, &["--prompt", prompt, "--dry-run"]).expect(0);
+        let line = call.stdout.lines().find(|line| line.contains("tokens"));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_ne!(tokens("long"), tokens("short"));
+}
