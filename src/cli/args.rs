@@ -157,7 +157,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Vec<String>,
     /// The prompt to use, by its name under `prompts:`. With `run`, repeat it for several prompts.
-    /// Default for `run`: every prompt of the suite, each a run of its own, and a report that shows
+    /// Default for `run`: every prompt of the suite, each in a separate run, and a report that shows
     /// and compares them side by side.
     #[arg(long, value_name = "NAME", add = by(NameKind::Prompts))]
     pub prompt: Vec<String>,

@@ -68,7 +68,18 @@ fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), CliF
         _ => None,
     };
     let settled = settled
-        .and_then(|plan| run::prepare(plan).ok())
+        .and_then(|plan| {
+            // Every prompt has the same samples.
+            let prompt = plan
+                .open_prompts()
+                .first()
+                .map(|prompt| (*prompt).to_owned());
+            let plan = match prompt {
+                Some(prompt) => plan.under(&prompt),
+                None => plan,
+            };
+            run::prepare(plan).ok()
+        })
         .map(|prepared| prepared.plan);
     Ok((settled.unwrap_or(listed), selected.filters))
 }

@@ -55,6 +55,7 @@ pub fn run(console: &Console, args: &RunArgs) -> CliResult {
 }
 
 /// A suite that can run, and what was selected of it.
+#[derive(Clone)]
 pub struct LoadedSuite {
     pub plan: Plan,
     filters: Vec<String>,

@@ -1,5 +1,5 @@
-//! `eval-harness run` on several targets: a run on each, one after the other, and a report that
-//! puts them side by side.
+//! `eval-harness run` on several targets or prompts: a run on each target with each prompt, one
+//! after the other, and a report that puts them side by side.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,29 +18,36 @@ use crate::run::{self, FinishedRun};
 use eval_base::text::one_line;
 use eval_models::ModelSpending;
 
-/// Runs the plan on each target. Every target's plan is loaded and checked before any of them runs.
+/// Runs the plan on each target with each prompt. Every plan is loaded and checked before any of
+/// them runs.
 pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
+    if words.is_empty() {
+        return Err(CliFailure::wrong(
+            "several targets or prompts need arguments that are valid UTF-8",
+        ));
+    }
     let mut ready = Vec::new();
     for words in arguments(args, words) {
-        let own = resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
+        let own = parse(&words)?;
         let loaded = load(console, &own)?;
         let open = loaded.plan.open_prompts();
+        let open: Vec<String> = open.into_iter().map(str::to_owned).collect();
         if open.is_empty() {
             ready.push((ReadyRun::of(console, &own, words, None, loaded)?, own));
             continue;
         }
         for prompt in open {
-            let words = with(&words, "--prompt", prompt);
-            let own =
-                resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
-            let loaded = load(console, &own)?;
+            let words = with(&words, "--prompt", &prompt);
+            let own = parse(&words)?;
+            let mut loaded = loaded.clone();
+            loaded.plan = loaded.plan.under(&prompt);
             ready.push((ReadyRun::of(console, &own, words, None, loaded)?, own));
         }
     }
     if args.dry_run {
         let mut page = Page::default();
         for (ready, _) in &ready {
-            page.section(text!["Target ", outside(&ready.prepared.plan.target_name)]);
+            page.section(text!["Run on ", outside(&ready.prepared.plan.target_name)]);
             let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
             page.blocks.extend(planned.blocks);
         }
@@ -57,7 +64,7 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
     for (ready, own) in ready {
         if !args.session.quiet {
             let target = one_line(&ready.prepared.plan.target_name);
-            console.note(&format!("target {target}"));
+            console.note(&format!("run on {target}"));
         }
         let models = Arc::clone(ready.prepared.targets.models());
         models.spent_before(spent);
@@ -115,8 +122,12 @@ fn arguments(args: &RunArgs, words: &[String]) -> Vec<Vec<String>> {
 /// The words with this value of an option, and no other.
 fn with(words: &[String], flag: &str, value: &str) -> Vec<String> {
     let mut words = resume::without(words.to_vec(), flag);
-    words.extend([flag.to_owned(), value.to_owned()]);
+    words.push(format!("{flag}={value}"));
     words
+}
+
+fn parse(words: &[String]) -> Result<RunArgs, CliFailure> {
+    resume::parse(words).map_err(|error| CliFailure::wrong(error.to_string()))
 }
 
 /// Writes and shows the runs side by side; true when a file could not be written.

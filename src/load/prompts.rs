@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem, Problems};
 use super::refs::existing_file;
+use super::request::LoadOverrides;
 use super::scope::SuiteDesk;
 use super::session::LoadSession;
 use super::source::Span;
 use super::template::{TemplateEngine, TemplateScope};
 use super::tree::{Node, NodeValue};
-use crate::model::{Eval, Fingerprint, PromptTemplate, Target};
+use crate::model::{Fingerprint, Plan, PromptTemplate};
 use crate::spec::{NameOr, SuitePrompts};
 
 /// Prompts by name.
@@ -65,6 +66,7 @@ pub(super) fn resolve(
     desk: &mut SuiteDesk,
     prompts: &SuitePrompts,
     node: Option<&Node>,
+    is_of_suite: bool,
 ) -> BTreeMap<String, PromptTemplate> {
     let mut resolved = BTreeMap::new();
     for (name, prompt) in prompts {
@@ -73,6 +75,10 @@ pub(super) fn resolve(
             continue;
         };
         if let Some(template) = template(desk, name, text, at.span) {
+            let template = PromptTemplate {
+                is_of_suite,
+                ..template
+            };
             resolved.insert(name.clone(), template);
         }
     }
@@ -86,7 +92,7 @@ pub(super) fn of_eval(desk: &mut SuiteDesk, own: &SuitePrompts, node: &Node) -> 
         return of_suite;
     }
     let mut all = (*of_suite).clone();
-    all.extend(resolve(desk, own, node.get("prompts")));
+    all.extend(resolve(desk, own, node.get("prompts"), false));
     Arc::new(all)
 }
 
@@ -104,7 +110,15 @@ fn template(desk: &mut SuiteDesk, name: &str, text: &str, at: Span) -> Option<Pr
     }
     let scope = &desk.suite.templates;
     let engine = TemplateEngine::new(scope);
-    if !engine.check(text, at, &OF_CASES, desk.sources, desk.problems) {
+    let mut found = Problems::new();
+    let is_complete = engine.check(text, at, &OF_CASES, desk.sources, &mut found);
+    // One that this run does not use may lack a variable.
+    let is_used = desk.suite.uses_prompt(name);
+    let lacks_environment = !is_complete && engine.lacks_only_environment(text, &OF_CASES);
+    if is_used || !lacks_environment {
+        desk.problems.extend(found);
+    }
+    if !is_complete && !lacks_environment {
         return None;
     }
     let paths = engine.paths(text);
@@ -121,6 +135,7 @@ fn template(desk: &mut SuiteDesk, name: &str, text: &str, at: Span) -> Option<Pr
         fingerprint: Fingerprint::of(&(text, values_read(scope, &paths))),
         values: Arc::new(values(scope)),
         text: text.to_owned(),
+        is_of_suite: true,
     })
 }
 
@@ -139,76 +154,64 @@ fn values(scope: &TemplateScope) -> BTreeMap<String, Value> {
     values
 }
 
-/// The variables at these paths. The environment is left out: a new token makes no new prompt.
+/// What a template reads of variables and the environment, by its path.
 fn values_read<'a>(
     scope: &'a TemplateScope,
-    paths: &BTreeSet<String>,
-) -> BTreeMap<&'a str, &'a Value> {
-    let all = paths.contains("vars");
-    let is_read = |name: &str| {
-        let mut named = paths
-            .iter()
-            .map(|path| root(path.strip_prefix("vars.").unwrap_or(path)));
-        all || named.any(|read| read == name)
+    paths: &'a BTreeSet<String>,
+) -> BTreeMap<&'a str, Value> {
+    let read = |path: &'a String| {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let value = match (first, root(rest)) {
+            ("vars", "") => scope.vars.clone().into_iter().collect::<Map<_, _>>().into(),
+            ("vars", name) => scope.vars.get(name)?.clone(),
+            ("env", "") => json!(scope.env),
+            ("env", name) => scope.env.get(name)?.as_str().into(),
+            (name, _) => scope.vars.get(name)?.clone(),
+        };
+        Some((path.as_str(), value))
     };
-    let vars = scope.vars.iter();
-    vars.filter(|(name, _)| is_read(name))
-        .map(|(name, value)| (name.as_str(), value))
-        .collect()
+    paths.iter().filter_map(read).collect()
 }
 
-/// The prompt of a run: the one that the command line names, else the only one. Recorded outputs
-/// were asked for before.
+/// The prompt of a run: the one that the command line names, else the only one. Stored outputs need
+/// none.
 pub(super) fn choose(
-    named: Option<&str>,
-    target: Option<&Target>,
-    evals: &[Arc<Eval>],
+    overrides: &LoadOverrides,
+    plan: &Plan,
     problems: &mut Problems,
 ) -> Option<String> {
-    let is_recorded = matches!(target, Some(Target::Recorded { .. }));
-    let known: BTreeSet<&str> = evals
+    if overrides.asks_only_judges {
+        return None;
+    }
+    let Some(name) = &overrides.prompt else {
+        let open = plan.open_prompts();
+        let only = open.first().filter(|_| open.len() == 1);
+        return only.map(|name| (*name).to_owned());
+    };
+    let all = if plan.whole.is_empty() {
+        &plan.evals
+    } else {
+        &plan.whole
+    };
+    let is_asked = all.iter().any(|eval| eval.is_asked(plan.target.as_ref()));
+    let known: BTreeSet<&str> = all
         .iter()
         .flat_map(|eval| eval.prompts.keys())
         .map(String::as_str)
         .collect();
-    let Some(name) = named else {
-        let only = known.first().filter(|_| known.len() == 1 && !is_recorded);
-        return only.map(|name| (*name).to_owned());
-    };
-    if is_recorded {
-        let message = "`--prompt` has no effect on recorded outputs";
+    if !is_asked && !all.is_empty() {
+        let message = format!("the prompt `{name}` has no effect on recorded outputs");
         problems.push(Problem::general(Code::UnknownPrompt, message));
-    } else if !known.contains(name) {
+    } else if !known.contains(name.as_str()) {
         let all = if known.is_empty() {
             "the suite defines no prompts".to_owned()
         } else {
             let known: Vec<&str> = known.iter().copied().collect();
             format!("the suite's prompts are {}", known.join(", "))
         };
-        let message = format!("`--prompt`: the suite has no prompt `{name}`");
+        let message = format!("the suite has no prompt `{name}`");
         let problem = Problem::general(Code::UnknownPrompt, message);
         problems.push(problem.near(name, known).or_hint(all));
     }
-    Some(name.to_owned())
-}
-
-/// What a run on a target under a prompt is called: `small [v2]`.
-pub(super) fn label(target: &str, prompt: Option<&str>) -> String {
-    match prompt {
-        Some(prompt) => format!("{target} [{prompt}]"),
-        None => target.to_owned(),
-    }
-}
-
-/// What tells the settings of a run's prompt from those of another; `None` without a prompt.
-pub(super) fn fingerprint(prompt: Option<&str>, evals: &[Arc<Eval>]) -> Option<Fingerprint> {
-    let name = prompt?;
-    let all: BTreeMap<&str, String> = evals
-        .iter()
-        .filter_map(|eval| {
-            let prompt = eval.prompts.get(name)?;
-            Some((eval.info.id.as_str(), prompt.fingerprint.to_string()))
-        })
-        .collect();
-    Some(Fingerprint::of(&all))
+    Some(name.clone())
 }

@@ -252,7 +252,7 @@ impl RenderPass<'_> {
         for (_, value) in entries {
             if !value
                 .as_text()
-                .is_some_and(|text| self.engine.lacks_only_environment(text))
+                .is_some_and(|text| self.engine.lacks_only_environment(text, &[]))
             {
                 self.text(value, &[]);
             }

@@ -88,6 +88,10 @@ impl Secrets {
 pub(super) struct SuiteScope {
     pub templates: TemplateScope,
     pub prompts: LoadedPrompts,
+    /// The prompt that the command line names.
+    pub prompt: Option<String>,
+    /// False when outputs are there already.
+    pub asks_targets: bool,
     pub shelf: GraderShelf,
     pub demands: SuiteDemands,
     pub executors: ExecutorShelf,
@@ -140,6 +144,13 @@ pub(super) struct SuiteScope {
     pub search_path: Option<String>,
     /// True when a lack that a run would mind only warns.
     pub lenient: bool,
+}
+
+impl SuiteScope {
+    /// False for a prompt that this run does not give to a target.
+    pub fn uses_prompt(&self, name: &str) -> bool {
+        self.asks_targets && self.prompt.as_deref().is_none_or(|chosen| chosen == name)
+    }
 }
 
 /// The texts, the problems and the suite, as everything that judges a part of a file needs them.

@@ -178,6 +178,13 @@ impl SuiteLoader<'_> {
         if let Some(validator) = validator {
             validator.normalise(sources, node, problems);
         }
+        let allowed = node.get("eval_suite").map(|suite| suite.seq("allow_paths"));
+        let allowed = allowed.into_iter().flatten().filter_map(Node::as_text);
+        let allowed: Vec<PathBuf> = allowed
+            .map(|folder| lexical(&self.dir.join(folder)))
+            .collect();
+        let all = [self.root.as_path(), self.dir.as_path()].into_iter();
+        self.session.fence = PathFence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
         let dir = self.dir.clone();
         for eval in inline_evals(node) {
             prompts::read_files_of_evals(self.session, eval, &dir);
@@ -322,6 +329,8 @@ impl SuiteLoader<'_> {
             search_path: self.request.env.get("PATH").cloned(),
             lenient: self.session.lenient(),
             recorded: overrides.outputs.is_some(),
+            prompt: overrides.prompt.clone(),
+            asks_targets: overrides.outputs.is_none() && !overrides.asks_only_judges,
             environment: Arc::new(self.request.env.clone()),
             workers: config.max_workers,
             reach: FilterReach::of(&overrides.filters).map(Arc::new),
@@ -342,13 +351,6 @@ impl SuiteLoader<'_> {
         // of an eval file that is looked at alone may define.
         let is_alone = matches!(evals, HeadEvals::Alone(_));
         let is_open = is_broken || (is_alone && self.session.lenient());
-        let allowed: Vec<PathBuf> = spec
-            .allow_paths
-            .iter()
-            .map(|folder| lexical(&self.dir.join(folder)))
-            .collect();
-        let all = [self.root.as_path(), self.dir.as_path()].into_iter();
-        self.session.fence = PathFence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
         let mut scope = self.base_scope(&spec);
         scope.templates = self.templates(Some(&node));
         scope.executors = self.executors(&spec, &node);
@@ -367,7 +369,8 @@ impl SuiteLoader<'_> {
         }
         scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         let mut desk = self.session.desk(&scope, &self.dir);
-        scope.prompts = prompts::resolve(&mut desk, &spec.prompts, node.get("prompts")).into();
+        scope.prompts =
+            prompts::resolve(&mut desk, &spec.prompts, node.get("prompts"), true).into();
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -152,14 +152,25 @@ impl<'s> TemplateEngine<'s> {
     }
 
     /// True when a text reads listed environment variables that are not set, and lacks nothing
-    /// else.
-    pub fn lacks_only_environment(&self, text: &str) -> bool {
+    /// else. What is below `later` is known later.
+    pub fn lacks_only_environment(&self, text: &str, later: &[&str]) -> bool {
         let unset = |name: &String| {
             name.strip_prefix("env.")
                 .is_some_and(|variable| self.scope.env_listed.contains(variable))
         };
-        let missing = self.missing_names(text, &[]);
+        let missing = self.missing_before(text, later);
         !missing.is_empty() && missing.iter().all(unset)
+    }
+
+    /// Names that are not defined, but for those below `later`.
+    fn missing_before(&self, text: &str, later: &[&str]) -> Vec<String> {
+        let known_later = |name: &String| {
+            let root = name.split('.').next();
+            root.is_some_and(|root| later.contains(&root))
+        };
+        let mut missing = self.missing_names(text, &[]);
+        missing.retain(|name| !known_later(name));
+        missing
     }
 
     /// Checks a text that is rendered later: its syntax, and all names but those below `later`.
@@ -178,16 +189,7 @@ impl<'s> TemplateEngine<'s> {
             problems.push(bad_template(&error, at));
             return false;
         }
-        let known_later = |name: &str| {
-            name.split('.')
-                .next()
-                .is_some_and(|root| later.contains(&root))
-        };
-        let missing: Vec<String> = self
-            .missing_names(text, &[])
-            .into_iter()
-            .filter(|name| !known_later(name))
-            .collect();
+        let missing = self.missing_before(text, later);
         for name in &missing {
             problems.push(self.undefined(name, text, span, &[], sources));
         }

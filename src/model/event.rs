@@ -150,9 +150,22 @@ pub struct Environment {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UsedPrompt {
     pub name: String,
-    /// Its template; absent if evals have different ones.
+    /// The suite's template; absent if no eval of the run uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
+    /// Templates of evals that have their own, by eval id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evals: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The target's name under `targets:`, without the prompt.
+    pub fn target_alone(&self) -> &str {
+        let prompt = self.prompt.as_ref();
+        let suffix = prompt.map(|prompt| format!("[{}]", prompt.name));
+        let alone = suffix.and_then(|suffix| self.target.strip_suffix(&suffix));
+        alone.map_or(&self.target, str::trim_end)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -30,7 +30,8 @@ use super::target::{ModelTarget, Target};
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub suite: SuiteInfo,
-    /// The name under `targets:` (or the kind, for a lone `target:`); reports show it.
+    /// The name under `targets:` (or the kind, for a lone `target:`) with the prompt in brackets, as
+    /// in `small [v2]`; reports show it.
     pub target_name: String,
     /// `None` when the suite names no target: `list` and `validate` accept that, `run` does not.
     pub target: Option<Target>,
@@ -71,26 +72,34 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Names of the prompts of the suite and of its evals.
-    fn prompts(&self) -> BTreeSet<&str> {
-        let all = if self.whole.is_empty() {
-            &self.evals
-        } else {
-            &self.whole
-        };
-        all.iter()
+    /// The prompts to choose from, when none is chosen yet: those of evals that are selected and
+    /// whose outputs are not recorded.
+    pub fn open_prompts(&self) -> BTreeSet<&str> {
+        if self.prompt.is_some() {
+            return BTreeSet::new();
+        }
+        let evals = self.evals.iter();
+        evals
+            .filter(|eval| eval.is_asked(self.target.as_ref()))
             .flat_map(|eval| eval.prompts.keys())
             .map(String::as_str)
             .collect()
     }
 
-    /// The prompts to choose from, when none is chosen yet. Recorded outputs need none.
-    pub fn open_prompts(&self) -> BTreeSet<&str> {
-        match &self.target {
-            Some(Target::Recorded { .. }) => BTreeSet::new(),
-            _ if self.prompt.is_some() => BTreeSet::new(),
-            _ => self.prompts(),
-        }
+    /// The same plan with this prompt.
+    pub fn under(mut self, prompt: &str) -> Plan {
+        let all = if self.whole.is_empty() {
+            &self.evals
+        } else {
+            &self.whole
+        };
+        self.target_hash =
+            Fingerprint::of(&(&self.target_hash, prompt_hashes(prompt, all))).to_string();
+        self.target_name = format!("{} [{prompt}]", self.target_name)
+            .trim_start()
+            .to_owned();
+        self.prompt = Some(prompt.to_owned());
+        self
     }
 
     /// Every model that judges cases of this plan, each once: two that differ in nothing are the
@@ -98,6 +107,21 @@ impl Plan {
     pub fn judge_models(&self) -> Vec<&ModelTarget> {
         judge_models(&self.evals)
     }
+}
+
+/// What tells the prompts of that name from those of another plan: the suite's, and that of each
+/// eval that has its own. A new eval with the suite's changes nothing.
+fn prompt_hashes<'a>(name: &str, evals: &'a [Arc<Eval>]) -> Vec<(String, Vec<&'a str>)> {
+    let mut by_hash: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for eval in evals {
+        if let Some(prompt) = eval.prompts.get(name) {
+            let own = by_hash.entry(prompt.fingerprint.to_string()).or_default();
+            if !prompt.is_of_suite {
+                own.push(&eval.info.id);
+            }
+        }
+    }
+    by_hash.into_iter().collect()
 }
 
 /// Every model that judges cases of these evals, each once, in the order in which they come.
@@ -270,6 +294,17 @@ pub struct Eval {
     /// Its prompts by name, the suite's among them.
     pub prompts: Arc<BTreeMap<String, PromptTemplate>>,
     pub cases: EvalCases,
+}
+
+impl Eval {
+    /// True when some case asks a target for its output: its own, else that of the suite.
+    pub fn is_asked(&self, target: Option<&Target>) -> bool {
+        let profiles = self.cases.profiles();
+        let mut targets = profiles
+            .iter()
+            .map(|profile| profile.target.as_ref().or(target));
+        targets.any(|target| !matches!(target, Some(Target::Recorded { .. })))
+    }
 }
 
 /// One input with its expectation and its graders.

@@ -15,6 +15,8 @@ pub struct PromptTemplate {
     pub values: Arc<BTreeMap<String, Value>>,
     /// Whether it reads the case's context, so that a model is not told it twice.
     pub reads_context: bool,
+    /// True for a prompt of the suite, false for one that the eval defines.
+    pub is_of_suite: bool,
     /// Over the text and the values that it reads.
     pub fingerprint: Fingerprint,
 }

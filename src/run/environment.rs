@@ -1,6 +1,6 @@
 //! Where a run takes place.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::model::{Environment, GitState, Plan, SandboxState, Target, UsedPrompt};
@@ -38,17 +38,23 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
 }
 
 fn used(name: &str, plan: &Plan) -> UsedPrompt {
-    let evals = plan.evals.iter();
-    let texts: BTreeSet<&str> = evals
-        .filter_map(|eval| Some(eval.prompts.get(name)?.text.as_str()))
-        .collect();
-    UsedPrompt {
+    let mut used = UsedPrompt {
         name: name.to_owned(),
-        template: match texts.first() {
-            Some(text) if texts.len() == 1 => Some((*text).to_owned()),
-            _ => None,
-        },
+        template: None,
+        evals: BTreeMap::new(),
+    };
+    for eval in &plan.evals {
+        match eval.prompts.get(name) {
+            Some(prompt) if prompt.is_of_suite => {
+                used.template.get_or_insert_with(|| prompt.text.clone());
+            }
+            Some(prompt) => {
+                used.evals.insert(eval.info.id.clone(), prompt.text.clone());
+            }
+            None => {}
+        }
     }
+    used
 }
 
 /// The sandbox of all sessions of a run: what one of them did in a weaker one, or without, stays

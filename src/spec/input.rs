@@ -84,7 +84,7 @@ pub type SuitePrompts = BTreeMap<String, PromptRef>;
 /// A prompt: a template over `input`, `context.*`, `vars.*` and `env.*`.
 pub type PromptRef = NameOr<PromptFile>;
 
-/// A prompt in a file of its own.
+/// A prompt that a file contains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptFile {

@@ -48,13 +48,9 @@ async fn prompted<'a>(
         } => text.clone(),
         input => RenderedInput::of(input).await?.into_text(),
     };
-    let of_case = [
-        ("input", Jinja::from(input)),
-        (
-            "context",
-            to_jinja(context.as_ref().unwrap_or(&Value::Null)),
-        ),
-    ];
+    // A context that is not there is undefined, not an empty text.
+    let context_read = context.iter().map(|context| ("context", to_jinja(context)));
+    let of_case = std::iter::once(("input", Jinja::from(input))).chain(context_read);
     let values = prompt.values.iter();
     let values = values.map(|(name, value)| (name.as_str(), to_jinja(value)));
     let values = Jinja::from_pairs(values.chain(of_case));

@@ -51,19 +51,23 @@ fn report(project: &Project, name: &str) -> Value {
 fn every_prompt_is_a_run_and_each_pair_is_compared() {
     let project = project();
     let call = run(&project, &[]).expect(1);
-    assert!(call.stdout.contains("command [plain]"), "{}", call.stdout);
+    assert!(
+        call.stderr.contains("run on command [plain]"),
+        "{}",
+        call.stderr
+    );
     let sides = report(&project, "side-by-side.json");
     let sides = &sides["side_by_side"];
     assert_eq!(sides["runs"][0]["cases"]["passed"], 4);
     assert_eq!(sides["runs"][1]["cases"]["passed"], 1);
     let pair = &sides["pairs"][0];
-    assert_eq!(pair["first"], "command [loud]");
+    assert_eq!(pair["first"], "loud");
     assert_eq!(pair["metric"], "pass_at_1");
     assert_eq!(pair["difference"], -0.75);
     assert_eq!(pair["only_first_passed"], 3);
     assert_eq!(pair["only_second_passed"], 0);
     // Three cases of four can't tell more than chance: the two-sided mid-p is 2 * (1/2)^4.
-    assert_eq!(pair["p"], 0.125);
+    assert!((pair["p"].as_f64().unwrap() - 0.125).abs() < 1e-9, "{pair}");
     assert_eq!(pair["verdict"], "no_evidence");
 }
 
@@ -104,8 +108,11 @@ fn runs_of_two_prompts_are_comparable() {
 #[test]
 fn a_changed_template_is_another_target() {
     let project = project();
-    let call = run(&project, &["--prompt", "plain", "--max-fail", "1"]);
-    assert_eq!(call.code, Some(130), "{}{}", call.stdout, call.stderr);
+    // The first failure ends it, so that samples are left.
+    run(
+        &project,
+        &["--prompt", "plain", "--max-fail", "1", "--jobs", "1"],
+    );
     project.write("prompts/plain.md", "Do say the word.\n{{ input }}");
     let again = run(&project, &["--resume", "latest"]).expect(2);
     assert!(again.stderr.contains("target"), "{}", again.stderr);
@@ -115,12 +122,19 @@ fn a_changed_template_is_another_target() {
 fn mistakes_are_told_before_anything_runs() {
     let project = project();
     let unknown = run(&project, &["--prompt", "lout"]).expect(2);
-    insta::assert_snapshot!(unknown.stderr, @"");
+    insta::assert_snapshot!(unknown.stderr, @"
+    error[EH0441]: the suite has no prompt `lout`
+     |
+     = help: did you mean `loud`?
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    ");
     let recorded = run(&project, &["--prompt", "loud", "--outputs", "model.py"]).expect(2);
     assert!(
         recorded
             .stderr
-            .contains("`--prompt` has no effect on recorded outputs"),
+            .contains("the prompt `loud` has no effect on recorded outputs"),
         "{}",
         recorded.stderr
     );
@@ -144,6 +158,9 @@ eval_suite:
   prompts: {short: "Suite: {{ input }}"}
   evals:
     - {id: of-suite, input: x, expected: "Suite: x"}
+    - id: bare
+      input: {type: prompt, content: x, context: ""}
+      expected: "Suite: x"
     - {id: own, prompts: {short: "Own {{ context.k }}: {{ input }}"}, input: {type: prompt, content: x, context: {k: 1}}, expected: "Own 1: x"}
     - id: talk
       input: {type: messages, messages: [{role: user, content: hi}]}
@@ -154,8 +171,79 @@ eval_suite:
     run(&project, &[]).expect(0);
 }
 
+/// An eval outside the selection has no say in which prompts run, and a prompt that is not used may
+/// lack its variables.
 #[test]
-fn a_model_is_asked_the_prompt_and_its_context_once() {
+fn what_is_not_used_asks_for_nothing() {
+    let suite = r#"
+eval_suite:
+  name: Unused
+  target: {type: command, command: [cat]}
+  env: [NO_SUCH_TONE]
+  evals:
+    - {id: bare, input: x, expected: x}
+    - {id: own, prompts: {a: "A {{ input }}", b: "{{ env.NO_SUCH_TONE }} {{ input }}"}, input: x, expected: "A x"}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    let call = run(&project, &["--eval", "bare"]).expect(0);
+    assert!(!call.stdout.contains("side by side"), "{}", call.stdout);
+    run(&project, &["--prompt", "a"]).expect(0);
+    let lacking = run(&project, &["--prompt", "b"]).expect(2);
+    assert!(
+        lacking.stderr.contains("NO_SUCH_TONE"),
+        "{}",
+        lacking.stderr
+    );
+}
+
+/// Two targets with two prompts are four runs and six pairs.
+#[test]
+fn prompts_are_crossed_with_targets() {
+    let suite = r#"
+eval_suite:
+  name: Grid
+  targets:
+    cat: {type: command, command: [cat]}
+    upper: {type: command, command: [tr, a-z, A-Z]}
+  prompts: {plain: "{{ input }}", said: "say {{ input }}"}
+  evals: [{id: e, input: x, expected: x}]
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    run(&project, &["--target", "cat", "--target", "upper"]).expect(1);
+    let sides = report(&project, "side-by-side.json");
+    let sides = &sides["side_by_side"];
+    let labels = sides["runs"].as_array().unwrap().iter();
+    let labels: Vec<&str> = labels.map(|run| run["label"].as_str().unwrap()).collect();
+    assert_eq!(
+        labels,
+        ["cat [plain]", "cat [said]", "upper [plain]", "upper [said]"]
+    );
+    assert_eq!(sides["pairs"].as_array().unwrap().len(), 6);
+}
+
+/// A target of its own for every eval needs none in the suite; the prompt still tells runs apart.
+#[test]
+fn prompts_of_a_suite_without_a_target_tell_runs_apart() {
+    let suite = r#"
+eval_suite:
+  name: Own targets
+  prompts: {a: "A {{ input }}", b: "B {{ input }}"}
+  evals:
+    - id: reg-own
+      baseline: {output: {value: "A x"}}
+      current: {input: x, execution: {type: command, command: [cat]}}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    let call = run(&project, &["--prompt", "a"]);
+    let environment = &report(&project, "json")["eval_report"]["metadata"]["environment"];
+    assert_eq!(environment["target"], "[a]", "{}", call.stderr);
+    project.write("suite.yaml", &suite.replace("A {{", "Other {{"));
+    let again = run(&project, &["--resume", "latest", "--samples", "2"]).expect(2);
+    assert!(again.stderr.contains("target"), "{}", again.stderr);
+}
+
+#[test]
+fn a_dry_run_counts_what_a_prompt_adds() {
     let suite = r#"
 eval_suite:
   name: Estimate

@@ -63,7 +63,7 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
         .collect::<Vec<_>>()
         .join("\n");
     let command = format!(
-        "\ntest it  eval-harness compare {}",
+        "\ncompare  eval-harness compare {}",
         run_ids(&project).join(" ")
     );
     assert!(shown.contains(&command), "{shown}");
@@ -87,8 +87,16 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
       weighted score        1.000           0.500
                             [0.210, 1.000]  [0.028, 0.972]
       failed samples        0               1
-      In brackets: the 95 % interval of each target. Differences between targets are
-      not tested here.
+      In brackets: the 95 % interval of each run.
+
+    Differences
+      From  To         pass@1  95 % CI            p  Cases  Broke  Fixed
+      good  bad  -50.0 points  [-90.5, +48.6]  0.50      2      1      0
+
+      From  Verdict
+      good  no evidence
+      p: two-sided. Broke and fixed: cases that only the first run, or only the
+      second, passed.
 
     Evals that differ  good   bad
       words            ✓ 2/2  ✗ 1/2
@@ -213,7 +221,7 @@ fn a_dry_run_shows_each_plan_and_runs_none() {
     );
     assert_eq!(call.code, Some(0), "{}", call.stderr);
     assert!(
-        call.stdout.contains("Target good ") && call.stdout.contains("Target bad "),
+        call.stdout.contains("Run on good ") && call.stdout.contains("Run on bad "),
         "{}",
         call.stdout
     );

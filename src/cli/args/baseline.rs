@@ -83,6 +83,9 @@ pub struct CaptureArgs {
     /// The target to use, by its name under `targets:`.
     #[arg(long, value_name = "NAME", conflicts_with = "run", add = by(NameKind::Targets))]
     pub target: Option<String>,
+    /// The prompt to use, by its name under `prompts:`.
+    #[arg(long, value_name = "NAME", conflicts_with = "run", add = by(NameKind::Prompts))]
+    pub prompt: Option<String>,
     /// Recorded outputs to capture, instead of calling a target.
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     pub outputs: Option<PathBuf>,
@@ -95,7 +98,7 @@ pub struct CaptureArgs {
     pub run: Option<String>,
     /// Capture the scores of a run (its cases and metrics) instead of its outputs: of the latest
     /// run, or of the one that `--run` selects.
-    #[arg(long, conflicts_with_all = ["evals", "target", "outputs", "samples", "baseline_version", "force"])]
+    #[arg(long, conflicts_with_all = ["evals", "target", "prompt", "outputs", "samples", "baseline_version", "force"])]
     pub scores: bool,
     /// The version to store in the baselines. Default: the output of `git describe`.
     #[arg(long, value_name = "VERSION")]
@@ -132,6 +135,7 @@ impl CaptureArgs {
         RunArgs {
             suite: SuiteArgs {
                 target: self.target.clone().into_iter().collect(),
+                prompt: self.prompt.clone().into_iter().collect(),
                 outputs: self.outputs.clone(),
                 samples: self.samples,
                 filters,

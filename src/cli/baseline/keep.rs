@@ -190,7 +190,7 @@ impl CaptureReport<'_> {
             None => {
                 let kind = environment.target_type.clone();
                 // A lone `target:` has its kind for a name.
-                let name = Some(environment.target.clone())
+                let name = Some(environment.target_alone().to_owned())
                     .filter(|name| !name.is_empty() && *name != kind);
                 BaselineTarget { name, kind }
             }

@@ -83,8 +83,6 @@ impl SuiteLoader<'_> {
             let message = "the weights of all evals are 0, so `weighted_score` has no value";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
-        let named = overrides.prompt.as_deref();
-        let prompt = prompts::choose(named, target, &parts.evals, problems);
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
         let composites = metrics::composites(
@@ -195,18 +193,11 @@ impl SuiteLoader<'_> {
                 dir: self.dir.clone(),
                 root: self.root.clone(),
             },
-            target_name: prompts::label(&parts.chosen.name, prompt.as_deref()),
+            target_name: parts.chosen.name,
             target_hash: target
-                .map(|target| {
-                    let target = Fingerprint::of(&located(target, &self.root));
-                    let prompt = prompts::fingerprint(prompt.as_deref(), &all);
-                    prompt.map_or(target, |prompt| {
-                        Fingerprint::of(&(target.to_string(), prompt.to_string()))
-                    })
-                })
-                .map(|hash| hash.to_string())
+                .map(|target| Fingerprint::of(&located(target, &self.root)).to_string())
                 .unwrap_or_default(),
-            prompt,
+            prompt: None,
             whole_hash,
             target: parts.chosen.target,
             evals,
@@ -263,6 +254,12 @@ impl SuiteLoader<'_> {
                 let env = parts.scope.templates.env.values().cloned();
                 env.chain(parts.scope.secrets.all()).collect()
             },
+        };
+        let problems = &mut self.session.problems;
+        let prompt = prompts::choose(overrides, &plan, problems);
+        let plan = match prompt {
+            Some(prompt) => plan.under(&prompt),
+            None => plan,
         };
         (Some(plan), total, selected)
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::RunSides;
+use super::{RunSides, pairs};
 use crate::report::{ReportError, figures, json};
 
 /// The version of this form.
@@ -100,7 +100,7 @@ fn report(sides: &RunSides) -> Value {
             "runs": runs,
             "cautions": sides.cautions(),
             "metrics": metrics,
-            "pairs": sides.pairs.iter().map(|pair| pair.json(&labels)).collect::<Vec<_>>(),
+            "pairs": sides.pairs.iter().map(|pair| pairs::json(pair, &labels)).collect::<Vec<_>>(),
             "evals": evals,
             "differing_cases": cases,
         }

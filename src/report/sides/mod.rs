@@ -7,8 +7,6 @@ mod json;
 mod page;
 mod pairs;
 
-pub use pairs::{PairVerdict, RunPair};
-
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,6 +16,7 @@ use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
 use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html, write_file};
+use crate::summary::compare::SidePair;
 use eval_base::text::plural;
 
 /// Runs that can't be put beside each other.
@@ -35,7 +34,7 @@ pub enum SidesError {
 pub struct RunSides<'a> {
     pub(crate) runs: Vec<&'a Summary>,
     /// Empty when nothing was tested.
-    pub(crate) pairs: Vec<RunPair>,
+    pub(crate) pairs: Vec<SidePair>,
 }
 
 impl<'a> RunSides<'a> {
@@ -62,8 +61,16 @@ impl<'a> RunSides<'a> {
         })
     }
 
-    /// What each run is called: its target; where two share one also the model, else the run's id.
+    /// What each run is called: its prompt where all have one target, else its target; where two
+    /// share one also the model, else the run's id.
     pub(crate) fn labels(&self) -> Vec<String> {
+        let prompt = |run: &Summary| {
+            let prompt = run.metadata.environment.prompt.as_ref();
+            prompt.map(|prompt| prompt.name.clone()).unwrap_or_default()
+        };
+        let is_one_target = !differ(&self.runs, |run| {
+            run.metadata.environment.target_alone().to_owned()
+        });
         let target = |run: &Summary| run.metadata.environment.target.clone();
         let model = |run: &Summary| {
             let environment = &run.metadata.environment;
@@ -74,6 +81,10 @@ impl<'a> RunSides<'a> {
             labels.iter().collect::<BTreeSet<_>>().len() == labels.len()
                 && labels.iter().all(|l| !l.is_empty())
         };
+        let prompts: Vec<String> = self.runs.iter().map(|run| prompt(run)).collect();
+        if is_one_target && distinct(&prompts) {
+            return prompts;
+        }
         for label in [target, model] {
             let labels: Vec<String> = self.runs.iter().map(|run| label(run)).collect();
             if distinct(&labels) {

@@ -1,6 +1,6 @@
 //! Side by side as a page: a column for each target.
 
-use super::{PairVerdict, RunSides};
+use super::RunSides;
 use crate::model::{Outcome, Summary};
 use crate::report::comparison::words::{difference, interval};
 use crate::report::limits;
@@ -9,7 +9,7 @@ use crate::report::page::{
     TableColumn, TextTone, bold, code, dim, mark, outside, own, place, span, text,
 };
 use crate::report::{figures, run};
-use crate::summary::compare::{ALPHA, chance};
+use crate::summary::compare::{ALPHA, PairVerdict, chance};
 use eval_base::text::{group_digits, plural};
 
 /// Columns of the names of lines that are kept.
@@ -32,7 +32,7 @@ pub fn page(sides: &RunSides, view: &PageView) -> Page {
     cases(&mut page, sides, view);
     if let Some(command) = sides.compare() {
         page.push(PageBlock::Gap);
-        page.push(PageBlock::Copy("test it", command));
+        page.push(PageBlock::Copy("compare", command));
     }
     for (run, label) in sides.runs.iter().zip(sides.labels()) {
         if !run.gate.reasons.is_empty() {
@@ -110,10 +110,12 @@ fn pairs(page: &mut Page, sides: &RunSides) {
         TableColumn::right(outside(&figures::shown_metric(&first.metric.name))),
         TableColumn::left("95 % CI"),
         TableColumn::right("p"),
+        TableColumn::right("Cases"),
         TableColumn::right("Broke"),
         TableColumn::right("Fixed"),
         TableColumn::left("Verdict"),
     ]);
+    table.narrow = NarrowLayout::Split;
     for pair in &sides.pairs {
         let metric = &pair.metric;
         let difference = metric.difference.map(|d| difference(&metric.name, d));
@@ -128,19 +130,28 @@ fn pairs(page: &mut Page, sides: &RunSides) {
             own(difference.unwrap_or_else(|| figures::NO_VALUE.to_owned())),
             own(interval(&metric.name, metric.ci)),
             own(pair.p.map(|p| chance(p, ALPHA)).unwrap_or_default()),
-            own(group_digits(pair.broken)),
-            own(group_digits(pair.fixed)),
-            span(tone, pair.verdict.words()),
+            own(group_digits(metric.n)),
+            own(group_digits(pair.only_first)),
+            own(group_digits(pair.only_second)),
+            text![span(tone, pair.verdict.words())],
         ]);
     }
     page.table(table);
-    let tests = match sides.pairs.len() {
-        1 => "p: two-sided".to_owned(),
-        n => format!("p: two-sided, adjusted by Holm over {n} pairs"),
+    let tests = sides.pairs.iter().filter(|pair| pair.p.is_some()).count();
+    let adjusted = match tests {
+        0 | 1 => String::new(),
+        n => format!(", adjusted by Holm over {n} pairs"),
     };
     page.words(dim(own(format!(
-        "{tests}. Broke and fixed: cases that only the run on the left, or only the one on the right, passed."
+        "p: two-sided{adjusted}. Broke and fixed: cases that only the first run, or only the second, passed."
     ))));
+    let changed = sides.pairs.iter().map(|pair| pair.changed).max();
+    if let Some(changed) = changed.filter(|changed| *changed > 0) {
+        page.words(own(format!(
+            "Up to {} of a pair have a different grader or other data in the two runs, and are not compared.",
+            plural(changed, "case")
+        )));
+    }
 }
 
 fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
@@ -149,7 +160,7 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
     let differing: Vec<_> = lines.into_iter().filter(|line| line.differs()).collect();
     if differing.is_empty() {
         page.push(PageBlock::Gap);
-        page.words("Every eval had the same outcome on each target.");
+        page.words("Every eval had the same outcome in each run.");
         return;
     }
     let most = view.limits.evals.min(limits::SIDES_ROWS);
@@ -170,7 +181,7 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
     if all > differing.len() {
         let alike = group_digits(all - differing.len());
         page.words(own(format!(
-            "{alike} more had the same outcome on each target."
+            "{alike} more had the same outcome in each run."
         )));
     }
 }

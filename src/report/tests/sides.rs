@@ -61,8 +61,7 @@ fn a_terminal_shows_a_column_for_each_target() {
       pass@1        0.400           0.400
                     [0.117, 0.769]  [0.117, 0.769]
       latency p95   1.23 s          1.23 s
-      In brackets: the 95 % interval of each target. Differences between targets are
-      not tested here.
+      In brackets: the 95 % interval of each run.
 
     Evals that differ  small  large
       cap-code-002     ✗ 1/3  ✓ 3/3
@@ -70,7 +69,7 @@ fn a_terminal_shows_a_column_for_each_target() {
       cap-human-004    ? 0/1  ✓ 1/1
       reg-api-001      ✗ 0/1  ✓ 1/1
       reg-skip-002     – 0/1  ✓ 1/1
-      1 more had the same outcome on each target.
+      1 more had the same outcome in each run.
 
     Cases that differ                          small                large
       cap-code-002 › lists                     ✗ wrong_answer       ✓ passed
@@ -80,7 +79,7 @@ fn a_terminal_shows_a_column_for_each_target() {
       reg-api-001                              ✗ wrong_answer       ✓ passed
       reg-skip-002                             – max_fail           ✓ passed
 
-    test it  eval-harness compare r-1 r-2
+    compare  eval-harness compare r-1 r-2
 
     small: ✗ FAIL
       - pass@1 is 0.400 and must be at least 0.850
@@ -110,14 +109,15 @@ fn heads_that_end_alike_are_not_cut() {
       pass@1        0.400
                     [0.117, 0.769]
       latency p95   1.23 s
-      In brackets: the 95 % interval of each target. Differences between targets are
-      not tested here.
+      In brackets: the 95 % interval of each run.
 
-      Every eval had the same outcome on each target.
+      Every eval had the same outcome in each run.
 
-    test it  eval-harness compare small large
+    compare  eval-harness compare small large
 
     ci/small/2026-01-03/run-093000.journal.jsonl: ✗ FAIL
+      - pass@1 is 0.400 and must be at least 0.850
+      - </scrip
     ");
     let runs = ["small", "large"].map(|target| {
         let label = format!("results/nightly/2026-01-03/{target}/journal.jsonl");
@@ -158,7 +158,7 @@ fn markdown_has_a_column_for_each_target() {
     | pass@1 | 0.400<br>[0.117, 0.769] | 0.400<br>[0.117, 0.769] |
     | latency p95 | 1.23 s | 1.23 s |
 
-    In brackets: the 95 % interval of each target. Differences between targets are not tested here.
+    In brackets: the 95 % interval of each run.
 
     ## Evals that differ
 
@@ -170,7 +170,7 @@ fn markdown_has_a_column_for_each_target() {
     | reg-api-001 | ❌ 0/1 | ✅ 1/1 |
     | reg-skip-002 | ➖ 0/1 | ✅ 1/1 |
 
-    1 more had the same outcome on each target.
+    1 more had the same outcome in each run.
 
     ## Cases that differ
 
@@ -183,7 +183,7 @@ fn markdown_has_a_column_for_each_target() {
     | reg-api-001 | ❌ wrong_answer | ✅ passed |
     | reg-skip-002 | ➖ max_fail | ✅ passed |
 
-    test it:
+    compare:
 
     ```sh
     eval-harness compare r-1 r-2
@@ -214,10 +214,7 @@ fn more_targets_than_fit_stand_below_each_other() {
         page.lines().all(|line| eval_base::text::width(line) <= 80),
         "{page}"
     );
-    assert!(
-        page.contains("had the same outcome on each target"),
-        "{page}"
-    );
+    assert!(page.contains("had the same outcome in each run"), "{page}");
 }
 
 #[test]

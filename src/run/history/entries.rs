@@ -291,7 +291,10 @@ pub(super) fn choose(
         let began = entry.began().parse::<Timestamp>().ok();
         if request.suite.is_some_and(|wanted| wanted != suite) {
             *left_out.other_suites.entry(suite).or_default() += 1;
-        } else if request.target.is_some_and(|wanted| wanted != target) {
+        } else if request
+            .target
+            .is_some_and(|wanted| !is_of_target(&target, wanted))
+        {
             *left_out.other_targets.entry(target).or_default() += 1;
         } else if request
             .since
@@ -319,4 +322,12 @@ pub(super) fn choose(
     }
     kept.reverse();
     kept
+}
+
+/// True of the target's name, with and without a prompt: `small [v2]` is `small`.
+fn is_of_target(name: &str, wanted: &str) -> bool {
+    let prompt = name.strip_prefix(wanted);
+    prompt.is_some_and(|prompt| {
+        prompt.is_empty() || prompt.starts_with(" [") && prompt.ends_with(']')
+    })
 }

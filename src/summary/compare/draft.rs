@@ -90,6 +90,31 @@ impl<'a> ComparisonDraft<'a> {
         draft
     }
 
+    /// Of what is tested alone: no other metrics and no groups.
+    pub fn of_tested(
+        reference: &'a RunScores,
+        candidate: &'a RunScores,
+        measures: Vec<PairedMeasure>,
+        settings: &CompareSettings,
+    ) -> ComparisonDraft<'a> {
+        let pairing = SidePairing::new(reference, candidate, settings);
+        let open = pairing.is_open();
+        let how = settings.resampling();
+        let rows = measures.iter();
+        let rows = rows.map(|measure| row(&pairing, measure, None, open, how));
+        let mut draft = ComparisonDraft {
+            rows: rows.collect(),
+            open,
+            groups: Vec::new(),
+            left_out: Vec::new(),
+            tests: Vec::new(),
+            measures,
+            pairing,
+        };
+        draft.add_tests(draft.measures.len(), settings);
+        draft
+    }
+
     fn add_groups(&mut self, settings: &CompareSettings) {
         let Some(first) = self.measures.first() else {
             return;

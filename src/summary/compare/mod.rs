@@ -13,6 +13,7 @@ mod groups;
 mod metrics;
 mod notes;
 mod pairing;
+mod pairs;
 mod scores;
 mod values;
 mod verdict;
@@ -24,6 +25,7 @@ pub use baseline::of_baseline;
 use draft::ComparisonDraft;
 pub use figures::chance;
 pub(crate) use metrics::tests_whole_evals;
+pub use pairs::{PairVerdict, SidePair, compare_pairs};
 use values::PairedMeasure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
@@ -221,37 +223,6 @@ fn measures(
         return Err(ComparisonError::Nothing);
     }
     Ok(tested)
-}
-
-/// Compares every side with each of those before it, which is then the reference: pairs of places
-/// with what they came to. The tests of all pairs share one [`ALPHA`].
-///
-/// # Errors
-/// When a metric has no value of a case or eval.
-pub fn compare_pairs(
-    sides: &[RunScores],
-    settings: &CompareSettings,
-) -> Result<Vec<((usize, usize), Comparison)>, ComparisonError> {
-    let places: Vec<(usize, usize)> = (0..sides.len())
-        .flat_map(|first| (first + 1..sides.len()).map(move |second| (first, second)))
-        .collect();
-    let mut drafts = Vec::with_capacity(places.len());
-    let mut told = None;
-    for &(first, second) in &places {
-        let (Some(reference), Some(candidate)) = (sides.get(first), sides.get(second)) else {
-            continue;
-        };
-        let tested = measures(settings, [reference, candidate])?;
-        told = told.or_else(|| Some(settings.told(&tested, places.len())));
-        drafts.push(ComparisonDraft::new(
-            reference, candidate, &tested, settings,
-        ));
-    }
-    let settled = told.map(|told| verdict::settle(drafts, &told, settings.pairs));
-    Ok(places
-        .into_iter()
-        .zip(settled.unwrap_or_default())
-        .collect())
 }
 
 #[cfg(test)]
