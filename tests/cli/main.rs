@@ -40,5 +40,6 @@ mod seeds;
 mod show;
 mod sides;
 mod statistics;
+mod validate;
 mod values;
 mod walkthrough;
