@@ -181,13 +181,14 @@ fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
 
 /// Rules that no schema says although their codes are those of shapes: what a metric's range is,
 /// what an address is, that one of two keys must be there.
-const LINTS: [&str; 6] = [
+const LINTS: [&str; 7] = [
     " threshold on `",
     "no value is between",
     "is not an HTTP address",
     "of type `eval` needs `config.suite`",
     "is not the name of a Python function",
     "the judge has no `model`",
+    "` (line 1) differ",
 ];
 
 /// The errors of the loader, each with its code, of a document that lies beside a suite `s.json`.
@@ -411,7 +412,7 @@ const RULES: &[(&str, &str, &str)] = &[
         "a grader may be named, and is then elsewhere",
     ),
     (
-        "[{id: a, input: x, expected: y}, {id: a, input: x, expected: y}]",
+        "eval_suite: {name: n, target: {type: echo}, evals: [{id: a, input: x, expected: y}, {id: a, input: x, expected: y}]}",
         "EH0301",
         "ids are unique in a suite",
     ),

@@ -528,34 +528,40 @@ mod tests {
         let (mut problems, sources) = problems_in("abc\nd\u{e9}f\n", &[row]);
         problems.push(Problem::of_file(Code::EmptyFile, "b,c:d.yaml", "nothing").as_warning());
         assert_snapshot!(json(&problems, &sources), @r#"
-        [
-          {
-            "code": "EH0104",
-            "column": null,
-            "end_column": null,
-            "end_line": null,
-            "file": "b,c:d.yaml",
-            "hint": null,
-            "line": null,
-            "message": "nothing",
-            "related": [],
-            "severity": "warning",
-            "slug": "empty-file"
-          },
-          {
-            "code": "EH0201",
-            "column": 2,
-            "end_column": 3,
-            "end_line": 2,
-            "file": "evals/a.yaml",
-            "hint": "fix it",
-            "line": 2,
-            "message": "100% wrong,\nreally: so",
-            "related": [],
-            "severity": "error",
-            "slug": "unknown-key"
-          }
-        ]
+        {
+          "format_version": 1,
+          "errors": 1,
+          "warnings": 1,
+          "problems": [
+            {
+              "code": "EH0104",
+              "slug": "empty-file",
+              "severity": "warning",
+              "file": "b,c:d.yaml",
+              "range": null,
+              "message": "nothing",
+              "help": null,
+              "fix": null,
+              "related": []
+            },
+            {
+              "code": "EH0201",
+              "slug": "unknown-key",
+              "severity": "error",
+              "file": "evals/a.yaml",
+              "range": {
+                "line": 2,
+                "column": 2,
+                "end_line": 2,
+                "end_column": 3
+              },
+              "message": "100% wrong,\nreally: so",
+              "help": "fix it",
+              "fix": null,
+              "related": []
+            }
+          ]
+        }
         "#);
         assert_snapshot!(github(&problems, &sources), @"
         ::warning file=b%2Cc%3Ad.yaml,title=EH0104 empty-file::nothing
