@@ -95,8 +95,8 @@ fn publish(root: &Value, schema: &mut Value, branches: &mut Map<String, Value>) 
         options.extend(spellings);
         object.insert("enum".into(), Value::Array(options));
     }
-    let optional_tag = object.remove("x-optional-tag").is_some();
-    publish_union(root, object, optional_tag, branches);
+    let optional_tag = object.remove("x-optional-tag");
+    publish_union(root, object, optional_tag.as_ref(), branches);
     object.remove("x-optional");
     // `x-aliases` of a property is still there: its owner expands it.
     publish_properties(object);
@@ -141,11 +141,11 @@ fn name_object(object: &mut Map<String, Value>) {
 }
 
 /// A tagged union as `if`/`then` on its tag. Where the tag may be left out, any branch that fits
-/// will do.
+/// will do: of all branches, or of those that require the key that `optional_tag` names.
 fn publish_union(
     root: &Value,
     object: &mut Map<String, Value>,
-    optional_tag: bool,
+    optional_tag: Option<&Value>,
     shared: &mut Map<String, Value>,
 ) {
     let Some(Value::Array(list)) = object.get("oneOf").cloned() else {
@@ -174,7 +174,11 @@ fn publish_union(
         if let (Some(branch), Some(name)) = (branch.as_object_mut(), tags.first()) {
             branch.insert("title".to_owned(), json!(name));
         }
-        if optional_tag {
+        let requires = |key: &str| {
+            let required = branch.get("required").and_then(Value::as_array);
+            required.is_some_and(|required| required.iter().any(|name| name == key))
+        };
+        if optional_tag.is_some_and(|of| of.as_str().is_none_or(requires)) {
             if let Some(Value::Array(required)) = branch.get_mut("required") {
                 required.retain(|name| *name != key.as_str());
             }
@@ -188,11 +192,18 @@ fn publish_union(
         });
         rules.push(json!({"if": fits, "then": branch}));
     }
-    if optional_tag {
-        let without = json!({"type": "object", "not": {"required": [key]}});
-        rules.push(json!({"if": without, "then": {"anyOf": any}}));
-    } else {
-        object.insert("required".to_owned(), json!([key]));
+    match optional_tag.map(Value::as_str) {
+        Some(None) => {
+            let without = json!({"type": "object", "not": {"required": [key]}});
+            rules.push(json!({"if": without, "then": {"anyOf": any}}));
+        }
+        Some(Some(of)) => {
+            let without = json!({"type": "object", "not": {"required": [key]}});
+            rules.push(json!({"if": without, "then": {
+                "if": {"required": [of]}, "then": {"anyOf": any}, "else": {"required": [key]}
+            }}));
+        }
+        None => drop(object.insert("required".to_owned(), json!([key]))),
     }
     object.insert("type".to_owned(), json!("object"));
     object.insert("properties".to_owned(), json!({ key: tag }));
@@ -241,23 +252,40 @@ fn publish_properties(object: &mut Map<String, Value>) {
     let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
     };
-    let mut spelled: Vec<Vec<String>> = Vec::new();
-    for (name, property) in properties.iter_mut() {
-        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
-        if let Some(Value::Array(others)) = others {
-            let others = others.iter().filter_map(Value::as_str);
-            spelled.push(
-                std::iter::once(name.as_str())
-                    .chain(others)
-                    .map(str::to_owned)
-                    .collect(),
-            );
+    let mut short_forms: Vec<(String, String)> = Vec::new();
+    for (short, property) in properties.iter_mut() {
+        let places = property
+            .as_object_mut()
+            .and_then(|p| p.remove("x-instead-of"));
+        let places = places.as_ref().and_then(Value::as_array);
+        for place in places.into_iter().flatten().filter_map(Value::as_str) {
+            short_forms.push((place.to_owned(), short.clone()));
         }
     }
-    for names in &spelled {
-        let Some((name, others)) = names.split_first() else {
-            continue;
+    // A key, its other spellings, and its short forms, of which one at most may be there.
+    let mut spelled: Vec<Vec<String>> = Vec::new();
+    let mut copied: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, property) in properties.iter_mut() {
+        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
+        let others: Vec<String> = match others {
+            Some(Value::Array(others)) => {
+                let texts = others.iter().filter_map(Value::as_str);
+                texts.map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
         };
+        let own = short_forms.iter().filter(|(place, _)| place == name);
+        let mut names = vec![name.clone()];
+        names.extend(others.iter().cloned());
+        names.extend(own.map(|(_, short)| short.clone()));
+        if names.len() > 1 {
+            spelled.push(names);
+        }
+        if !others.is_empty() {
+            copied.push((name.clone(), others));
+        }
+    }
+    for (name, others) in &copied {
         let mut other = properties.get(name).cloned().unwrap_or_default();
         if let Some(other) = other.as_object_mut() {
             other.insert("deprecated".into(), json!(true));
@@ -285,7 +313,7 @@ fn publish_properties(object: &mut Map<String, Value>) {
                     "if": {"required": [one, other]},
                     "then": {
                         "properties": {(other.as_str()): false},
-                        "errorMessage": format!("`{one}` and `{other}` are two spellings of one key; keep one")
+                        "errorMessage": format!("use `{one}` or `{other}`, not both")
                     }
                 }));
             }
