@@ -122,7 +122,7 @@ pub enum ProblemFormat {
 Examples:
   eval-harness validate                              the default suite and the files that it refers to
   eval-harness validate --suite evals/eval-suite.yaml
-  eval-harness validate evals/**/*.yaml              separate files of any kind
+  eval-harness validate evals/**/*.yaml              files of any kind, each in the suite that refers to it
   eval-harness validate --format json                for editors and scripts
 
 Under GitHub Actions, problems are also shown as annotations.")]
@@ -130,7 +130,8 @@ pub struct ValidateArgs {
     /// The suite to check, with all files that it refers to.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     pub suite: Option<PathBuf>,
-    /// Files, folders or globs to check, each file separately.
+    /// Files, folders or globs to check, each file in the suite that refers to it (beside it or in
+    /// a folder above).
     pub files: Vec<PathBuf>,
     /// Set a suite variable.
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
@@ -203,7 +204,8 @@ pub struct FilterArgs {
     /// Criticality: `low`, `medium`, `high` or `critical`.
     #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
     pub criticality: Vec<Criticality>,
-    /// Cases that did not pass in an earlier run (`latest` or a run id).
+    /// Cases that did not pass in an earlier run (`latest` or a run id). If all of them passed,
+    /// nothing runs and the exit code is 0.
     #[arg(long, value_name = "RUN", help_heading = FILTERS, add = by(NameKind::Runs))]
     pub failed_in: Option<String>,
 }

@@ -48,7 +48,7 @@ use crate::run::RunError;
 /// What a verb ended with.
 type CliResult = Result<ExitCode, CliFailure>;
 
-/// A failure with the exit code that it means. The message goes to stderr.
+/// Why a verb ended early, with the exit code that it means. The message goes to stderr.
 #[derive(Debug)]
 pub(crate) struct CliFailure {
     code: ExitCode,
@@ -81,6 +81,15 @@ impl CliFailure {
         match error.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
+        }
+    }
+
+    /// There is nothing to do, and nothing is wrong.
+    fn nothing_to_do(message: impl std::fmt::Display) -> Self {
+        CliFailure {
+            code: ExitCode::Pass,
+            message: message.to_string(),
+            hint: None,
         }
     }
 
@@ -165,6 +174,10 @@ pub fn main() -> process::ExitCode {
     };
     match result {
         Ok(code) => exit(code),
+        Err(end) if end.code == ExitCode::Pass => {
+            console.note(&end.message);
+            exit(end.code)
+        }
         Err(failure) => {
             console.error(&failure.message, failure.hint.as_deref());
             exit(failure.code)

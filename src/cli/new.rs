@@ -16,6 +16,7 @@ pub fn init(console: &Console, args: &InitArgs) -> CliResult {
     // What somebody wishes git to ignore is theirs to say.
     files.retain(|(path, _)| !path.ends_with(".gitignore") || !args.dir.join(path).exists());
     write_new(console, args, files)?;
+    ignore_results(console, &args.dir);
     let suite = args.dir.join("evals/eval-suite.yaml");
     console.result(format!("run it: eval-harness run --suite {}\n", suite.display()).as_bytes())?;
     Ok(ExitCode::Pass)
@@ -72,8 +73,8 @@ fn write_new(
 
 pub fn new(console: &Console, args: &NewArgs) -> CliResult {
     let folder = match args.kind {
-        NewKind::Capability => "capability",
         NewKind::Regression => "regression",
+        _ => "capability",
     };
     if args.id.trim().is_empty() {
         return Err(CliFailure::wrong("an id can't be empty"));
@@ -84,17 +85,30 @@ pub fn new(console: &Console, args: &NewArgs) -> CliResult {
             .join(format!("{}.yaml", escape_path_component(&args.id)))
     };
     let path = args.output.clone().unwrap_or_else(default);
-    if path.exists() && !args.force {
+    let mut files = vec![(path.clone(), scaffold::new_eval(args.kind, &args.id, &path))];
+    if args.kind == NewKind::Dataset {
+        files.push((scaffold::rows_beside(&path), scaffold::ROWS.to_owned()));
+    }
+    let taken: Vec<String> = files
+        .iter()
+        .filter(|(path, _)| path.exists())
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    if !taken.is_empty() && !args.force {
         return Err(
-            CliFailure::wrong(format!("already exists: {}", path.display()))
+            CliFailure::wrong(format!("already exists: {}", taken.join(", ")))
                 .hint("nothing was written; --force overwrites it"),
         );
     }
-    write(&path, &scaffold::new_eval(folder, &args.id, &path))?;
-    let advice = format!(
-        "wrote {path}\ncheck it: eval-harness validate {path}\n",
-        path = path.display()
-    );
+    let mut advice = String::new();
+    for (path, text) in &files {
+        write(path, text)?;
+        advice.push_str(&format!("wrote {}\n", path.display()));
+    }
+    advice.push_str(&format!(
+        "check it: eval-harness validate {}\n",
+        path.display()
+    ));
     console.result(advice.as_bytes())?;
     Ok(ExitCode::Pass)
 }
@@ -105,4 +119,100 @@ fn write(path: &Path, text: &str) -> Result<(), CliFailure> {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }
     std::fs::write(path, text).map_err(fail)
+}
+
+/// Makes git ignore the results of the new suite, in the repository that holds it; what
+/// `.gitignore` says already stays as it is.
+fn ignore_results(console: &Console, dir: &Path) {
+    let Ok(dir) = std::path::absolute(dir) else {
+        return;
+    };
+    let Some(root) = dir.ancestors().find(|dir| dir.join(".git").exists()) else {
+        return;
+    };
+    let file = root.join(".gitignore");
+    let outcome = match std::fs::read(&file) {
+        Ok(text) => with_results(&text).map(|text| ("added", text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some(("wrote", format!("{RESULTS}\n").into_bytes()))
+        }
+        Err(error) => {
+            return console.warn(&format!(
+                "cannot read {}: {error}; add `{RESULTS}` to it",
+                file.display()
+            ));
+        }
+    };
+    let Some((done, text)) = outcome else { return };
+    match std::fs::write(&file, text) {
+        Ok(()) if done == "added" => {
+            console.note(&format!("added `{RESULTS}` to {}", file.display()));
+        }
+        Ok(()) => console.note(&format!("wrote {}", file.display())),
+        Err(error) => console.warn(&format!(
+            "cannot write {}: {error}; add `{RESULTS}` to it",
+            file.display()
+        )),
+    }
+}
+
+/// The line of `.gitignore` for the results folder, which is in the root of the repository.
+const RESULTS: &str = "/results/";
+
+/// A `.gitignore` with the results folder; `None` if a line of it is about that folder.
+fn with_results(text: &[u8]) -> Option<Vec<u8>> {
+    let is_about = |line: &[u8]| {
+        let line = line.trim_ascii();
+        let line = line.strip_prefix(b"!").unwrap_or(line);
+        let line = line.strip_prefix(b"**").unwrap_or(line);
+        let line = line.strip_prefix(b"/").unwrap_or(line);
+        let line = line
+            .strip_suffix(b"**")
+            .or(line.strip_suffix(b"*"))
+            .unwrap_or(line);
+        line.strip_suffix(b"/").unwrap_or(line) == b"results"
+    };
+    if text.split(|byte| *byte == b'\n').any(is_about) {
+        return None;
+    }
+    let end: &[u8] = match text.windows(2).any(|pair| pair == b"\r\n") {
+        true => b"\r\n",
+        false => b"\n",
+    };
+    let mut with = text.to_owned();
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        with.extend_from_slice(end);
+    }
+    with.extend_from_slice(RESULTS.as_bytes());
+    with.extend_from_slice(end);
+    Some(with)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gitignore_gains_the_results_folder_once() {
+        let table: [(&str, Option<&str>); 8] = [
+            ("", Some("/results/\n")),
+            ("target\n", Some("target\n/results/\n")),
+            ("target", Some("target\n/results/\n")),
+            ("a\r\nb", Some("a\r\nb\r\n/results/\r\n")),
+            ("my-results/\n", Some("my-results/\n/results/\n")),
+            ("x\nresults\n", None),
+            ("**/results/\r\n", None),
+            ("!/results/*\n", None),
+        ];
+        for (text, expected) in table {
+            let with = with_results(text.as_bytes());
+            assert_eq!(with.as_deref(), expected.map(str::as_bytes), "of {text:?}");
+            if let Some(with) = with {
+                assert_eq!(with_results(&with), None, "of {text:?}");
+            }
+        }
+        let latin = [0xE9, b'\n'];
+        let with = with_results(&latin).unwrap();
+        assert_eq!(with, [&latin[..], b"/results/\n"].concat());
+    }
 }

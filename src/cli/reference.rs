@@ -140,6 +140,35 @@ pub fn codes_markdown(codes: &[CodeRow]) -> String {
 const CODES: &str = "\
 `eval-harness validate` (and `run`, before anything runs) reports every problem of every file at once. Each has a name, and
 a code that stays the same between versions. Errors end with exit code 2; some problems are only warnings.
+
+`validate FILE...` checks each file in the suite that refers to it: a suite in the same folder or in a folder above (or in its
+`evals/`), up to the project root. Files to which no suite refers are checked alone; variables and graders that a suite may
+define then only cause warnings.
+
+`validate --format json` prints the problems for editors, scripts and coding agents, as `schemas/problems.schema.json`
+describes. Each has its code, severity, file, range, message and help. If the change that mends it is certain (a misspelt name
+with a single near match, missing or wrong quotes), `fix` has the range and the text to put there:
+
+```json
+{
+  \"code\": \"EH0201\",
+  \"slug\": \"unknown-key\",
+  \"severity\": \"error\",
+  \"file\": \"evals/capability/greeting.yaml\",
+  \"range\": { \"line\": 3, \"column\": 3, \"end_line\": 3, \"end_column\": 10 },
+  \"message\": \"unknown key `expcted`\",
+  \"help\": \"did you mean `expected`?\",
+  \"fix\": {
+    \"range\": { \"line\": 3, \"column\": 3, \"end_line\": 3, \"end_column\": 10 },
+    \"replacement\": \"expected\"
+  },
+  \"related\": []
+}
+```
+
+Lines and columns begin at 1, and columns count characters. Apply the fixes of a file from its end to its beginning, so that
+the ranges stay valid. Editors that use the JSON Schemas ([formats.md](formats.md)) report most of the problems while you
+type.
 ";
 
 const GROUPS: [(&str, &str); 5] = [
@@ -566,7 +595,36 @@ mod tests {
             ("EH0101", "unreadable", "Not there."),
             ("EH0201", "unknown-key", "A | B."),
         ]);
-        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r##"
+        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r#"
+        `validate FILE...` checks each file in the suite that refers to it: a suite in the same folder or in a folder above (or in its
+        `evals/`), up to the project root. Files to which no suite refers are checked alone; variables and graders that a suite may
+        define then only cause warnings.
+
+        `validate --format json` prints the problems for editors, scripts and coding agents, as `schemas/problems.schema.json`
+        describes. Each has its code, severity, file, range, message and help. If the change that mends it is certain (a misspelt name
+        with a single near match, missing or wrong quotes), `fix` has the range and the text to put there:
+
+        ```json
+        {
+          "code": "EH0201",
+          "slug": "unknown-key",
+          "severity": "error",
+          "file": "evals/capability/greeting.yaml",
+          "range": { "line": 3, "column": 3, "end_line": 3, "end_column": 10 },
+          "message": "unknown key `expcted`",
+          "help": "did you mean `expected`?",
+          "fix": {
+            "range": { "line": 3, "column": 3, "end_line": 3, "end_column": 10 },
+            "replacement": "expected"
+          },
+          "related": []
+        }
+        ```
+
+        Lines and columns begin at 1, and columns count characters. Apply the fixes of a file from its end to its beginning, so that
+        the ranges stay valid. Editors that use the JSON Schemas ([formats.md](formats.md)) report most of the problems while you
+        type.
+
         ## Reading files
 
         | Code | Name | Meaning |
@@ -578,6 +636,6 @@ mod tests {
         | Code | Name | Meaning |
         | --- | --- | --- |
         | EH0201 | `unknown-key` | A \| B. |
-        "##);
+        "#);
     }
 }

@@ -214,6 +214,11 @@ pub fn conclude_with(
         false => Ok(()),
     };
     untold.extend(shown.err().map(|failure| failure.message));
+    if shows && after.only_usual_formats() && !args.session.quiet && !args.session.events {
+        console.note(
+            "HTML: `eval-harness report --format html --output report.html`; `reporting: {format: [json, markdown, html]}` in the suite writes it after every run",
+        );
+    }
     let mut code = exit_code(&finished.summary);
     if !untold.is_empty() {
         untold
@@ -299,6 +304,11 @@ pub struct AfterRun {
 impl AfterRun {
     pub fn formats(&self) -> &[ReportFormat] {
         &self.formats
+    }
+
+    /// True for the formats of a suite that sets none.
+    fn only_usual_formats(&self) -> bool {
+        self.formats == [ReportFormat::Json, ReportFormat::Markdown]
     }
 
     pub fn of(plan: &Plan) -> AfterRun {

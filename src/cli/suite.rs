@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::SuiteArgs;
 use super::console::Console;
 use super::{CliFailure, report};
+use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{self, CaseFilters, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, render};
 use crate::model::Plan;
@@ -104,6 +105,7 @@ pub fn load(
         cpus: cpus(),
     };
     let mut failed_in = None;
+    let mut earlier = None;
     if let Some(run) = &args.filters.failed_in {
         let dir = report::results_dir(
             Some(&request.suite),
@@ -112,18 +114,23 @@ pub fn load(
         let (paths, cases) = not_passed(&dir, run)?;
         request.overrides.filters.only = Some(cases);
         failed_in = Some(if run == "latest" {
-            paths.run_id
+            paths.run_id.clone()
         } else {
             run.clone()
         });
+        earlier = Some(paths);
     }
     let mut words = request.overrides.filters.describe();
     if let Some(run) = &failed_in {
         words.retain(|word| !word.ends_with("named cases"));
         words.push(format!("not passed in {run}"));
     }
+    let loaded = load::load(&request);
+    if let Some(earlier) = earlier.filter(|_| loaded.plan.is_none() && loaded.selected.cases == 0) {
+        others_passed(&earlier, &request)?;
+    }
     Ok(SelectedSuite {
-        loaded: load::load(&request),
+        loaded,
         filters: words,
         failed_in,
         request,
@@ -160,14 +167,59 @@ fn not_passed(
     run: &str,
 ) -> Result<(RunPaths, BTreeSet<(String, String)>), CliFailure> {
     let paths = crate::journal::find_run(results, run)?;
-    let cases = run::not_passed(&paths.journal()).map_err(super::run::failure)?;
+    let cases = run::cases(&paths.journal(), false).map_err(super::run::failure)?;
     if cases.is_empty() {
-        return Err(CliFailure::wrong(format!(
-            "every case of {} passed, so nothing is selected",
-            paths.run_id
-        )));
+        return Err(all_passed(&paths)?);
     }
     Ok((paths, cases))
+}
+
+/// The end of a verb for which no case is left. A gate that did not pass may depend on more than
+/// single cases.
+fn all_passed(paths: &RunPaths) -> Result<CliFailure, CliFailure> {
+    let summary = run::reread(&paths.journal())
+        .map_err(CliFailure::unreadable)?
+        .summary;
+    let id = &paths.run_id;
+    Ok(match super::run::exit_code(&summary) {
+        ExitCode::Pass => CliFailure::nothing_to_do(format!(
+            "every case of {id} passed: there is nothing to run again"
+        )),
+        _ => CliFailure::wrong(format!(
+            "every case of {id} passed, so nothing is selected, but its gate did not pass"
+        ))
+        .hint(format!(
+            "`eval-harness report --run {id}` shows why; run the suite without `--failed-in`"
+        )),
+    })
+}
+
+/// Ends the verb where the other filters select only cases that passed in the earlier run.
+fn others_passed(earlier: &RunPaths, request: &LoadRequest) -> Result<(), CliFailure> {
+    let mut wider = request.clone();
+    wider.overrides.filters.only = None;
+    if wider.overrides.filters.is_empty() {
+        return Ok(());
+    }
+    let Some(plan) = load::load(&wider).plan else {
+        return Ok(());
+    };
+    let passed = run::cases(&earlier.journal(), true).map_err(super::run::failure)?;
+    let selected = plan.evals.iter().flat_map(|eval| {
+        let id = eval.info.id.as_str();
+        eval.cases.outlines().map(move |case| (id, case.id))
+    });
+    let mut selected = selected.peekable();
+    let has_some = selected.peek().is_some();
+    let has_passed =
+        |(eval, case): (&str, &str)| passed.contains(&(eval.to_owned(), case.to_owned()));
+    match has_some && selected.all(has_passed) {
+        true => Err(CliFailure::nothing_to_do(format!(
+            "every selected case passed in {}: there is nothing to run again",
+            earlier.run_id
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// The plan, or every problem on stderr and exit code 2. Warnings are shown either way.

@@ -1,13 +1,16 @@
-//! The published schema and the loader agree on shapes, in both directions.
+//! The schema that editors read and the loader agree: on shapes in both directions, on rules between
+//! keys in one. Where only the loader rejects, `RULES` says why.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::problem::Severity;
-use super::{CheckRequest, check_files, published_schema};
+use super::session::LoadSession;
+use super::{CheckRequest, check_files, kinds, published_schema, tree};
 use crate::spec::SchemaKind;
 
 fn documents() -> Vec<(SchemaKind, Value)> {
@@ -47,7 +50,41 @@ fn documents() -> Vec<(SchemaKind, Value)> {
         ),
         (
             SchemaKind::Phase,
-            json!({"phase": {"name": "p", "steps": [{"type": "eval", "config": {"suite": "s", "metrics": ["pass@1"]}}]}}),
+            json!({"phase": {"name": "p", "steps": [{"type": "eval", "config": {"suite": "s.json", "metrics": ["pass@1"]}},
+                {"type": "test", "command": ["true"], "timeout_seconds": 5, "config": {"junit": "*.xml"}}]}}),
+        ),
+        (
+            SchemaKind::Trigger,
+            json!({"eval_trigger": {"when": "after_tests_pass", "suite": "s.json", "thresholds": {"pass_rate": 0.5}}}),
+        ),
+        // Nothing is wrong with these, so that what a rule between keys rejects is an error of its own.
+        (
+            SchemaKind::Eval,
+            json!([{"id": "a", "input": {"type": "messages", "messages": [{"role": "user", "content": "x"}]}, "expected": {"type": "contains", "value": ["y"]}},
+                {"id": "b", "input": "x", "expected": {"type": "functional", "value": {"function_name": "f",
+                    "test_cases": [{"args": [1], "expected": 2}, {"args": [2], "raises": "ValueError"}, {"input": [3], "output": 1.5, "comparator": "approx", "tolerance": 0.1}]}}},
+                {"id": "c", "input": "x", "grader": {"type": "model", "config": {"model": "openai:gpt-4o-mini", "rubric": "be good", "temperature": 0}}},
+                {"id": "d", "baseline": {"output": {"a": 1}}, "current": {"input": "x"}, "comparison": {"type": "structural"}},
+                {"id": "e", "input": "x", "expected": "y", "graders": [{"type": "code", "config": {"method": "exact_match"}}], "combine": "all"}]),
+        ),
+        (
+            SchemaKind::Eval,
+            json!({"metadata": {"id": "f"}, "test_cases": [{"id": "t", "input": "x", "expected": "y"}, {"id": "u", "input": "x", "expected": {"type": "numeric", "value": 1}}]}),
+        ),
+        (
+            SchemaKind::Eval,
+            json!({"metadata": {"id": "f"}, "grader": {"type": "code", "config": {"method": "contains", "must_include": ["y"]}}, "test_cases": [{"id": "t", "input": "x"}]}),
+        ),
+        (
+            SchemaKind::Suite,
+            json!({"eval_suite": {"name": "n", "target": {"type": "echo"}, "config": {"samples": 3}, "evals": [{"id": "a", "input": "x", "expected": "x"}],
+                "thresholds": {"pass@1": 0.9, "pass_rate": {"min": 0.5, "max": 0.9, "by_tag": {"t": {"min": 0.1}}}, "latency_p95_ms": 5000, "max_regressions": 1},
+                "presets": {"p": {"pass_at_3": 0.5}}, "reporting": {"format": ["json"]}}}),
+        ),
+        (
+            SchemaKind::Graders,
+            json!({"graders": {"g": {"type": "code", "config": {"method": "regex", "pattern": "a"}},
+                "j": {"type": "model", "config": {"models": ["openai:a", {"model": "openai:b", "temperature": 1}], "rubric": "r"}}}, "rubrics": {"r": "be good"}}),
         ),
     ]
 }
@@ -71,7 +108,7 @@ fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
 enum Mutation {
     Drop,
     Replace(usize),
-    AddKey,
+    Add(usize),
 }
 
 fn replacements() -> [Value; 8] {
@@ -84,6 +121,35 @@ fn replacements() -> [Value; 8] {
         json!([]),
         json!({}),
         json!([1, "x"]),
+    ]
+}
+
+/// Keys that are valid at some place, and one that is at none.
+fn additions() -> [(&'static str, Value); 20] {
+    [
+        ("unheard_of", json!(1)),
+        ("grader", json!("g")),
+        ("graders", json!(["g"])),
+        ("graders", json!([])),
+        ("expected", json!("x")),
+        (
+            "expected_output",
+            json!({"type": "functional", "value": {"test_cases": [{"args": []}]}}),
+        ),
+        ("raises", json!("E")),
+        ("suite", json!("s.json")),
+        ("config", json!({"suite": "s.json", "junit": "x.xml"})),
+        ("command", json!(["true"])),
+        ("timeout_seconds", json!(1)),
+        ("min", json!(0.5)),
+        ("max", json!(90)),
+        ("model", json!("openai:x")),
+        ("models", json!(["openai:x"])),
+        ("tolerance", json!(1)),
+        ("pass@1", json!(90)),
+        ("pass_at_0", json!(1)),
+        ("cost_usd", json!({"min": -1})),
+        ("max_regressions", json!(1.5)),
     ]
 }
 
@@ -101,42 +167,58 @@ fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
                 *value = new.clone();
             }
         }
-        Mutation::AddKey => {
-            if let Some(Value::Object(map)) = document.pointer_mut(parent) {
-                map.insert("unheard_of".to_owned(), json!(1));
-            }
+        Mutation::Add(which) => {
+            let (Some(Value::Object(map)), Some((key, new))) = (
+                document.pointer_mut(parent),
+                additions().get(which).cloned(),
+            ) else {
+                return;
+            };
+            map.insert(key.to_owned(), new);
         }
     }
 }
 
 /// Rules that no schema says although their codes are those of shapes: what a metric's range is,
 /// what an address is, that one of two keys must be there.
-const LINTS: [&str; 6] = [
+const LINTS: [&str; 7] = [
     " threshold on `",
     "no value is between",
     "is not an HTTP address",
     "of type `eval` needs `config.suite`",
     "is not the name of a Python function",
     "the judge has no `model`",
+    "` (line 1) differ",
 ];
 
-/// The codes of shape alone; everything else is a lint.
-fn structural_faults(document: &Value) -> Vec<String> {
+/// The errors of the loader, each with its code, of a document that lies beside a suite `s.json`.
+fn errors(document: &Value) -> Vec<String> {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
+    let suite = json!({"eval_suite": {"name": "s", "target": {"type": "echo"}, "evals": [{"id": "a", "input": "x", "expected": "x"}]}});
+    std::fs::write(cwd.join("s.json"), suite.to_string()).expect("written");
     std::fs::write(cwd.join("file.json"), document.to_string()).expect("written");
+    errors_of(&cwd, "file.json")
+}
+
+fn errors_of(cwd: &Path, file: &str) -> Vec<String> {
     let checked = check_files(&CheckRequest {
-        paths: vec!["file.json".into()],
-        cwd,
+        paths: vec![file.into()],
+        cwd: cwd.to_owned(),
         ..CheckRequest::default()
     });
-    checked
-        .problems
-        .iter()
-        .filter(|p| p.severity == Severity::Error && p.code.id().starts_with("EH02"))
-        .filter(|p| !LINTS.iter().any(|lint| p.message.contains(lint)))
-        .map(|p| format!("{} {}", p.code.slug(), p.message))
+    let errors = checked.problems.iter();
+    errors
+        .filter(|p| p.severity == Severity::Error)
+        .map(|p| format!("{} {} {}", p.code.id(), p.code.slug(), p.message))
         .collect()
+}
+
+/// The errors of shape alone; everything else is a lint.
+fn structural(errors: &[String]) -> Vec<&String> {
+    let is_lint = |error: &str| LINTS.iter().any(|lint| error.contains(lint));
+    let faults = errors.iter().filter(|error| error.starts_with("EH02"));
+    faults.filter(|error| !is_lint(error)).collect()
 }
 
 /// Compiled once: that costs more than a check.
@@ -153,38 +235,262 @@ fn published_validators() -> &'static HashMap<SchemaKind, jsonschema::Validator>
     })
 }
 
+/// What a text is, as a file is read.
+fn document(text: &str) -> Option<(SchemaKind, Value)> {
+    let mut session = LoadSession::default();
+    let file = session.sources.add("x", text);
+    let node = tree::parse(&session.sources, file, &mut session.problems)?;
+    Some((kinds::detect(&node)?, node.to_json()))
+}
+
+fn editor_errors(kind: SchemaKind, document: &Value) -> Vec<String> {
+    let errors = published_validators()[&kind].iter_errors(document);
+    errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
     #[test]
-    fn the_published_schema_and_the_loader_agree(which in 0usize..6, place in any::<prop::sample::Index>(), kind in 0usize..10) {
-        let (schema, mut document) = documents().swap_remove(which);
+    fn editors_reject_only_what_the_loader_rejects_and_all_wrong_shapes(
+        which in any::<prop::sample::Index>(), place in any::<prop::sample::Index>(), kind in 0usize..29,
+    ) {
+        let documents = documents();
+        let (schema, mut document) = which.get(&documents).clone();
         let mut all = Vec::new();
         pointers(&document, "", &mut all);
         let at = place.get(&all).clone();
-        let mutation = match kind { 0 => Mutation::Drop, 1 => Mutation::AddKey, n => Mutation::Replace(n - 2) };
+        let mutation = match kind { 0 => Mutation::Drop, n if n < 9 => Mutation::Replace(n - 1), n => Mutation::Add(n - 9) };
         mutate(&mut document, &at, mutation);
         // Without its telling keys a document is of another kind, or of none.
-        let node_kind = {
-            let mut session = super::session::LoadSession::default();
-            let file = session.sources.add("x", document.to_string());
-            super::tree::parse(&session.sources, file, &mut session.problems).and_then(|n| super::kinds::detect(&n))
-        };
-        prop_assume!(node_kind == Some(schema));
-        let valid = published_validators()[&schema].is_valid(&document);
-        let faults = structural_faults(&document);
-        prop_assert_eq!(valid, faults.is_empty(), "{:?} at {}: {} {:?}", mutation, at, document, faults);
+        prop_assume!(super::agreement_tests::document(&document.to_string()).is_some_and(|(kind, _)| kind == schema));
+        let rejected = editor_errors(schema, &document);
+        let errors = errors(&document);
+        if rejected.is_empty() {
+            prop_assert_eq!(structural(&errors), Vec::<&String>::new(), "{:?} at {}: {}", mutation, at, document);
+        } else {
+            prop_assert!(!errors.is_empty(), "{mutation:?} at {at}: {document}: {rejected:?}");
+        }
     }
 }
 
 #[test]
 fn the_documents_that_are_mutated_are_valid() {
     for (kind, document) in documents() {
-        let validator = jsonschema::validator_for(&published_schema(kind)).expect("a schema");
-        let errors: Vec<String> = validator
-            .iter_errors(&document)
-            .map(|e| e.to_string())
-            .collect();
-        assert!(errors.is_empty(), "{document}: {errors:?}");
-        assert_eq!(structural_faults(&document), [""; 0], "{document}");
+        assert_eq!(editor_errors(kind, &document), [""; 0], "{document}");
+        let errors = errors(&document);
+        assert_eq!(structural(&errors), Vec::<&String>::new(), "{document}");
+    }
+}
+
+/// What editors reject although its shape is right, and what they can't: the loader rejects all of
+/// it, by the code in the table.
+const RULES: &[(&str, &str, &str)] = &[
+    // Text, code of the loader, why editors accept it (`-`: they reject it).
+    ("- {id: a, input: x}", "EH0406", "-"),
+    (
+        "- {id: a, input: x, expected: ~}",
+        "EH0406",
+        "a key that is there counts, null or not",
+    ),
+    (
+        "{metadata: {id: a}, test_cases: [{id: t, input: x}]}",
+        "EH0406",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: contains, value: []}}",
+        "EH0206",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: contains, value: ['']}}",
+        "EH0206",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: functional, value: {test_cases: [{args: [], expected: 1}]}}}",
+        "EH0406",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: functional, value: {function_name: f, test_cases: [{args: []}]}}}",
+        "EH0406",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: functional, value: {function_name: f, test_cases: [{args: [], expected: 1, raises: E}]}}}",
+        "EH0407",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: functional, value: {function_name: f, test_cases: [{args: [], expected: 1, tolerance: 1}]}}}",
+        "EH0407",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: {type: numeric, tolerance: 1}}",
+        "EH0406",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, grader: {type: model, config: {rubric: good}}}",
+        "EH0202",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, grader: {type: model, config: {model: 'openai:x', models: ['openai:y'], rubric: good}}}",
+        "EH0407",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, grader: {type: model, config: {model: 'openai:x', rubric: good, temperature: 9}}}",
+        "EH0205",
+        "-",
+    ),
+    (
+        "- {id: a, input: x, expected: y, grader: g, graders: [g]}",
+        "EH0407",
+        "-",
+    ),
+    ("thresholds: {pass@1: 90}", "EH0205", "-"),
+    ("thresholds: {pass@0: 0.5}", "EH0419", "-"),
+    ("thresholds: {Latency: 1}", "EH0419", "-"),
+    ("thresholds: {pass_rate: {}}", "EH0202", "-"),
+    ("thresholds: {'pass_rate[tag=x]': {max: 2}}", "EH0205", "-"),
+    (
+        "thresholds: {pass_rate: {min: 0.9, max: 0.1}}",
+        "EH0205",
+        "two numbers can't be compared",
+    ),
+    (
+        "phase: {name: p, steps: [{type: eval, config: {}}]}",
+        "EH0202",
+        "-",
+    ),
+    ("phase: {name: p, steps: [{type: eval}]}", "EH0202", "-"),
+    (
+        "phase: {name: p, steps: [{type: test, config: {suite: s.json}}]}",
+        "EH0701",
+        "-",
+    ),
+    (
+        "phase: {name: p, steps: [{type: eval, command: [x], config: {suite: s.json}}]}",
+        "EH0701",
+        "-",
+    ),
+    (
+        "phase: {name: p, steps: [{type: check, timeout_seconds: 1}]}",
+        "EH0701",
+        "-",
+    ),
+    (
+        "- {id: a, input: {type: file, content: gone.txt}, expected: y}",
+        "EH0302",
+        "files are not read",
+    ),
+    ("- {$ref: gone.yaml}", "EH0202", "-"),
+    (
+        "- {id: a, input: x, expected: {type: pattern, value: '('}}",
+        "EH0401",
+        "expressions are Python's",
+    ),
+    (
+        "- {id: a, input: '{{ x', expected: y}",
+        "EH0403",
+        "templates are not read",
+    ),
+    (
+        "- {id: a, input: x, grader: {type: model, config: {model: 'openai:x', rubric: good, scoring: {type: numeric, range: [5, 1]}}}}",
+        "EH0407",
+        "two numbers can't be compared",
+    ),
+    (
+        "- {id: a, input: x, expected: y, grader: {type: code, config: {method: regex}}}",
+        "EH0407",
+        "a grader may be named, and is then elsewhere",
+    ),
+    (
+        "eval_suite: {name: n, target: {type: echo}, evals: [{id: a, input: x, expected: y}, {id: a, input: x, expected: y}]}",
+        "EH0301",
+        "ids are unique in a suite",
+    ),
+];
+
+#[test]
+fn editors_reject_what_a_schema_can_say() {
+    let mut wrong = Vec::new();
+    for (text, code, why) in RULES {
+        let (kind, document) = document(text).expect(text);
+        let errors = errors(&document);
+        if !errors.iter().any(|error| error.starts_with(code)) {
+            wrong.push(format!("loader, {text}: {errors:?}"));
+        }
+        let rejected = editor_errors(kind, &document);
+        if rejected.is_empty() == (*why == "-") {
+            wrong.push(format!("editor, {text}: {rejected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every YAML and JSON text of this repository that the loader accepts: suites, fixtures, templates
+/// and the examples of the documentation.
+#[test]
+fn editors_accept_every_file_that_loads() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut texts: Vec<(PathBuf, String)> = Vec::new();
+    for folder in ["evals", "tests", "docs", "src", "skill", "baselines"] {
+        collect(&root.join(folder), &mut texts);
+    }
+    let mut checked = 0;
+    for (path, text) in texts {
+        let Some((kind, found)) = document(&text) else {
+            continue;
+        };
+        let rejected = editor_errors(kind, &found);
+        checked += 1;
+        if rejected.is_empty() {
+            continue;
+        }
+        let errors = match path.extension().is_some_and(|e| e == "md") {
+            true => errors(&found),
+            false => errors_of(path.parent().expect("a folder"), &path.to_string_lossy()),
+        };
+        assert!(
+            !errors.is_empty(),
+            "{}: {rejected:?}\n{text}",
+            path.display()
+        );
+    }
+    assert!(checked > 60, "{checked}");
+}
+
+/// The files of a folder, and the fenced YAML and JSON of its pages.
+fn collect(folder: &Path, texts: &mut Vec<(PathBuf, String)>) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, texts);
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("yaml" | "yml" | "json") => texts.push((path, text)),
+            Some("md") => {
+                for block in text.split("\n```").skip(1).step_by(2) {
+                    if let Some((_, body)) = block
+                        .split_once('\n')
+                        .filter(|(word, _)| ["yaml", "json"].contains(word))
+                    {
+                        texts.push((path.clone(), body.to_owned()));
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::baselines;
+use super::enclosing::EnclosingSuites;
 use super::executors::ExecutorShelf;
 use super::kinds::{detect, known_keys};
 use super::phases;
@@ -29,7 +30,8 @@ const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"]
 /// How the files end that hold large outputs beside their baselines.
 const OUTPUT_FILE: &str = ".output.json";
 
-/// Checks files of any kind by their content.
+/// Checks files of any kind by their content: suites with everything that they refer to, other
+/// files in the suite that refers to them, and files of no suite alone.
 pub fn check_files(request: &CheckRequest) -> CheckedFiles {
     let mut session = LoadSession {
         cwd: request.cwd.clone(),
@@ -40,10 +42,31 @@ pub fn check_files(request: &CheckRequest) -> CheckedFiles {
     for path in &request.paths {
         collect(request, path, &mut files, &mut session);
     }
-    let mut checked = CheckedFiles::default();
-    for (file, named) in &files {
-        checked.files += 1;
-        one_file(request, file, *named, &mut session);
+    let mut checked = CheckedFiles {
+        files: files.len(),
+        ..CheckedFiles::default()
+    };
+    // What the suites among the files refer to is checked with them.
+    let mut covered = BTreeSet::new();
+    let (suites, others): (Vec<_>, Vec<_>) = files
+        .iter()
+        .partition(|(file, _)| is_suite(&mut session, file));
+    for (suite, _) in suites {
+        check_suite(request, suite, &mut session);
+        covered.extend(session.sources.paths(&session.files));
+    }
+    let asked: BTreeSet<&Path> = files.iter().map(|(file, _)| file.as_path()).collect();
+    let mut enclosing = EnclosingSuites::default();
+    let mut tried = BTreeSet::new();
+    for (file, named) in others {
+        for suite in enclosing.of(file, &request.cwd) {
+            if !covered.contains(file) && !asked.contains(&*suite) && tried.insert(suite.clone()) {
+                covered.extend(check_in(request, &suite, &asked, &mut session));
+            }
+        }
+        if !covered.contains(file) {
+            one_file(request, file, *named, &mut session);
+        }
     }
     check_vars(&request.vars, &mut session, Severity::Error);
     checked.problems = session.problems;
@@ -193,6 +216,34 @@ fn lone_scope(
     scope.shelf.open = true;
     scope.executors.open = true;
     scope
+}
+
+fn is_suite(session: &mut LoadSession, file: &Path) -> bool {
+    let node = session.parse(file, None);
+    node.and_then(|node| detect(&node)) == Some(SchemaKind::Suite)
+}
+
+/// Checks a suite that was not asked for, since it may refer to files that were: the files that it
+/// refers to. Of its problems, those in the asked files are kept.
+fn check_in(
+    request: &CheckRequest,
+    suite: &Path,
+    asked: &BTreeSet<&Path>,
+    session: &mut LoadSession,
+) -> BTreeSet<PathBuf> {
+    let others = std::mem::take(&mut session.problems);
+    check_suite(request, suite, session);
+    let found = std::mem::replace(&mut session.problems, others);
+    let read = session.sources.paths(&session.files);
+    let is_asked = |problem: &Problem| {
+        problem.span.is_some_and(|span| {
+            let path = session.sources.paths(&BTreeSet::from([span.file]));
+            path.iter().any(|path| asked.contains(path.as_path()))
+        })
+    };
+    let kept: Vec<Problem> = found.into_iter().filter(is_asked).collect();
+    session.problems.extend(kept);
+    read
 }
 
 /// A suite is checked with everything that it refers to, in the same texts as the other files.

@@ -13,6 +13,7 @@ mod cases;
 mod check;
 mod dataset;
 mod demands;
+mod enclosing;
 mod evals;
 mod executors;
 mod graders;

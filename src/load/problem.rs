@@ -158,6 +158,27 @@ pub struct RelatedPlace {
     pub note: String,
 }
 
+/// The known name that a mistyped one must have meant: the only one that is near enough.
+pub(super) fn only_near<'k>(
+    wrong: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<&'k str> {
+    let is_near = |name: &&str| did_you_mean(wrong, [*name]).is_some();
+    let mut near = known.into_iter().filter(is_near);
+    let only = near.next()?;
+    near.all(|name| name == only).then_some(only)
+}
+
+/// A change of the text at the place of a problem that mends it for certain. It applies only if
+/// the place holds exactly the wrong text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TextFix {
+    /// Another name, in the quotes that the wrong one has.
+    Name { wrong: String, right: String },
+    /// Another value, quotes included.
+    Value { wrong: String, right: String },
+}
+
 /// One thing that is wrong: where, what, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Problem {
@@ -172,6 +193,7 @@ pub struct Problem {
     pub path: Option<String>,
     pub message: String,
     pub hint: Option<String>,
+    pub fix: Option<TextFix>,
     pub related: Vec<RelatedPlace>,
 }
 
@@ -186,6 +208,7 @@ impl Problem {
             path: None,
             message: message.into(),
             hint: None,
+            fix: None,
             related: vec![],
         }
     }
@@ -227,11 +250,24 @@ impl Problem {
         self
     }
 
-    /// Hints at the known name that is nearest to a wrong one, if any is near.
+    /// Hints at the known name that is nearest to a wrong one, if any is near; one that no other is
+    /// near to is the fix.
     #[must_use]
     pub fn near<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Problem {
-        let near = did_you_mean(wrong, known);
+        let known: Vec<&str> = known.into_iter().collect();
+        let near = did_you_mean(wrong, known.iter().copied());
+        let fix = only_near(wrong, known).map(|right| TextFix::Name {
+            wrong: wrong.to_owned(),
+            right: right.to_owned(),
+        });
         self.maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
+            .maybe_fix(fix)
+    }
+
+    #[must_use]
+    pub fn maybe_fix(mut self, fix: Option<TextFix>) -> Problem {
+        self.fix = fix.or(self.fix);
+        self
     }
 
     /// Sets the hint if there is none.
@@ -415,6 +451,17 @@ mod tests {
                 code.explanation()
             );
         }
+    }
+
+    #[test]
+    fn only_a_single_near_name_is_certain() {
+        let two = ["reg-users-001", "reg-users-002"];
+        assert_eq!(only_near("reg-users-003", two), None);
+        assert_eq!(
+            only_near("exact_mach", ["exact_match", "regex"]),
+            Some("exact_match")
+        );
+        assert_eq!(only_near("banana", two), None);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! to a terminal.
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
-use serde_json::json;
 
-use super::problem::{Problem, Problems, Severity};
+use super::problem::{Problem, Problems, Severity, TextFix};
+use super::scalar;
 use super::source::{SourceFiles, Span, TextPosition};
+use super::tree::NodeValue;
+use crate::model::{FixRecord, ProblemRecord, ProblemReport, RelatedRecord, TextRange};
 use eval_base::json::escaped;
 use eval_base::text::width;
 
@@ -15,6 +17,8 @@ use eval_base::text::width;
 const MAX_MARKED: usize = 4096;
 /// A problem further to the right is shown by its place alone: its line is copied up to there.
 const MAX_COLUMN: usize = 16_384;
+/// The version of the format of [`json`].
+const FORMAT_VERSION: u32 = 1;
 /// Columns before a line: its number and the frame.
 const GUTTER: usize = 9;
 
@@ -83,42 +87,96 @@ fn count_line(problems: &Problems) -> String {
     }
 }
 
-/// A JSON array of
-/// `{code, slug, severity, file, line, column, end_line, end_column, message, hint, related}`; what
-/// a problem does not have is null. Lines and columns count from 1, columns in characters.
+/// A [`ProblemReport`].
 pub fn json(problems: &Problems, sources: &SourceFiles) -> String {
-    let list: Vec<_> = problems
-        .sorted()
-        .into_iter()
-        .map(|p| {
-            let start = p.span.map(|s| sources.position(s));
-            let end = p.span.map(|s| sources.end_position(s));
-            let related: Vec<_> = p
-                .related
-                .iter()
-                .map(|r| {
-                    let at = sources.position(r.span);
-                    let file = sources.display(r.span.file);
-                    json!({"file": file, "line": at.line, "column": at.column, "note": r.note})
-                })
-                .collect();
-            json!({
-                "code": p.code.id(),
-                "slug": p.code.slug(),
-                "severity": p.severity.name(),
-                "file": file_of(p, sources),
-                "line": start.map(|s| s.line),
-                "column": start.map(|s| s.column),
-                "end_line": end.map(|e| e.line),
-                "end_column": end.map(|e| e.column),
-                "message": p.message,
-                "hint": p.hint,
-                "related": related,
-            })
-        })
-        .collect();
-    let json = serde_json::to_string_pretty(&list).unwrap_or_else(|_| "[]".to_owned()) + "\n";
+    let report = ProblemReport {
+        format_version: FORMAT_VERSION,
+        errors: problems.error_count(),
+        warnings: problems.warning_count(),
+        problems: problems
+            .sorted()
+            .into_iter()
+            .map(|problem| record(problem, sources))
+            .collect(),
+    };
+    let json = serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
     escaped(&json).into_owned()
+}
+
+fn record(problem: &Problem, sources: &SourceFiles) -> ProblemRecord {
+    let related = problem.related.iter().map(|related| RelatedRecord {
+        file: sources.display(related.span.file).to_owned(),
+        range: range(related.span, sources),
+        note: related.note.clone(),
+    });
+    ProblemRecord {
+        code: problem.code.id().to_owned(),
+        slug: problem.code.slug().to_owned(),
+        severity: problem.severity.name().to_owned(),
+        file: file_of(problem, sources),
+        range: problem.span.map(|span| range(span, sources)),
+        message: problem.message.clone(),
+        help: problem.hint.clone(),
+        fix: fix(problem, sources),
+        related: related.collect(),
+    }
+}
+
+fn range(span: Span, sources: &SourceFiles) -> TextRange {
+    let (start, end) = (sources.position(span), sources.end_position(span));
+    TextRange {
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+    }
+}
+
+/// The fix of a problem, if the text at its place is the one that the fix is for.
+fn fix(problem: &Problem, sources: &SourceFiles) -> Option<FixRecord> {
+    let (span, fix) = (problem.span?, problem.fix.as_ref()?);
+    let found = sources.slice(span);
+    let quote = found.chars().next().filter(|c| ['"', '\''].contains(c));
+    let inner = match quote {
+        Some(quote) => found.strip_prefix(quote)?.strip_suffix(quote)?,
+        None => found,
+    };
+    let replacement = match (fix, quote) {
+        (TextFix::Name { wrong, right }, _) if inner == wrong && is_plain(right) => match quote {
+            Some(quote) => format!("{quote}{right}{quote}"),
+            None => right.clone(),
+        },
+        (TextFix::Value { wrong, right }, _) if inner == wrong && ends_value(span, sources) => {
+            right.clone()
+        }
+        _ => return None,
+    };
+    Some(FixRecord {
+        range: range(span, sources),
+        replacement,
+    })
+}
+
+/// True for a text that YAML reads as itself, with quotes and without.
+fn is_plain(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-./@^".contains(c))
+        && matches!(scalar::plain(text), NodeValue::Text(_))
+}
+
+/// True when nothing of the value follows on its line.
+fn ends_value(span: Span, sources: &SourceFiles) -> bool {
+    let rest = sources
+        .text(span.file)
+        .get(span.end as usize..)
+        .and_then(|rest| rest.lines().next())
+        .unwrap_or_default();
+    let next = rest.trim_start();
+    next.is_empty()
+        || next.starts_with([',', ']', '}'])
+        || rest.len() > next.len() && next.starts_with('#')
 }
 
 /// Workflow commands that GitHub shows beside the lines of a change.
@@ -470,34 +528,40 @@ mod tests {
         let (mut problems, sources) = problems_in("abc\nd\u{e9}f\n", &[row]);
         problems.push(Problem::of_file(Code::EmptyFile, "b,c:d.yaml", "nothing").as_warning());
         assert_snapshot!(json(&problems, &sources), @r#"
-        [
-          {
-            "code": "EH0104",
-            "column": null,
-            "end_column": null,
-            "end_line": null,
-            "file": "b,c:d.yaml",
-            "hint": null,
-            "line": null,
-            "message": "nothing",
-            "related": [],
-            "severity": "warning",
-            "slug": "empty-file"
-          },
-          {
-            "code": "EH0201",
-            "column": 2,
-            "end_column": 3,
-            "end_line": 2,
-            "file": "evals/a.yaml",
-            "hint": "fix it",
-            "line": 2,
-            "message": "100% wrong,\nreally: so",
-            "related": [],
-            "severity": "error",
-            "slug": "unknown-key"
-          }
-        ]
+        {
+          "format_version": 1,
+          "errors": 1,
+          "warnings": 1,
+          "problems": [
+            {
+              "code": "EH0104",
+              "slug": "empty-file",
+              "severity": "warning",
+              "file": "b,c:d.yaml",
+              "range": null,
+              "message": "nothing",
+              "help": null,
+              "fix": null,
+              "related": []
+            },
+            {
+              "code": "EH0201",
+              "slug": "unknown-key",
+              "severity": "error",
+              "file": "evals/a.yaml",
+              "range": {
+                "line": 2,
+                "column": 2,
+                "end_line": 2,
+                "end_column": 3
+              },
+              "message": "100% wrong,\nreally: so",
+              "help": "fix it",
+              "fix": null,
+              "related": []
+            }
+          ]
+        }
         "#);
         assert_snapshot!(github(&problems, &sources), @"
         ::warning file=b%2Cc%3Ad.yaml,title=EH0104 empty-file::nothing

@@ -1,10 +1,11 @@
 //! Checks a positioned tree against a JSON Schema and says what is wrong in plain words.
 //!
-//! `derive` makes the copy of a schema that is compiled and the one that editors read, `explain`
-//! turns the validator's errors into problems, `words` describes schemas.
+//! `derive` makes the copy of a schema that is compiled, `publish` the one that editors read,
+//! `explain` turns the validator's errors into problems, `words` describes schemas.
 
 mod derive;
 mod explain;
+mod publish;
 mod words;
 
 #[cfg(test)]
@@ -124,5 +125,5 @@ fn remove_texts(node: &mut Node, places: &[Span]) {
 /// The schema for editors: other spellings are accepted (and marked deprecated), but not two at
 /// once, and our own words are gone.
 pub fn published(canonical: &Value) -> Value {
-    derive::for_editors(canonical)
+    publish::for_editors(canonical)
 }

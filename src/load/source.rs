@@ -3,7 +3,7 @@
 //! Nothing here knows what a file means. Offsets are bytes into the text as kept (a byte order mark
 //! is dropped).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -123,6 +123,12 @@ impl SourceFiles {
         if file.0 as usize + 1 == self.files.len() {
             self.files.pop();
         }
+    }
+
+    /// The paths of these files.
+    pub(super) fn paths(&self, files: &BTreeSet<FileId>) -> BTreeSet<PathBuf> {
+        let found = self.by_path.iter().filter(|(_, id)| files.contains(id));
+        found.map(|(path, _)| path.clone()).collect()
     }
 
     /// The text of every file.

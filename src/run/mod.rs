@@ -209,12 +209,12 @@ pub fn cases_of(
     })
 }
 
-/// All cases of a run that did not pass, as eval and case; a summary lists a bounded number of
-/// them.
-pub fn not_passed(journal: &Path) -> Result<BTreeSet<(String, String)>, RunError> {
+/// All cases of a run that passed, or all that did not, as eval and case; a summary lists a bounded
+/// number of them.
+pub fn cases(journal: &Path, passed: bool) -> Result<BTreeSet<(String, String)>, RunError> {
     let fold = folded(journal, |_| ())?;
     Ok(fold
-        .not_passed()
+        .cases_that(passed)
         .map(|(eval, case)| (eval.to_owned(), case.to_owned()))
         .collect())
 }

@@ -14,6 +14,7 @@ use super::words::{Criticality, Difficulty, EvalType};
 /// One capability with one case: an entry of a list, or the value of `capability_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::capability()))]
 pub struct CapabilityDefinition {
     /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
@@ -109,6 +110,7 @@ pub struct EvalConfig {
 /// A file with `metadata` and `test_cases` (or a `dataset`): one eval of many cases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::eval_file()))]
 pub struct EvalFile {
     /// Version of the format; ignored.
     pub schema_version: Option<String>,
@@ -184,6 +186,7 @@ pub struct EvalMetadata {
 /// One input with its expectation and its graders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::graders()))]
 pub struct CaseSpec {
     /// Id of the case, unique in its eval; any text.
     #[schemars(length(min = 1))]

@@ -97,7 +97,10 @@ impl JsonSchema for ContainsValue {
             "description": "A text, a list of texts, or `must_include` and `must_not_include`.",
             "if": { "type": "object" },
             "then": object,
-            "else": { "type": ["string", "array"], "items": { "type": "string" } }
+            "else": {
+                "type": ["string", "array"], "minLength": 1,
+                "items": { "type": "string", "minLength": 1 }, "minItems": 1
+            }
         })
     }
 }

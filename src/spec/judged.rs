@@ -33,6 +33,7 @@ pub struct ModelGraderSpec {
 /// The judge model and its task. Settings of the model apply to each of `models`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::judge()))]
 pub struct ModelGraderConfig {
     /// The model: `PROVIDER:MODEL`, as for a target.
     #[schemars(length(min = 1))]
@@ -49,7 +50,7 @@ pub struct ModelGraderConfig {
     /// Text before the task of every judge.
     pub system: Option<String>,
     /// Sampling temperature.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
     /// Nucleus sampling: share of the probability mass.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -177,7 +178,7 @@ pub struct JudgeModelSpec {
     /// The environment variable that contains the API key.
     pub api_key_env: Option<String>,
     /// Sampling temperature.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
     /// Maximum number of tokens of one answer.
     #[schemars(range(min = 1))]

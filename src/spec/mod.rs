@@ -24,6 +24,7 @@ mod prices;
 mod providers;
 mod recorded;
 mod regression;
+pub(crate) mod rules;
 mod sandbox;
 mod schemas;
 mod scores;

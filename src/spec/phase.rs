@@ -52,6 +52,7 @@ pub struct PhaseSpec {
 /// A step of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::step()))]
 pub struct StepSpec {
     /// The type of the step.
     #[serde(rename = "type")]

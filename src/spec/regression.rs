@@ -18,6 +18,7 @@ use eval_match::SimilarityMetric;
 /// One regression with one case: an entry of a list, or the value of `regression_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::graders()))]
 pub struct RegressionDefinition {
     /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
@@ -64,6 +65,7 @@ pub struct RegressionDefinition {
 /// A file with `metadata`, `baseline` and `test_case`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::graders()))]
 pub struct RegressionDocument {
     /// Version of the format; ignored.
     pub schema_version: Option<String>,

@@ -75,6 +75,7 @@ impl JsonSchema for Thresholds {
             "type": "object",
             "properties": { (REQUIRE): require },
             "additionalProperties": demand,
+            "x-editor": super::rules::thresholds(),
             "description": "Required values by metric name, and the requirement of the gate for evals."
         })
     }
@@ -90,6 +91,7 @@ pub enum ThresholdSpec {
 /// Bounds of a metric, for the whole run and for parts of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::bounds()))]
 pub struct ThresholdBounds {
     /// Lowest accepted value.
     pub min: Option<f64>,
@@ -126,6 +128,7 @@ pub enum PartThreshold {
 /// Bounds of a metric, for a part of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::part_bounds()))]
 pub struct PartBounds {
     /// Lowest accepted value.
     pub min: Option<f64>,

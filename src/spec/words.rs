@@ -211,6 +211,7 @@ impl Grouping {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// The role, such as `system`, `user` or `assistant`.
+    #[schemars(extend("examples" = ["system", "user", "assistant"]))]
     pub role: String,
     /// The text of the message.
     pub content: String,

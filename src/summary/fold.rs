@@ -202,12 +202,13 @@ impl SummaryFold {
         Some(eval.case(eval.find(case)?))
     }
 
-    /// Cases that did not pass, as eval and case.
-    pub fn not_passed(&self) -> impl Iterator<Item = (&str, &str)> {
-        let open = self.cases().filter(|case| {
-            case.finals().outcome(case.eval.info.pass_rate_threshold) != Outcome::Passed
+    /// Cases that passed, or those that did not, as eval and case.
+    pub fn cases_that(&self, passed: bool) -> impl Iterator<Item = (&str, &str)> {
+        let found = self.cases().filter(move |case| {
+            let outcome = case.finals().outcome(case.eval.info.pass_rate_threshold);
+            (outcome == Outcome::Passed) == passed
         });
-        open.map(|case| (case.eval.info.id.as_str(), case.id()))
+        found.map(|case| (case.eval.info.id.as_str(), case.id()))
     }
 
     pub(crate) fn sessions(&self) -> &FoldedSessions {

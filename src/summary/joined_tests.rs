@@ -136,7 +136,7 @@ proptest! {
         let events = run.whole(&mut Dice(seed));
         let mut bounded = SummaryFold::within(ListingLimits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
         events.iter().for_each(|event| bounded.push(event).unwrap());
-        let told: Vec<(&str, &str)> = bounded.not_passed().collect();
+        let told: Vec<(&str, &str)> = bounded.cases_that(false).collect();
         let whole = summary(&events, ListingLimits::default());
         let cases = whole.evals.iter().flat_map(|eval| eval.cases.iter().map(|case| (eval.id.as_str(), case)));
         let open = cases.filter(|(_, case)| case.outcome != Outcome::Passed);

@@ -537,6 +537,9 @@ fn what_new_writes_is_valid_as_it_is() {
         ("capability", "cap-new-001"),
         ("regression", "reg/new 001"),
         ("capability", "say \"x\": #1"),
+        ("code", "code \"c\""),
+        ("judge", "judge"),
+        ("dataset", "data/__ID__ 1"),
     ] {
         let shown = expect(0, dir.path(), &["new", kind, id]);
         let path = shown
@@ -553,6 +556,66 @@ fn what_new_writes_is_valid_as_it_is() {
         expect(0, dir.path(), &["validate", path]);
     }
     expect(2, dir.path(), &["new", "capability", "cap-new-001"]);
+    // Neither of the two files of a dataset is written over.
+    std::fs::remove_file(dir.path().join("evals/capability/data%2F__ID__ 1.yaml")).unwrap();
+    expect(2, dir.path(), &["new", "dataset", "data/__ID__ 1"]);
+}
+
+#[test]
+fn templates_of_new_grade_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    expect(0, dir.path(), &["init"]);
+    expect(0, dir.path(), &["new", "code", "slugs"]);
+    expect(0, dir.path(), &["new", "dataset", "capitals"]);
+    expect(0, dir.path(), &["validate", SUITE[0], SUITE[1], "--strict"]);
+    let code =
+        "import re\ndef slugify(text):\n    return '-'.join(re.findall('[a-z]+', text.lower()))\n";
+    let lines = |code: &str, capital: &str| {
+        [
+            serde_json::json!({"case": "slugs", "output": code}),
+            serde_json::json!({"case": "france", "output": "paris"}),
+            serde_json::json!({"case": "japan", "output": capital}),
+        ]
+        .map(|line| format!("{line}\n"))
+        .concat()
+    };
+    let run = |code: i32, lines: String| {
+        std::fs::write(dir.path().join("outputs.jsonl"), lines).unwrap();
+        let args = "--outputs outputs.jsonl --eval slugs --eval capitals --progress none";
+        let args: Vec<&str> = args.split(' ').collect();
+        expect(
+            code,
+            dir.path(),
+            &[&["run", SUITE[0], SUITE[1]], &args[..]].concat(),
+        )
+    };
+    run(0, lines(code, "Tokyo"));
+    run(1, lines("def slugify(text): return text", "Kyoto"));
+    let report = read_json(&latest(dir.path(), ".json"));
+    assert_eq!(
+        texts(&report["eval_report"]["evals"], "outcome"),
+        ["failed"; 2]
+    );
+}
+
+#[test]
+fn init_in_a_repository_makes_git_ignore_the_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join("service");
+    std::fs::create_dir_all(dir.path().join(".git")).unwrap();
+    std::fs::create_dir_all(&inner).unwrap();
+    let ignored = || std::fs::read_to_string(dir.path().join(".gitignore")).unwrap();
+    std::fs::write(dir.path().join(".gitignore"), "target\r\n").unwrap();
+    expect(0, dir.path(), &["init", "service"]);
+    assert_eq!(ignored(), "target\r\n/results/\r\n");
+    expect(0, dir.path(), &["init", "service"]);
+    assert_eq!(ignored(), "target\r\n/results/\r\n");
+    expect(0, &inner, &["run", "--quiet"]);
+    assert!(dir.path().join("results/latest").exists());
+    // Without a repository nothing is ignored.
+    let lone = tempfile::tempdir().unwrap();
+    expect(0, lone.path(), &["init"]);
+    assert!(!lone.path().join(".gitignore").exists());
 }
 
 /// Pages of this repository's `docs/` are generated here only: what a project keeps there is its

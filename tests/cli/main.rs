@@ -41,5 +41,6 @@ mod seeds;
 mod show;
 mod sides;
 mod statistics;
+mod validate;
 mod values;
 mod walkthrough;

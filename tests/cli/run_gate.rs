@@ -295,14 +295,77 @@ fn failed_in_runs_what_did_not_pass() {
     let report = project.report();
     assert_eq!(report["summary"]["cases"]["total"], 1);
     assert_eq!(report["evals"][0]["cases"][0]["id"], "b");
+    let before = project.result(".journal.jsonl");
+    for verb in ["run", "list"] {
+        let call = project
+            .call(&[verb, "--suite", "suite.yaml", "--failed-in", "latest"])
+            .expect(0);
+        assert!(
+            call.stderr
+                .contains("passed: there is nothing to run again"),
+            "{}",
+            call.stderr
+        );
+        assert_eq!(call.stdout, "");
+    }
+    assert_eq!(project.result(".journal.jsonl"), before, "nothing ran");
+}
+
+#[test]
+fn failed_in_with_other_filters_passes_only_what_passed() {
+    let project = project(BAD);
+    let run = |args: &[&str], code| {
+        let fixed = ["run", "--suite", "suite.yaml"];
+        project.call(&[&fixed[..], args].concat()).expect(code)
+    };
+    run(&[], 1);
+    let failed = project.report()["metadata"]["run_id"].clone();
+    let failed = ["--failed-in", failed.as_str().unwrap()];
+    let call = run(&[&failed[..], &["--case", "a"]].concat(), 0);
+    assert!(
+        call.stderr.contains("every selected case passed in"),
+        "{}",
+        call.stderr
+    );
+    // `b` failed, and nothing is called `nobody`.
+    run(&[&failed[..], &["--case", "b"]].concat(), 1);
+    run(&[&failed[..], &["--case", "nobody"]].concat(), 2);
+    // Of a case that the earlier run did not have, nothing is known.
+    run(&["--case", "b"], 1);
+    let call = run(&["--failed-in", "latest", "--case", "a"], 2);
+    assert!(call.stderr.contains("no case matches"), "{}", call.stderr);
+}
+
+#[test]
+fn failed_in_a_run_whose_gate_failed_alone_is_an_error() {
+    let suite = "eval_suite:\n  name: Slow\n  target: {type: echo}\n  thresholds: {latency_p95_ms: 0.000001}\n  evals: [{id: a, input: x, expected: x}]\n";
+    let project = Project::with(&[("suite.yaml", suite)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let call = project
         .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
         .expect(2);
     assert!(
-        call.stderr.contains("passed, so nothing is selected"),
+        call.stderr.contains("but its gate did not pass"),
         "{}",
         call.stderr
     );
+}
+
+#[test]
+fn html_is_pointed_to_where_no_format_is_set() {
+    let project = project(GOOD);
+    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    assert!(
+        call.stderr.contains("report --format html"),
+        "{}",
+        call.stderr
+    );
+    for more in [&["--format", "json,html"][..], &["--quiet"], &["--events"]] {
+        let call = project
+            .call(&[&["run", "--suite", "suite.yaml"], more].concat())
+            .expect(0);
+        assert!(!call.stderr.contains("HTML"), "{}", call.stderr);
+    }
 }
 
 /// A command that counts its calls in a file and answers right from the third on.
@@ -1206,7 +1269,7 @@ fn a_missing_key_is_reported_once() {
         .call(&["validate", "--suite", "eval-suite.yaml", "--format", "json"])
         .expect(2);
     let found: serde_json::Value = serde_json::from_str(&call.stdout).unwrap();
-    let told: Vec<String> = found
+    let told: Vec<String> = found["problems"]
         .as_array()
         .unwrap()
         .iter()

@@ -694,6 +694,31 @@ fn unusable_answer_of_a_judge_is_asked_for_again() {
     assert_eq!(server.asked(), 20);
 }
 
+#[test]
+fn template_of_a_judge_grades_as_it_is() {
+    let server = kind(0);
+    let project = Project::with(&[
+        ("outputs.jsonl", "{\"case\": \"j\", \"output\": \"A table of buckets.\"}\n"),
+        (
+            "suite.yaml",
+            &json!({"eval_suite": {
+                "name": "New", "target": {"type": "recorded", "path": "outputs.jsonl"}, "evals": [{"$ref": "judge.yaml"}],
+                "providers": {"openai": {"base_url": server.url(), "api_key_env": KEY_ENV}},
+            }})
+            .to_string(),
+        ),
+    ]);
+    project
+        .call(&["new", "judge", "j", "--output", "judge.yaml"])
+        .expect(0);
+    project.call(&["validate", "judge.yaml"]).expect(0);
+    crate::model_runs::call(&project, &RUN).expect(0);
+    assert_eq!(server.asked(), 1);
+    let criteria = Asked::of(&server.log()[0].ask).criteria;
+    let names: Vec<&str> = criteria.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["Accuracy", "Clarity"]);
+}
+
 /// Answers that could only be used after a request for repair are kept together.
 #[test]
 fn repaired_exchange_is_kept_whole() {

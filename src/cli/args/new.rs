@@ -28,23 +28,35 @@ pub struct InitArgs {
 #[command(after_help = "\
 Examples:
   eval-harness new capability cap-summary-001
+  eval-harness new code cap-slugify                 code that must pass asserts
+  eval-harness new judge cap-summary-quality        a model grades by a rubric
+  eval-harness new dataset cap-capitals             cases from a data file, which is written, too
   eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
 pub struct NewArgs {
-    /// The type of eval.
+    /// The template.
     #[arg(value_enum)]
     pub kind: NewKind,
     /// The eval's id.
     pub id: String,
-    /// The file to write. Default: `evals/<kind>/<id>.yaml`.
+    /// The file to write. Default: `evals/regression/<id>.yaml` for regressions, otherwise
+    /// `evals/capability/<id>.yaml`.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Overwrite an existing file.
+    /// Overwrite existing files.
     #[arg(long)]
     pub force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum NewKind {
+    /// A prompt and what a good answer contains.
     Capability,
+    /// A known-good output that must not change.
     Regression,
+    /// Code that must pass asserts.
+    Code,
+    /// An answer that a model grades by a rubric.
+    Judge,
+    /// Cases from the rows of a data file.
+    Dataset,
 }

@@ -1,7 +1,8 @@
 //! The files that `init` and `new` write. Pure: paths and texts, nothing touches a disk.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
+use crate::cli::args::NewKind;
 use crate::load::published_schema;
 use crate::spec::SchemaKind;
 
@@ -51,8 +52,8 @@ const SCHEMAS: [SchemaKind; 4] = [
 pub const SKILL: &str = include_str!("../../../skill/SKILL.md");
 pub const SKILL_NAME: &str = "eval-harness";
 
-const CAPABILITY: &str = include_str!("new-capability.yaml");
-const REGRESSION: &str = include_str!("new-regression.yaml");
+/// The rows of a new dataset.
+pub const ROWS: &str = include_str!("new-dataset.jsonl");
 
 /// Every file of a suite that runs offline as it is: paths relative to the project (with `/`) and
 /// their texts.
@@ -69,17 +70,27 @@ pub fn init_files() -> Vec<(String, String)> {
     templates.chain(schemas).collect()
 }
 
-/// The text of a new eval: `kind` is `regression` or else a capability, `path` where the file will
-/// lie.
-pub fn new_eval(kind: &str, id: &str, path: &Path) -> String {
-    let template = if kind == "regression" {
-        REGRESSION
-    } else {
-        CAPABILITY
+/// The text of a new eval; `path` is where the file will be.
+pub fn new_eval(kind: NewKind, id: &str, path: &Path) -> String {
+    let template = match kind {
+        NewKind::Capability => include_str!("new-capability.yaml"),
+        NewKind::Regression => include_str!("new-regression.yaml"),
+        NewKind::Code => include_str!("new-code.yaml"),
+        NewKind::Judge => include_str!("new-judge.yaml"),
+        NewKind::Dataset => include_str!("new-dataset.yaml"),
     };
+    let rows = rows_beside(path);
+    let rows = rows.file_name().unwrap_or_default().to_string_lossy();
+    // The id comes last: it is any text.
     template
         .replace("__SCHEMA__", &schema_beside(path))
+        .replace("__ROWS__", &yaml_text(&rows))
         .replace("__ID__", &yaml_text(id))
+}
+
+/// The data file of a new dataset, beside its eval file.
+pub fn rows_beside(path: &Path) -> PathBuf {
+    path.with_extension("jsonl")
 }
 
 /// The way from a file in the project to `schemas/` at its top. Of a path whose depth is not known:
@@ -139,7 +150,7 @@ mod tests {
     #[test]
     fn a_new_eval_carries_its_id_and_finds_its_schema() {
         let text = new_eval(
-            "capability",
+            NewKind::Capability,
             "say \"hi\"\n",
             Path::new("evals/capability/x.yaml"),
         );
@@ -148,7 +159,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("id: \"say \\\"hi\\\"\\u000a\"\n"), "{text}");
-        let text = new_eval("regression", "r", Path::new("r.yaml"));
+        let text = new_eval(NewKind::Regression, "r", Path::new("r.yaml"));
         assert!(
             text.starts_with("# yaml-language-server: $schema=schemas/eval.schema.json\n"),
             "{text}"
@@ -157,7 +168,7 @@ mod tests {
             text.contains("id: \"r\"\n") && text.contains("baseline:"),
             "{text}"
         );
-        let text = new_eval("regression", "r", Path::new("/elsewhere/r.yaml"));
+        let text = new_eval(NewKind::Regression, "r", Path::new("/elsewhere/r.yaml"));
         assert!(
             text.starts_with("# yaml-language-server: $schema=../../schemas/"),
             "{text}"

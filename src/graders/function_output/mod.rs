@@ -68,6 +68,7 @@ pub struct FunctionOutputSpec {
 /// A call of the function, and its expected result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = crate::spec::rules::call()))]
 pub struct FunctionCaseSpec {
     /// Arguments of the call.
     #[serde(default)]
@@ -228,6 +229,18 @@ impl MethodSettings for FunctionOutputSpec {
             )?,
         })])
     }
+}
+
+/// Checks the calls of a functional expectation, whoever grades it; `None` after reporting what is
+/// wrong.
+pub(crate) fn check_calls(
+    desk: &mut SuiteDesk,
+    calls: &[FunctionCaseSpec],
+    at: Span,
+) -> Option<()> {
+    let calls = calls.iter().enumerate();
+    let mut read = calls.map(|(index, call)| function_case(desk, call, index, at));
+    read.all(|call| call.is_some()).then_some(())
 }
 
 fn function_case(

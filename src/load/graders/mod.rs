@@ -18,6 +18,7 @@ use super::scope::{GraderShelf, NamedGrader, SuiteDesk, SuiteScope};
 use super::session::LoadSession;
 use super::source::Span;
 use super::tree::Node;
+use crate::graders::check_calls;
 use crate::graders::settings::{CaseExpectation, PlacedExpectation};
 use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, GraderType};
 use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
@@ -121,6 +122,14 @@ pub(super) fn resolve(
         // A suite that is not known may have a default judge.
         let may_have = desk.suite.shelf.open && expected.is_some();
         return desk.refuse(problem.maybe_warning(may_have));
+    }
+    if let Some(PlacedExpectation {
+        spec: ExpectedSpec::Functional(functional),
+        span,
+        ..
+    }) = expected
+    {
+        check_calls(desk, &functional.value.test_cases, span)?;
     }
     let mut graders = Vec::new();
     let mut combine = Combine::All;

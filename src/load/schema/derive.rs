@@ -1,4 +1,5 @@
-//! Schemas made from a schema: the copy that errors are drawn from, and the one that editors read.
+//! What our schemas mean, and the copy that errors are drawn from. `publish` makes the one that
+//! editors read.
 //!
 //! Our own words in a canonical schema:
 //! - `x-aliases: [name, ..]` on a property: other accepted spellings of its key;
@@ -6,7 +7,9 @@
 //!   value;
 //! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader
 //!   completes them;
-//! - `x-optional-tag: true` on a union: the same for its discriminator.
+//! - `x-optional-tag: true` on a union: the same for its discriminator;
+//! - `x-editor: [schema, ..]`: rules for editors only (see `spec::rules`): a lint of the loader
+//!   checks them and reports more than a schema can.
 
 use serde_json::{Map, Value, json};
 
@@ -183,7 +186,7 @@ pub(in crate::load) fn null_is_absent(
 }
 
 /// Applies `f` to every schema directly inside of this one.
-fn each_subschema(schema: &mut Map<String, Value>, f: &mut dyn FnMut(&mut Value)) {
+pub(super) fn each_subschema(schema: &mut Map<String, Value>, f: &mut dyn FnMut(&mut Value)) {
     for (word, value) in schema.iter_mut() {
         let word = word.as_str();
         match value {
@@ -268,7 +271,7 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
 }
 
 /// The bounds that a Rust integer type has and that schemars tells by `format` only.
-fn bound_integer(object: &mut Map<String, Value>) {
+pub(super) fn bound_integer(object: &mut Map<String, Value>) {
     let Some(format) = object.get("format").and_then(Value::as_str) else {
         return;
     };
@@ -291,7 +294,7 @@ fn bound_integer(object: &mut Map<String, Value>) {
 
 /// Takes the null out of a schema's types and branches; a branch that is left alone takes the
 /// union's place.
-fn strip_null(schema: &mut Value) {
+pub(super) fn strip_null(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
@@ -317,166 +320,5 @@ fn strip_null(schema: &mut Value) {
                 object.entry(word).or_insert(value);
             }
         }
-    }
-}
-
-/// See [`super::published`].
-pub(super) fn for_editors(root: &Value) -> Value {
-    let mut copy = root.clone();
-    publish(root, &mut copy);
-    copy
-}
-
-fn publish(root: &Value, schema: &mut Value) {
-    let Some(object) = schema.as_object_mut() else {
-        return;
-    };
-    let owner = object.clone();
-    each_subschema(object, &mut |inner| publish(root, inner));
-    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
-    for (name, property) in properties.into_iter().flatten() {
-        if owner
-            .get("properties")
-            .and_then(|p| p.get(name))
-            .is_some_and(|p| null_is_absent(root, &owner, name, p))
-        {
-            // A null that is dropped may leave too few keys.
-            if owner.contains_key("minProperties") {
-                strip_null(property);
-            } else {
-                accept_null(property);
-            }
-        }
-    }
-    for name in aliases(&Value::Object(owner), "x-optional") {
-        if let Some(Value::Array(required)) = object.get_mut("required") {
-            required.retain(|r| *r != name);
-        }
-    }
-    if let Some(Value::Array(spellings)) = object.remove("x-tag-aliases") {
-        let mut options = match (object.remove("const"), object.remove("enum")) {
-            (_, Some(Value::Array(many))) => many,
-            (one, _) => one.into_iter().collect(),
-        };
-        options.extend(spellings);
-        object.insert("enum".into(), Value::Array(options));
-    }
-    if object.remove("x-optional-tag").is_some() {
-        publish_optional_tag(root, object);
-    }
-    object.remove("x-optional");
-    // `x-aliases` of a property is still there: its owner expands it.
-    publish_properties(object);
-}
-
-/// Branches whose tag may be left out: any that fits will do.
-fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
-    let Some(Value::Array(mut list)) = object.remove("oneOf") else {
-        return;
-    };
-    let tagged = discriminator(root, &list.iter().collect::<Vec<_>>());
-    if let Some(BranchTags { key, .. }) = tagged {
-        for branch in &mut list {
-            if let Some(Value::Array(required)) = branch.get_mut("required") {
-                required.retain(|name| *name != key.as_str());
-            }
-        }
-    }
-    object.insert("anyOf".to_owned(), Value::Array(list));
-}
-
-/// The null of an optional key is the same as its absence.
-fn accept_null(property: &mut Value) {
-    let Some(object) = property.as_object_mut() else {
-        return;
-    };
-    if let Some(Value::Array(words)) = object.get_mut("enum")
-        && !words.iter().any(Value::is_null)
-    {
-        words.push(Value::Null);
-    }
-    let has_words = object.contains_key("enum");
-    match object.get_mut("type") {
-        Some(Value::Array(types)) => {
-            if !types.iter().any(|t| t == "null") {
-                types.push(json!("null"));
-            }
-        }
-        Some(one) => *one = json!([one.clone(), "null"]),
-        None if has_words => {}
-        None => {
-            let accepts = |branch: &Value| branch.get("type").is_some_and(|t| t == "null");
-            let union = object
-                .get("anyOf")
-                .or_else(|| object.get("oneOf"))
-                .and_then(Value::as_array);
-            if union.is_some_and(|branches| branches.iter().any(accepts)) {
-                return;
-            }
-            let other_spellings = object.remove("x-aliases");
-            let mut wrapped = json!({ "anyOf": [object.clone(), { "type": "null" }] });
-            if let (Some(names), Some(wrapper)) = (other_spellings, wrapped.as_object_mut()) {
-                wrapper.insert("x-aliases".to_owned(), names);
-            }
-            *property = wrapped;
-        }
-    }
-}
-
-fn publish_properties(object: &mut Map<String, Value>) {
-    let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else {
-        return;
-    };
-    let mut spelled: Vec<Vec<String>> = Vec::new();
-    for (name, property) in properties.iter_mut() {
-        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
-        if let Some(Value::Array(others)) = others {
-            let others = others.iter().filter_map(Value::as_str);
-            spelled.push(
-                std::iter::once(name.as_str())
-                    .chain(others)
-                    .map(str::to_owned)
-                    .collect(),
-            );
-        }
-    }
-    for names in &spelled {
-        let Some((name, others)) = names.split_first() else {
-            continue;
-        };
-        let mut other = properties.get(name).cloned().unwrap_or_default();
-        if let Some(other) = other.as_object_mut() {
-            other.insert("deprecated".into(), json!(true));
-            let description = format!("Another spelling of `{name}`.");
-            other.insert("description".into(), json!(description));
-        }
-        properties.extend(others.iter().map(|alias| (alias.clone(), other.clone())));
-    }
-    let (mut demands, mut not_both) = (Vec::new(), Vec::new());
-    for names in spelled {
-        let mut was_required = false;
-        if let Some(Value::Array(required)) = object.get_mut("required") {
-            let before = required.len();
-            required.retain(|key| names.first().is_none_or(|name| *key != name.as_str()));
-            was_required = before != required.len();
-        }
-        if was_required {
-            let one_each: Vec<Value> = names.iter().map(|n| json!({"required": [n]})).collect();
-            demands.push(json!({"oneOf": one_each}));
-        } else {
-            let pairs = names.iter().enumerate().flat_map(|(i, name)| {
-                let later = names.iter().skip(i + 1);
-                later.map(move |other| json!({"required": [name, other]}))
-            });
-            not_both.push(json!({"not": {"anyOf": pairs.collect::<Vec<_>>()}}));
-        }
-    }
-    demands.append(&mut not_both);
-    if demands.is_empty() {
-        return;
-    }
-    match object.entry("allOf").or_insert_with(|| json!([])) {
-        Value::Array(all) => all.extend(demands),
-        other => *other = json!(demands),
     }
 }

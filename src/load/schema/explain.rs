@@ -7,7 +7,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::{Map, Value};
 
-use crate::load::problem::{Code, Problem, Problems};
+use crate::load::problem::{Code, Problem, Problems, TextFix, only_near};
 use crate::load::tree::{Node, NodeValue};
 use eval_base::nearest::did_you_mean;
 
@@ -156,6 +156,11 @@ impl SchemaExplainer<'_> {
         let there = self.root.at_pointer(at);
         let is_free = |name: &&str| there.is_none_or(|node| node.get(name).is_none());
         let near = did_you_mean(key, known.iter().copied().filter(is_free));
+        let fix =
+            only_near(key, known.iter().copied().filter(is_free)).map(|right| TextFix::Name {
+                wrong: key.to_owned(),
+                right: right.to_owned(),
+            });
         let hint = match near {
             Some(near) => {
                 self.meant
@@ -176,7 +181,7 @@ impl SchemaExplainer<'_> {
             .unwrap_or_else(|| self.root.key_span(at));
         let shown = quoted(&Value::String(key.to_owned()));
         let problem = Problem::error(Code::UnknownKey, span, format!("unknown key {shown}"));
-        self.found.push((problem.hint(hint), None));
+        self.found.push((problem.hint(hint).maybe_fix(fix), None));
     }
 
     fn missing(&mut self, at: &str, property: &Value, schema: &Map<String, Value>) {
@@ -242,6 +247,10 @@ impl SchemaExplainer<'_> {
             format!("{name}: expected {wanted}, found {found}"),
             hint,
         );
+        let fix = node.and_then(|node| other_quotes(node, wanted));
+        if let Some((problem, _)) = self.found.pop() {
+            self.found.push((problem.maybe_fix(fix), None));
+        }
     }
 
     fn unknown_value(&mut self, at: &str, options: &[Value], schema: &Map<String, Value>) {
@@ -251,7 +260,7 @@ impl SchemaExplainer<'_> {
         };
         let schema = Value::Object(schema.clone());
         let known = options.iter().filter_map(Value::as_str);
-        let near = did_you_mean(text, known.chain(aliases(&schema, "x-tag-aliases")));
+        let known: Vec<&str> = known.chain(aliases(&schema, "x-tag-aliases")).collect();
         let shown = quoted(&Value::String(text.to_owned()));
         let message = match options {
             [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
@@ -261,12 +270,10 @@ impl SchemaExplainer<'_> {
                 listed(options.iter().map(quoted))
             ),
         };
-        self.add(
-            at,
-            Code::UnknownValue,
-            message,
-            near.map(|near| format!("did you mean `{near}`?")),
-        );
+        self.add(at, Code::UnknownValue, message, None);
+        if let Some((problem, _)) = self.found.pop() {
+            self.found.push((problem.near(text, known), None));
+        }
     }
 
     /// A union that no discriminator tells apart: the branch that was most likely meant.
@@ -365,6 +372,36 @@ fn fixed(schema: &Map<String, Value>) -> Vec<Value> {
                 .cloned(),
         )
         .collect()
+}
+
+/// The value as the type that is wanted, where only its quotes are wrong or missing.
+fn other_quotes(node: &Node, wanted: &str) -> Option<TextFix> {
+    let (wrong, right) = match (&node.value, wanted) {
+        (NodeValue::Number(_) | NodeValue::Bool(_), "a text") => {
+            let plain = node.to_json().to_string();
+            (plain.clone(), format!("\"{plain}\""))
+        }
+        (NodeValue::Text(text), "a number" | "a whole number") => {
+            match crate::load::scalar::plain(text) {
+                NodeValue::Number(number)
+                    if wanted == "a number" || number.is_i64() || number.is_u64() =>
+                {
+                    (text.to_string(), text.to_string())
+                }
+                _ => return None,
+            }
+        }
+        (NodeValue::Text(text), "true or false") => {
+            let right = match text.to_ascii_lowercase().as_str() {
+                "yes" | "on" | "true" => "true",
+                "no" | "off" | "false" => "false",
+                _ => return None,
+            };
+            (text.to_string(), right.to_owned())
+        }
+        _ => return None,
+    };
+    Some(TextFix::Value { wrong, right })
 }
 
 /// What a value is, with the value where it is short enough to help.

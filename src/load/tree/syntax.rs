@@ -2,7 +2,7 @@
 
 use granit_parser::ErrorKind;
 
-use crate::load::problem::{Code, Problem};
+use crate::load::problem::{Code, Problem, TextFix};
 use crate::load::source::{FileId, SourceFiles, Span};
 
 /// The text from `{{` to the last `}}` of its line, when a template stands at this byte.
@@ -30,7 +30,15 @@ pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
     } else {
         "put quotes around it".to_owned()
     };
-    Problem::error(Code::UnquotedTemplate, span, message).hint(hint)
+    let fix = TextFix::Value {
+        wrong: template.to_owned(),
+        right: quoted,
+    };
+    // In either quotes a text with both kinds, or with escapes, is another one.
+    let certain = !template.contains(['\'', '\\']);
+    Problem::error(Code::UnquotedTemplate, span, message)
+        .hint(hint)
+        .maybe_fix(certain.then_some(fix))
 }
 
 /// What to say of a syntax error at byte `at`; `open` is where the innermost open list or map
