@@ -37,6 +37,15 @@ fn documents() -> Vec<(SchemaKind, Value)> {
                 "comparison": {"type": "structural", "ignore_fields": ["a.b"], "tolerance": {"allow_additional_fields": true, "a": {"absolute": 1}}}}}),
         ),
         (
+            SchemaKind::Eval,
+            json!([{"id": "s", "prompt": "x", "expected": 42},
+                {"id": "t", "prompt": {"content": "x", "context": {"k": 1}}, "expected": {"name": "Ann"}},
+                {"id": "u", "input": "x", "asserts": ["assert f()"]},
+                {"id": "v", "input": "x", "grader": {"judge": "gpt-4o", "rubric": "Good?", "votes": 3}},
+                {"id": "w", "input": {"a": 1}, "baseline": "y"},
+                {"id": "x", "current": {"prompt": "x"}, "baseline": [1]}]),
+        ),
+        (
             SchemaKind::Graders,
             json!({"graders": {"g": grader, "h": {"type": "human", "config": {"rating_scale": {"type": "likert", "range": [1, 5]}}}},
                 "defaults": {"code": "g"}, "rubrics": {"r": "text"}}),
@@ -156,7 +165,7 @@ fn published_validators() -> &'static HashMap<SchemaKind, jsonschema::Validator>
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
     #[test]
-    fn the_published_schema_and_the_loader_agree(which in 0usize..6, place in any::<prop::sample::Index>(), kind in 0usize..10) {
+    fn the_published_schema_and_the_loader_agree(which in 0usize..7, place in any::<prop::sample::Index>(), kind in 0usize..10) {
         let (schema, mut document) = documents().swap_remove(which);
         let mut all = Vec::new();
         pointers(&document, "", &mut all);

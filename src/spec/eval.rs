@@ -8,12 +8,14 @@ use super::dataset::DatasetSpec;
 use super::expected::ExpectedRef;
 use super::grader::GraderRef;
 use super::input::InputRef;
+use super::short::{self, ExpectedForms};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::{Criticality, Difficulty, EvalType};
 
 /// One capability with one case: an entry of a list, or the value of `capability_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = short::of_case)]
 pub struct CapabilityDefinition {
     /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
@@ -26,8 +28,8 @@ pub struct CapabilityDefinition {
     pub category: Option<String>,
     /// The input of the target.
     pub input: InputRef,
-    /// The expected output.
-    #[schemars(extend("x-aliases" = ["expected_output"]))]
+    /// The expected output: a literal that the output equals, or a map with `type`.
+    #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
     /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
@@ -178,6 +180,7 @@ pub struct EvalMetadata {
 /// One input with its expectation and its graders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = short::of_case)]
 pub struct CaseSpec {
     /// Id of the case, unique in its eval; any text.
     #[schemars(length(min = 1))]
@@ -188,8 +191,8 @@ pub struct CaseSpec {
     pub description: Option<String>,
     /// The input of the target.
     pub input: InputRef,
-    /// The expected output.
-    #[schemars(extend("x-aliases" = ["expected_output"]))]
+    /// The expected output: a literal that the output equals, or a map with `type`.
+    #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
     /// The grader, or the name of one. Default: the eval's.
     pub grader: Option<GraderRef>,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::eval::{DefinitionMetadata, EvalConfig, EvalMetadata};
 use super::grader::{GraderRef, ToleranceSpec, present};
+use super::short::{self, BaselineForms};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::EvalType;
 use super::{OneOrMany, TargetSpec};
@@ -17,6 +18,7 @@ use eval_match::SimilarityMetric;
 /// One regression with one case: an entry of a list, or the value of `regression_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = short::of_regression)]
 pub struct RegressionDefinition {
     /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
@@ -29,7 +31,8 @@ pub struct RegressionDefinition {
     pub category: Option<String>,
     /// The version or commit of the captured program.
     pub baseline_version: Option<String>,
-    /// The known-good output, if it is not in a baseline file.
+    /// The known-good output, if it is not in a baseline file; a map has it under `output`.
+    #[schemars(with = "Option<BaselineForms>")]
     pub baseline: Option<BaselineSpec>,
     /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
@@ -60,6 +63,7 @@ pub struct RegressionDefinition {
 /// A file with `metadata`, `baseline` and `test_case`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = short::of_regression)]
 pub struct RegressionDocument {
     /// Version of the format; ignored.
     pub schema_version: Option<String>,
@@ -72,7 +76,8 @@ pub struct RegressionDocument {
     pub config: EvalConfig,
     /// The version or commit of the captured program.
     pub baseline_version: Option<String>,
-    /// The known-good output, if it is not in a baseline file.
+    /// The known-good output, if it is not in a baseline file; a map has it under `output`.
+    #[schemars(with = "Option<BaselineForms>")]
     pub baseline: Option<BaselineSpec>,
     /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
@@ -117,6 +122,7 @@ pub struct BaselineSpec {
 /// The input, and the target that produces the current output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = short::of_current)]
 pub struct CurrentSpec {
     /// The input: a typed input, an HTTP request (`method`, `endpoint`), a text, or any data.
     pub input: RegressionInput,

@@ -6,7 +6,10 @@
 //!   value;
 //! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader
 //!   completes them;
-//! - `x-optional-tag: true` on a union: the same for its discriminator.
+//! - `x-optional-tag: true` on a union: the same for its discriminator; with a key in place of
+//!   `true`, in the branches that require this key;
+//! - `x-instead-of: [key, ..]` on a property: a short form that takes the place of these keys, so
+//!   that the loader turns it into one of them.
 
 use serde_json::{Map, Value, json};
 
@@ -361,23 +364,26 @@ fn publish(root: &Value, schema: &mut Value) {
         options.extend(spellings);
         object.insert("enum".into(), Value::Array(options));
     }
-    if object.remove("x-optional-tag").is_some() {
-        publish_optional_tag(root, object);
+    if let Some(of) = object.remove("x-optional-tag") {
+        publish_optional_tag(root, object, of.as_str());
     }
     object.remove("x-optional");
     // `x-aliases` of a property is still there: its owner expands it.
     publish_properties(object);
 }
 
-/// Branches whose tag may be left out: any that fits will do.
-fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
+/// Branches whose tag may be left out: any that fits will do. With `of`, those that require this
+/// key.
+fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>, of: Option<&str>) {
     let Some(Value::Array(mut list)) = object.remove("oneOf") else {
         return;
     };
     let tagged = discriminator(root, &list.iter().collect::<Vec<_>>());
     if let Some(BranchTags { key, .. }) = tagged {
         for branch in &mut list {
-            if let Some(Value::Array(required)) = branch.get_mut("required") {
+            if let Some(Value::Array(required)) = branch.get_mut("required")
+                && of.is_none_or(|of| required.iter().any(|name| name == of))
+            {
                 required.retain(|name| *name != key.as_str());
             }
         }
@@ -427,23 +433,40 @@ fn publish_properties(object: &mut Map<String, Value>) {
     let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
     };
-    let mut spelled: Vec<Vec<String>> = Vec::new();
-    for (name, property) in properties.iter_mut() {
-        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
-        if let Some(Value::Array(others)) = others {
-            let others = others.iter().filter_map(Value::as_str);
-            spelled.push(
-                std::iter::once(name.as_str())
-                    .chain(others)
-                    .map(str::to_owned)
-                    .collect(),
-            );
+    let mut short_forms: Vec<(String, String)> = Vec::new();
+    for (short, property) in properties.iter_mut() {
+        let places = property
+            .as_object_mut()
+            .and_then(|p| p.remove("x-instead-of"));
+        let places = places.as_ref().and_then(Value::as_array);
+        for place in places.into_iter().flatten().filter_map(Value::as_str) {
+            short_forms.push((place.to_owned(), short.clone()));
         }
     }
-    for names in &spelled {
-        let Some((name, others)) = names.split_first() else {
-            continue;
+    // A key, its other spellings, and its short forms, of which one at most may be there.
+    let mut spelled: Vec<Vec<String>> = Vec::new();
+    let mut copied: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, property) in properties.iter_mut() {
+        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
+        let others: Vec<String> = match others {
+            Some(Value::Array(others)) => {
+                let texts = others.iter().filter_map(Value::as_str);
+                texts.map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
         };
+        let own = short_forms.iter().filter(|(place, _)| place == name);
+        let mut names = vec![name.clone()];
+        names.extend(others.iter().cloned());
+        names.extend(own.map(|(_, short)| short.clone()));
+        if names.len() > 1 {
+            spelled.push(names);
+        }
+        if !others.is_empty() {
+            copied.push((name.clone(), others));
+        }
+    }
+    for (name, others) in &copied {
         let mut other = properties.get(name).cloned().unwrap_or_default();
         if let Some(other) = other.as_object_mut() {
             other.insert("deprecated".into(), json!(true));
