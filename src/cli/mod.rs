@@ -35,8 +35,8 @@ mod validate;
 
 use std::process;
 
-use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, CliCommand};
 use self::console::Console;
@@ -137,6 +137,7 @@ pub fn main() -> process::ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            let error = with_suite_tip(error);
             // Nobody reads on: that is not an error.
             let _ = error.print();
             let shown = matches!(
@@ -183,6 +184,30 @@ pub fn main() -> process::ExitCode {
             exit(failure.code)
         }
     }
+}
+
+/// A file where a verb takes its suite by `--suite`: the error shows how to write it.
+fn with_suite_tip(mut error: clap::Error) -> clap::Error {
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    let command = Cli::command();
+    let takes_suite = command
+        .find_subcommand(verb)
+        .is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_id() == "suite"));
+    if let (ErrorKind::UnknownArgument, true, Some(ContextValue::String(word))) = (
+        error.kind(),
+        takes_suite,
+        error.get(ContextKind::InvalidArg),
+    ) && [".yaml", ".yml", ".json"]
+        .iter()
+        .any(|end| word.ends_with(end))
+    {
+        let tip = format!("to use the suite '{word}', write '--suite {word}'");
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![tip.into()]),
+        );
+    }
+    error
 }
 
 fn exit(code: ExitCode) -> process::ExitCode {

@@ -289,6 +289,17 @@ impl ReferencePage {
     /// A value that may be written in two ways: both in words, and the keys of an object without a
     /// name.
     fn either(&mut self, condition: &Value, schema: &Value) {
+        if let Some(key) = marked_by(condition, schema) {
+            let then = schema.get("then").map(|then| self.shape(then));
+            let _ = write!(
+                self.out,
+                "\nWith `{key}`, {}; otherwise:\n",
+                then.unwrap_or_default()
+            );
+            return schema
+                .get("else")
+                .map_or((), |other| self.body(other, None));
+        }
         if !is_eval(schema) {
             let _ = write!(
                 self.out,
@@ -458,6 +469,13 @@ fn is_reference(condition: &Value) -> bool {
         .get("required")
         .and_then(Value::as_array)
         .is_some_and(|keys| keys.contains(&Value::from("$ref")))
+}
+
+/// The key that a branch of named type is told by, where the other branch has branches of its own.
+fn marked_by<'s>(condition: &'s Value, schema: &Value) -> Option<&'s str> {
+    schema.get("then")?.get("$ref")?;
+    schema.get("else")?.get("oneOf")?;
+    condition.get("required")?.as_array()?.first()?.as_str()
 }
 
 /// The chain of shapes of an eval, which the page shows in a separate table.

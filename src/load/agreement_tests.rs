@@ -40,6 +40,15 @@ fn documents() -> Vec<(SchemaKind, Value)> {
                 "comparison": {"type": "structural", "ignore_fields": ["a.b"], "tolerance": {"allow_additional_fields": true, "a": {"absolute": 1}}}}}),
         ),
         (
+            SchemaKind::Eval,
+            json!([{"id": "s", "prompt": "x", "expected": 42},
+                {"id": "t", "prompt": {"content": "x", "context": {"k": 1}}, "expected": {"name": "Ann"}},
+                {"id": "u", "input": "x", "asserts": ["assert f()"]},
+                {"id": "v", "input": "x", "grader": {"judge": "gpt-4o", "rubric": "Good?", "votes": 3}},
+                {"id": "w", "input": {"a": 1}, "baseline": "y"},
+                {"id": "x", "current": {"prompt": "x"}, "baseline": [1]}]),
+        ),
+        (
             SchemaKind::Graders,
             json!({"graders": {"g": grader, "h": {"type": "human", "config": {"rating_scale": {"type": "likert", "range": [1, 5]}}}},
                 "defaults": {"code": "g"}, "rubrics": {"r": "text"}}),

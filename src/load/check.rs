@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::baselines;
 use super::enclosing::EnclosingSuites;
 use super::executors::ExecutorShelf;
-use super::kinds::{detect, known_keys};
+use super::kinds::{detect, unknown_kind};
 use super::phases;
 use super::prices::PriceShelf;
 use super::problem::{Code, Problem, Severity};
@@ -169,17 +169,7 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Load
             phases::check(session, node, file, named, &request.vars, &request.env);
         }
         Some(kind) => _ = session.check(kind, &mut node),
-        None if named => {
-            let hint = format!(
-                "a file needs one of these top-level keys: {}",
-                known_keys().collect::<Vec<_>>().join(", ")
-            );
-            let message = "eval-harness does not know this kind of file";
-            let at = node.span.at_start();
-            session
-                .problems
-                .push(Problem::error(Code::UnknownShape, at, message).hint(hint));
-        }
+        None if named => session.problems.push(unknown_kind(&node)),
         None => {}
     }
 }

@@ -1,12 +1,12 @@
-//! Completes graders before the schema check: a code grader without a method, a case without a
-//! grader.
+//! Completes what is left out, before the schema check: the method of a code grader, the grader of a
+//! case, the format of a dataset. Short forms are made long first.
 //!
 //! Works on the positioned tree with either spelling of a key. What is put in has an empty span,
 //! which is how [`was_inferred`] knows it later.
 
 use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem, Problems};
-use super::source::Span;
+use super::short;
 use super::template::is_template;
 use super::tree::{Node, NodeValue};
 use crate::graders::known_methods;
@@ -14,6 +14,7 @@ use crate::graders::settings::method_of_expectation;
 
 /// Completes the graders of every part of an eval document (or of an inline eval).
 pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
+    short::evals(node, problems);
     for part in parts(node) {
         match part {
             DocumentPart::Capability(definition) => infer_case(definition, problems),
@@ -27,6 +28,7 @@ pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
 
 /// Completes the named graders of a graders document, whose cases are not known.
 pub(super) fn infer_named(graders: &mut Node, problems: &mut Problems) {
+    short::named_graders(graders);
     for (_, grader) in graders.map_mut("graders") {
         complete(grader, None, problems);
     }
@@ -50,14 +52,15 @@ pub(super) fn infer_case(case: &mut Node, problems: &mut Problems) {
         .or_else(|| case.get("expected_output"))
         .map_or(case.span, |e| e.span)
         .at_start();
-    let (mut config, mut grader) = (empty_map(at), empty_map(at));
-    config.insert("method", text(at, method));
-    grader.insert("type", text(at, "code"));
+    let (mut config, mut grader) = (Node::of_entries(at, vec![]), Node::of_entries(at, vec![]));
+    config.insert("method", Node::of_text(at, method));
+    grader.insert("type", Node::of_text(at, "code"));
     grader.insert("config", config);
     case.insert("grader", grader);
 }
 
 fn infer_file(file: &mut Node, problems: &mut Problems) {
+    file.get_mut("dataset").into_iter().for_each(infer_format);
     let shared = take_open_graders(file, problems);
     let has_default = file.get("grader").is_some() || file.get("graders").is_some();
     let combine = file.get("combine").cloned();
@@ -84,6 +87,28 @@ fn infer_file(file: &mut Node, problems: &mut Problems) {
         }
         infer_case(case, problems);
     }
+}
+
+/// The format of a dataset of rows, from the name of its file.
+fn infer_format(dataset: &mut Node) {
+    if dataset.get("format").is_some() || dataset.get("case").is_none() {
+        return;
+    }
+    let Some(path) = dataset.get("path") else {
+        return;
+    };
+    let ending = path.as_text().and_then(|path| path.rsplit_once('.'));
+    let format = match ending
+        .map(|(_, ending)| ending.to_ascii_lowercase())
+        .as_deref()
+    {
+        Some("jsonl" | "ndjson") => "jsonl",
+        Some("json") => "json",
+        Some("csv") => "csv",
+        _ => return,
+    };
+    let format = Node::of_text(path.span.at_start(), format);
+    dataset.insert("format", format);
 }
 
 /// Takes a file's default grader out when its method depends on the case, so that each case gets
@@ -153,8 +178,13 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
     }
     let at = grader.span.at_start();
     if grader.get("config").is_none() {
-        grader.insert("config", empty_map(at));
+        grader.insert("config", Node::of_entries(at, vec![]));
     }
+    // A key that belongs into `config` is an error of its own.
+    let of_grader =
+        |key: &str| ["type", "config"].contains(&key) || short::OF_GRADERS.contains(&key);
+    let mut keys = grader.as_map().unwrap_or(&[]).iter();
+    let misplaced = keys.any(|(key, _)| !of_grader(&key.name));
     let span = grader.span;
     let Some(config) = grader.get_mut("config") else {
         return;
@@ -163,7 +193,7 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
         return;
     }
     let (method, sure) = choose(config, hint);
-    if !sure {
+    if !sure && !misplaced {
         let message = "the grader has no `method`, and neither its settings nor `expected.type` determine one";
         let names: Vec<&str> = known_methods().iter().map(|m| m.name).collect();
         problems.push(
@@ -174,7 +204,7 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
         );
     }
     let at = config.span.at_start();
-    config.insert("method", text(at, method));
+    config.insert("method", Node::of_text(at, method));
 }
 
 /// The method that the settings and the expectation mean, and whether that is sure.
@@ -239,16 +269,4 @@ pub(super) fn was_inferred(grader: &Node) -> bool {
         .get("config")
         .and_then(|config| config.key_place("method"))
         .is_some_and(|key| key.start == key.end)
-}
-
-fn text(at: Span, value: &str) -> Node {
-    Node {
-        span: at,
-        value: NodeValue::Text(value.into()),
-    }
-}
-
-fn empty_map(span: Span) -> Node {
-    let value = NodeValue::Map(Vec::new());
-    Node { span, value }
 }

@@ -1,5 +1,6 @@
 //! What a file is, told from its keys; and the places in it where definitions and cases stand.
 
+use super::problem::{Code, Problem};
 use super::tree::{Node, NodeValue};
 use crate::spec::{EvalShape, SchemaKind, ShapeName};
 
@@ -57,18 +58,53 @@ pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
         NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => {
             Some(SchemaKind::Eval)
         }
+        // The keys of a suite that are not under `eval_suite:`, whatever is beside them.
+        NodeValue::Map(_) if node.get("evals").is_some() && node.get("id").is_none() => None,
         NodeValue::Map(_) => SIGNS
             .iter()
             .find(|(key, _)| node.get(key).is_some())
             .map(|(_, kind)| *kind)
-            .or_else(|| node.get("id").map(|_| SchemaKind::Eval)),
+            .or_else(|| {
+                let keys = ["id", "prompt", "asserts"];
+                let is_eval = keys.iter().any(|key| node.get(key).is_some());
+                is_eval.then_some(SchemaKind::Eval)
+            }),
         _ => None,
     }
 }
 
-/// The keys that [`detect`] looks for, for a hint.
-pub(super) fn known_keys() -> impl Iterator<Item = &'static str> {
-    SIGNS.iter().map(|(key, _)| *key).take(12).chain(EVAL_SIGNS)
+/// The problem of a document that [`detect`] does not know.
+pub(super) fn unknown_kind(node: &Node) -> Problem {
+    let has = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
+    let known = SIGNS.iter().map(|(key, _)| *key).take(12).chain(EVAL_SIGNS);
+    let (message, hint) = if has(&["eval_report"]) {
+        (
+            "this is a report of a run, which eval-harness writes and does not read",
+            "`eval-harness report --run RUN` prints a report again, from the run's journal"
+                .to_owned(),
+        )
+    } else if has(&["evals"]) {
+        (
+            "this looks like a suite without `eval_suite:`",
+            "begin the file with `eval_suite:`, and indent all other lines below it".to_owned(),
+        )
+    } else if has(&["tests", "providers", "prompts"]) {
+        (
+            "this looks like the configuration of another tool",
+            "a suite begins with `eval_suite:`; in it, `target:` is the model under test, and each element of `evals:` has an `id`, a \
+             `prompt` and one of `expected`, `asserts` and `grader`"
+                .to_owned(),
+        )
+    } else {
+        (
+            "eval-harness does not know this kind of file",
+            format!(
+                "a suite begins with `eval_suite:`; other files have one of these top-level keys: {}",
+                known.collect::<Vec<_>>().join(", ")
+            ),
+        )
+    };
+    Problem::error(Code::UnknownShape, node.span.at_start(), message).hint(hint)
 }
 
 /// A part of an eval document that becomes one eval.

@@ -1,8 +1,8 @@
 //! Files to a plan: YAML with positions, `$ref`, schema checks, lints, datasets.
 //!
 //! The way of a file: [`source`] reads it, [`tree`] makes a tree in which every key and value has
-//! its place, `kinds` tells what it is, `infer` completes graders, [`normalise`] gives each key its
-//! one spelling, `template` fills variables in, [`schema`] checks the shape; `evals`, `regressions`
+//! its place, `kinds` tells what it is, `short` makes short forms long, `infer` completes graders,
+//! [`normalise`] gives each key its one spelling, `template` fills variables in, [`schema`] checks the shape; `evals`, `regressions`
 //! and `dataset` make cases of it, `suite` a plan. What goes wrong on the way is a
 //! [`problem::Problem`]; [`render`] shows problems to people and machines.
 
@@ -48,6 +48,7 @@ mod scope;
 mod scores;
 mod select;
 mod session;
+mod short;
 pub mod source;
 pub mod stored;
 mod suite;

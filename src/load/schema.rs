@@ -1,10 +1,12 @@
 //! Checks a positioned tree against a JSON Schema and says what is wrong in plain words.
 //!
 //! `derive` makes the copy of a schema that is compiled, `publish` the one that editors read,
-//! `explain` turns the validator's errors into problems, `words` describes schemas.
+//! `explain` turns the validator's errors into problems, `placement` finds where a misplaced key
+//! belongs, `words` describes schemas.
 
 mod derive;
 mod explain;
+mod placement;
 mod publish;
 mod words;
 

@@ -17,7 +17,7 @@ use super::baselines;
 use super::demands;
 use super::evals::BuiltEval;
 use super::infer::{infer_evals, infer_named};
-use super::kinds::{detect, inline_evals, known_keys};
+use super::kinds::{detect, inline_evals, unknown_kind};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
 use super::prompts;
@@ -143,18 +143,17 @@ impl SuiteLoader<'_> {
                 let head = self.eval_as_suite(node);
                 self.finish(head)
             }
-            other => {
-                let message = match other {
-                    Some(kind) => format!("this is a file of kind `{}`, not a suite", kind.name()),
-                    None => "this is neither a suite nor an eval".to_owned(),
-                };
-                let hint = format!(
-                    "a suite begins with `eval_suite:`; the known top-level keys are {}",
-                    join(known_keys())
-                );
+            Some(kind) => {
+                let message = format!("this is a file of kind `{}`, not a suite", kind.name());
+                let at = node.span.at_start();
                 self.session.problems.push(
-                    Problem::error(Code::UnknownShape, node.span.at_start(), message).hint(hint),
+                    Problem::error(Code::UnknownShape, at, message)
+                        .hint("a suite begins with `eval_suite:`"),
                 );
+                nothing
+            }
+            None => {
+                self.session.problems.push(unknown_kind(&node));
                 nothing
             }
         }
@@ -441,8 +440,4 @@ fn count(evals: &[Arc<Eval>]) -> SuiteCounts {
         evals: evals.len(),
         cases: evals.iter().map(|e| e.cases.len()).sum(),
     }
-}
-
-fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    words.collect::<Vec<_>>().join(", ")
 }

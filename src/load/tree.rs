@@ -53,6 +53,16 @@ pub struct MappingKey {
 }
 
 impl Node {
+    pub fn of_text(span: Span, text: &str) -> Node {
+        let value = NodeValue::Text(text.into());
+        Node { span, value }
+    }
+
+    pub fn of_entries(span: Span, entries: Vec<(MappingKey, Node)>) -> Node {
+        let value = NodeValue::Map(entries);
+        Node { span, value }
+    }
+
     /// The value of a key; `None` also when this is no map.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map()?

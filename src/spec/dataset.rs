@@ -10,6 +10,7 @@ use super::words::TestsTrust;
 /// Cases from a data file.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "format", rename_all = "snake_case")]
+#[schemars(extend("x-optional-tag" = "case"))]
 pub enum DatasetSpec {
     /// JSON lines: one JSON object per line.
     Jsonl(RowsDataset),

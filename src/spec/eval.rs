@@ -8,6 +8,7 @@ use super::dataset::DatasetSpec;
 use super::expected::ExpectedRef;
 use super::grader::GraderRef;
 use super::input::{InputRef, SuitePrompts};
+use super::short::{self, ExpectedForms};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::{Criticality, Difficulty, EvalType};
 
@@ -15,6 +16,7 @@ use super::words::{Criticality, Difficulty, EvalType};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-editor" = super::rules::capability()))]
+#[schemars(transform = short::of_case)]
 pub struct CapabilityDefinition {
     /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
@@ -27,8 +29,8 @@ pub struct CapabilityDefinition {
     pub category: Option<String>,
     /// The input of the target.
     pub input: InputRef,
-    /// The expected output.
-    #[schemars(extend("x-aliases" = ["expected_output"]))]
+    /// The expected output: a literal that the output equals, or a map with `type`.
+    #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
     /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
@@ -187,6 +189,7 @@ pub struct EvalMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-editor" = super::rules::graders()))]
+#[schemars(transform = short::of_case)]
 pub struct CaseSpec {
     /// Id of the case, unique in its eval; any text.
     #[schemars(length(min = 1))]
@@ -197,8 +200,8 @@ pub struct CaseSpec {
     pub description: Option<String>,
     /// The input of the target.
     pub input: InputRef,
-    /// The expected output.
-    #[schemars(extend("x-aliases" = ["expected_output"]))]
+    /// The expected output: a literal that the output equals, or a map with `type`.
+    #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
     /// The grader, or the name of one. Default: the eval's.
     pub grader: Option<GraderRef>,

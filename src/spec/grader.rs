@@ -1,21 +1,43 @@
 //! `grader:` blocks, code graders, and `config/graders.yaml`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
 use super::words::GraderType;
-use super::{NameOr, RefOr, tagged};
+use super::{NameOr, RefOr, short, tagged};
 pub use crate::graders::{CodeConfig, ContainsSpec, FunctionCaseSpec, RegexFlag, StructuralSpec};
 
 /// A grader of outputs.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant)] // read once, one at a time
 pub enum GraderSpec {
+    Code(CodeGraderSpec),
+    Model(ModelGraderSpec),
+    Human(HumanGraderSpec),
+}
+
+impl JsonSchema for GraderSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "GraderSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        short::grader(generator)
+    }
+}
+
+/// The schema of a [`GraderSpec`] with `type`.
+#[derive(JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(inline)]
+#[allow(dead_code, clippy::large_enum_variant)] // never made
+pub(super) enum GraderBranches {
     /// Code decides.
     Code(CodeGraderSpec),
     /// A model decides, by a rubric.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::eval::{DefinitionMetadata, EvalConfig, EvalMetadata};
 use super::grader::{GraderRef, ToleranceSpec, present};
 use super::input::SuitePrompts;
+use super::short::{self, BaselineForms};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::EvalType;
 use super::{OneOrMany, TargetSpec};
@@ -19,6 +20,7 @@ use eval_match::SimilarityMetric;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-editor" = super::rules::graders()))]
+#[schemars(transform = short::of_regression)]
 pub struct RegressionDefinition {
     /// Id of the eval, unique in the suite; any text.
     #[schemars(length(min = 1))]
@@ -31,7 +33,8 @@ pub struct RegressionDefinition {
     pub category: Option<String>,
     /// The version or commit of the captured program.
     pub baseline_version: Option<String>,
-    /// The known-good output, if it is not in a baseline file.
+    /// The known-good output, if it is not in a baseline file; a map has it under `output`.
+    #[schemars(with = "Option<BaselineForms>")]
     pub baseline: Option<BaselineSpec>,
     /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
@@ -66,6 +69,7 @@ pub struct RegressionDefinition {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-editor" = super::rules::graders()))]
+#[schemars(transform = short::of_regression)]
 pub struct RegressionDocument {
     /// Version of the format; ignored.
     pub schema_version: Option<String>,
@@ -81,7 +85,8 @@ pub struct RegressionDocument {
     pub config: EvalConfig,
     /// The version or commit of the captured program.
     pub baseline_version: Option<String>,
-    /// The known-good output, if it is not in a baseline file.
+    /// The known-good output, if it is not in a baseline file; a map has it under `output`.
+    #[schemars(with = "Option<BaselineForms>")]
     pub baseline: Option<BaselineSpec>,
     /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
@@ -126,6 +131,7 @@ pub struct BaselineSpec {
 /// The input, and the target that produces the current output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = short::of_current)]
 pub struct CurrentSpec {
     /// The input: a typed input, an HTTP request (`method`, `endpoint`), a text, or any data.
     pub input: RegressionInput,

@@ -4,11 +4,18 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::OneOrMany;
 use super::eval::{CapabilityDefinition, EvalFile};
 use super::regression::{RegressionDefinition, RegressionDocument};
+
+/// Keys that only regressions have.
+const REGRESSION_KEYS: [&str; 3] = ["baseline", "test_case", "current"];
+/// Keys that only eval files have.
+const FILE_KEYS: [&str; 2] = ["test_cases", "dataset"];
+/// Keys of a definition, and of a case of a file, but not of the file.
+const CASE_KEYS: [&str; 5] = ["input", "prompt", "expected", "expected_output", "asserts"];
 
 /// An entry of a list of definitions: a regression if it has a `baseline` or a `current`, otherwise
 /// a capability.
@@ -52,6 +59,7 @@ pub enum ShapeName {
 impl EvalShape {
     /// Decides the shape from whether the value is a list and from its keys.
     pub fn name_of(is_list: bool, has_key: impl Fn(&str) -> bool) -> ShapeName {
+        let has_any = |keys: &[&str]| keys.iter().any(|key| has_key(key));
         if is_list {
             ShapeName::List
         } else if has_key("capability_eval") {
@@ -60,10 +68,17 @@ impl EvalShape {
             ShapeName::Regression
         } else if has_key("id") {
             ShapeName::Single
-        } else if has_key("baseline") || has_key("test_case") || has_key("current") {
-            ShapeName::Document
-        } else {
+        } else if has_any(&REGRESSION_KEYS) {
+            // Without `metadata` it is a definition that lacks its `id`.
+            if has_key("metadata") {
+                ShapeName::Document
+            } else {
+                ShapeName::Single
+            }
+        } else if has_any(&FILE_KEYS) || (has_key("metadata") && !has_any(&CASE_KEYS)) {
             ShapeName::File
+        } else {
+            ShapeName::Single
         }
     }
 }
@@ -84,7 +99,15 @@ impl JsonSchema for EvalShape {
                 "type": "object", "properties": { (key): inner }, "required": [key], "additionalProperties": false
             })
         };
-        let has = |key: &str| serde_json::json!({ "type": "object", "required": [key] });
+        let has = |key: &str| json!({ "type": "object", "required": [key] });
+        let any = |keys: &[&str]| {
+            let one: Vec<Value> = keys
+                .iter()
+                .map(|key| json!({ "required": [key] }))
+                .collect();
+            json!({ "type": "object", "anyOf": one })
+        };
+        let alone = json!({ "type": "object", "required": ["metadata"], "not": any(&CASE_KEYS) });
         json_schema!({
             "if": { "type": "array" },
             "then": { "type": "array", "items": definition, "minItems": 1 },
@@ -98,11 +121,21 @@ impl JsonSchema for EvalShape {
                         "if": has("id"),
                         "then": definition,
                         "else": {
-                            "if": { "type": "object", "anyOf": [
-                                { "required": ["baseline"] }, { "required": ["test_case"] }, { "required": ["current"] }
-                            ] },
-                            "then": document,
-                            "else": file
+                            "if": any(&REGRESSION_KEYS),
+                            "then": {
+                                "if": has("metadata"),
+                                "then": document,
+                                "else": definition
+                            },
+                            "else": {
+                                "if": any(&FILE_KEYS),
+                                "then": file,
+                                "else": {
+                                    "if": alone,
+                                    "then": file,
+                                    "else": definition
+                                }
+                            }
                         }
                     }
                 }

@@ -44,6 +44,16 @@ fn all_right_is_exit_0() {
 }
 
 #[test]
+fn a_suite_without_its_option_gets_a_tip() {
+    let project = Project::with(&[("suite.yaml", "eval_suite: {name: s}\n")]);
+    let call = project.call(&["run", "suite.yaml"]).expect(2);
+    let tip = "tip: to use the suite 'suite.yaml', write '--suite suite.yaml'";
+    assert!(call.stderr.contains(tip), "{}", call.stderr);
+    let call = project.call(&["run", "suite"]).expect(2);
+    assert!(!call.stderr.contains("--suite"), "{}", call.stderr);
+}
+
+#[test]
 fn a_wrong_answer_is_exit_1_with_what_was_expected() {
     let project = project(BAD);
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(1);

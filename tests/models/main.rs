@@ -14,6 +14,7 @@ mod support;
 mod cache;
 mod docs;
 mod faults;
+mod five_evals;
 mod judge_faults;
 mod judge_injection;
 mod judge_reports;

@@ -20,7 +20,7 @@ use super::settings::CaseExpectation;
 use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
 use crate::load::{ChosenExecutor, Code, Node, Problem, SuiteDesk, choose_executor, seconds};
 use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, TestsWord};
-use crate::spec::ToleranceSpec;
+use crate::spec::{OneOrMany, ToleranceSpec};
 use eval_match::Tolerance;
 
 pub(crate) use stdio::{SLOWEST, StdioTest, grade_stdio, transpiled};
@@ -32,6 +32,7 @@ const METHOD: &str = "code_execution";
 pub struct CodeExecutionSpec {
     /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of
     /// the suite's `executors:`.
+    #[schemars(extend("x-aliases" = ["language"]))]
     pub executor: Option<String>,
     /// Text to add before the output's code, such as the prompt of a benchmark.
     pub prefix: Option<String>,
@@ -40,9 +41,10 @@ pub struct CodeExecutionSpec {
     /// Code that defines `check(candidate)`; for JavaScript, TypeScript and bash, any program that
     /// fails if the output's code is wrong.
     pub test: Option<String>,
-    /// Assert statements, run in order; for bash, commands that must succeed.
+    /// Assert statements, run in order: a list, or one text with several of them. For bash, a list
+    /// of commands that must succeed.
     #[serde(default)]
-    pub asserts: Vec<String>,
+    pub asserts: OneOrMany<String>,
     /// Tests of whole programs: their input, and what they must print.
     #[serde(default)]
     pub stdio: Vec<StdioCaseSpec>,

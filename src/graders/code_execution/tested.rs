@@ -14,7 +14,7 @@ use crate::model::{Executor, StdoutComparison, TestsWord};
 fn given(spec: &CodeExecutionSpec) -> Vec<(&'static str, TestsWord)> {
     [
         ("test", TestsWord::Test, spec.test.is_some()),
-        ("asserts", TestsWord::Asserts, !spec.asserts.is_empty()),
+        ("asserts", TestsWord::Asserts, !spec.asserts.0.is_empty()),
         ("stdio", TestsWord::Stdin, !spec.stdio.is_empty()),
         ("rows", TestsWord::Rows, spec.rows.is_some()),
         ("reference", TestsWord::Rows, spec.reference.is_some()),
@@ -196,25 +196,43 @@ fn asserts(
     node: &Node,
     executor: &Executor,
 ) -> Option<CodeTests> {
+    let block = node
+        .get("asserts")
+        .filter(|asserts| asserts.as_text().is_some());
+    if let Some(block) = block.filter(|_| *executor == Executor::Bash) {
+        // Of one text, only the last command would decide.
+        let message = "in bash, `asserts` must be a list of commands";
+        return desk.refuse(
+            Problem::error(Code::WrongType, block.span, message).hint(
+                "put each command on its own line with `- `, or write the text under `test:`",
+            ),
+        );
+    }
     let empty: Vec<_> = spec
         .asserts
+        .0
         .iter()
         .enumerate()
         .filter(|(_, line)| !tests_something(line, executor))
         .collect();
     for (i, line) in &empty {
-        let at = node.locate(&format!("/asserts/{i}"));
+        let at = block.map_or_else(|| node.locate(&format!("/asserts/{i}")), |block| block.span);
         let message = format!("{:?} asserts nothing, so it would always pass", line.trim());
         let way = match executor {
             Executor::Python => "`assert ...`",
             Executor::Bash => "a command that fails when the code is wrong",
             _ => "`assert(...)` or `assert.strictEqual(..., ...)`",
         };
-        let hint = format!("write {way}; put code that prepares the tests under `setup:`");
+        let count = |bracket: char| line.matches(bracket).count();
+        let hint = if count('(') == count(')') {
+            format!("write {way}; put code that prepares the tests under `setup:`")
+        } else {
+            "in `[...]`, a comma ends an element: put quotes around each assert".to_owned()
+        };
         desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
     }
     empty.is_empty().then(|| CodeTests::Asserts {
-        asserts: spec.asserts.clone(),
+        asserts: spec.asserts.0.clone(),
     })
 }
 

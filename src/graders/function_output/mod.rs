@@ -31,6 +31,7 @@ const TIMEOUT_PER_CASE: f64 = 5.0;
 #[serde(deny_unknown_fields)]
 pub struct FunctionOutputSpec {
     /// The language: `python` (default), `javascript` or `typescript`.
+    #[schemars(extend("x-aliases" = ["language"]))]
     pub executor: Option<String>,
     /// The function to call, if `expected.value.function_name` is not set.
     pub function_name: Option<String>,

@@ -18,6 +18,7 @@ use crate::load::problem::{Code, Problem, Problems, Severity};
 use crate::load::schema::SchemaValidator;
 use crate::load::scope::SuiteDesk;
 use crate::load::session::case_validator;
+use crate::load::short;
 use crate::load::source::{SourceFiles, Span};
 use crate::load::template::{TemplateEngine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
@@ -178,6 +179,8 @@ impl CaseValidator<'_> {
             suite, dir, header, ..
         } = &self.recipe.setting;
         let mut found = Problems::new();
+        // A value of the row may be a literal.
+        short::case(&mut node, &mut found);
         // The file's graders hold for a case that has none, whatever its expectation would mean.
         let own = node.get("grader").is_some() || node.get("graders").is_some();
         if own || header.written.is_empty() {

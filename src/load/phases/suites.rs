@@ -11,6 +11,7 @@ use crate::load::session::LoadSession;
 use crate::load::source::Span;
 use crate::load::suite::load_into;
 use crate::load::thresholds::unknown_metric;
+use crate::load::tree::Node;
 use crate::model::{EvalStep, Metric, Phase, Plan, PlannedSamples, StepWork};
 use crate::spec::FilterSpec;
 
@@ -159,8 +160,13 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
         ("case", "cases"),
     ] {
         if let Some(rest) = problem.message.strip_prefix(&format!("`--{flag} ")) {
+            let words = place.node.at_pointer(&format!("/filters/{key}"));
+            let word = rest.split('`').next();
+            let is_meant = |node: &&Node| node.as_text() == word;
+            let own = words.and_then(|words| words.as_seq()?.iter().find(is_meant));
+            let span = own.or(words).map(|node| node.span);
+            at = span.or_else(|| place.of("filters")).unwrap_or(at);
             problem.message = format!("`{key}`: `{rest}");
-            at = place.of("filters").unwrap_or(at);
         }
     }
     if let Some(rest) = problem

@@ -7,7 +7,10 @@
 //!   value;
 //! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader
 //!   completes them;
-//! - `x-optional-tag: true` on a union: the same for its discriminator;
+//! - `x-optional-tag: true` on a union: the same for its discriminator; with a key in place of
+//!   `true`, in the branches that require this key;
+//! - `x-instead-of: [key, ..]` on a property: a short form that takes the place of these keys, so
+//!   that the loader turns it into one of them;
 //! - `x-editor: [schema, ..]`: rules for editors only (see `spec::rules`): a lint of the loader
 //!   checks them and reports more than a schema can.
 

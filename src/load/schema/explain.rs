@@ -5,13 +5,14 @@ use std::num::NonZeroU32;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::load::problem::{Code, Problem, Problems, TextFix, only_near};
 use crate::load::tree::{Node, NodeValue};
 use eval_base::nearest::did_you_mean;
 
 use super::derive::{aliases, branches, flatten};
+use super::placement::{Placement, levels, placement};
 use super::words::{describe, listed, quoted, subject};
 
 /// Adds a problem for every cause among these errors.
@@ -85,12 +86,19 @@ impl SchemaExplainer<'_> {
             Kind::AdditionalProperties { unexpected }
             | Kind::UnevaluatedProperties { unexpected } => {
                 for key in unexpected {
-                    self.unknown_key(at, key, &[&schema]);
+                    self.unknown_key((at, error.evaluation_path().as_str()), key, &[&schema]);
                 }
             }
             Kind::Required { property } => self.missing(at, property, &schema),
             Kind::Type { .. } => {
-                self.wrong_type(at, &describe(self.derived, &Value::Object(schema)))
+                let wanted = describe(self.derived, &Value::Object(schema));
+                let levels = levels(self.derived, error.evaluation_path().as_str());
+                let or_text = levels.last().is_some_and(|schemas| {
+                    let is_text = |schema: &&Value| schema["if"] == json!({ "type": "string" });
+                    schemas.iter().any(is_text)
+                });
+                let text = if or_text { "a text or " } else { "" };
+                self.wrong_type(at, &format!("{text}{wanted}"));
             }
             Kind::Enum { options } => {
                 self.unknown_value(at, options.as_array().map_or(&[], Vec::as_slice), &schema);
@@ -99,7 +107,7 @@ impl SchemaExplainer<'_> {
                 self.unknown_value(at, std::slice::from_ref(&**expected_value), &schema);
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-                self.union(at, &schema, context)
+                self.union((at, error.evaluation_path().as_str()), &schema, context)
             }
             Kind::FalseSchema => {
                 self.add(
@@ -147,7 +155,13 @@ impl SchemaExplainer<'_> {
             .push((Problem::error(code, span, message).maybe_hint(hint), None));
     }
 
-    fn unknown_key(&mut self, at: &str, key: &str, schemas: &[&Map<String, Value>]) {
+    /// `path` is the evaluation path of the error.
+    fn unknown_key(
+        &mut self,
+        (at, path): (&str, &str),
+        key: &str,
+        schemas: &[&Map<String, Value>],
+    ) {
         let mut known: Vec<&str> = Vec::new();
         for (name, property) in schemas.iter().flat_map(|s| properties(s)) {
             known.push(name);
@@ -161,14 +175,22 @@ impl SchemaExplainer<'_> {
                 wrong: key.to_owned(),
                 right: right.to_owned(),
             });
-        let hint = match near {
-            Some(near) => {
+        let placed = placement(self.derived, schemas, (at, path), key);
+        // A key that belongs elsewhere is not misspelt.
+        let fix = fix.filter(|_| placed.is_none());
+        let hint = match (placed, near) {
+            (Some(Placement { hint, meant }), _) => {
+                self.meant.extend(meant.map(|meant| (at.to_owned(), meant)));
+                hint
+            }
+            (None, Some(near)) => {
+                let names = meant_by(schemas, near);
                 self.meant
-                    .insert((at.to_owned(), canonical(schemas, near).to_owned()));
+                    .extend(names.map(|name| (at.to_owned(), name.to_owned())));
                 format!("did you mean `{near}`?")
             }
-            None if known.is_empty() => "no keys are allowed here".to_owned(),
-            None => {
+            (None, None) if known.is_empty() => "no keys are allowed here".to_owned(),
+            (None, None) => {
                 let canonical = schemas
                     .iter()
                     .flat_map(|s| properties(s))
@@ -190,9 +212,19 @@ impl SchemaExplainer<'_> {
             .get("properties")
             .and_then(|p| p.get(key))
             .map(|s| describe(self.derived, s));
-        let hint = wanted
-            .filter(|w| w != "any value")
-            .map(|wanted| format!("add `{key}`: {wanted}"));
+        let short_forms: Vec<String> = properties(schema)
+            .filter(|(_, property)| aliases(property, "x-instead-of").any(|place| place == key))
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let hint = match wanted.filter(|wanted| wanted != "any value") {
+            _ if !short_forms.is_empty() => Some(format!(
+                "add `{key}`, or its short form {}",
+                short_forms.join(" or ")
+            )),
+            Some(wanted) if key == "type" => Some(self.of_type(at, schema, &wanted)),
+            Some(wanted) => Some(format!("add `{key}`: {wanted}")),
+            None => None,
+        };
         let message = format!("{} lacks the key `{key}`", subject(at));
         let span = match self.root.at_pointer(at).map(|n| &n.value) {
             // An element of a list has no key: its first key shows where it begins.
@@ -210,6 +242,24 @@ impl SchemaExplainer<'_> {
         };
         self.found
             .push((problem, Some((at.to_owned(), key.to_owned()))));
+    }
+
+    /// What to do about a map without `type`. A key of it may be a word that belongs there, and under
+    /// `expected` it may be a literal.
+    fn of_type(&self, at: &str, schema: &Map<String, Value>, wanted: &str) -> String {
+        let there = self.root.at_pointer(at);
+        let types = schema
+            .get("properties")
+            .and_then(|p| p.get("type")?.get("enum")?.as_array());
+        let mut types = types.into_iter().flatten().filter_map(Value::as_str);
+        let own = types.find(|word| there.is_some_and(|node| node.get(word).is_some()));
+        match own {
+            Some(word) => format!("write `{{type: {word}, ...}}`"),
+            None if at.ends_with("/expected") => {
+                format!("add `type`: {wanted}; a literal map is `{{type: exact, value: {{...}}}}`")
+            }
+            None => format!("add `type`: {wanted}"),
+        }
     }
 
     fn wrong_type(&mut self, at: &str, wanted: &str) {
@@ -279,7 +329,7 @@ impl SchemaExplainer<'_> {
     /// A union that no discriminator tells apart: the branch that was most likely meant.
     fn union(
         &mut self,
-        at: &str,
+        (at, path): (&str, &str),
         schema: &Map<String, Value>,
         context: &[Vec<ValidationError<'_>>],
     ) {
@@ -318,7 +368,7 @@ impl SchemaExplainer<'_> {
             if !unknown.is_empty() && !open {
                 return unknown
                     .iter()
-                    .for_each(|key| self.unknown_key(at, key, &schemas));
+                    .for_each(|key| self.unknown_key((at, path), key, &schemas));
             }
         }
         if let (Some(text), true) = (node.as_text(), fitting.len() > 1) {
@@ -348,15 +398,18 @@ fn properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Va
         .flatten()
 }
 
-/// The canonical name of a key, which may be another spelling.
-fn canonical<'s>(schemas: &[&'s Map<String, Value>], spelling: &'s str) -> &'s str {
+/// The key that a spelling stands for, and those whose place it takes.
+fn meant_by<'s>(
+    schemas: &[&'s Map<String, Value>],
+    spelling: &'s str,
+) -> impl Iterator<Item = &'s str> {
     let all = || schemas.iter().flat_map(|s| properties(s));
-    if all().any(|(name, _)| name == spelling) {
-        return spelling;
-    }
-    all()
-        .find(|(_, p)| aliases(p, "x-aliases").any(|a| a == spelling))
-        .map_or(spelling, |(name, _)| name)
+    let of = all()
+        .find(|(name, _)| *name == spelling)
+        .or_else(|| all().find(|(_, p)| aliases(p, "x-aliases").any(|a| a == spelling)));
+    let places = of.map(|(_, property)| aliases(property, "x-instead-of"));
+    let name = of.map_or(spelling, |(name, _)| name);
+    std::iter::once(name).chain(places.into_iter().flatten())
 }
 
 /// The values that a schema lists.

@@ -4,8 +4,6 @@ use serde_json::{Map, Value};
 
 use super::derive::{branches, flatten};
 
-/// How many options a message lists.
-const MAX_LISTED: usize = 12;
 /// How many levels of unions and lists a description follows.
 const TOP: usize = 3;
 
@@ -102,15 +100,9 @@ pub(super) fn quoted(value: &Value) -> String {
     }
 }
 
-/// `a, b, c`, and no more of it than a reader takes in.
+/// `a, b, c`: all of them, since one that is left out may be the one that is meant.
 pub(super) fn listed(items: impl Iterator<Item = String>) -> String {
-    let items: Vec<String> = items.collect();
-    let more = items.len().saturating_sub(MAX_LISTED);
-    let mut shown: Vec<String> = items.into_iter().take(MAX_LISTED).collect();
-    if more > 0 {
-        shown.push(format!("and {more} more"));
-    }
-    shown.join(", ")
+    items.collect::<Vec<_>>().join(", ")
 }
 
 /// The name of the place that a JSON pointer leads to.
