@@ -17,9 +17,15 @@ use eval_base::whole_file::write_whole;
 
 pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
-    let mut journals = Vec::new();
+    let (mut journals, mut seen) = (Vec::new(), Vec::new());
     for run in &args.run {
-        journals.push(journal::find_run(&dir, run)?.journal());
+        let journal = journal::find_run(&dir, run)?.journal();
+        // A glob finds a journal under its day, and under `latest`.
+        let real = journal.canonicalize().unwrap_or_else(|_| journal.clone());
+        if journals.contains(&journal) || !seen.contains(&real) {
+            journals.push(journal);
+            seen.push(real);
+        }
     }
     let summary = match journals.as_slice() {
         [journal] => {

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::FromRunArgs;
+use crate::cli::completions::{NameKind, by};
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,13 +31,21 @@ pub struct InitArgs {
 #[command(after_help = "\
 Examples:
   eval-harness new capability cap-summary-001
-  eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
+  eval-harness new regression reg-users-001 --output evals/regression/users.yaml
+  eval-harness new regression --from cap-users-001   a case that passed in the latest run: its output must not change")]
 pub struct NewArgs {
     /// The type of eval.
     #[arg(value_enum)]
     pub kind: NewKind,
-    /// The eval's id.
-    pub id: String,
+    /// The eval's id. With `--from`, the default is `reg-` and the id of the case.
+    #[arg(required_unless_present = "from")]
+    pub id: Option<String>,
+    /// Take the input and the output of this case from a run; the output becomes the baseline. The
+    /// file is added to the suite.
+    #[arg(long, value_name = "CASE", add = by(NameKind::Cases))]
+    pub from: Option<String>,
+    #[command(flatten)]
+    pub source: FromRunArgs,
     /// The file to write. Default: `evals/<kind>/<id>.yaml`.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
