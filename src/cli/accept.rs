@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{AcceptCaseArgs, CaptureArgs, FromRunArgs, OfSuiteArgs, ProgressMode};
-use super::baseline::{self, block_on, looking_graders, of_run, relative, text_lines};
+use super::baseline::{self, CaseAnswers, block_on, looking_graders, of_run, relative, text_lines};
 use super::console::Console;
 use super::report::results_dir;
 use super::{CliFailure, CliResult, ci, resume, suite};
@@ -203,12 +203,48 @@ impl ChosenCase {
                 "`eval-harness regrade` grades the stored outputs again; then accept from `latest`",
             ));
         }
-        let mut seen = Vec::new();
-        let mut missing = None;
-        for (number, answer) in &answers.samples {
-            if sample.is_some_and(|sample| sample != *number) {
-                continue;
+        let (seen, missing) = self.seen(graders, answers, sample)?;
+        let mut different: Vec<&OutputValue> = Vec::new();
+        for answer in &seen {
+            if !different.contains(&&answer.value) {
+                different.push(&answer.value);
             }
+        }
+        if different.len() > 1 {
+            let message = format!(
+                "the samples of `{name}` disagree: {}",
+                plural(different.len(), "different output")
+            );
+            return Err(CliFailure::wrong(message)
+                .hint("`eval-harness show` prints them; select one with --sample N"));
+        }
+        let why = match (missing, sample) {
+            (Some((number, why)), _) => {
+                format!("sample {number} of `{name}` has no output that can be accepted: {why}")
+            }
+            (None, Some(sample)) => {
+                format!(
+                    "`{name}` has no sample {} in {run}",
+                    sample.saturating_add(1)
+                )
+            }
+            (None, None) => format!("{run} has no sample of `{name}`"),
+        };
+        let answer = seen.into_iter().next();
+        answer.ok_or_else(|| CliFailure::wrong(why))
+    }
+
+    /// What the graders see of one sample, or of all; and the first sample of which they see
+    /// nothing, with the reason.
+    fn seen(
+        &self,
+        graders: &RunGraders,
+        answers: &CaseAnswers,
+        sample: Option<u32>,
+    ) -> Result<(Vec<ChosenAnswer>, Option<(u32, String)>), CliFailure> {
+        let (mut seen, mut missing) = (Vec::new(), None);
+        let chosen = |number: &u32| sample.is_none_or(|sample| sample == *number);
+        for (number, answer) in answers.samples.iter().filter(|(number, _)| chosen(number)) {
             let value = match answer {
                 Ok(answer) if answer.redacted => {
                     Err("a secret was redacted in the output".to_owned())
@@ -232,36 +268,7 @@ impl ChosenCase {
                 Err(why) => missing = missing.or(Some((number + 1, why))),
             }
         }
-        let different = {
-            let mut values: Vec<&OutputValue> = Vec::new();
-            for answer in &seen {
-                if !values.contains(&&answer.value) {
-                    values.push(&answer.value);
-                }
-            }
-            values.len()
-        };
-        if different > 1 {
-            let message = format!(
-                "the samples of `{name}` disagree: {}",
-                plural(different, "different output")
-            );
-            return Err(CliFailure::wrong(message)
-                .hint("`eval-harness show` prints them; select one with --sample N"));
-        }
-        match (seen.into_iter().next(), missing, sample) {
-            (Some(answer), ..) => Ok(answer),
-            (None, Some((number, why)), _) => Err(CliFailure::wrong(format!(
-                "sample {number} of `{name}` has no output that can be accepted: {why}"
-            ))),
-            (None, None, Some(sample)) => Err(CliFailure::wrong(format!(
-                "`{name}` has no sample {} in {run}",
-                sample.saturating_add(1)
-            ))),
-            (None, None, None) => Err(CliFailure::wrong(format!(
-                "{run} has no sample of `{name}`"
-            ))),
-        }
+        Ok((seen, missing))
     }
 
     /// The edit that makes the output the expectation, tried as a later run would.

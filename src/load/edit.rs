@@ -43,9 +43,16 @@ pub(super) struct DocumentText<'a> {
 enum NodePlace {
     /// Inside brackets, where line breaks mean nothing.
     Flow,
-    /// In a block whose keys (or dashes) are in this column, from 0.
-    Block { column: usize },
+    /// In a block whose keys (or dashes) are in this column, from 0; `after` is where the key (or
+    /// the dash) ends.
+    Block { column: usize, after: usize },
 }
+
+/// What surrounds a whole document.
+const WHOLE: NodePlace = NodePlace::Block {
+    column: 0,
+    after: 0,
+};
 
 /// How much of the old value is kept, and in which style the new one is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +83,8 @@ impl<'a> DocumentText<'a> {
     /// The document with `new` in place of the value `old` of its tree. `wanted` is the whole
     /// document as JSON afterwards.
     pub fn replaced(&self, old: &Node, new: &Value, wanted: &Value) -> Result<String, EditError> {
-        let whole = NodePlace::Block { column: 0 };
         let place = self
-            .place_of(self.root, whole, old.span)
+            .place_of(self.root, WHOLE, old.span)
             .ok_or(EditError::Shared)?;
         let mut failure = EditError::Unfit;
         for style in [EditStyle::Leaves, EditStyle::Whole, EditStyle::Quoted] {
@@ -100,9 +106,8 @@ impl<'a> DocumentText<'a> {
         reference: &str,
         wanted: &Value,
     ) -> Result<String, EditError> {
-        let whole = NodePlace::Block { column: 0 };
         let place = self
-            .place_of(self.root, whole, list.span)
+            .place_of(self.root, WHOLE, list.span)
             .ok_or(EditError::Shared)?;
         let last = list
             .as_seq()
@@ -115,7 +120,7 @@ impl<'a> DocumentText<'a> {
                 let item = serde_json::json!({ "$ref": reference });
                 (end, format!(", {}", self.flow(&item, EditStyle::Whole)))
             }
-            NodePlace::Block { column } => {
+            NodePlace::Block { column, .. } => {
                 let text = self.inline(reference, inner, EditStyle::Whole, None);
                 let line_end = self.line_end(end);
                 (line_end, format!("\n{}- $ref: {text}", " ".repeat(column)))
@@ -150,15 +155,29 @@ impl<'a> DocumentText<'a> {
             return NodePlace::Flow;
         }
         let start = at.start as usize;
-        let before = self.text.get(..start).unwrap_or_default();
-        let start = match parent.value {
-            NodeValue::Seq(_) if before.trim_end().ends_with('-') => before.trim_end().len() - 1,
-            NodeValue::Seq(_) => start.saturating_sub(STEP),
-            _ => start,
+        let (start, after) = match (&parent.value, self.dash_before(start)) {
+            (NodeValue::Seq(_), Some(dash)) => (dash, dash + 1),
+            (NodeValue::Seq(_), None) => (start.saturating_sub(STEP), start),
+            _ => (start, at.end as usize),
         };
         NodePlace::Block {
             column: start - self.line_start(start),
+            after,
         }
+    }
+
+    /// The dash of the element that begins here; the lines of a block scalar begin below it.
+    fn dash_before(&self, start: usize) -> Option<usize> {
+        let before = self.text.get(..start)?.trim_end();
+        let line = before.get(self.line_start(before.len())..)?;
+        let line = line.split(" #").next()?.trim_end();
+        let unsigned = line.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
+        let line = match unsigned.strip_suffix(['|', '>']) {
+            Some(head) => head.trim_end(),
+            None => line,
+        };
+        let dash = line.strip_suffix('-')?;
+        Some(self.line_start(before.len()) + dash.len())
     }
 
     fn collect(
@@ -202,28 +221,24 @@ impl<'a> DocumentText<'a> {
     /// One value in place of another. What follows the old one on its line, such as a comment,
     /// stays on the line where the new one begins.
     fn edit(&self, old: &Node, new: &Value, place: NodePlace, style: EditStyle) -> TextEdit {
-        let start = old.span.start as usize;
+        let header = self.block_header(old, place);
+        let start = header
+            .clone()
+            .map_or(old.span.start as usize, |at| at.start);
         let end = self.end_of(old, place);
         let (column, natural) = match place {
-            NodePlace::Block { column } => (column, style != EditStyle::Quoted),
+            NodePlace::Block { column, .. } => (column, style != EditStyle::Quoted),
             NodePlace::Flow => (0, false),
         };
-        let is_block = self.is_block_scalar(old, place);
-        let head_end = if is_block {
-            start + self.block_header(start).len()
-        } else {
-            end
-        };
+        let head_end = header.clone().map_or(end, |at| at.end);
+        let is_block = header.is_some();
         let line_end = self.line_end(head_end);
         let rest = self.text.get(head_end..line_end).unwrap_or_default();
         match new {
             Value::String(text) if natural && yaml::is_block(text) && !text.ends_with("\n\n") => {
-                let step = match self.content_column(start, column) {
-                    Some(own) if is_block && (1..=9).contains(&own.saturating_sub(column)) => {
-                        own - column
-                    }
-                    _ => STEP,
-                };
+                let own = header.and_then(|header| self.content_column(header, column));
+                let own = own.map(|own| own.saturating_sub(column));
+                let step = own.filter(|own| (1..=9).contains(own)).unwrap_or(STEP);
                 let mut written = literal_header(text, step);
                 written.push_str(rest);
                 for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
@@ -318,7 +333,7 @@ impl<'a> DocumentText<'a> {
     /// Where the text of a value ends; of a block without the line break behind it.
     fn end_of(&self, node: &Node, place: NodePlace) -> usize {
         let own = node.span.end as usize;
-        let NodePlace::Block { column } = place else {
+        let NodePlace::Block { column, .. } = place else {
             return own;
         };
         if self.begins_with(node, ['{', '[']) {
@@ -331,43 +346,49 @@ impl<'a> DocumentText<'a> {
             NodeValue::Seq(items) => items.last().map_or(own, |item| {
                 self.end_of(item, self.place_in(node, place, item.span))
             }),
-            _ if self.is_block_scalar(node, place) => {
-                self.block_end(node.span.start as usize, column)
-            }
-            _ => own,
+            _ => self
+                .block_header(node, place)
+                .map_or(own, |header| self.block_end(header, column)),
         }
     }
 
-    fn is_block_scalar(&self, node: &Node, place: NodePlace) -> bool {
-        place != NodePlace::Flow && !is_collection(node) && self.begins_with(node, ['|', '>'])
-    }
-
-    /// The indicators at the beginning of a block scalar, such as `|-`.
-    fn block_header(&self, start: usize) -> &str {
-        let text = self.text.get(start..).unwrap_or_default();
-        let end = text
-            .bytes()
-            .take_while(|byte| b"|>+-0123456789".contains(byte))
-            .count();
-        text.get(..end).unwrap_or_default()
+    /// The indicators of a block scalar, such as `|-`; its span begins at its first line.
+    fn block_header(&self, node: &Node, place: NodePlace) -> Option<Range<usize>> {
+        let NodePlace::Block { after, .. } = place else {
+            return None;
+        };
+        // The span of an empty one begins at its header.
+        let start = node.span.start as usize + usize::from(self.begins_with(node, ['|', '>']));
+        let before = self.text.get(after..start)?.split(" #").next()?;
+        let begins = |at: usize| {
+            before
+                .get(..at)
+                .is_some_and(|text| text.ends_with([' ', '\t']))
+        };
+        let mut signs = before.match_indices(['|', '>']);
+        let (sign, _) = signs.find(|(at, _)| begins(*at) && !is_collection(node))?;
+        let start = after + sign;
+        let signs = self.text.get(start..)?.bytes();
+        let length = signs.take_while(|byte| b"|>+-0123456789".contains(byte));
+        Some(start..start + length.count())
     }
 
     /// The column of the content of a block scalar: as its header says, or as its first line is
     /// indented.
-    fn content_column(&self, start: usize, column: usize) -> Option<usize> {
-        let header = self.block_header(start);
-        if let Some(digit) = header.chars().find_map(|c| c.to_digit(10)) {
+    fn content_column(&self, header: Range<usize>, column: usize) -> Option<usize> {
+        let signs = self.text.get(header.clone())?;
+        if let Some(digit) = signs.chars().find_map(|c| c.to_digit(10)) {
             return Some(column + digit as usize);
         }
-        let lines = self.text.get(self.line_end(start)..)?.lines().skip(1);
+        let lines = self.text.get(self.line_end(header.end)..)?.lines().skip(1);
         let first = lines.map(indentation).find(|(_, blank)| !blank);
         first.map(|(own, _)| own)
     }
 
     /// The end of the last line of a block scalar that is not blank.
-    fn block_end(&self, start: usize, column: usize) -> usize {
-        let mut end = self.line_end(start);
-        let Some(content) = self.content_column(start, column) else {
+    fn block_end(&self, header: Range<usize>, column: usize) -> usize {
+        let mut end = self.line_end(header.end);
+        let Some(content) = self.content_column(header, column) else {
             return end;
         };
         let mut next = end;
@@ -416,8 +437,13 @@ impl<'a> DocumentText<'a> {
         };
         edits.sort_by_key(|edit| edit.range.start);
         let mut text = self.text.to_owned();
-        for edit in edits.into_iter().rev() {
-            text.replace_range(edit.range, &edit.text.replace('\n', line_break));
+        let mut room = text.len();
+        for TextEdit { range, text: new } in edits.into_iter().rev() {
+            if range.end > room || text.get(range.clone()).is_none() {
+                return Err(EditError::Unfit);
+            }
+            room = range.start;
+            text.replace_range(range, &new.replace('\n', line_break));
         }
         let mut sources = SourceFiles::new();
         let mut problems = Problems::new();

@@ -14,6 +14,7 @@ use super::tree::{self, Node, NodeValue};
 use crate::graders::output::as_json;
 use crate::model::{Case, CodeGrader, GraderKind, OutputValue};
 use crate::spec::SchemaKind;
+use eval_match::numeric;
 
 /// A file with a new expectation in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -310,6 +311,9 @@ fn new_value(kind: &str, old: &Node, case: &Case, output: &OutputValue) -> Resul
         (_, OutputValue::Json(value)) if !value.is_string() => value.clone(),
         (_, OutputValue::Json(Value::String(text)))
         | (_, OutputValue::Text(text) | OutputValue::Program(text)) => {
+            if kind == "numeric" {
+                numeric::read(text)?;
+            }
             let of_kind = |new: &Value| Node::of_json(new, old.span).kind() == old.kind();
             let value = serde_json::from_str(text.trim()).ok().filter(of_kind);
             match value {

@@ -151,22 +151,70 @@ fn scrubbed(text: &str) -> String {
 fn a_literal_is_replaced_where_it_is_written() {
     let project = project();
     let shown = accept(&project, &["block", "--dry-run"]).expect(0);
-    assert_snapshot!(scrubbed(&shown.stdout), @r#""#);
+    assert_snapshot!(scrubbed(&shown.stdout), @"
+    cap-words › block  sample 1 of RUN
+      evals/words.yaml:11:14
+            input: two
+            expected:
+              type: exact
+      -       value: two   # in lines
+      +       value: |-   # in lines
+      +         two
+      + 
+      +           lines: #1
+            tags: [x]
+          - id: template
+            input: three
+    ");
     assert_eq!(read(&project, "evals/words.yaml"), WORDS);
     let asked = accept(&project, &["cap-words/block"]).expect(2);
-    assert_snapshot!(asked.stderr, @"");
+    assert_snapshot!(asked.stderr, @"
+    error: nothing was written: there is no terminal for the question
+    hint: pass --yes to write it
+    ");
     assert_eq!(read(&project, "evals/words.yaml"), WORDS);
 
     for case in ["block", "flow", "cap-inline", "cap-order", "braces"] {
         accept(&project, &[case, "--yes"]).expect(0);
     }
     let words = read(&project, "evals/words.yaml");
-    assert_snapshot!(words.lines().take(20).collect::<Vec<_>>().join("\n"), @r#""#);
+    assert_snapshot!(words.lines().take(20).collect::<Vec<_>>().join("\n"), @r#"
+    # What the assistant knows.
+    schema_version: "1.0"
+    eval_type: capability
+    metadata: {id: cap-words, name: Words}
+    test_cases:
+      - {id: flow, input: one, expected: {type: exact, value: "two\nlines"}}   # in braces
+      - id: block
+        input: two
+        expected:
+          type: exact
+          value: |-   # in lines
+            two
+
+              lines: #1
+        tags: [x]
+      - id: template
+        input: three
+        expected: {type: exact, value: "{{ city }}"}
+      - id: several
+        input: four
+    "#);
     assert!(
         words.contains("value: \"{% raw %}{{ x }} {% if %}{% endraw %}\"}"),
         "{words}"
     );
-    assert_snapshot!(read(&project, "evals/lists.yaml").lines().take(9).collect::<Vec<_>>().join("\n"), @r#""#);
+    assert_snapshot!(read(&project, "evals/lists.yaml").lines().take(9).collect::<Vec<_>>().join("\n"), @"
+    - id: cap-number
+      input: a number
+      expected: {type: numeric, value: 41}
+    - id: cap-order
+      input: an order
+      expected:
+        type: json
+        value:
+          total: 4      # euros
+    ");
     assert!(
         read(&project, "evals/eval-suite.yaml")
             .ends_with("      expected: 'goodbye: \"you\"'  # politely\n")
@@ -212,18 +260,45 @@ fn what_cannot_be_accepted_is_refused_with_its_place() {
         .iter()
         .map(|case| accept(&project, &[case, "--yes"]).expect(2).stderr)
         .collect();
-    assert_snapshot!(scrubbed(&said.concat()), @"");
+    assert_snapshot!(scrubbed(&said.concat()), @r#"
+    error: evals/words.yaml:15:36: the expected value is a template or contains a matcher
+    hint: edit it by hand: the output does not say which part of it is variable
+    error: evals/words.yaml:18:15: the case has several expectations
+    hint: add the output to `alternatives` by hand, or remove them
+    error: evals/words.yaml:21:15: `expected` is not a literal value
+    hint: only `expected` of type exact, json, numeric or structural with a `value` can be accepted; change it by hand
+    error: the samples of `cap-words/shaky` disagree: 2 different outputs
+    hint: `eval-harness show` prints them; select one with --sample N
+    error: sample 1 of `cap-words/silent` has no output that can be accepted: missing_output: outputs.jsonl has no output for this case
+    error: case `row-1` is not written in evals/rows.yaml: it comes from rows.jsonl:1:1
+    hint: change the expected value in the data there
+    error: evals/lists.yaml:3:36: the output is more than a number: "The answer is 42" (`extract` can select the 42)
+    hint: change `expected` by hand
+    error: evals/lists.yaml:13:42: other parts of the file would change as well (an anchor, an alias or a merge key)
+    hint: write the value out where the case is defined, and accept again
+    error: evals/lists.yaml:13:42: other parts of the file would change as well (an anchor, an alias or a merge key)
+    hint: write the value out where the case is defined, and accept again
+    error: evals/lists.yaml:19:40: other parts of the file would change as well (an anchor, an alias or a merge key)
+    hint: write the value out where the case is defined, and accept again
+    error: evals/lists.yaml:22:34: the expected value is an alias
+    hint: write the value out there, and accept again
+    error: `cap-words` matches 8 cases: cap-words/flow, cap-words/block, cap-words/template, cap-words/several, cap-words/contains and 3 more
+    hint: name one of them
+    error: no case of the suite matches `nothing`
+    hint: `eval-harness list --verbose` lists the cases
+    error: `[` is not a glob: unclosed character class; missing ']'
+    "#);
     for (path, text) in [("words", WORDS), ("lists", LISTS), ("rows", ROWS)] {
         assert_eq!(read(&project, &format!("evals/{path}.yaml")), text);
     }
+    let none = accept(&project, &["shaky", "--sample", "7", "--yes"]).expect(2);
+    assert!(none.stderr.contains("no sample 7"), "{}", none.stderr);
     let chosen = accept(&project, &["shaky", "--sample", "2", "--yes"]).expect(0);
     assert!(
         read(&project, "evals/words.yaml").contains("value: VI}"),
         "{}",
         chosen.stdout
     );
-    let none = accept(&project, &["shaky", "--sample", "7", "--yes"]).expect(2);
-    assert!(none.stderr.contains("no sample 7"), "{}", none.stderr);
 }
 
 #[test]
@@ -295,7 +370,11 @@ fn line_ends_marks_links_and_permissions_are_kept() {
 fn a_regression_gets_its_baseline() {
     let project = project();
     let shown = accept(&project, &["reg-users", "--dry-run"]).expect(0);
-    assert_snapshot!(shown.stdout, @"");
+    assert_snapshot!(shown.stdout, @"
+    users
+    - 1
+    + 2
+    ");
     assert!(!project.path().join("baselines").exists());
     let accepted = accept(&project, &["reg-users", "--yes"]).expect(0);
     assert_eq!(
@@ -323,20 +402,17 @@ fn nothing_is_accepted_in_ci() {
     let project = project();
     let mut command = project.command(&["accept", "block", "--yes"]);
     let refused = Call::of(command.env("CI", "true").output().expect("it starts")).expect(2);
-    assert_snapshot!(refused.stderr, @"");
+    assert_snapshot!(refused.stderr, @"
+    error: `accept` writes expectations, which is not allowed in CI (CI=true)
+    hint: run it on a machine where you can review the result and commit it
+    ");
     assert_eq!(read(&project, "evals/words.yaml"), WORDS);
 }
 
 #[test]
 fn show_names_the_command_beside_a_failed_literal() {
     let project = project();
-    let shown = project.call(&[
-        "show",
-        "block",
-        "contains",
-        "--suite",
-        "evals/eval-suite.yaml",
-    ]);
+    let shown = project.call(&["show", "block", "contains"]);
     let commands: Vec<&str> = shown
         .stdout
         .lines()
@@ -344,9 +420,7 @@ fn show_names_the_command_beside_a_failed_literal() {
         .collect();
     assert_eq!(
         commands,
-        [
-            "  If the output is right: eval-harness accept cap-words/block --suite evals/eval-suite.yaml"
-        ]
+        ["    If the output is right: eval-harness accept cap-words/block"]
     );
 }
 
@@ -357,7 +431,7 @@ fn a_case_that_works_becomes_a_regression() {
         .call(&["new", "regression", "--from", "block"])
         .expect(2);
     assert!(
-        failed.stderr.contains("did not pass") || failed.stderr.contains("failed"),
+        failed.stderr.contains("known to be good"),
         "{}",
         failed.stderr
     );
@@ -366,10 +440,52 @@ fn a_case_that_works_becomes_a_regression() {
     let made = project
         .call(&["new", "regression", "--from", "block"])
         .expect(0);
-    assert_snapshot!(made.stdout, @"");
+    assert_snapshot!(made.stdout, @"
+    wrote evals/regression/reg-words-block.yaml
+    added to evals/eval-suite.yaml: - $ref: regression/reg-words-block.yaml
+    ");
     let file = read(&project, "evals/regression/reg-words-block.yaml");
-    assert_snapshot!(scrubbed(&file), @"");
-    assert_snapshot!(read(&project, "evals/eval-suite.yaml"), @"");
+    assert_snapshot!(scrubbed(&file), @"
+    # yaml-language-server: $schema=../../schemas/eval.schema.json
+
+    - id: reg-words-block
+      name: Words
+      description: Output of `block` in RUN.
+      baseline:
+        output: |
+          two
+
+            lines: #1
+      current:
+        input: two
+      comparison:
+        type: exact
+      metadata:
+        tags:
+          - x
+    ");
+    assert_snapshot!(read(&project, "evals/eval-suite.yaml"), @"
+    eval_suite:
+      name: Accepting
+      target: {type: recorded, path: outputs.jsonl}
+      vars: {city: Paris}
+      evals:
+        - $ref: words.yaml   # the words
+        - $ref: lists.yaml
+        - $ref: rows.yaml
+        - id: cap-inline
+          input: say hello
+          expected: 'hello'  # politely
+        - $ref: regression/reg-words-block.yaml
+    ");
+    let again = project
+        .call(&["new", "regression", "--from", "block"])
+        .expect(2);
+    assert!(
+        again.stderr.contains("an eval `reg-words-block` already"),
+        "{}",
+        again.stderr
+    );
     project.call(&["validate"]).expect(0);
     let outputs = format!(
         "{}\n{}",
@@ -387,14 +503,6 @@ fn a_case_that_works_becomes_a_regression() {
         shown.stdout.contains("\"outcome\": \"passed\""),
         "{}",
         shown.stdout
-    );
-    let again = project
-        .call(&["new", "regression", "--from", "block"])
-        .expect(2);
-    assert!(
-        again.stderr.contains("an eval `reg-words-block` already"),
-        "{}",
-        again.stderr
     );
     let lone = project
         .call(&["new", "capability", "x", "--run", "latest"])

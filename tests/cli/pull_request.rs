@@ -131,10 +131,16 @@ fn without_accepted_scores_the_gate_alone_decides() {
     project.write("evals/outputs.jsonl", &outputs(9));
     let base = ("GITHUB_BASE_REF", Path::new("main"));
     let call = ci(&project, &["--fail-on", "any"], &[base]).expect(0);
-    assert_snapshot!(call.stderr, @"");
+    assert_snapshot!(call.stderr, @"
+    warning: not compared: `origin/main` has no accepted scores of suite `Ours` against target `recorded`
+    hint: to begin, accept the scores of a good run there and commit them: `eval-harness run`, `eval-harness baseline capture --scores`, `eval-harness baseline accept --scores`
+    ");
     assert_eq!(project.report()["comparison"], Value::Null);
     let call = ci(&project, &["-q"], &[]).expect(0);
-    assert_snapshot!(call.stderr, @"");
+    assert_snapshot!(call.stderr, @"
+    warning: not compared: no base branch was found
+    hint: name it with `--against REV`, such as `--against origin/main`
+    ");
     let call = ci(&project, &["--threshold", "pass@1=0.9"], &[]).expect(1);
     assert!(call.stdout.contains("GATE FAIL"), "{}", call.stdout);
 }
@@ -143,12 +149,21 @@ fn without_accepted_scores_the_gate_alone_decides() {
 fn a_base_branch_that_is_not_there_is_an_error() {
     let project = project(true);
     let base = ("GITHUB_BASE_REF", Path::new("maim"));
-    assert_snapshot!(ci(&project, &[], &[base]).expect(2).stderr, @"");
+    assert_snapshot!(ci(&project, &[], &[base]).expect(2).stderr, @"
+    error: the score baseline can't be read at `origin/maim`: `origin/maim` is not a revision of this repository
+    hint: did you mean `origin/main`?
+    ");
     let call = ci(&project, &["--against", "gone"], &[]).expect(2);
     assert!(call.stderr.contains("gone"), "{}", call.stderr);
-    assert_snapshot!(ci(&project, &["--resume", "latest"], &[]).expect(2).stderr, @"");
+    assert_snapshot!(ci(&project, &["--resume", "latest"], &[]).expect(2).stderr, @"
+    error: `ci` starts a new run
+    hint: `eval-harness run --resume RUN` continues one
+    ");
     let targets = ["--target", "a", "--target", "b"];
-    assert_snapshot!(ci(&project, &targets, &[]).expect(2).stderr, @"");
+    assert_snapshot!(ci(&project, &targets, &[]).expect(2).stderr, @"
+    error: `ci` runs one target
+    hint: select it with --target, or call `ci` once for each target
+    ");
     assert!(!project.path().join("comment.md").exists());
 }
 

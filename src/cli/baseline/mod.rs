@@ -29,7 +29,7 @@ use eval_base::text::{plural, sanitize};
 
 pub use accept_output::accept_output;
 pub(super) use capture::{block_on, looking_graders};
-pub(super) use outputs::of_run;
+pub(super) use outputs::{CaseAnswers, of_run};
 pub(super) use shown::text_lines;
 
 pub fn baseline(console: &Console, verb: &BaselineVerb) -> CliResult {

@@ -110,6 +110,12 @@ last: |2
        x
        y
     ");
+    assert_eq!(
+        text("a: |\n  été\nb: 1\n", "/a", "x\n"),
+        "a: |\n  x\nb: 1\n"
+    );
+    assert_eq!(text("a: |\n\n  # x\n", "/a", "> y\n"), "a: |\n  > y\n");
+    assert_eq!(text("a: |", "/a", "x"), "a: x");
     assert!(text(suite, "/last", " a\nb\n").ends_with("last: |2\n   a\n  b\n"));
     assert!(text(suite, "/last", "a\n\n\n").ends_with("last: \"a\\n\\n\\n\"\n"));
 }
@@ -122,7 +128,7 @@ fn line_ends_and_the_end_of_the_file_are_kept() {
         "a: |-\r\n  y\r\n  z\r\nb: |\r\n  one\r\n  two\r\nc: 3\r\n"
     );
     assert_eq!(text(crlf, "/b", "1"), "a: x\r\nb: \"1\"\r\nc: 3\r\n");
-    assert_eq!(text("a: x", "/a", "y"), "a: y");
+    assert_eq!(text("a: x", "/a", "z"), "a: z");
     assert_eq!(text("a: x", "/a", "y\nz"), "a: |-\n  y\n  z");
     // Without a line break at the end a block has none either.
     assert_eq!(text("a: x", "/a", "y\nz\n"), "a: \"y\\nz\\n\"");
