@@ -1,5 +1,6 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
+mod accept;
 mod baseline;
 mod budget;
 mod cache;
@@ -21,9 +22,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::completions::{NameKind, by};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, RunBudget, Shard};
 
+pub use self::accept::{AcceptCaseArgs, FromRunArgs};
 pub use self::baseline::*;
 pub use self::cache::*;
-pub use self::ci::{CiArgs, CiMode};
+pub use self::ci::{CiArgs, CiMode, CiRunArgs};
 pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
 pub use self::history::HistoryArgs;
 pub use self::models::ModelArgs;
@@ -44,6 +46,9 @@ Exit codes:
   130  interrupted; `run --resume` continues the run";
 
 const FILTERS: &str = "Filters";
+
+const BASE_HELP: &str = "The base branch, or any git revision, whose accepted scores the run is \
+compared with. Default: the target branch of the pull request as the CI server names it, else `origin/HEAD`.";
 
 /// Parts of a suite at most.
 const MAX_SHARDS: u32 = 10_000;
@@ -71,6 +76,13 @@ pub enum CliCommand {
     /// Scaffold a suite that works offline.
     Init(InitArgs),
     /// Write a new eval file.
+    #[command(
+        mut_arg("run", |arg| arg.requires("from")),
+        mut_arg("sample", |arg| arg.requires("from")),
+        mut_arg("suite", |arg| arg.requires("from")),
+        mut_arg("vars", |arg| arg.requires("from")),
+        mut_arg("output_dir", |arg| arg.requires("from"))
+    )]
     New(NewArgs),
     /// Check files and report every problem.
     Validate(ValidateArgs),
@@ -78,6 +90,13 @@ pub enum CliCommand {
     List(ListArgs),
     /// Run a suite and decide its gate.
     Run(Box<RunArgs>),
+    /// Run a suite for a pull request: compared with the accepted scores of the base branch, with a
+    /// summary, annotations, a comment and a badge.
+    #[command(
+        mut_arg("against", |arg| arg.help(BASE_HELP).long_help(BASE_HELP)),
+        mut_arg("resume", |arg| arg.hide(true))
+    )]
+    Ci(Box<CiRunArgs>),
     /// Grade the stored outputs of a run again, without calling the target. Judges are called.
     Regrade(Box<RegradeArgs>),
     /// Render a report from the journal of a run, or join the shards of a run.
@@ -98,6 +117,8 @@ pub enum CliCommand {
     Phase(Box<PhaseArgs>),
     /// Write the outputs of a run as JSON lines, to grade them again or with other tools.
     Export(ExportArgs),
+    /// Make the output of a run what its case expects: the value in the file is replaced.
+    Accept(AcceptCaseArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.
     Baseline(BaselineArgs),
     /// Show, shrink or clear the cache of model answers.
@@ -312,8 +333,8 @@ pub struct SessionArgs {
     /// The results folder.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// Reports to write: json, markdown, html, junit, comment. Repeat it, or separate them with
-    /// commas.
+    /// Reports to write: json, markdown, html, junit, comment, badge. Repeat it, or separate them
+    /// with commas.
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
     pub format: Vec<ReportFormat>,
     /// Progress output on stderr.
@@ -345,7 +366,7 @@ pub struct ReportArgs {
     /// into one report, or to show several runs of one suite side by side.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: Vec<String>,
-    /// Format of the report: terminal, json, markdown, html, junit or comment.
+    /// Format of the report: terminal, json, markdown, html, junit, comment or badge.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
     pub format: ReportFormat,
     /// The file to write, instead of stdout.
@@ -516,7 +537,7 @@ mod tests {
             .to_string();
         assert!(
             error.contains(
-                "expected one of `terminal`, `json`, `markdown`, `html`, `junit`, `comment`"
+                "expected one of `terminal`, `json`, `markdown`, `html`, `junit`, `comment`, `badge`"
             ),
             "{error}"
         );

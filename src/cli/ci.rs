@@ -7,6 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::CliFailure;
 use super::args::CiMode;
 use super::console::Console;
 use crate::model::{PhaseReport, ReportFormat, StepResult, StepStatus, Summary};
@@ -133,6 +134,17 @@ impl GithubStep {
             ));
         }
     }
+}
+
+/// Refuses a verb that accepts results where no one looks at them; `what` it writes.
+pub fn refuse(verb: &str, what: &str) -> Result<(), CliFailure> {
+    let value = std::env::var("CI").unwrap_or_default();
+    if value != "1" && !value.eq_ignore_ascii_case("true") {
+        return Ok(());
+    }
+    let message = format!("`{verb}` writes {what}, which is not allowed in CI (CI={value})");
+    Err(CliFailure::wrong(message)
+        .hint("run it on a machine where you can review the result and commit it"))
 }
 
 /// A page for stdout in a step's log.

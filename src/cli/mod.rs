@@ -1,5 +1,6 @@
 //! Arguments, one file per verb, exit codes: the only module that prints or exits.
 
+mod accept;
 mod args;
 mod baseline;
 mod cache;
@@ -14,10 +15,12 @@ mod export;
 mod history;
 mod list;
 mod new;
+mod new_regression;
 mod notify;
 mod phase;
 mod power;
 mod progress;
+mod pull_request;
 mod reference;
 mod regrade;
 mod report;
@@ -158,6 +161,7 @@ pub fn main() -> process::ExitCode {
         CliCommand::Validate(args) => validate::validate(&console, &args),
         CliCommand::List(args) => list::list(&console, &args),
         CliCommand::Run(args) => run::run(&console, &args),
+        CliCommand::Ci(args) => pull_request::ci(&console, *args),
         CliCommand::Regrade(args) => regrade::regrade(&console, &args),
         CliCommand::Report(args) => report::report(&console, &args),
         CliCommand::Show(args) => show::show(&console, &args),
@@ -167,6 +171,7 @@ pub fn main() -> process::ExitCode {
         CliCommand::History(args) => history::history(&console, &args),
         CliCommand::Phase(args) => phase::phase(&console, &args),
         CliCommand::Export(args) => export::export(&console, &args),
+        CliCommand::Accept(args) => accept::accept(&console, &args),
         CliCommand::Baseline(args) => baseline::baseline(&console, &args.verb),
         CliCommand::Cache(args) => cache::cache(&console, &args.verb),
         CliCommand::Schema(args) => schema::schema(&console, &args),

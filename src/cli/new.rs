@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{InitArgs, NewArgs, NewKind};
 use super::console::Console;
-use super::{CliFailure, CliResult, scaffold};
+use super::{CliFailure, CliResult, new_regression, scaffold};
 use crate::gate::ExitCode;
 use eval_base::text::escape_path_component;
 
@@ -72,20 +72,24 @@ fn write_new(
 }
 
 pub fn new(console: &Console, args: &NewArgs) -> CliResult {
+    if let Some(case) = &args.from {
+        return new_regression::from_case(console, args, case);
+    }
+    let id = args.id.as_deref().unwrap_or_default();
     let folder = match args.kind {
         NewKind::Regression => "regression",
         _ => "capability",
     };
-    if args.id.trim().is_empty() {
+    if id.trim().is_empty() {
         return Err(CliFailure::wrong("an id can't be empty"));
     }
     let default = || {
         PathBuf::from("evals")
             .join(folder)
-            .join(format!("{}.yaml", escape_path_component(&args.id)))
+            .join(format!("{}.yaml", escape_path_component(id)))
     };
     let path = args.output.clone().unwrap_or_else(default);
-    let mut files = vec![(path.clone(), scaffold::new_eval(args.kind, &args.id, &path))];
+    let mut files = vec![(path.clone(), scaffold::new_eval(args.kind, id, &path))];
     if args.kind == NewKind::Dataset {
         files.push((scaffold::rows_beside(&path), scaffold::ROWS.to_owned()));
     }
@@ -113,7 +117,18 @@ pub fn new(console: &Console, args: &NewArgs) -> CliResult {
     Ok(ExitCode::Pass)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CliFailure> {
+/// Refuses a file that exists, unless it is to be overwritten.
+pub fn may_write(path: &Path, force: bool) -> Result<(), CliFailure> {
+    if path.exists() && !force {
+        return Err(
+            CliFailure::wrong(format!("already exists: {}", path.display()))
+                .hint("nothing was written; --force overwrites it"),
+        );
+    }
+    Ok(())
+}
+
+pub fn write(path: &Path, text: &str) -> Result<(), CliFailure> {
     let fail = |error| CliFailure::wrong(format!("cannot write {}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(fail)?;

@@ -1,6 +1,5 @@
 //! `eval-harness report`.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::args::{CiMode, ReportArgs};
@@ -18,14 +17,14 @@ use eval_base::whole_file::write_whole;
 
 pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
-    let mut journals = Vec::new();
-    let mut seen = BTreeSet::new();
+    let (mut journals, mut seen) = (Vec::new(), Vec::new());
     for run in &args.run {
         let journal = journal::find_run(&dir, run)?.journal();
-        // A shell's glob finds the files of the last day through `results/latest`, too.
-        let real = std::fs::canonicalize(&journal).unwrap_or_else(|_| journal.clone());
-        if seen.insert(real) {
+        // A glob finds a journal under its day, and under `latest`.
+        let real = journal.canonicalize().unwrap_or_else(|_| journal.clone());
+        if journals.contains(&journal) || !seen.contains(&real) {
             journals.push(journal);
+            seen.push(real);
         }
     }
     let summary = match journals.as_slice() {

@@ -45,9 +45,16 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
             console.result(&out)?;
         }
         ListFormat::Human => {
+            let suite = args.suite.as_ref().map(|path| path.display().to_string());
+            let mut source = Vec::new();
+            if args.run != "latest" {
+                source.extend(["--run", args.run.as_str()]);
+            }
+            source.extend(suite.iter().flat_map(|path| ["--suite", path]));
             page::render(
                 &cases,
                 sample,
+                &source,
                 &console.terminal_options(args.verbose),
                 &mut out,
             )?;

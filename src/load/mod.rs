@@ -13,6 +13,7 @@ mod cases;
 mod check;
 mod dataset;
 mod demands;
+mod edit;
 mod enclosing;
 mod evals;
 mod executors;
@@ -22,6 +23,7 @@ mod hashes_tests;
 mod infer;
 mod inputs;
 mod kinds;
+mod literal;
 mod metrics;
 mod models;
 mod names;
@@ -56,9 +58,13 @@ mod targets;
 mod template;
 mod thresholds;
 pub mod tree;
+pub mod yaml;
 
 pub use check::check_files;
 pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
+pub use literal::{
+    LiteralEdit, WrittenEval, accepted_literal, added_reference, not_rendered, written_grading,
+};
 pub use models::cache_folder;
 pub use names::{SuiteNames, suite_names};
 pub use parts::{PartFilter, part_of_plan};

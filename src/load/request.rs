@@ -91,6 +91,8 @@ pub struct LoadOverrides {
     /// Outputs by eval id that are known to be good, in place of what the store and the files say:
     /// what a capture would write.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
+    /// Texts in place of those of files on disk, by absolute path: what an edit would write.
+    pub texts: Arc<BTreeMap<PathBuf, String>>,
     /// Accepted baselines as they were at this git revision, in place of those on disk.
     pub against: Option<String>,
     /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that

@@ -49,6 +49,11 @@ pub fn load(request: &LoadRequest) -> LoadedPlan {
         cwd: request.cwd.clone(),
         ..LoadSession::default()
     };
+    for (path, text) in request.overrides.texts.iter() {
+        let path = lexical(path);
+        let display = session.display(&path);
+        session.sources.preset(&path, display, text);
+    }
     let (plan, total, selected) = load_into(request, &mut session);
     if !request.overrides.shared_vars {
         check_vars(&request.overrides.vars, &mut session, Severity::Error);

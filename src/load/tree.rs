@@ -195,6 +195,27 @@ impl Node {
         }
     }
 
+    /// A value as a node; everything in it is at one place.
+    pub fn of_json(value: &Value, span: Span) -> Node {
+        let value = match value {
+            Value::Null => NodeValue::Null,
+            Value::Bool(b) => NodeValue::Bool(*b),
+            Value::Number(n) => NodeValue::Number(n.clone()),
+            Value::String(s) => NodeValue::Text(s.as_str().into()),
+            Value::Array(items) => {
+                NodeValue::Seq(items.iter().map(|v| Node::of_json(v, span)).collect())
+            }
+            Value::Object(map) => {
+                let entry = |(name, value): (&String, &Value)| {
+                    let name = name.as_str().into();
+                    (MappingKey { name, span }, Node::of_json(value, span))
+                };
+                NodeValue::Map(map.iter().map(entry).collect())
+            }
+        };
+        Node { span, value }
+    }
+
     /// The node at a JSON pointer.
     pub fn at_pointer(&self, pointer: &str) -> Option<&Node> {
         steps(pointer).try_fold(self, |node, step| node.child(&step).map(|(_, child)| child))

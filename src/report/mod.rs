@@ -1,10 +1,11 @@
-//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, HTML, JUnit, a comment.
+//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, HTML, JUnit, a comment, a badge.
 //!
 //! Renderers are pure. They write to what they are given, open no file and ask nothing of the
 //! environment; the same summary gives the same bytes. What models, targets and data sets said is
 //! hostile here: each renderer escapes it for its format.
 
 pub mod annotations;
+mod badge;
 pub mod comment;
 pub mod comparison;
 pub mod differences;
@@ -75,6 +76,7 @@ pub fn render(
         }
         ReportFormat::Junit => junit::render(summary, out),
         ReportFormat::Comment => comment::render(summary, out),
+        ReportFormat::Badge => badge::render(summary, out),
         ReportFormat::Html => html::render(summary, out),
     }
 }
@@ -109,5 +111,6 @@ pub fn extension(format: ReportFormat) -> Option<&'static str> {
         ReportFormat::Html => Some("html"),
         ReportFormat::Junit => Some("junit.xml"),
         ReportFormat::Comment => Some("comment.md"),
+        ReportFormat::Badge => Some("badge.svg"),
     }
 }

@@ -15,6 +15,7 @@ use crate::report::page::{
 };
 use crate::report::run::{details, verdicts};
 use crate::report::{TerminalOptions, limits, values};
+use eval_base::shell;
 use eval_base::text::plural;
 
 /// A case and the eval that it belongs to.
@@ -33,17 +34,19 @@ struct CaseDocument<'a> {
     case: &'a CaseResult,
 }
 
-/// Writes cases for people. `sample` (from 0) selects one sample of each.
+/// Writes cases for people. `sample` (from 0) selects one sample of each; `source` are the arguments
+/// that select the run.
 pub fn render(
     cases: &[ShownCase<'_>],
     sample: Option<u32>,
+    source: &[&str],
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let view = PageView::in_full(options);
     let mut page = Page::default();
     for shown in cases {
-        part(&mut page, shown, sample, &view);
+        part(&mut page, shown, sample, source, &view);
     }
     // Reasons are whole, however many lines they take.
     let whole = TerminalOptions {
@@ -76,7 +79,13 @@ pub fn write_json(
     out.write_all(b"\n")
 }
 
-fn part(page: &mut Page, shown: &ShownCase<'_>, sample: Option<u32>, view: &PageView) {
+fn part(
+    page: &mut Page,
+    shown: &ShownCase<'_>,
+    sample: Option<u32>,
+    source: &[&str],
+    view: &PageView,
+) {
     let ShownCase { eval, case } = *shown;
     let mut body = Page::default();
     if let Some(name) = case.name.as_deref().filter(|name| *name != case.id) {
@@ -97,7 +106,32 @@ fn part(page: &mut Page, shown: &ShownCase<'_>, sample: Option<u32>, view: &Page
     if case.samples.is_empty() && unlisted > 0 {
         body.words(dim(own("The report keeps no details of these samples.")));
     }
+    if let Some(command) = accept_command(shown, source) {
+        body.words(dim(own(format!("If the output is right: {command}"))));
+    }
     page.part(headline(eval, case), false, body.blocks);
+}
+
+/// The command that makes the output of a case what it expects, where a literal was expected.
+fn accept_command(shown: &ShownCase<'_>, source: &[&str]) -> Option<String> {
+    const LITERALS: [&str; 4] = ["exact_match", "json", "numeric", "structural_match"];
+    let ShownCase { eval, case } = *shown;
+    let differs = |grade: &Grade| {
+        grade.outcome == Outcome::Failed
+            && grade.expected.is_some()
+            && LITERALS.contains(&grade.method.as_str())
+    };
+    let mut grades = case.samples.iter().flat_map(|sample| &sample.grades);
+    if case.outcome != Outcome::Failed || !grades.any(differs) {
+        return None;
+    }
+    let name = if eval.id == case.id {
+        case.id.clone()
+    } else {
+        format!("{}/{}", eval.id, case.id)
+    };
+    let words = ["eval-harness", "accept", &name];
+    shell::line(&[&words, source].concat())
 }
 
 fn headline(eval: &EvalResult, case: &CaseResult) -> StyledText {

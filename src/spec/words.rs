@@ -17,6 +17,8 @@ pub enum ReportFormat {
     Junit,
     /// Markdown for a pull request comment, at most 60,000 bytes.
     Comment,
+    /// An SVG image with the gate and the number of cases that passed.
+    Badge,
 }
 
 /// Handling of the reasoning at the beginning of an answer (`<think>...</think>`).

@@ -54,7 +54,10 @@ fn calls(page: &str) -> Vec<Vec<String>> {
                 .map(|word| word.trim_end_matches(['`', '.', ',', ';']).to_owned())
                 .collect();
             if arguments.first().is_some_and(|verb| {
-                ["run", "report", "phase", "validate", "compare", "power"].contains(&verb.as_str())
+                [
+                    "ci", "run", "report", "phase", "validate", "compare", "power",
+                ]
+                .contains(&verb.as_str())
             }) {
                 calls.push(arguments);
             }

@@ -7,6 +7,7 @@ mod server;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accept;
 mod baseline_cycle;
 mod baseline_store;
 mod broken_files;
@@ -32,6 +33,7 @@ mod parts;
 mod phase;
 mod power;
 mod prompts;
+mod pull_request;
 mod resume;
 mod run_gate;
 mod runs;

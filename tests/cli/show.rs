@@ -93,6 +93,8 @@ fn show_prints_what_did_not_pass() {
           - two
           - lines
           + a line that is much longer than the terminal has columns, so that it …
+      If the output is right: eval-harness accept cap-words/wrong --suite
+      suite.yaml
 
     ✗ cap-words › shaky  wrong_answer · 1 of 2 samples passed
       Input
@@ -109,6 +111,8 @@ fn show_prints_what_did_not_pass() {
         ✗ exact_match: at line 1, column 1: expected "three", got "four"
           expected  three
           actual    four
+      If the output is right: eval-harness accept cap-words/shaky --suite
+      suite.yaml
 
     ✗ cap-data › order  wrong_answer · 1 of 2 samples passed
       Input
@@ -146,6 +150,8 @@ fn show_selects_cases_and_samples() {
         ✗ exact_match: at line 1, column 1: expected "three", got "four"
           expected  three
           actual    four
+      If the output is right: eval-harness accept cap-words/shaky --suite
+      suite.yaml
     "#);
     let flaky = shown(&project, &["--flaky"]);
     assert!(

@@ -75,6 +75,20 @@ impl Project {
         command
     }
 
+    /// A git command in the project's own repository, which `init` makes.
+    pub fn git(&self, args: &[&str]) {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.path())
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
+            .args(["-c", "commit.gpgsign=false"])
+            .args(args)
+            .output()
+            .expect("git");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {said}");
+    }
+
     pub fn call(&self, args: &[&str]) -> Call {
         Call::of(self.command(args).output().expect("the program starts"))
     }

@@ -1,7 +1,7 @@
 //! A file that is whole or not there: it is written beside its place under another name, and then
 //! renamed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,6 +63,11 @@ impl WholeFile {
             fresh,
             path: path.to_owned(),
         })
+    }
+
+    /// Gives it the permissions of another file.
+    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        self.out.get_ref().set_permissions(permissions)
     }
 
     /// Puts it in its place.

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::FromRunArgs;
+use crate::cli::completions::{NameKind, by};
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,13 +34,21 @@ Examples:
   eval-harness new code cap-slugify                 code that must pass asserts
   eval-harness new judge cap-summary-quality        a model grades by a rubric
   eval-harness new dataset cap-capitals             cases from a data file, which is written, too
-  eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
+  eval-harness new regression reg-users-001 --output evals/regression/users.yaml
+  eval-harness new regression --from cap-users-001  a case that passed in the latest run: its output must not change")]
 pub struct NewArgs {
     /// The template.
     #[arg(value_enum)]
     pub kind: NewKind,
-    /// The eval's id.
-    pub id: String,
+    /// The eval's id. With `--from`, the default is `reg-` and the id of the case.
+    #[arg(required_unless_present = "from")]
+    pub id: Option<String>,
+    /// Take the input and the output of this case from a run; the output becomes the baseline. The
+    /// file is added to the suite.
+    #[arg(long, value_name = "CASE", add = by(NameKind::Cases))]
+    pub from: Option<String>,
+    #[command(flatten)]
+    pub source: FromRunArgs,
     /// The file to write. Default: `evals/regression/<id>.yaml` for regressions, otherwise
     /// `evals/capability/<id>.yaml`.
     #[arg(long, short, value_name = "FILE")]

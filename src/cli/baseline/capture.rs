@@ -1,7 +1,6 @@
 //! `eval-harness baseline capture`: outputs of a run become pending baselines.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use super::candidates::with_baselines;
 use super::inventory::broken_ids;
 use super::keep::{CaptureMetadata, CaptureReport};
-use super::outputs::{self, EvalAnswers, RunOutputs};
+use super::outputs::{self, CaseAnswers, OF_ONE_CASE, RunOutputs};
 use super::{id_globs, overview, refuse_in_ci};
 use eval_base::nearest::did_you_mean;
 
@@ -21,9 +20,11 @@ use crate::cli::console::Console;
 use crate::cli::{CliFailure, CliResult, run as run_verb, suite};
 use crate::gate::ExitCode;
 use crate::grade::{GradersConfig, RunGraders, SampleAttempt};
+use crate::journal;
 use crate::load::{LoadOverrides, LoadRequest, PlanPurpose};
 use crate::model::{
-    Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target,
+    BaselineSettings, Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue,
+    Plan, Target,
 };
 
 /// One regression whose baseline is to be captured, as the suite has it now.
@@ -40,6 +41,45 @@ impl CaptureSubject {
 
 pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     refuse_in_ci("capture")?;
+    let Some(mut captured) = captured(console, args, None)? else {
+        return Ok(ExitCode::Interrupted);
+    };
+    let store = BaselineStore::new(captured.settings.dir.clone());
+    let results = std::mem::take(&mut captured.results);
+    captured
+        .report(console)
+        .keep(&store, &captured.subjects, results)
+}
+
+/// What came of a capture, before anything is written.
+pub(super) struct CapturedOutputs {
+    about: CaptureMetadata,
+    source: RunOutputs,
+    fresh: bool,
+    pub settings: BaselineSettings,
+    pub subjects: Vec<CaptureSubject>,
+    /// One for each subject.
+    pub results: Vec<CaptureResult>,
+}
+
+impl CapturedOutputs {
+    pub fn report<'a>(&'a self, console: &'a Console) -> CaptureReport<'a> {
+        CaptureReport {
+            console,
+            about: &self.about,
+            source: &self.source,
+            fresh: self.fresh,
+            inline_bytes: self.settings.inline_bytes,
+        }
+    }
+}
+
+/// Captures the outputs of a run, of one sample (from 0) or of all; `None` when it was interrupted.
+pub(super) fn captured(
+    console: &Console,
+    args: &CaptureArgs,
+    sample: Option<u32>,
+) -> Result<Option<CapturedOutputs>, CliFailure> {
     let as_run = args.as_run();
     let purpose = if args.run.is_some() {
         PlanPurpose::List
@@ -64,10 +104,13 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     let rules = RedactionRules::new(&plan.baselines.redact).map_err(CliFailure::wrong)?;
     let subjects = subjects(&plan, &args.evals, console)?;
     let about = CaptureMetadata::of(&plan, args.baseline_version.clone());
-    let (dir, settings) = (plan.suite.dir.clone(), plan.baselines.clone());
-    let graders = looking_graders(&plan, &dir)?;
-    let source = match &args.run {
-        Some(run) => outputs::of_run(console, &plan, run)?,
+    let settings = plan.baselines.clone();
+    let graders = looking_graders(&plan)?;
+    let mut source = match &args.run {
+        Some(run) => {
+            let paths = journal::find_run(&plan.reporting.output_dir, run)?;
+            outputs::of_run(console, &plan, &paths, OF_ONE_CASE)?
+        }
         None => match outputs::by_run(
             console,
             &as_run,
@@ -75,30 +118,37 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
             selected.filters,
         )? {
             Some(source) => source,
-            None => return Ok(ExitCode::Interrupted),
+            None => return Ok(None),
         },
     };
+    if let Some(sample) = sample {
+        source.keep_sample(sample);
+    }
     let mut work = BaselineBuilder {
         request,
         rules,
         graders,
-        keep_headers: settings.keep_headers,
+        keep_headers: settings.keep_headers.clone(),
         fresh: args.force,
     };
+    let results = block_on(work.results(&subjects, &source))?;
+    Ok(Some(CapturedOutputs {
+        about,
+        source,
+        fresh: args.force,
+        settings,
+        subjects,
+        results,
+    }))
+}
+
+/// Waits for work that needs no other threads.
+pub(in crate::cli) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
-    let results = runtime.block_on(work.results(&subjects, &source));
-    let store = BaselineStore::new(settings.dir);
-    CaptureReport {
-        console,
-        about,
-        source: &source,
-        fresh: args.force,
-        inline_bytes: settings.inline_bytes,
-    }
-    .keep(&store, &subjects, results)
+    Ok(runtime.block_on(work))
 }
 
 /// Who starts anew is not stopped by accepted baselines that can't be read: anything may stand in
@@ -186,7 +236,7 @@ fn narrowed(mut plan: Plan, subjects: &[CaptureSubject]) -> Plan {
 }
 
 /// Graders that will only look: they start nothing.
-fn looking_graders(plan: &Plan, dir: &Path) -> Result<RunGraders, CliFailure> {
+pub(in crate::cli) fn looking_graders(plan: &Plan) -> Result<RunGraders, CliFailure> {
     let helper = std::env::current_exe().map_err(|error| {
         CliFailure::incomplete(format!(
             "cannot find the executable of eval-harness: {error}"
@@ -198,7 +248,7 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<RunGraders, CliFailure> {
         workers: 1,
         grade_timeout: plan.settings.grade_timeout,
         demand: plan.settings.sandbox.clone(),
-        dir: dir.to_owned(),
+        dir: plan.suite.dir.clone(),
         readable: Vec::new(),
         models: None,
         redactor: eval_base::redact::Redactor::default(),
@@ -290,14 +340,14 @@ impl BaselineBuilder {
         subject: &CaptureSubject,
         source: &RunOutputs,
     ) -> Result<PickedAnswer, (String, bool)> {
-        let answers = match source.answers.get(subject.id()) {
+        let answers = match source.of(subject.id(), subject.id()) {
             None => {
                 return Err((
                     format!("{} has no sample of this eval", source.run_id),
                     false,
                 ));
             }
-            Some(EvalAnswers {
+            Some(CaseAnswers {
                 input_hash: Some(hash),
                 ..
             }) if *hash != subject.case.input_hash.to_string() => {
@@ -318,7 +368,7 @@ impl BaselineBuilder {
         };
         let mut whys = Vec::new();
         let mut all = Vec::new();
-        for answer in &answers.samples {
+        for (_, answer) in &answers.samples {
             let seen = match answer {
                 Ok(answer) => {
                     let output = Output {
@@ -443,7 +493,7 @@ impl BaselineBuilder {
 }
 
 /// Whether a case has a target of its own that is not the one of a run, or that a run did not ask.
-fn asked_otherwise(case: &Case, answers: &EvalAnswers) -> bool {
+fn asked_otherwise(case: &Case, answers: &CaseAnswers) -> bool {
     let now = case
         .target
         .as_ref()

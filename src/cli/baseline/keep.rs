@@ -37,7 +37,7 @@ impl CaptureMetadata {
 
 pub(super) struct CaptureReport<'a> {
     pub console: &'a Console,
-    pub about: CaptureMetadata,
+    pub about: &'a CaptureMetadata,
     pub source: &'a RunOutputs,
     pub fresh: bool,
     pub inline_bytes: u64,
@@ -152,7 +152,7 @@ impl CaptureReport<'_> {
             };
             return Ok(decision("unchanged", id, "", note.into()));
         }
-        let file = self.file(subject, written, finished_at, hash);
+        let file = self.file(subject, written, finished_at);
         let path = match locked.write_pending(&file, self.inline_bytes) {
             Ok(path) => path,
             Err(error @ StoreError::Unfit { .. }) => {
@@ -174,12 +174,12 @@ impl CaptureReport<'_> {
         Ok(decision(word, id, &path, StyledText::default()))
     }
 
-    fn file(
+    /// The baseline as a file.
+    pub fn file(
         &self,
         subject: &CaptureSubject,
         output: Value,
         captured_at: String,
-        input_hash: String,
     ) -> BaselineFile {
         let environment = &self.source.environment;
         let target = match &subject.case.target {
@@ -216,7 +216,7 @@ impl CaptureReport<'_> {
             dirty: environment.git.as_ref().is_some_and(|git| git.dirty),
             harness_version: Some(harness_version().to_owned()),
             environment: about,
-            input_hash: Some(input_hash),
+            input_hash: Some(subject.case.input_hash.to_string()),
             replaces: None,
             output: Some(output),
             output_file: None,

@@ -1,6 +1,7 @@
 //! `eval-harness baseline`: its verbs, one file each, and what they share.
 
 mod accept;
+mod accept_output;
 mod candidates;
 mod capture;
 mod diff;
@@ -19,12 +20,17 @@ use std::path::Path;
 
 use super::args::{BaselineVerb, OfSuiteArgs};
 use super::console::Console;
-use super::{CliFailure, CliResult, suite};
+use super::{CliFailure, CliResult, ci, suite};
 use crate::baseline::StoreError;
 use crate::load::{self, LoadOverrides, LoadRequest, PlanPurpose, SuiteOverview, render};
 use crate::report::page::{PageTable, StyledText, TableColumn, TableRow, outside};
 use eval_base::globs::IdGlobs;
 use eval_base::text::{plural, sanitize};
+
+pub use accept_output::accept_output;
+pub(super) use capture::{block_on, looking_graders};
+pub(super) use outputs::{CaseAnswers, of_run};
+pub(super) use shown::text_lines;
 
 pub fn baseline(console: &Console, verb: &BaselineVerb) -> CliResult {
     match verb {
@@ -42,16 +48,8 @@ pub fn baseline(console: &Console, verb: &BaselineVerb) -> CliResult {
     }
 }
 
-/// Where nobody looks at what is accepted, nothing may be.
 fn refuse_in_ci(verb: &str) -> Result<(), CliFailure> {
-    let value = std::env::var("CI").unwrap_or_default();
-    if value != "1" && !value.eq_ignore_ascii_case("true") {
-        return Ok(());
-    }
-    let message =
-        format!("`baseline {verb}` writes baselines, which is not allowed in CI (CI={value})");
-    Err(CliFailure::wrong(message)
-        .hint("run it on a machine where you can review the result and commit it"))
+    ci::refuse(&format!("baseline {verb}"), "baselines")
 }
 
 /// What the store could not do: a lock or a disk that was not to be had leaves it undecided, a file
@@ -68,7 +66,7 @@ fn failure(error: StoreError) -> CliFailure {
 }
 
 /// A path as people read it: from where they stand.
-pub(super) fn relative(path: &Path) -> String {
+pub(in crate::cli) fn relative(path: &Path) -> String {
     let shown = std::env::current_dir()
         .ok()
         .and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_owned));

@@ -1,4 +1,4 @@
-//! The outputs that a capture takes: of a run that it makes, or of one that is over.
+//! The outputs that are captured or accepted: of a run made for it, or of one that is over.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,14 @@ use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::{CliFailure, run as run_verb, suite};
 use crate::journal::{self, RunPaths};
-use crate::model::{Attempt, Environment, Event, OutputValue, Plan, SampleFinished, Verdict};
+use crate::model::{
+    Attempt, Environment, Event, Outcome, OutputValue, Plan, SampleFinished, Verdict,
+};
 use crate::run::{self, RunInvocation, RunRequest};
 use eval_base::clock::SystemClock;
 
 /// The outputs of one run.
-pub(super) struct RunOutputs {
+pub(in crate::cli) struct RunOutputs {
     pub run_id: String,
     /// The name of the suite that was run.
     suite: String,
@@ -20,22 +22,44 @@ pub(super) struct RunOutputs {
     /// It was not made for this capture.
     pub is_over: bool,
     pub environment: Environment,
-    /// By eval id; of evals of one case.
-    pub answers: BTreeMap<String, EvalAnswers>,
+    /// By eval and case.
+    answers: BTreeMap<(String, String), CaseAnswers>,
 }
+
+impl RunOutputs {
+    pub fn of(&self, eval: &str, case: &str) -> Option<&CaseAnswers> {
+        self.answers.get(&(eval.to_owned(), case.to_owned()))
+    }
+
+    /// Leaves only one sample of each case, by its number from 0.
+    pub fn keep_sample(&mut self, sample: u32) {
+        for answers in self.answers.values_mut() {
+            answers.samples.retain(|(number, _)| *number == sample);
+        }
+    }
+}
+
+/// Which cases are read.
+pub(in crate::cli) type CaseChoice<'a> = &'a dyn Fn(&str, &str) -> bool;
+
+/// Evals of one case, which has their id: what a baseline can be captured of.
+pub(in crate::cli) const OF_ONE_CASE: CaseChoice<'static> = &|eval, case| eval == case;
 
 #[derive(Default)]
-pub(super) struct EvalAnswers {
+pub(in crate::cli) struct CaseAnswers {
     /// What the target was given, as the journal has it.
     pub input_hash: Option<String>,
+    pub grading_hash: Option<String>,
     /// Over the case's own target, as the journal has it.
     pub target_hash: Option<String>,
-    /// In the order of the samples: the answer, or why there is none.
-    pub samples: Vec<Result<CapturedAnswer, String>>,
+    /// In the order of the samples: the number of each, from 0, and its answer, or why there is
+    /// none.
+    pub samples: Vec<(u32, Result<CapturedAnswer, String>)>,
 }
 
-pub(super) struct CapturedAnswer {
+pub(in crate::cli) struct CapturedAnswer {
     pub output: OutputValue,
+    pub outcome: Outcome,
     /// A secret was cut out of it.
     pub redacted: bool,
     pub finished_at: String,
@@ -86,13 +110,17 @@ pub(super) fn by_run(
         ));
         return Ok(None);
     }
-    read(&finished.paths).map(Some)
+    read(&finished.paths, OF_ONE_CASE).map(Some)
 }
 
 /// The outputs of a finished run of the suite.
-pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<RunOutputs, CliFailure> {
-    let paths = journal::find_run(&plan.reporting.output_dir, run)?;
-    let source = read(&paths)?;
+pub(in crate::cli) fn of_run(
+    console: &Console,
+    plan: &Plan,
+    paths: &RunPaths,
+    chosen: CaseChoice<'_>,
+) -> Result<RunOutputs, CliFailure> {
+    let source = read(paths, chosen)?;
     if source.suite != plan.suite.name {
         let message = format!(
             "{} is a run of suite `{}`, not `{}`",
@@ -117,7 +145,7 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<RunOut
     })
 }
 
-fn read(paths: &RunPaths) -> Result<RunOutputs, CliFailure> {
+fn read(paths: &RunPaths, chosen: CaseChoice<'_>) -> Result<RunOutputs, CliFailure> {
     let mut source = RunOutputs {
         run_id: paths.run_id.clone(),
         suite: String::new(),
@@ -135,34 +163,35 @@ fn read(paths: &RunPaths) -> Result<RunOutputs, CliFailure> {
                 source.environment = started.run.environment;
             }
             Event::CasesPlanned(planned) => {
-                for case in planned.cases.iter().filter(|case| case.id == planned.eval) {
-                    let answers = source.answers.entry(planned.eval.clone()).or_default();
-                    answers.input_hash = Some(case.input_hash.clone());
-                    answers.target_hash = case.target_hash.clone();
+                for case in planned.cases {
+                    if chosen(&planned.eval, &case.id) {
+                        let key = (planned.eval.clone(), case.id);
+                        let answers = source.answers.entry(key).or_default();
+                        answers.input_hash = Some(case.input_hash);
+                        answers.grading_hash = Some(case.grading_hash);
+                        answers.target_hash = case.target_hash;
+                    }
                 }
             }
             Event::SampleSkipped(skipped) => {
-                if let Some(answers) = source.answers.get_mut(&skipped.eval) {
-                    answers
-                        .samples
-                        .push(Err(format!("it was skipped ({})", skipped.cause.name())));
+                let why = format!("it was skipped ({})", skipped.cause.name());
+                if let Some(answers) = source.answers.get_mut(&(skipped.eval, skipped.case)) {
+                    answers.samples.push((skipped.sample, Err(why)));
                 }
             }
             _ => {}
         }
     }
-    let wanted = |eval: &str, case: &str| eval == case;
     // What was skipped in one session may have been finished in a later one.
-    let mut finished: BTreeMap<String, Vec<Result<CapturedAnswer, String>>> = BTreeMap::new();
-    for sample in journal::index_samples(&paths.journal(), wanted)?.iter() {
+    let mut finished: BTreeMap<(String, String), Vec<_>> = BTreeMap::new();
+    for sample in journal::index_samples(&paths.journal(), chosen)?.iter() {
         let sample = sample?;
-        finished
-            .entry(sample.eval.clone())
-            .or_default()
-            .push(answer(paths, &sample));
+        let answer = (sample.sample, answer(paths, &sample));
+        let key = (sample.eval, sample.case);
+        finished.entry(key).or_default().push(answer);
     }
-    for (eval, samples) in finished {
-        source.answers.entry(eval).or_default().samples = samples;
+    for (case, samples) in finished {
+        source.answers.entry(case).or_default().samples = samples;
     }
     Ok(source)
 }
@@ -180,6 +209,7 @@ fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<CapturedAnswer, S
     }
     Ok(CapturedAnswer {
         output: output.value,
+        outcome: attempt.verdict.outcome,
         redacted: attempt.redacted,
         finished_at: sample.finished_at.clone(),
     })

@@ -80,7 +80,7 @@ pub(super) fn change(pending: &PendingBaseline, limits: DifferenceLimits) -> Pag
 }
 
 /// Lines, each clean, and how much they leave out.
-type Lines = (Vec<StyledText>, Option<String>);
+pub(in crate::cli) type Lines = (Vec<StyledText>, Option<String>);
 
 /// A line: red is what is accepted now, green what would be accepted.
 fn line(tone: TextTone, text: impl Into<String>) -> StyledText {
@@ -128,7 +128,7 @@ fn place(row: DifferenceRow) -> Vec<StyledText> {
 }
 
 /// Texts of several lines, with three lines around each change.
-fn text_lines(old: &str, new: &str, most: usize) -> Lines {
+pub(in crate::cli) fn text_lines(old: &str, new: &str, most: usize) -> Lines {
     let (old, new): (Vec<&str>, Vec<&str>) = (
         old.split_inclusive('\n').collect(),
         new.split_inclusive('\n').collect(),

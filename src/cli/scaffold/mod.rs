@@ -95,7 +95,7 @@ pub fn rows_beside(path: &Path) -> PathBuf {
 
 /// The way from a file in the project to `schemas/` at its top. Of a path whose depth is not known:
 /// from `evals/KIND/`.
-fn schema_beside(path: &Path) -> String {
+pub fn schema_beside(path: &Path) -> String {
     let plain = path
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

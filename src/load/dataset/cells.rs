@@ -188,7 +188,7 @@ fn fill_in(
             node.each_text_mut(&mut |text, _| *text = literal(text).into());
             node
         }
-        TemplateCell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
+        TemplateCell::Path(path, span) => Node::of_json(lookup(row, path, *span)?, *span),
         TemplateCell::Lone(expression, span) => {
             let value = expression
                 .eval(context)
@@ -200,7 +200,7 @@ fn fill_in(
                     hint: None,
                 });
             }
-            from_json(&serde_json::to_value(&value).unwrap_or(Value::Null), *span)
+            Node::of_json(&serde_json::to_value(&value).unwrap_or(Value::Null), *span)
         }
         TemplateCell::Text(template, span) => {
             let text = template
@@ -304,31 +304,6 @@ fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> RowMisfit {
         message: format!("the template cannot be rendered: {error}"),
         hint: None,
     }
-}
-
-/// A row's value as a tree that stands where the template stands.
-fn from_json(value: &Value, span: Span) -> Node {
-    let value = match value {
-        Value::Null => NodeValue::Null,
-        Value::Bool(b) => NodeValue::Bool(*b),
-        Value::Number(n) => NodeValue::Number(n.clone()),
-        Value::String(s) => NodeValue::Text(s.as_str().into()),
-        Value::Array(items) => NodeValue::Seq(items.iter().map(|v| from_json(v, span)).collect()),
-        Value::Object(map) => NodeValue::Map(
-            map.iter()
-                .map(|(k, v)| {
-                    (
-                        MappingKey {
-                            name: k.as_str().into(),
-                            span,
-                        },
-                        from_json(v, span),
-                    )
-                })
-                .collect(),
-        ),
-    };
-    Node { span, value }
 }
 
 fn spell_out(node: &mut Node) {

@@ -216,7 +216,9 @@ impl<'a> RunSides<'a> {
             }
             ReportFormat::Json => json::render(self, out),
             ReportFormat::Html => html::sides(self, out),
-            ReportFormat::Junit | ReportFormat::Comment => Err(ReportError::OfOneRun),
+            ReportFormat::Junit | ReportFormat::Comment | ReportFormat::Badge => {
+                Err(ReportError::OfOneRun)
+            }
         }
     }
 
