@@ -290,11 +290,12 @@ fn no_line_is_wider_than_asked_and_colour_changes_no_text() {
 fn plain_lines_from_start_to_end() {
     let mut plain = PlainProgress::default();
     let mut state = named();
-    let mut said = plain.look(&state, seconds(1));
+    let mut said: Vec<String> = plain.look(&state, seconds(1));
     state.started("code", "slow-one", 0, seconds(1));
     for at in 1..20 {
         go(&mut state, at, at + 1, 99, Outcome::Passed);
         state.event(&finished("math", "d", 0, Outcome::Failed));
+        said.extend(plain.first(&state, seconds(at + 1)));
         said.extend(plain.look(&state, seconds(at + 1)));
     }
     ["one", HOSTILE, "three"]
@@ -535,6 +536,7 @@ fn the_thread_says_the_last_line_and_ends() {
     let (sender, receiver) = channel();
     let mut progress = RunProgress::start(
         Some(ProgressStyle::Plain(PlainProgress::default())),
+        None,
         Box::new(Pipe(sender, usize::MAX)),
     );
     progress.event(&Event::EvalPlanned(EvalPlanned {
