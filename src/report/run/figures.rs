@@ -127,16 +127,17 @@ const NAME: usize = 24;
 
 /// The metrics; on a short page only pass@k and pass^k that no threshold shows.
 pub fn metrics(page: &mut Page, summary: &Summary, view: &PageView) {
-    let mut names = figures::telling_metrics(summary);
+    let mut rows = figures::metric_rows(summary);
     if view.is_terminal() && !view.verbose {
         let is_shown = |name: &str| summary.gate.thresholds.iter().any(|t| t.metric == name);
+        let mut names = figures::telling_metrics(summary);
         names.retain(|name| {
             let metric = name.parse::<Metric>();
             matches!(metric, Ok(Metric::PassAt(_) | Metric::PassHat(_))) && !is_shown(name)
         });
+        let row = |name: &&str| figures::metric_row(summary, name);
+        rows = names.iter().map(row).collect();
     }
-    let rows = names.iter().map(|name| figures::metric_row(summary, name));
-    let rows: Vec<figures::MetricRow> = rows.collect();
     if rows.is_empty() {
         return;
     }
