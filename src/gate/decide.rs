@@ -3,7 +3,7 @@
 use super::{ExitCode, near};
 use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec,
-    GateTallies, Outcome, RunTally, Shard, Threshold, ThresholdResult,
+    GateTallies, Outcome, RunTally, Shard, Threshold, ThresholdResult, shown_metric,
 };
 use eval_stats::{reaches, stays_within};
 
@@ -292,7 +292,7 @@ fn figure_name(result: &ThresholdResult) -> String {
         Figure::CiLower => "the lower end of the interval of ",
         Figure::CiUpper => "the upper end of the interval of ",
     };
-    format!("{of}{}", result.metric)
+    format!("{of}{}", shown_metric(&result.metric))
 }
 
 /// `at least 0.8 is required`, and the value beside it.
@@ -653,7 +653,7 @@ mod tests {
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(
             gate.reasons,
-            ["pass_at_1 is 0.9, but at least 0.95 is required: 0.05 short"]
+            ["pass@1 is 0.9, but at least 0.95 is required: 0.05 short"]
         );
         assert_eq!(
             decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision,
@@ -667,7 +667,7 @@ mod tests {
         let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
         assert_eq!(
             gate.reasons,
-            ["pass_at_1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
+            ["pass@1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
         );
         assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
         assert_eq!(
@@ -747,7 +747,7 @@ mod tests {
         // No human grade is missing, so nobody is to be sent to review it.
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         assert_eq!(gate.thresholds[0].status, Decision::Incomplete);
-        assert_eq!(gate.reasons[0], "pass_at_1 is undefined: no data");
+        assert_eq!(gate.reasons[0], "pass@1 is undefined: no data");
         let mut alone = settled(tally(&[(CAP, None, Outcome::Passed)], Some(1.0)));
         for reading in [&mut alone.actual, &mut alone.worst, &mut alone.best] {
             reading.metrics.get_mut("pass_at_1").unwrap().ci = None;
@@ -756,7 +756,7 @@ mod tests {
         assert_eq!(gate.exit_code, 3);
         assert_eq!(
             gate.reasons[0],
-            "the lower end of the interval of pass_at_1 is undefined: too few cases for an interval"
+            "the lower end of the interval of pass@1 is undefined: too few cases for an interval"
         );
         let waits = GateTallies { pending: 1, ..run };
         assert_eq!(
