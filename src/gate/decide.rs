@@ -703,6 +703,26 @@ mod tests {
     }
 
     #[test]
+    fn an_open_gate_says_why_in_one_reason() {
+        let at = |value| tally(&[(CAP, None, Outcome::Passed)], Some(value));
+        let run = GateTallies {
+            lacks: Vec::new(),
+            actual: at(0.9),
+            worst: at(0.8),
+            best: at(1.0),
+            errored: 2,
+            skipped: 0,
+            pending: 0,
+        };
+        let mut spec = at_least(0.85, Figure::Value);
+        spec.thresholds
+            .extend(at_least(0.95, Figure::Value).thresholds);
+        let gate = decide(&spec, &run, false, &[]);
+        assert_eq!(gate.decision, Decision::Incomplete);
+        insta::assert_snapshot!(gate.reasons.join("\n"), @"samples without a grade leave the decision open: 2 errored; pass@1 is 0.9 over what was graded (at least 0.85 is required); pass@1 is 0.9 over what was graded (at least 0.95 is required)");
+    }
+
+    #[test]
     fn errors_leave_the_gate_open_only_when_they_could_decide() {
         let open = |worst: f64, best: f64, errored, pending| GateTallies {
             lacks: Vec::new(),

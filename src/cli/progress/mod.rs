@@ -99,7 +99,11 @@ impl RunProgress {
         let cases = verbose.then(|| CaseLines {
             options: TerminalOptions {
                 // Lines of a log are not cut.
-                width: if bar { size().1 } else { usize::MAX },
+                width: if bar {
+                    size().1.saturating_sub(1)
+                } else {
+                    usize::MAX
+                },
                 unicode: console.unicode(),
                 color: console.stderr_color(),
                 ..TerminalOptions::default()

@@ -9,7 +9,7 @@ use crate::report::{figures, limits};
 use eval_base::text::{group_digits, plural};
 
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
-    // A short page of one eval is about its cases; of many evals it shows those that failed.
+    // A short page of one eval is about its cases, one of many about those that did not pass.
     let short = view.is_terminal() && !view.verbose;
     if summary.evals.is_empty()
         || short && !(2..=limits::terminal::EVALS).contains(&summary.evals.len())

@@ -23,7 +23,7 @@ struct SortedFailures<'a> {
     cases: HashMap<(&'a str, &'a str), &'a CaseResult>,
     /// Of cases that did not pass.
     unpassed: Vec<&'a Failure>,
-    /// Of cases that passed all the same.
+    /// Of cases that passed although these samples did not.
     tolerated: Vec<&'a Failure>,
 }
 

@@ -152,7 +152,7 @@ pub fn kept(runs: &[RemovalCandidate], wanted: &BTreeSet<String>) -> BTreeMap<St
             continue;
         }
         let run = &runs[at];
-        if let Some(reason) = reason {
+        if let Some(reason) = reason.filter(|_| wanted.contains(&run.paths.run_id)) {
             reasons.insert(run.paths.run_id.clone(), reason);
         }
         let id = || run.paths.run_id.clone();
