@@ -96,9 +96,13 @@ fn show(
     formats: &[ReportFormat],
 ) -> Result<bool, CliFailure> {
     let summaries: Vec<&Summary> = finished.iter().map(|run| &run.summary).collect();
-    let sides = RunSides::of(summaries).map_err(CliFailure::incomplete)?;
+    let mut sides = RunSides::of(summaries).map_err(CliFailure::incomplete)?;
+    let pages = finished.iter().map(|run| run.paths.report("html"));
     let (written, failed) = match finished.first() {
-        Some(first) => sides.write_files(&first.paths, formats),
+        Some(first) => {
+            sides = sides.linked(&first.paths.dir, pages);
+            sides.write_files(&first.paths, formats)
+        }
         None => Default::default(),
     };
     failed

@@ -9,7 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::drive::FinishedPhase;
+use super::report::html;
 use super::steps::StepRun;
+use crate::report::{page_address, write_file};
 use eval_base::text::escape_path_component;
 use eval_base::whole_file::WholeFile;
 
@@ -43,11 +45,31 @@ pub fn archive(worked: &FinishedPhase) -> Result<PathBuf, ArchiveError> {
         copy_run(run, &dir)?;
     }
     for file in worked.files.all() {
-        if let Some(name) = file.file_name() {
-            copy(file, &dir.join(name))?;
+        let Some(name) = file.file_name() else {
+            continue;
+        };
+        copy(file, &dir.join(name))?;
+        if *file == worked.files.html {
+            link_copies(worked, &dir, &dir.join(name))?;
         }
     }
     Ok(dir)
+}
+
+/// Writes the page of the phase once more, with links to the copies beside it.
+fn link_copies(worked: &FinishedPhase, dir: &Path, page: &Path) -> Result<(), ArchiveError> {
+    let root = &worked.files.root;
+    let page_of = |journal: &str| {
+        let mut runs = worked.runs.iter();
+        let run = runs.find(|run| run.paths.journal() == root.join(journal))?;
+        page_address(dir, &dir.join(format!("{}.html", run.paths.run_id)))
+    };
+    write_file(page, |file| html(&worked.report, &page_of, file)).map_err(|error| {
+        ArchiveError::Write {
+            path: page.to_owned(),
+            source: io::Error::other(error),
+        }
+    })
 }
 
 /// A folder of our own: made, or there and no link.

@@ -118,6 +118,12 @@ pub enum SpanContent {
     /// What people copy, or an identifier.
     Code(String),
     Symbol(Symbol),
+    /// A text from outside that pages in the browser link to an address; other media show the text.
+    Link {
+        text: String,
+        /// Relative, percent-encoded: see [`crate::report::page_address`].
+        address: String,
+    },
     /// A line break within a cell of a table.
     Break,
     /// Drawn by pages in the browser alone; its figures are also shown as text.
@@ -147,7 +153,9 @@ impl StyledText {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|span| match &span.content {
             SpanContent::Own(text) => text.is_empty(),
-            SpanContent::Outside(text) | SpanContent::Code(text) => text.trim().is_empty(),
+            SpanContent::Outside(text)
+            | SpanContent::Code(text)
+            | SpanContent::Link { text, .. } => text.trim().is_empty(),
             SpanContent::Symbol(_) | SpanContent::Interval(_) => false,
             SpanContent::Break => true,
         })
@@ -308,6 +316,18 @@ pub fn outside(text: &str) -> StyledText {
 
 pub fn code(text: &str) -> StyledText {
     SpanContent::Code(text.to_owned()).into()
+}
+
+/// A text from outside that leads somewhere, where there is an address.
+pub fn linked(text: &str, address: Option<String>) -> StyledText {
+    match address {
+        Some(address) => SpanContent::Link {
+            text: text.to_owned(),
+            address,
+        }
+        .into(),
+        None => outside(text),
+    }
 }
 
 pub fn bold(text: impl Into<StyledText>) -> StyledText {

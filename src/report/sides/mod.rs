@@ -9,13 +9,13 @@ mod page;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
 use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions};
-use crate::report::{commands, figures, html, write_file};
+use crate::report::{commands, figures, html, page_address, write_file};
 use eval_base::text::plural;
 
 /// Runs that can't be put beside each other.
@@ -32,6 +32,8 @@ pub enum SidesError {
 /// Several runs of one suite, in the order in which they were named.
 pub struct RunSides<'a> {
     pub(crate) runs: Vec<&'a Summary>,
+    /// Addresses of the runs' own pages, as the page of all links to them; empty where none is known.
+    pub(crate) pages: Vec<Option<String>>,
 }
 
 impl<'a> RunSides<'a> {
@@ -52,7 +54,16 @@ impl<'a> RunSides<'a> {
                 return Err(SidesError::Twice(run.metadata.run_id.clone()));
             }
         }
-        Ok(RunSides { runs })
+        let pages = Vec::new();
+        Ok(RunSides { runs, pages })
+    }
+
+    /// The same with links to the runs' HTML pages that exist, as a page in the folder `from` needs
+    /// them.
+    pub fn linked(mut self, from: &Path, pages: impl IntoIterator<Item = PathBuf>) -> Self {
+        let pages = pages.into_iter().map(|page| page_address(from, &page));
+        self.pages = pages.collect();
+        self
     }
 
     /// What each run is called: its target; where two share one also the model, else the run's id.

@@ -4,7 +4,7 @@ use super::*;
 
 fn page(report: &PhaseReport) -> String {
     let mut out = Vec::new();
-    crate::phase::report::html(report, &mut out).unwrap();
+    crate::phase::report::html(report, &|_| None, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -40,6 +40,21 @@ fn shown(page: &str) -> String {
         .filter(|line| !line.is_empty())
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// Evals lead to their cases in the page of their run, where there is one.
+#[test]
+fn page_links_to_the_pages_of_its_runs() {
+    let mut out = Vec::new();
+    let page_of = |journal: &str| Some(format!("../{}#x\"", journal.len()));
+    crate::phase::report::html(&open(), &page_of, &mut out).unwrap();
+    let linked = String::from_utf8(out).unwrap();
+    let links: Vec<&str> = tags(&linked)
+        .into_iter()
+        .filter_map(|tag| tag.strip_prefix("a href="))
+        .collect();
+    insta::assert_snapshot!(links.join("\n"), @"");
+    assert!(!page(&open()).contains("<a href=\"../"));
 }
 
 /// A phase of which little is as it should be.

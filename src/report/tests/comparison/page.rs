@@ -6,13 +6,56 @@ use serde_json::Value;
 
 use super::hostile::hostile_comparison;
 use super::*;
-use crate::report::html;
-use crate::report::tests::{block_of, green, lines_of, markup_of};
+use crate::model::Outcome;
+use crate::report::html::{self, ComparedRun, ComparedRuns};
+use crate::report::tests::{block_of, green, lines_of, markup_of, sample};
 
 fn page(comparisons: &Comparisons) -> String {
     let mut out = Vec::new();
-    html::comparison(comparisons, &mut out).unwrap();
+    html::comparison(comparisons, &ComparedRuns::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// A row opens into what both runs returned, one sample of each that ended as its case did.
+#[test]
+fn rows_hold_what_both_runs_were_given_and_returned() {
+    let run = |outcome, output: &str, page: Option<&str>| {
+        let mut eval = green(1).evals.remove(0);
+        eval.id = "cap-code-002".to_owned();
+        let mut other = sample(Outcome::Errored, None, "no answer");
+        let mut own = sample(outcome, None, "because");
+        own.output = Some(output.into());
+        (other.index, own.index) = (0, 1);
+        let case = &mut eval.cases[0];
+        (case.id, case.outcome) = ("case-00".to_owned(), outcome);
+        case.samples = vec![other, own];
+        (case.first_passes, case.first_graded) = (0, 1);
+        case.input = Some(Box::new(crate::model::InputShown {
+            kind: crate::model::InputKind::Prompt,
+            value: "Which?".into(),
+            path: None,
+            context: None,
+            truncated: false,
+        }));
+        let page = page.map(str::to_owned);
+        let evals = vec![eval];
+        ComparedRun { evals, page }
+    };
+    let runs = ComparedRuns {
+        reference: run(Outcome::Passed, "a</script>", Some("../run-1.html")),
+        candidates: vec![run(Outcome::Failed, "b", None)],
+    };
+    let comparisons = of(vec![regression()], Decision::Fail, &[]);
+    let mut out = Vec::new();
+    html::comparison(&comparisons, &runs, &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    let opened = block_of(&page, "report")["candidates"][0]["opened"].take();
+    assert_snapshot!(opened, @"");
+    let rows = block_of(&page, "flips-0-0");
+    // Of most cases nothing is known here; the first broken one is behind the critical one.
+    assert_snapshot!(serde_json::to_string_pretty(&rows[1]).unwrap(), @"");
+    assert_eq!(rows[0], Value::Null);
+    assert!(!page.contains("a</script>"));
 }
 
 fn data(comparisons: &Comparisons) -> Value {
