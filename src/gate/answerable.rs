@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(
             said("pass_hat_3", 2, &[CAP]),
             [
-                "the threshold on pass^3 needs 3 samples of every case, but `e` has 2; set `samples: 3` or lower k"
+                "the threshold on pass_hat_3 needs 3 samples of every case, but `e` has 2; set `samples: 3` or lower k"
             ]
         );
         assert_eq!(

@@ -266,7 +266,7 @@ fn words_of_near_misses_are_only_for_what_is_settled() {
             MIN,
             0.95
         ),
-        "pass_rate[type=regression] is 0.9, but at least 0.95 is required: 18 of 20 evals passed; 1 more would have met it"
+        "pass rate [type=regression] is 0.9, but at least 0.95 is required: 18 of 20 evals passed; 1 more would have met it"
     );
     assert_eq!(
         said(evals(18, 2, 0, 0, 0), "pass_rate", MIN_LOWER, 0.75),

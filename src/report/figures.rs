@@ -9,7 +9,7 @@ use crate::model::{
 };
 use eval_base::text;
 
-pub use crate::model::shown_metric as metric_name;
+pub use crate::model::shown_metric;
 
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
@@ -307,7 +307,7 @@ pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     let estimate = summary.estimates.get(metric);
     let value = value_of(summary, metric);
     MetricRow {
-        name: metric_name(metric),
+        name: shown_metric(metric),
         value: figure_or_none(metric, value),
         interval: interval_of(summary, metric),
         range: estimate
@@ -428,7 +428,7 @@ pub struct ThresholdRow {
 
 /// A threshold in words. Value and threshold get as many decimals as it takes to tell them apart.
 pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
-    let name = metric_name(&threshold.metric);
+    let name = shown_metric(&threshold.metric);
     let metric = match threshold.on {
         Figure::Value => name,
         Figure::CiLower => format!("{name} (lower end)"),
@@ -656,7 +656,7 @@ mod tests {
                 "0.5",
             ),
         ] {
-            assert_eq!(metric_name(metric), name);
+            assert_eq!(shown_metric(metric), name);
             assert_eq!(figure(metric, 0.5), value);
         }
     }

@@ -183,7 +183,7 @@ mod tests {
         insta::assert_snapshot!(said("pass_rate", 0.9, 12), @"the threshold on pass rate requires a lower end of at least 0.9, but 12 evals are planned: even if all pass, the interval ends at 0.7526; it takes 33 evals");
         insta::assert_snapshot!(said("pass_at_1", 0.9, 32), @"the threshold on pass@1 requires a lower end of at least 0.9, but 32 cases are planned: even if all pass, the interval ends at 0.8976; it takes 33 cases");
         assert_eq!(said("pass_at_1", 0.9, 33), "");
-        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, 35), @"the threshold on case_pass_rate[tag=a] requires a lower end of at least 0.5, but 1 case is planned: even if it passes, the interval ends at 0.0552; it takes 5 cases");
+        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, 35), @"the threshold on case pass rate [tag=a] requires a lower end of at least 0.5, but 1 case is planned: even if it passes, the interval ends at 0.0552; it takes 5 cases");
         insta::assert_snapshot!(said("errors", 0.05, 12), @"the threshold on pass rate requires an upper end of at most 0.05, but 12 evals are planned: even if none passes, the interval ends at 0.2474; it takes 68 evals");
         insta::assert_snapshot!(said("pass_rate", 1.0, 12), @"the threshold on pass rate requires a lower end of at least 1, but 12 evals are planned: even if all pass, the interval ends at 0.7526, and no number of evals would be enough");
         assert_eq!(said("latency_p95_ms", 0.9, 2), "");

@@ -80,7 +80,7 @@ fn composites_of_built_in_metrics_are_gated() {
     );
     let said = short.call(&RUN).expect(2).stderr;
     assert!(
-        said.contains("the threshold on pass@3 needs 3 samples of every case"),
+        said.contains("the threshold on pass_at_3 needs 3 samples of every case"),
         "{said}"
     );
 }

@@ -170,7 +170,7 @@ fn what_does_not_block_is_told_and_goes_on() {
     assert_eq!(report["gate"]["decision"], "pass");
     let reason = report["gate"]["reasons"][0].as_str().expect("a reason");
     assert!(
-        reason.starts_with("Run capability evals failed (this does not block): pass_rate is "),
+        reason.starts_with("Run capability evals failed (this does not block): pass rate is "),
         "{reason}"
     );
     assert!(project.path().join("released").exists());
