@@ -154,7 +154,8 @@ fn every_payload_is_text_wherever_it_stands() {
         .map(|(_, payload)| payload.chars().take(150).collect())
         .collect();
     let comparison = Visit::to(&project.path().join("comparison.html"))
-        .ask("evaluate", "(dispatchEvent(new Event('beforeprint')), document.querySelectorAll('.flip .opened .run').length)")
+        .ask("evaluate", "(document.querySelectorAll('button.more').forEach((more) => { while (!more.hidden) more.click(); }), \
+            dispatchEvent(new Event('beforeprint')), document.querySelectorAll('.flip .opened .run').length)")
         .ask("shows", json!(["#main", all]))
         .step("strangers");
     if let Some(seen) = look_well(&[comparison]) {

@@ -53,7 +53,13 @@ fn page_links_to_the_pages_of_its_runs() {
         .into_iter()
         .filter_map(|tag| tag.strip_prefix("a href="))
         .collect();
-    insta::assert_snapshot!(links.join("\n"), @"");
+    insta::assert_snapshot!(links.join("\n"), @r##"
+    "#main" class="skip"
+    "../43#x&quot;#view=cases&amp;eval=human"
+    "../43#x&quot;#view=cases&amp;eval=wrong"
+    "../43#x&quot;#view=cases&amp;eval=lost"
+    "../43#x&quot;"
+    "##);
     assert!(!page(&open()).contains("<a href=\"../"));
 }
 
@@ -177,6 +183,8 @@ fn page_shows_all_that_is_known_of_a_phase() {
     wrong: Wrong (FAILED)
     Cause
     wrong_answer
+    Reason
+    the output differs
     Expected
     {"a":1,"b":[1,2]}
     Actual
@@ -221,16 +229,13 @@ fn passed_phase_has_a_short_page() {
         "✓ PASS\nFile",
         "Unit tests · test · passed · 45/45 tests · 1.50 s",
         "pass@1 | 0.92 | [0.781, 0.934] |",
-        "cap-auth-003: Session timeout (FAILED)\nCause\nwrong_answer\nExpected",
+        "cap-auth-003: Session timeout (FAILED)\nCause\nwrong_answer\nReason\n",
         "✓\nreg-auth-008: Public routes",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert_eq!(page.matches("Expected").count(), 1, "{page}");
-    assert!(
-        !page.contains("Pending") && !page.contains("Reason"),
-        "{page}"
-    );
+    assert!(!page.contains("Pending"), "{page}");
 }
 
 #[test]

@@ -88,7 +88,8 @@ function sidesView(grade, actual, options) {
   if (lines) {
     return el('div', { class: 'part' }, diffView(lines),
       (expected.cut || actual.cut) && el('p', { class: 'soft small cut' }, 'Only the shown parts are compared.'),
-      foldedText('Expected, in full', expected), !grade.actual_is_output && foldedText('Actual, in full', actual));
+      // Where values are shown in brief, the page of the case has all of them.
+      !options && [foldedText('Expected, in full', expected), !grade.actual_is_output && foldedText('Actual, in full', actual)]);
   }
   const words = both && !long ? wordDiff(expected.text, actual.text) : null;
   const side = (title, shown, pieces, tone) => shown && el('div', { class: `side ${tone}` }, el('h5', {}, title),

@@ -46,12 +46,15 @@ pub(super) fn write(
     write_chunks("details", &details(held, budget)?, out)
 }
 
-/// The blocks `name-0`, `name-1`, ..., of [`CHUNK`] items each.
+/// The blocks `name-0`, `name-1`, ..., of [`CHUNK`] items each; none where no item has details.
 pub(super) fn write_chunks(
     name: &str,
     items: &[Vec<u8>],
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
+    if items.iter().all(|item| item.as_slice() == NOTHING) {
+        return Ok(());
+    }
     for (at, chunk) in items.chunks(CHUNK).enumerate() {
         embed::list(&format!("{name}-{at}"), chunk, out)?;
     }

@@ -49,7 +49,7 @@ pub fn of_value(value: &Value, limit: usize) -> ShownText<'_> {
 }
 
 /// Data of at most so many bytes are on one line.
-const SHORT: usize = 100;
+const SHORT: usize = 60;
 
 /// A value in few lines: short data on one.
 pub fn compact(value: &Value, limit: usize) -> ShownText<'_> {
