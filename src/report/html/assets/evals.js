@@ -7,7 +7,7 @@ function caseLink(eval_, id) {
 }
 
 /** Lines of a value that the overview shows before the rest is folded. */
-const OVERVIEW_LINES = 8;
+const OVERVIEW_LINES = 6;
 /** A value of at most so many characters on a line needs no box. */
 const INLINE_VALUE = 120;
 

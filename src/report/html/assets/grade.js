@@ -3,6 +3,8 @@
 /** Lines and characters that are shown before one asks for more. */
 const FOLD_LINES = 30;
 const FOLD_CHARACTERS = 4_000;
+/** Characters that take the room of a line. */
+const LINE_CHARACTERS = 140;
 
 /** A text as details/shown.rs gives it. `plain`: as a paragraph, in the type of the page; `lines`: how many are shown at first. */
 function textView(shown, label, { plain = false, lines: most = FOLD_LINES } = {}) {
@@ -10,7 +12,9 @@ function textView(shown, label, { plain = false, lines: most = FOLD_LINES } = {}
   const lines = text.split('\n');
   const tall = lines.length > most + Math.min(5, most / 4);
   let brief = tall ? lines.slice(0, most).join('\n') : text;
-  if (brief.length > FOLD_CHARACTERS * 1.2) brief = brief.slice(0, FOLD_CHARACTERS).replace(/[\ud800-\udbff]$/, '');
+  // A long line takes as much room as many short ones.
+  const characters = Math.min(FOLD_CHARACTERS, most * LINE_CHARACTERS);
+  if (brief.length > characters * 1.2) brief = brief.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
   const box = plain
     ? el('p', { class: 'said' }, said(brief))
     : el('pre', { class: 'said' }, text === '' ? el('span', { class: 'soft' }, '(empty)') : said(brief));
