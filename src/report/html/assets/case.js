@@ -114,7 +114,9 @@ function caseSamples(details) {
   if (samples.length === 0) return el('p', { class: 'note' }, 'No samples of this case were kept for reports; the journal has them.');
   const urgency = ({ outcome }) => OUTCOMES_BY_URGENCY.indexOf(outcome);
   const first = samples.reduce((a, b) => (urgency(b) < urgency(a) ? b : a));
-  const list = samples.map((sample, at) => caseSample(sample, at, samples.length + more, sample === first));
+  // How many are not listed is known at least.
+  const total = Math.max(samples.length + more, samples.at(-1).index + 1);
+  const list = samples.map((sample, at) => caseSample(sample, at, total, sample === first));
   return [list, more > 0 && el('p', { class: 'note' }, `${plural(more, 'more sample')} of this case: the journal has all of them.`)];
 }
 

@@ -50,7 +50,7 @@ function comparisonGroups(candidate) {
   const rows = (kind) => differenceTable(`${kind.metric} by ${kind.by}`, capital(`${kind.by} `).trim(), kind.rows.map((group) => group.line), candidate.level, kind.rows);
   const rest = alike.length > 0 && card('Groups without a difference',
     el('p', { class: 'soft' }, alike[0].metric, ' of these groups differs by no more than chance.'),
-    alike.map((kind) => folded(`By ${kind.by}: ${plural(kind.rows.length, 'group')}`, () => rows(kind))));
+    alike.map((kind) => folded(`By ${kind.by}: ${plural(kind.rows.length, 'group')}${kind.decides ? ', on which the verdict also depends' : ''}`, () => rows(kind))));
   return [...candidate.groups.filter((kind) => kind.telling > 0).map((kind) => groupingCard(candidate, kind)), rest];
 }
 

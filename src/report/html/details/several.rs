@@ -34,7 +34,7 @@ struct ShownRun<'a> {
 
 #[derive(Serialize)]
 struct ShownSample<'a> {
-    /// Its number, from 1, and the number of samples.
+    /// Its number, from 1, and the number of samples as far as it is known.
     number: u32,
     of: usize,
     outcome: &'static str,
@@ -96,7 +96,8 @@ fn of_sample<'a>(case: &CaseResult, sample: &'a SampleResult, limit: usize) -> S
         .filter(|grade| says_more(grade, reason));
     ShownSample {
         number: sample.index.saturating_add(1),
-        of: case.samples.len() + sample::unlisted_passes(case),
+        // How many are not listed is known at least.
+        of: (case.samples.len() + sample::unlisted_passes(case)).max(sample.index as usize + 1),
         outcome: sample.outcome.name(),
         cause: sample.cause.map(|cause| cause.name()),
         output: sample

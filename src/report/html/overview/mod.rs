@@ -221,7 +221,7 @@ fn failures(summary: &Summary) -> Value {
     let (tolerated, failed): (Vec<&Failure>, Vec<&Failure>) = summary
         .failures
         .iter()
-        .partition(|failure| has_passed(*failure));
+        .partition(|failure| has_passed(failure));
     let of = |all: Vec<&Failure>| {
         let first = all.iter().take(limits::FAILURES);
         let first: Vec<Value> = first.map(|told| failure(told)).collect();
