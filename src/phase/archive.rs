@@ -2,7 +2,8 @@
 //! own report.
 //!
 //! They lie in `<results>/archive/<escaped phase id>/`, named by run, so that those of earlier runs
-//! stay. They are copies: the runs themselves stay where they are and are counted there.
+//! stay. They are copies, to which the page of the phase links: the runs themselves stay where they
+//! are and are counted there.
 
 use std::fs::{self, File};
 use std::io;
@@ -48,27 +49,26 @@ pub fn archive(worked: &FinishedPhase) -> Result<PathBuf, ArchiveError> {
         let Some(name) = file.file_name() else {
             continue;
         };
-        copy(file, &dir.join(name))?;
-        if *file == worked.files.html {
-            link_copies(worked, &dir, &dir.join(name))?;
+        match *file == worked.files.html {
+            true => write_page(worked, &dir, &dir.join(name))?,
+            false => copy(file, &dir.join(name))?,
         }
     }
     Ok(dir)
 }
 
-/// Writes the page of the phase once more, with links to the copies beside it.
-fn link_copies(worked: &FinishedPhase, dir: &Path, page: &Path) -> Result<(), ArchiveError> {
+/// Writes the page of the phase, which links to the copies of its runs beside it.
+fn write_page(worked: &FinishedPhase, dir: &Path, page: &Path) -> Result<(), ArchiveError> {
     let root = &worked.files.root;
     let page_of = |journal: &str| {
         let mut runs = worked.runs.iter();
         let run = runs.find(|run| run.paths.journal() == root.join(journal))?;
         page_address(dir, &dir.join(format!("{}.html", run.paths.run_id)))
     };
-    write_file(page, |file| html(&worked.report, &page_of, file)).map_err(|error| {
-        ArchiveError::Write {
-            path: page.to_owned(),
-            source: io::Error::other(error),
-        }
+    let written = write_file(page, |file| html(&worked.report, &page_of, file));
+    written.map_err(|error| ArchiveError::Write {
+        path: page.to_owned(),
+        source: io::Error::other(error),
     })
 }
 

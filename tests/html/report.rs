@@ -707,14 +707,31 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     ## Recommendations
     ## Passed with failed samples
     ## Evals
+    table Outcome | Eval | Cases | Score | Type | Category | Criticality | Source (23 rows)
     ## Metrics
+    figure capability pass rate, 0.882 [0.646, 0.980]
+    figure pass@k and pass^k over k. pass@k: 0.875 [0.755, 0.939]; 0.950 [0.831, 0.993]. pass^k: 0.875 [0.755, 0.939]; 0.792 [0.656, 0.892]. pass^k (unbiased): 0.875 [0.755, 0.939]; 0.725 [0.565, 0.857]
+    table Other figures | Value | 95 % CI | Cases (8 rows)
     ## Pass rates
+    figure capability, 88.2 % [64.6 %, 98.0 %], 15 of 17 passed
+    figure code, 94.4 % [81.8 %, 99.1 %], 34 of 36 passed
+    figure classification, 66.7 % [12.6 %, 98.1 %], 2 of 3 passed
+    figure commits, 0 % [0 %, 94.5 %], 0 of 1 passed
     ## Distributions
+    figure Scores of cases: 40 in 12 bins; the fullest, 1, has 23
+    figure Latency of the target: ...
     ## Causes
+    figure wrong_answer: 13
     ## Trust in verdicts on code
+    table What the verdicts rest on | Name | Samples | Grades (1 rows)
     ## Tokens and cost
+    figure cap-code-tasks: 1800 + 387
     ## Models
+    ### openai:gpt-4o-mini
+    ### anthropic:claude-3-5-sonnet (judge)
+    ### all models (targets and judges)
     ## Judges
+    ### anthropic:claude-3-5-sonnet
     ## Environment
     ---
     nav Overview

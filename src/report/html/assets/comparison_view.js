@@ -90,7 +90,7 @@ function comparisonCases(candidate, params, at, both) {
   const node = card('Cases',
     el('p', {}, cases.sentences.map((words) => [prose(words), ' '])),
     cases.flips.length > 0 && list.node,
-    rowsCut(opened),
+    cases.flips.length > 0 && rowsCut(opened),
     cut.length > 0 && el('p', { class: 'soft small' },
       `Listed: ${cut.map((kind) => `${grouped(kind.listed)} of ${grouped(kind.count)} ${kind.name}`).join(', ')}${at ? `; ${at}` : ''}.`),
     cases.flips.length > 0 && both && labelledCommand('Compare the outputs of both runs', both));

@@ -65,7 +65,10 @@ function runParts({ input, sample }, { folded: isFolded, pieces }) {
   ];
 }
 
-/** How many rows have no room on this page. */
+/** How many rows have no room on this page, or why none opens. */
 function rowsCut(opened) {
+  if (opened && opened.cut === 0 && !document.getElementById(`${opened.block}-0`)) {
+    return el('p', { class: 'soft small' }, 'The rows do not open: the reports of these runs have no inputs and outputs.');
+  }
   return opened?.cut > 0 && el('p', { class: 'soft small' }, `${plural(opened.cut, 'row')} cannot be opened: this page has no room for more. The journals of the runs have everything.`);
 }
