@@ -8,7 +8,7 @@ use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
 use super::{CliFailure, CliResult, sides, suite};
 use crate::gate::ExitCode;
-use crate::journal;
+use crate::journal::{self, RunPaths};
 use crate::model::{ReportFormat, Summary};
 use crate::report::sides::RunSides;
 use crate::report::{self, write_report};
@@ -169,6 +169,8 @@ fn side_by_side(
     let codes: Vec<_> = runs.iter().map(exit_code).collect();
     let worst = ExitCode::gravest(&codes);
     if let Some(file) = &args.output {
+        let pages = journals.iter().map(|journal| page_of(journal));
+        let sides = sides.linked(file.parent().unwrap_or(file), pages);
         let written = write_whole(file, |out| sides.write(args.format, out));
         written.map_err(|error| {
             CliFailure::incomplete(format!("cannot write {}: {error}", file.display()))
@@ -187,6 +189,11 @@ fn side_by_side(
     }
     console.result(&page)?;
     Ok(worst)
+}
+
+/// Where the HTML report of the run of a journal is, if there is one.
+pub fn page_of(journal: &Path) -> PathBuf {
+    RunPaths::of_journal(journal).map_or_else(PathBuf::new, |run| run.report("html"))
 }
 
 /// The folder of results: as given, as the suite says, or `results/` in the project root.

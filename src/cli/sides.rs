@@ -141,8 +141,12 @@ fn show(
     let mut sides = RunSides::of(summaries).map_err(CliFailure::incomplete)?;
     let journals: Vec<PathBuf> = finished.iter().map(|run| run.paths.journal()).collect();
     compare_pairs(console, &mut sides, &journals);
+    let pages = finished.iter().map(|run| run.paths.report("html"));
     let (written, failed) = match finished.first() {
-        Some(first) => sides.write_files(&first.paths, formats),
+        Some(first) => {
+            sides = sides.linked(&first.paths.dir, pages);
+            sides.write_files(&first.paths, formats)
+        }
         None => Default::default(),
     };
     failed

@@ -2,14 +2,17 @@
 //! own report.
 //!
 //! They lie in `<results>/archive/<escaped phase id>/`, named by run, so that those of earlier runs
-//! stay. They are copies: the runs themselves stay where they are and are counted there.
+//! stay. They are copies, to which the page of the phase links: the runs themselves stay where they
+//! are and are counted there.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::drive::FinishedPhase;
+use super::report::html;
 use super::steps::StepRun;
+use crate::report::{page_address, write_file};
 use eval_base::text::escape_path_component;
 use eval_base::whole_file::WholeFile;
 
@@ -43,11 +46,30 @@ pub fn archive(worked: &FinishedPhase) -> Result<PathBuf, ArchiveError> {
         copy_run(run, &dir)?;
     }
     for file in worked.files.all() {
-        if let Some(name) = file.file_name() {
-            copy(file, &dir.join(name))?;
+        let Some(name) = file.file_name() else {
+            continue;
+        };
+        match *file == worked.files.html {
+            true => write_page(worked, &dir, &dir.join(name))?,
+            false => copy(file, &dir.join(name))?,
         }
     }
     Ok(dir)
+}
+
+/// Writes the page of the phase, which links to the copies of its runs beside it.
+fn write_page(worked: &FinishedPhase, dir: &Path, page: &Path) -> Result<(), ArchiveError> {
+    let root = &worked.files.root;
+    let page_of = |journal: &str| {
+        let mut runs = worked.runs.iter();
+        let run = runs.find(|run| run.paths.journal() == root.join(journal))?;
+        page_address(dir, &dir.join(format!("{}.html", run.paths.run_id)))
+    };
+    let written = write_file(page, |file| html(&worked.report, &page_of, file));
+    written.map_err(|error| ArchiveError::Write {
+        path: page.to_owned(),
+        source: io::Error::other(error),
+    })
 }
 
 /// A folder of our own: made, or there and no link.

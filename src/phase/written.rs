@@ -5,8 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::report;
+use crate::journal::RunPaths;
 use crate::model::{Phase, PhaseReport};
-use crate::report::{ReportError, write_file};
+use crate::report::{ReportError, page_address, write_file};
 use eval_base::text::escape_path_component;
 use eval_base::whole_file::WholeFile;
 
@@ -16,6 +17,8 @@ pub struct ReportFiles {
     pub markdown: PathBuf,
     pub json: PathBuf,
     pub html: PathBuf,
+    /// The project root, from which reports name the journals of their runs.
+    pub root: PathBuf,
 }
 
 /// A report that can't be written.
@@ -38,16 +41,16 @@ impl ReportFiles {
     /// Where the phase says, else below the results.
     pub fn of(phase: &Phase, results: &Path) -> ReportFiles {
         match &phase.report_path {
-            Some(path) => ReportFiles::beside(path),
+            Some(path) => ReportFiles::beside(path, &phase.root),
             None => {
                 let name = format!("phase-{}.md", escape_path_component(&phase.id));
-                ReportFiles::beside(&results.join("phases").join(name))
+                ReportFiles::beside(&results.join("phases").join(name), &phase.root)
             }
         }
     }
 
     /// A path that ends in `.json` or `.html` is that of this report; the others lie beside it.
-    fn beside(path: &Path) -> ReportFiles {
+    fn beside(path: &Path, root: &Path) -> ReportFiles {
         let ends_in = |end: &str| {
             path.extension()
                 .is_some_and(|extension| extension.eq_ignore_ascii_case(end))
@@ -77,6 +80,7 @@ impl ReportFiles {
             markdown,
             json: written("json"),
             html: written("html"),
+            root: root.to_owned(),
         }
     }
 
@@ -129,7 +133,14 @@ impl ReportFiles {
     /// Writes those that tell the notes, of a report that has got more of them again.
     pub fn write_notes(&self, report: &PhaseReport) -> Result<(), ReportWriteError> {
         one(&self.json, |file| report::json(report, file))?;
-        one(&self.html, |file| report::html(report, file))
+        let page_of = |journal: &str| self.page_of(journal);
+        one(&self.html, |file| report::html(report, &page_of, file))
+    }
+
+    /// The HTML page of a run, as the page of the phase links to it.
+    fn page_of(&self, journal: &str) -> Option<String> {
+        let page = RunPaths::of_journal(&self.root.join(journal))?.report("html");
+        page_address(self.html.parent()?, &page)
     }
 }
 
@@ -181,7 +192,7 @@ mod tests {
     #[test]
     fn a_report_takes_the_place_of_a_report_and_of_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
-        let files = ReportFiles::beside(&folder.path().join("r/x.md"));
+        let files = ReportFiles::beside(&folder.path().join("r/x.md"), folder.path());
         let said = || {
             files.try_place().err().map(|error| {
                 error
@@ -244,7 +255,7 @@ mod tests {
             notes: Vec::new(),
         };
         let folder = tempfile::tempdir().expect("a folder");
-        let files = ReportFiles::beside(&folder.path().join("x.md"));
+        let files = ReportFiles::beside(&folder.path().join("x.md"), folder.path());
         files.write(&report).expect("written");
         assert!(files.try_place().is_ok());
         let mut page = Vec::new();
@@ -285,11 +296,12 @@ mod tests {
             ("r/x.MARKDOWN", "r/x.MARKDOWN", "r/x.json", "r/x.html"),
         ];
         for (path, markdown, json, html) in table {
-            let files = ReportFiles::beside(Path::new(path));
+            let files = ReportFiles::beside(Path::new(path), Path::new("/"));
             let expected = ReportFiles {
                 markdown: markdown.into(),
                 json: json.into(),
                 html: html.into(),
+                root: "/".into(),
             };
             assert_eq!(files, expected, "{path}");
         }

@@ -153,8 +153,11 @@ pub mod html {
     pub const TABLE: usize = 12 << 20;
     /// Cases that a page holds at most.
     pub const CASES: usize = 10_000;
-    /// Bytes of a reason, or of a name, in the table.
+    /// Bytes of a reason, or of a name, in the table; columns of an output, and of an expected
+    /// value, which is shown only when it is not longer.
     pub const TABLE_TEXT: usize = 160;
+    pub const TABLE_OUTPUT: usize = 80;
+    pub const TABLE_EXPECTED: usize = 40;
 
     /// Bytes of all blocks of details together.
     pub const DETAILS: usize = 14 << 20;
@@ -168,7 +171,8 @@ pub mod html {
     pub const PLACES: usize = 40;
     pub const PLACE_SIDE: usize = 160;
 
-    /// Failures on the overview; the table of cases lists all.
+    /// Failed cases on the overview, and cases that passed with a failed sample; the table of cases
+    /// lists all.
     pub const FAILURES: usize = 10;
     /// Samples that passed on a later attempt only.
     pub const FLAKY: usize = 20;
@@ -181,9 +185,9 @@ pub mod html {
     /// Evals, and bytes of their ids and categories; the table of cases has the others, too.
     pub const EVALS: usize = 2_000;
     pub const EVAL_NAMES: usize = 1 << 20;
-    /// Bytes of a text from outside, and columns of one side of a failure.
+    /// Bytes of a text from outside, and of one side of a failure.
     pub const TEXT: usize = 600;
-    pub const SIDE: usize = 160;
+    pub const SIDE: usize = 1_200;
 }
 
 pub mod junit {

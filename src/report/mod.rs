@@ -41,8 +41,8 @@ use crate::model::{Failure, Outcome, ReportFormat, Summary};
 use page::PageView;
 use page::markdown::MarkdownOptions;
 
-pub(crate) use files::write_file;
-pub use files::{write_report, write_reports};
+pub use files::{page_address, write_report, write_reports};
+pub(crate) use files::{percent_encoded, write_file};
 pub use page::lines::TerminalOptions;
 
 /// Why a report could not be written.

@@ -126,11 +126,6 @@ pub fn compare(
     }
 }
 
-/// A value on one line of at most so many columns.
-pub fn inline(value: &Value, columns: usize) -> String {
-    text::truncate_width(&text::one_line(&shown(value)), columns).into_owned()
-}
-
 /// The beginning of a value, in as many lines as it has.
 pub fn whole(value: &Value, most: usize) -> String {
     let shown = shown(value);

@@ -72,7 +72,9 @@ export const steps = {
       if (!outside && ['SCRIPT', 'STYLE', 'META', 'TITLE'].includes(node.nodeName)) say(node);
       for (const { name, value } of node.attributes) {
         const address = ['href', 'src', 'srcset', 'action', 'formaction', 'data', 'xlink:href', 'poster', 'background', 'ping'].includes(name);
-        if (name.startsWith('on') || name === 'srcdoc' || (address && !value.startsWith('#'))) say(node);
+        // The page of a run in a file near this one: no scheme, no host, no root.
+        const near = name === 'href' && /^(?:\.\.\/)*(?:[\w.~%-]+\/)*[\w.~%-]+\.html(?:#\S*)?$/.test(value);
+        if (name.startsWith('on') || name === 'srcdoc' || (address && !value.startsWith('#') && !near)) say(node);
       }
     }
     if (document.querySelectorAll('meta[http-equiv]').length !== 1) found.push('not one policy');
@@ -97,6 +99,17 @@ export const steps = {
     const edge = document.documentElement.clientWidth + 1;
     const out = [...document.querySelectorAll('#app *')].filter((node) => node.getBoundingClientRect().right > edge);
     return { wide, by: out.slice(0, 5).map((node) => `${node.localName}.${node.getAttribute('class') ?? ''} ${node.textContent.slice(0, 40)}`) };
+  }),
+
+  /** Whether all of an element is within the window, and not cut by what it is in. */
+  uncut: (tab, selector) => first(tab, selector).evaluate((node) => {
+    const { left, right } = node.getBoundingClientRect();
+    for (let around = node.parentElement; around; around = around.parentElement) {
+      if (getComputedStyle(around).overflowX === 'visible') continue;
+      const edge = around.getBoundingClientRect();
+      if (left < edge.left - 1 || right > edge.right + 1) return false;
+    }
+    return left >= 0 && right <= document.documentElement.clientWidth + 1;
   }),
 
   /** Findings of axe of these impacts, a line each. */

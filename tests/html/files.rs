@@ -275,10 +275,15 @@ fn comparisons_and_several_targets_have_pages_too() {
     project.call(&[
         "compare", &ids[0], &ids[1], "--format", "html", "--output", "c.html",
     ]);
-    assert_eq!(
-        fs::read_to_string(project.path().join("c.html")).unwrap(),
-        page.stdout
-    );
+    // A file is near the pages of its runs, and links to them.
+    let linked = fs::read_to_string(project.path().join("c.html")).unwrap();
+    let (before, rest) = linked.split_once("\"pages\":[").expect("addresses");
+    let (pages, after) = rest.split_once(']').expect("two of them");
+    for page in pages.split(',') {
+        let page = page.trim_matches('"');
+        assert!(project.path().join(page).is_file(), "{page}");
+    }
+    assert_eq!(format!("{before}\"pages\":[null,null]{after}"), page.stdout);
     let page = project.call(&[
         "report", "--run", &ids[0], "--run", &ids[1], "--format", "html",
     ]);

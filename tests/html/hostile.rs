@@ -135,6 +135,44 @@ fn every_payload_is_text_wherever_it_stands() {
         "suite.yaml",
     ]);
 
+    // Rows of a comparison open into the same texts.
+    let journal = std::fs::read(project.result(".journal.jsonl")).expect("a journal");
+    std::fs::write(project.path().join("copy.journal.jsonl"), journal).expect("a copy");
+    project.call(&[
+        "compare",
+        "copy.journal.jsonl",
+        "latest",
+        "--format",
+        "html",
+        "--output",
+        "comparison.html",
+        "--suite",
+        "suite.yaml",
+    ]);
+    let all: Vec<String> = payloads
+        .iter()
+        .map(|(_, payload)| payload.chars().take(150).collect())
+        .collect();
+    let comparison = Visit::to(&project.path().join("comparison.html"))
+        .ask("evaluate", "(document.querySelectorAll('button.more').forEach((more) => { while (!more.hidden) more.click(); }), \
+            dispatchEvent(new Event('beforeprint')), document.querySelectorAll('.flip .opened .run').length)")
+        .ask("shows", json!(["#main", all]))
+        .step("strangers");
+    if let Some(seen) = look_well(&[comparison]) {
+        let results = seen[0].results();
+        assert!(
+            results[0].as_u64() >= Some(payloads.len() as u64),
+            "{}",
+            results[0]
+        );
+        let shown = results[1].as_array().expect("counts");
+        assert!(
+            shown.iter().all(|times| times.as_u64() >= Some(4)),
+            "{shown:?}"
+        );
+        assert_eq!(*results[2], json!([]));
+    }
+
     let mut visit = Visit::to(&page)
         .step("strangers")
         .ask("go", "#view=cases")

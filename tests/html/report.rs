@@ -16,6 +16,10 @@ fn text(seen: &Seen, at: usize) -> &str {
         .unwrap_or_else(|| panic!("{:?}", seen.results()))
 }
 
+/// Opens what is folded.
+const UNFOLD: &str =
+    "void document.querySelectorAll('#main details.fold').forEach((fold) => { fold.open = true; })";
+
 /// A view wide and narrow, light and dark: reaches nowhere sideways, and axe has nothing serious to
 /// say.
 fn judged(page: &Path, fragments: &[&str]) {
@@ -30,6 +34,7 @@ fn judged(page: &Path, fragments: &[&str]) {
         for fragment in fragments {
             visit = visit
                 .ask("go", *fragment)
+                .ask("evaluate", UNFOLD)
                 .step("overflow")
                 .ask("axe", json!(["serious", "critical"]))
                 .step("strangers")
@@ -119,11 +124,19 @@ fn pages_of_comparisons_phases_and_several_targets_are_fit_to_be_read() {
     project.call(&[&run[..], &both].concat()).expect(1);
     let sides = project.result(".side-by-side.html");
     judged(&sides, &[""]);
+    rows_open(
+        Visit::to(&sides).ask("attribute", json!(["a[href$='.html']", "href"])),
+        ".side-row",
+        ["assistant", "assistant-next"],
+        sides.parent().expect("a folder"),
+    );
 
     let next = ["--var", "assistant=assistant-next"];
     crate::pages::run(&project, &[], 0);
     crate::pages::run(&project, &next, 1);
-    let compared = project
+    let comparison = project.path().join("out/comparison.html");
+    std::fs::create_dir_all(project.path().join("out")).expect("a folder");
+    project
         .call(&[
             "compare",
             "previous",
@@ -131,12 +144,25 @@ fn pages_of_comparisons_phases_and_several_targets_are_fit_to_be_read() {
             crate::pages::SUITE,
             "--format",
             "html",
+            "--output",
+            "out/comparison.html",
         ])
         .expect(1);
-    judged(
-        &crate::pages::kept(&project, compared),
-        &["", "#view=comparison&kind=broken"],
+    judged(&comparison, &["", "#view=comparison&kind=broken"]);
+    rows_open(
+        Visit::to(&comparison).ask("attribute", json!(["a[href$='.html']", "href"])),
+        ".flip",
+        ["previous", "latest"],
+        &project.path().join("out"),
     );
+    // Written to stdout it lies nobody knows where, and links to no file.
+    let printed = ["compare", "previous", "--suite", crate::pages::SUITE];
+    let printed = project.call(&[&printed[..], &["--format", "html"]].concat());
+    let printed = crate::pages::kept(&project, printed.expect(1));
+    let visit = Visit::to(&printed).ask("count", "a[href$='.html']");
+    if let Some(seen) = look_well(&[visit]) {
+        assert_eq!(seen[0].results()[0].to_string(), "0");
+    }
 
     project
         .call(&[
@@ -152,6 +178,37 @@ fn pages_of_comparisons_phases_and_several_targets_are_fit_to_be_read() {
         .path()
         .join("results/phases/phase-semver-precedence.html");
     judged(&phase, &[""]);
+
+    // It links to the pages of its runs.
+    let links = Visit::to(&phase)
+        .ask("attribute", json!(["#main dd a", "href"]))
+        .ask("attribute", json!(["#main li a", "href"]))
+        .step("strangers");
+    if let Some(seen) = look_well(&[links]) {
+        let folder = phase.parent().expect("a folder");
+        assert!(folder.join(text(&seen[0], 0)).is_file(), "{:?}", seen[0]);
+        let cases = text(&seen[0], 1);
+        assert!(cases.contains(".html#view=cases&eval="), "{cases}");
+        assert_eq!(seen[0].results()[2], &json!([]));
+    }
+    // Its theme is a choice without a script.
+    let ground = "getComputedStyle(document.documentElement).backgroundColor";
+    let choose = |theme: &str| {
+        Visit::to(&phase)
+            .theme(theme)
+            .ask("evaluate", ground)
+            .click(".theme-dark")
+            .ask("evaluate", ground)
+            .click(".theme-light")
+            .ask("evaluate", ground)
+    };
+    if let Some(seen) = look_well(&[choose("light"), choose("dark")]) {
+        let [light, dark] = [&seen[0], &seen[1]].map(|seen| text(seen, 0));
+        assert_ne!(light, dark);
+        for seen in &seen {
+            assert_eq!([text(seen, 1), text(seen, 2)], [dark, light]);
+        }
+    }
 
     // It needs no script, on the screen or on paper.
     let folded = "#main details:not([open]) > .below";
@@ -172,6 +229,144 @@ fn pages_of_comparisons_phases_and_several_targets_are_fit_to_be_read() {
     assert_eq!(seen[0].results()[1], &json!(false));
     assert!(text(&seen[0], 2).contains("cap-"), "{}", text(&seen[0], 2));
     assert_eq!(seen[1].results()[0], &json!(true));
+}
+
+/// The first row opens into what was given, what came back on both sides and why, and leads to the
+/// pages of the runs. The visit begins with the address of such a page.
+fn rows_open(visit: Visit, row: &str, sides: [&str; 2], folder: &Path) {
+    let opened = format!("{row} .opened");
+    let visit = visit
+        .ask("count", opened.as_str())
+        .click(&format!("{row} summary"))
+        .ask("text", opened.as_str())
+        .ask("texts", format!("{opened} h4"))
+        .ask("count", format!("{opened} .reason-box"))
+        .ask("attribute", json!([format!("{opened} a"), "href"]))
+        .step("strangers")
+        .ask("axe", json!(["serious", "critical"]));
+    let narrow = visit.clone().size(400, 850).theme("dark").step("overflow");
+    let Some(seen) = look_well(&[visit, narrow]) else {
+        return;
+    };
+    for seen in &seen {
+        let results = seen.results();
+        assert!(folder.join(text(seen, 0)).is_file(), "{results:?}");
+        assert_ne!(results[1].to_string(), "0");
+        assert!(text(seen, 2).contains("Input"), "{results:?}");
+        assert_eq!(*results[3], json!(sides));
+        assert!(results[4].as_u64() >= Some(1), "{results:?}");
+        let case = text(seen, 5);
+        let (file, case) = case.split_once('#').expect("a place in the page");
+        assert!(
+            folder.join(file).is_file() && case.starts_with("case="),
+            "{results:?}"
+        );
+        assert_eq!([results[6], results[7]], [&json!([]), &json!([])]);
+    }
+    assert_eq!(seen[1].results()[8]["wide"].to_string(), "0");
+}
+
+#[test]
+fn overview_answers_on_one_screen_and_nothing_important_is_cut() {
+    let project = crate::pages::bundled();
+    let page = crate::pages::run(&project, &[], 0);
+    let folds = "[...document.querySelectorAll('#main details.fold')]";
+    let visit = Visit::to(&page)
+        .size(1280, 800)
+        .ask(
+            "evaluate",
+            format!("{folds}[0].getBoundingClientRect().top <= 800"),
+        )
+        .ask("evaluate", format!("{folds}.every((fold) => !fold.open)"))
+        .ask("texts", ".failure")
+        .ask("text", ".fold summary")
+        .click(".fold summary")
+        .ask("count", ".fold[open] .failure");
+    let mut narrow = Visit::to(&page).size(400, 850);
+    for cut in ["th:last-child", "tbody tr:last-child td:last-child"] {
+        narrow = narrow
+            .ask("uncut", format!(".gate {cut}"))
+            .ask("uncut", format!("[aria-label='Counts by outcome'] {cut}"));
+    }
+    let Some(seen) = look_well(&[visit, narrow]) else {
+        return;
+    };
+    let results = seen[0].results();
+    assert_eq!([results[0], results[1]], [&json!(true), &json!(true)]);
+    // What is listed first failed; what passed all the same is apart.
+    let listed = results[2].as_array().expect("a list");
+    let failed = listed.iter().take(2);
+    assert!(
+        failed.clone().all(|one| one.to_string().contains("failed")),
+        "{listed:?}"
+    );
+    let title = text(&seen[0], 3);
+    assert!(
+        title.contains("Passed with failed samples") && title.contains("9 cases"),
+        "{title}"
+    );
+    assert_eq!(results[4].to_string(), "9");
+    let cut = seen[1].results();
+    assert!(cut.iter().all(|whole| **whole == json!(true)), "{cut:?}");
+}
+
+#[test]
+fn cases_begin_with_failures_and_show_outputs() {
+    let project = crate::pages::bundled();
+    let page = crate::pages::run(&project, &["--var", "assistant=assistant-next"], 1);
+    let outcomes =
+        "[...document.querySelectorAll('[data-row] .cell-outcome')].map((cell) => cell.innerText)";
+    let visit = Visit::to(&page)
+        .at("#view=cases")
+        .ask("evaluate", outcomes)
+        .ask("texts", "[data-row] .cell-output")
+        .click("[data-outcome=mixed]")
+        .step("fragment")
+        .ask("texts", "[data-row] .cell-samples")
+        .ask("choose", json!(["select[name=sort]", "plan"]))
+        .step("fragment")
+        .ask("go", "#view=cases&sort=plan")
+        .ask("evaluate", outcomes);
+    let narrow = Visit::to(&page)
+        .size(400, 850)
+        .at("#view=cases")
+        .ask("evaluate", "[...document.querySelectorAll('[data-row]')].every((row) => [...row.children].filter((cell) => cell.checkVisibility() && cell.offsetTop > 20 && cell.innerText.trim()).length > 0)");
+    let Some(seen) = look_well(&[visit, narrow]) else {
+        return;
+    };
+    let results = seen[0].results();
+    let failed = |list: &Value| {
+        let list = list.as_array().expect("a list");
+        list.iter()
+            .take_while(|one| one.to_string().contains("failed"))
+            .count()
+    };
+    assert_eq!(failed(results[0]), 10, "{}", results[0]);
+    let outputs = results[1].as_array().expect("a list");
+    assert!(
+        outputs
+            .iter()
+            .any(|one| one == "feature\nexpected breaking"),
+        "{outputs:?}"
+    );
+    assert_eq!(results[2], "#view=cases&mixed=1");
+    let samples = results[3].as_array().expect("a list");
+    assert!(
+        !samples.is_empty() && samples.iter().all(|one| one == "1/3" || one == "2/3"),
+        "{samples:?}"
+    );
+    assert!(
+        results
+            .iter()
+            .any(|one| **one == json!("#view=cases&mixed=1&sort=plan")),
+        "{results:?}"
+    );
+    assert_eq!(failed(results.last().expect("outcomes")), 0);
+    assert_eq!(
+        seen[1].results(),
+        [&json!(true)],
+        "no row has an empty half"
+    );
 }
 
 #[test]
@@ -488,6 +683,7 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     let project = crate::pages::bundled();
     let page = crate::pages::run(&project, &[], 0);
     let visit = Visit::to(&page)
+        .ask("evaluate", UNFOLD)
         .step("outline")
         .ask("go", "#view=cases")
         .step("outline")
@@ -507,8 +703,11 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     ## Outcomes
     figure Cases by outcome: 38 passed, 2 failed
     table What | Total | Passed | Failed | Pass rate (3 rows)
-    ## What did not pass
-    ## Next
+    ## Not passed
+    ## Recommendations
+    ## Passed with failed samples
+    ## Evals
+    table Outcome | Eval | Cases | Score | Type | Category | Criticality | Source (23 rows)
     ## Metrics
     figure capability pass rate, 0.882 [0.646, 0.980]
     figure pass@k and pass^k over k. pass@k: 0.875 [0.755, 0.939]; 0.950 [0.831, 0.993]. pass^k: 0.875 [0.755, 0.939]; 0.792 [0.656, 0.892]. pass^k (unbiased): 0.875 [0.755, 0.939]; 0.725 [0.565, 0.857]
@@ -523,10 +722,8 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     figure Latency of the target: ...
     ## Causes
     figure wrong_answer: 13
-    ## Evals
-    table Outcome | Eval | Cases | Score | Type | Category | Criticality | Source (23 rows)
-    ## Trust
-    table Level | Samples | Grades | What it means (1 rows)
+    ## Trust in verdicts on code
+    table What the verdicts rest on | Name | Samples | Grades (1 rows)
     ## Tokens and cost
     figure cap-code-tasks: 1800 + 387
     ## Models
@@ -540,7 +737,7 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     nav Overview
     nav Cases40
     # Cases
-    table Outcome | Case | Cause and reason | Score | Samples | Latency | Tokens (27 rows)
+    table Outcome | Case | Output | Cause and reason | Score | Samples | Latency | Tokens (27 rows)
     ## Run again: cases that did not pass
     ---
     nav Overview
@@ -552,12 +749,12 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     # Orders versions with pre-releases (hard, fails)
     ## Input prompt
     ### Context
-    ## Sample 0
+    ## Sample 1 of 3
     ### Output
     ### Grades
     ### Details
-    ## Sample 1
-    ## Sample 2
+    ## Sample 2 of 3
+    ## Sample 3 of 3
     ## Run again
     ### This case
     ### Its eval

@@ -3,6 +3,7 @@
 mod metrics;
 mod places;
 mod previous;
+mod runs;
 mod side;
 
 use std::io::Write;
@@ -14,7 +15,8 @@ use super::{CliFailure, CliResult};
 use crate::gate::{self, ExitCode};
 use crate::model::{Comparison, ComparisonVerdict, Comparisons, RunWarning};
 use crate::report::comparison as page;
-use crate::report::{ReportError, TerminalOptions, html};
+use crate::report::html::{self, ComparedRuns};
+use crate::report::{ReportError, TerminalOptions};
 use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, ComparisonError};
 use eval_base::whole_file::write_whole;
@@ -43,6 +45,7 @@ pub fn compare(console: &Console, args: &CompareArgs) -> CliResult {
     let NamedSides {
         reference,
         candidates,
+        journals,
         warnings,
     } = words.sides(&args.reference, &candidates)?;
     let mut settings = CompareSettings {
@@ -74,7 +77,11 @@ pub fn compare(console: &Console, args: &CompareArgs) -> CliResult {
         Err(error) => return Err(incomparable(&error)),
     };
     let comparisons = decided(args.fail_on, compared, &warnings);
-    show(console, args, &comparisons)?;
+    let runs = match args.format {
+        CompareFormat::Html => runs::read(console, &comparisons, &journals, args.output.as_deref()),
+        _ => ComparedRuns::default(),
+    };
+    show(console, args, &comparisons, &runs)?;
     Ok(ExitCode::of(comparisons.decision, false))
 }
 
@@ -112,20 +119,23 @@ fn show(
     console: &Console,
     args: &CompareArgs,
     comparisons: &Comparisons,
+    runs: &ComparedRuns,
 ) -> Result<(), CliFailure> {
     if let Some(file) = &args.output {
         let options = TerminalOptions {
             verbose: args.verbose,
             ..TerminalOptions::default()
         };
-        let written = write_whole(file, |out| render(args.format, comparisons, &options, out));
+        let written = write_whole(file, |out| {
+            render(args.format, comparisons, runs, &options, out)
+        });
         return written.map_err(|error| {
             CliFailure::incomplete(format!("cannot write {}: {error}", file.display()))
         });
     }
     let mut out = Vec::new();
     let options = console.terminal_options(args.verbose);
-    render(args.format, comparisons, &options, &mut out).map_err(CliFailure::incomplete)?;
+    render(args.format, comparisons, runs, &options, &mut out).map_err(CliFailure::incomplete)?;
     // What people read; other formats stay whole.
     if !matches!(args.format, CompareFormat::Json | CompareFormat::Html) {
         out = ci::for_log(GithubStep::of(CiMode::Auto).as_ref(), out);
@@ -136,6 +146,7 @@ fn show(
 fn render(
     format: CompareFormat,
     comparisons: &Comparisons,
+    runs: &ComparedRuns,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
@@ -143,7 +154,7 @@ fn render(
         CompareFormat::Human => Ok(page::terminal(comparisons, options, out)?),
         CompareFormat::Json => page::json(comparisons, out),
         CompareFormat::Markdown => page::markdown(comparisons, out),
-        CompareFormat::Html => html::comparison(comparisons, out),
+        CompareFormat::Html => html::comparison(comparisons, runs, out),
         CompareFormat::Comment => page::comment(comparisons, out),
     }
 }

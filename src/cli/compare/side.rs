@@ -88,6 +88,8 @@ impl LoadedSide {
 pub struct NamedSides {
     pub reference: RunScores,
     pub candidates: Vec<RunScores>,
+    /// The journals of each side, the reference's first; none of a score baseline.
+    pub journals: Vec<Vec<PathBuf>>,
     /// Of all sides.
     pub warnings: Vec<RunWarning>,
 }
@@ -153,18 +155,22 @@ impl SideResolver<'_> {
             .min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
         let beside = earliest.or(known.as_ref()).map(OppositeSide::read);
         let (mut sides, mut warnings) = (Vec::with_capacity(found.len()), Vec::new());
+        let mut journals = Vec::with_capacity(found.len() + 1);
         for (side, word) in found.into_iter().zip(candidates) {
             let side = side.map_or_else(|| self.referring(word, beside.as_ref()), Ok)?;
             warnings.extend(side.warnings);
+            journals.push(side.journals);
             sides.push(side.scores);
         }
         let reference = known
             .take()
             .map_or_else(|| self.referring(reference, beside.as_ref()), Ok)?;
         warnings.extend(reference.warnings);
+        journals.insert(0, reference.journals);
         Ok(NamedSides {
             reference: reference.scores,
             candidates: sides,
+            journals,
             warnings,
         })
     }

@@ -284,7 +284,7 @@ fn show(
             phase::report::json(report, &mut page).map_err(CliFailure::incomplete)?
         }
         PhaseFormat::Html => {
-            phase::report::html(report, &mut page).map_err(CliFailure::incomplete)?
+            phase::report::html(report, &|_| None, &mut page).map_err(CliFailure::incomplete)?
         }
         PhaseFormat::Markdown => {
             phase::report::markdown(report, &mut page).map_err(CliFailure::incomplete)?

@@ -36,8 +36,16 @@ pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportEr
     comments::write(&marker, &page, "the report contains everything", out)
 }
 
+/// The address of a run's HTML page, by its journal as the report names it; `None` where there is no
+/// page to link to.
+pub type PageOfRun<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// The report as one HTML file, which needs nothing beside itself.
-pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn html(
+    report: &PhaseReport,
+    page_of: &PageOfRun<'_>,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let options = blocks::HtmlOptions {
         most: limits::phase::HTML_PAGE,
         evidence: limits::phase::HTML_EVIDENCE,
@@ -47,7 +55,7 @@ pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError
         decision: report.gate.decision,
         subject: &report.metadata.name,
         version: &report.metadata.harness_version,
-        main: blocks::write(&page::page(report, &PageView::html(), &[]), options),
+        main: blocks::write(&page::html(report, page_of), options),
     };
     shell::document(&document, out)
 }

@@ -3,7 +3,7 @@
 //! The Markdown may be kept in git: two phases with the same results give the same bytes, so it
 //! holds no time, duration or run id. The page for the browser has them all.
 
-use super::suite;
+use super::{PageOfRun, suite};
 use crate::model::{
     CaseResult, Implementation, Outcome, PhaseReport, StepResult, StepStatus, TestResults,
 };
@@ -37,27 +37,32 @@ pub fn page(report: &PhaseReport, view: &PageView, written: &[String]) -> Page {
             );
             run::paths(&mut page, written);
         }
-        PageMedium::Html => {
-            page.title(named(report));
-            decision(&mut page, report, view);
-            facts(&mut page, report);
-            run::recommendations(&mut page, &report.recommendations);
-            page.section("Steps");
-            page.list(report.steps.iter().map(|step| timed(step, view)));
-            suites(&mut page, report, view);
-            pending(&mut page, &report.steps, view);
-            implementation(&mut page, report, view);
-        }
+        PageMedium::Html => return html(report, &|_| None),
         PageMedium::Markdown | PageMedium::Comment => {
             page.title("Phase Completion Report");
             decision(&mut page, report, view);
             implementation(&mut page, report, view);
             steps(&mut page, report, view);
-            suites(&mut page, report, view);
+            suites(&mut page, report, view, &|_| None);
             pending(&mut page, &report.steps, view);
             run::recommendations(&mut page, &report.recommendations);
         }
     }
+    page
+}
+
+/// The page for the browser.
+pub fn html(report: &PhaseReport, page_of: &PageOfRun<'_>) -> Page {
+    let (mut page, view) = (Page::default(), PageView::html());
+    page.title(named(report));
+    decision(&mut page, report, &view);
+    facts(&mut page, report);
+    run::recommendations(&mut page, &report.recommendations);
+    page.section("Steps");
+    page.list(report.steps.iter().map(|step| timed(step, &view)));
+    suites(&mut page, report, &view, page_of);
+    pending(&mut page, &report.steps, &view);
+    implementation(&mut page, report, &view);
     page
 }
 
@@ -117,9 +122,32 @@ fn decision(page: &mut Page, report: &PhaseReport, view: &PageView) {
         report.metadata.description.as_deref().unwrap_or_default(),
     ));
     interrupted(page, report);
-    let reasons = gate.reasons.iter().map(ListItem::dash);
+    let reasons = gate.reasons.iter();
+    let reasons = reasons.map(|reason| match view.is_html() {
+        true => by_suite(report, reason),
+        false => ListItem::dash(reason),
+    });
     let notes = report.notes.iter();
     page.list(reasons.chain(notes.map(|note| ListItem::dash(text!["Note: ", note]))));
+}
+
+/// A reason of the gate; where it is that of a suite, with the suite's own reasons below it.
+fn by_suite(report: &PhaseReport, reason: &str) -> ListItem {
+    let mut steps = report.steps.iter();
+    let found = steps.find_map(|step| {
+        let eval = step.eval.as_ref().filter(|_| !step.reason.is_empty())?;
+        let rest = reason.strip_suffix(step.reason.as_str())?;
+        Some((rest.strip_suffix(": ")?, &eval.eval_report.gate.reasons))
+    });
+    match found {
+        Some((words, reasons)) if reasons.len() > 1 => ListItem {
+            below: vec![PageBlock::List(
+                reasons.iter().map(ListItem::dash).collect(),
+            )],
+            ..ListItem::dash(outside(words))
+        },
+        _ => ListItem::dash(outside(reason)),
+    }
 }
 
 /// Where and when the phase ran.
@@ -343,7 +371,7 @@ fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &PageVi
     };
     if let Some(eval) = &step.eval {
         body.blocks.clear();
-        suite::section(&mut body, report, eval, view);
+        suite::section(&mut body, report, eval, view, &|_| None);
     }
     if !body.blocks.is_empty() {
         page.section(outside(&step.name));
@@ -387,7 +415,7 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
     }));
 }
 
-fn suites(page: &mut Page, report: &PhaseReport, view: &PageView) {
+fn suites(page: &mut Page, report: &PhaseReport, view: &PageView, page_of: &PageOfRun<'_>) {
     let is_suite = |step: &&StepResult| step.kind == StepType::Eval;
     let suites: Vec<&StepResult> = report.steps.iter().filter(is_suite).collect();
     for step in &suites {
@@ -421,7 +449,7 @@ fn suites(page: &mut Page, report: &PhaseReport, view: &PageView) {
             label,
             blocking(step)
         ]);
-        suite::section(page, report, eval, view);
+        suite::section(page, report, eval, view, page_of);
     }
 }
 

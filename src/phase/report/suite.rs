@@ -1,16 +1,17 @@
 //! What a suite of a phase found: metrics, and every eval with a box; expected and actual of those
 //! that did not pass.
 
-use super::figures;
+use super::{PageOfRun, figures};
 use crate::model::{
     CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Outcome, PhaseReport, Summary,
 };
 use crate::report::figures as numbers;
 use crate::report::page::{
     FailureEvidence, ListItem, ListMark, Page, PageBlock, PageMedium, PageTable, PageView,
-    SpanContent, StyledText, TableColumn, TextTone, bold, code, dim, mark, outside, own, text,
+    SpanContent, StyledText, TableColumn, TextTone, bold, code, dim, linked, mark, outside, own,
+    text,
 };
-use crate::report::{FailureIndex, failures, run};
+use crate::report::{FailureIndex, failures, percent_encoded, run};
 use eval_base::text::{group_digits, plural};
 
 /// Where a page can fold: evals that passed, and others, that are listed unfolded; and evals whose
@@ -19,7 +20,13 @@ const PASSED: usize = 12;
 const OPEN: usize = 60;
 const UNFOLDED: usize = 3;
 
-pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, view: &PageView) {
+pub fn section(
+    page: &mut Page,
+    report: &PhaseReport,
+    eval: &EvalStepResult,
+    view: &PageView,
+    page_of: &PageOfRun<'_>,
+) {
     let summary = &eval.eval_report;
     let before = page.blocks.len();
     run::remarks(page, summary, view);
@@ -43,20 +50,23 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
         let open = |eval: &&EvalResult| eval.outcome != Outcome::Passed;
         let open: Vec<&EvalResult> = summary.evals.iter().filter(open).collect();
         let listed = open.iter().take(view.limits.cases);
-        page.list(listed.map(|eval| item(eval, &failures, view)));
+        page.list(listed.map(|eval| item(eval, &failures, view, None)));
         let more = open.len().saturating_sub(view.limits.cases);
         page.more(view, more, "eval");
         return;
     }
+    let run_page = page_of(&eval.journal);
     for kind in [EvalType::Capability, EvalType::Regression] {
-        list(page, summary, kind, &failures, view);
+        list(page, summary, kind, &failures, view, run_page.as_deref());
     }
     if view.is_html() {
         let run = outside(&summary.metadata.run_id);
-        page.facts([
-            ("Run".into(), run),
-            ("Journal".into(), outside(&eval.journal)),
-        ]);
+        let report = run_page.map(|address| {
+            let words = linked("all cases, with outputs and grades", Some(address));
+            ("HTML report".into(), words)
+        });
+        let journal = ("Journal".into(), outside(&eval.journal));
+        page.facts(report.into_iter().chain([("Run".into(), run), journal]));
     }
 }
 
@@ -135,6 +145,7 @@ fn list(
     kind: EvalType,
     failures: &FailureIndex,
     view: &PageView,
+    run_page: Option<&str>,
 ) {
     let of_kind = summary.evals.iter().filter(|eval| eval.kind == kind);
     let evals: Vec<&EvalResult> = of_kind.collect();
@@ -162,7 +173,8 @@ fn list(
         )))
     });
     let items = |evals: &[&EvalResult]| -> Vec<ListItem> {
-        let items = evals.iter().map(|eval| item(eval, failures, view));
+        let items = evals.iter();
+        let items = items.map(|eval| item(eval, failures, view, run_page));
         items.collect()
     };
     if view.is_html() {
@@ -211,7 +223,13 @@ pub fn named(name: &str, ids: &[&str]) -> StyledText {
     }
 }
 
-fn item(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> ListItem {
+/// `run_page` is the address of the run's page, to whose cases of the eval the item leads.
+fn item(
+    eval: &EvalResult,
+    failures: &FailureIndex,
+    view: &PageView,
+    run_page: Option<&str>,
+) -> ListItem {
     let passed = eval.outcome == Outcome::Passed;
     let label = format!(" ({})", eval.outcome.name().to_uppercase());
     let label = own(if passed { String::new() } else { label });
@@ -226,7 +244,12 @@ fn item(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> ListItem
     let name = named(&eval.name, &[&eval.id]);
     let (box_, id) = match view.medium {
         PageMedium::Terminal | PageMedium::Html => {
-            (ListMark::Sign(mark(eval.outcome)), bold(outside(&eval.id)))
+            let cases = run_page.map(|page| {
+                let id = percent_encoded(eval.id.as_bytes());
+                format!("{page}#view=cases&eval={id}")
+            });
+            let id = linked(&eval.id, cases);
+            (ListMark::Sign(mark(eval.outcome)), bold(id))
         }
         PageMedium::Markdown | PageMedium::Comment => (ListMark::Box(passed), outside(&eval.id)),
     };
@@ -283,7 +306,7 @@ fn of_case(
     let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
     let both = failure.expected.is_some() && failure.actual.is_some();
     let wrong = failure.cause == Some(Cause::WrongAnswer);
-    let says_more = !by_path && !both || !wrong;
+    let says_more = !by_path && (!both || view.is_html()) || !wrong;
     let reason = Some(&failure.reason).filter(|reason| says_more && !reason.trim().is_empty());
     let reason = reason.map(|reason| ("Reason".into(), outside(reason)));
     page.facts(cause.into_iter().chain(reason));

@@ -14,6 +14,7 @@ mod embed;
 mod overview;
 mod sides;
 
+pub use comparison::{ComparedRun, ComparedRuns};
 pub(super) use details::{facts_of_sample, parts_of_input};
 
 use std::io::Write;
@@ -56,15 +57,17 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
 }
 
 /// Writes one comparison, or several candidates against one reference.
-pub fn comparison(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn comparison(
+    comparisons: &Comparisons,
+    runs: &ComparedRuns,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let decision = figures::decision_label(comparisons.decision);
     let head = page::PageHead {
         title: format!("{decision}: comparison"),
         sentences: &comparisons.reasons,
     };
-    page::write(&head, out, |out| {
-        embed::block("report", &comparison::of(comparisons), out)
-    })
+    page::write(&head, out, |out| comparison::write(comparisons, runs, out))
 }
 
 /// Writes several runs side by side.
@@ -73,9 +76,7 @@ pub fn sides(sides: &RunSides<'_>, out: &mut dyn Write) -> Result<(), ReportErro
         title: "Side by side".to_owned(),
         sentences: &[],
     };
-    page::write(&head, out, |out| {
-        embed::block("report", &sides::of(sides), out)
-    })
+    page::write(&head, out, |out| sides::write(sides, out))
 }
 
 #[cfg(test)]

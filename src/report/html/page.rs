@@ -49,6 +49,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/grade.js"),
     include_str!("assets/case.js"),
     include_str!("assets/lists.js"),
+    include_str!("assets/runs.js"),
     include_str!("assets/comparison.js"),
     include_str!("assets/comparison_view.js"),
     include_str!("assets/sides.js"),
@@ -117,6 +118,12 @@ pub struct HtmlDocument<'a> {
     pub main: String,
 }
 
+/// The choice of a theme where no script may run; the style reads it.
+const THEMES: &str = "<fieldset class=\"themes\"><legend class=\"away\">Theme</legend>\
+    <label><input type=\"radio\" name=\"theme\" class=\"theme-system\" checked>System</label>\
+    <label><input type=\"radio\" name=\"theme\" class=\"theme-light\">Light</label>\
+    <label><input type=\"radio\" name=\"theme\" class=\"theme-dark\">Dark</label></fieldset>";
+
 pub fn document(document: &HtmlDocument<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let label = decision_label(document.decision);
     let title = format!("{label}: {}", document.subject);
@@ -129,7 +136,7 @@ pub fn document(document: &HtmlDocument<'_>, out: &mut dyn Write) -> Result<(), 
         "<div id=\"app\">\n<a href=\"#main\" class=\"skip\">Skip to the content</a>\n\
          <header class=\"top\"><div class=\"inner\"><div class=\"title\">\
          <span class=\"badge tone-{tone}\">{label}</span><span class=\"subject\"><bdi>{subject}</bdi></span>\
-         </div></div></header>\n\
+         </div>{THEMES}</div></header>\n\
          <main id=\"main\" class=\"document tone-{tone}\" tabindex=\"-1\">\n{main}</main>\n\
          <footer class=\"foot\">Written by eval-harness {version}</footer>\n</div>\n</body>\n</html>"
     )?;

@@ -1,15 +1,35 @@
 //! Runs of one suite on several targets, side by side.
 
-use serde::Serialize;
+use std::io::Write;
+
 use serde_json::{Value, json};
 
+use super::details::{self, CaseInRuns, NOTHING};
+use super::embed;
 use crate::model::{Outcome, Summary};
+use crate::report::ReportError;
 use crate::report::figures::{self, FigureUnit};
+use crate::report::limits::html as limits;
 use crate::report::sides::{CaseLine, EvalLine, RunSides};
 use eval_base::text;
 
-/// The block `report` of a page of several runs.
-pub(super) fn of(sides: &RunSides<'_>) -> impl Serialize + use<> {
+/// What the blocks of the cases that differ begin with.
+const BLOCK: &str = "differing";
+
+/// Writes the blocks of a page of several runs: `report`, and of the cases that differ
+/// `differing-0`, `differing-1`, ...
+pub(super) fn write(sides: &RunSides<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
+    let cases = sides.cases();
+    let lines = cases.as_deref().unwrap_or_default();
+    let json = |line: &CaseLine<'_>, limit| serde_json::to_vec(&CaseInRuns::of(&line.runs, limit));
+    let rows = details::fitted(lines, limits::DETAILS, |_| true, json)?;
+    let cut = rows.iter().filter(|row| row.as_slice() == NOTHING).count();
+    embed::block("report", &of(sides, cases.as_deref(), cut), out)?;
+    details::write_chunks(BLOCK, &rows, out)
+}
+
+/// `cut` cases that differ have no room on the page.
+fn of(sides: &RunSides<'_>, cases: Option<&[CaseLine<'_>]>, cut: usize) -> Value {
     let first = sides.runs.first().map(|run| &run.metadata);
     let lines = sides.evals();
     let differing: Vec<Value> = lines
@@ -18,7 +38,6 @@ pub(super) fn of(sides: &RunSides<'_>) -> impl Serialize + use<> {
         .map(eval)
         .collect();
     let alike = lines.len() - differing.len();
-    let cases = sides.cases();
     let runs: Vec<Value> = sides
         .runs
         .iter()
@@ -35,6 +54,7 @@ pub(super) fn of(sides: &RunSides<'_>) -> impl Serialize + use<> {
         "evals": differing,
         "alike": (alike > 0).then(|| text::plural(alike, "more eval")),
         "cases": cases.map(|cases| cases.iter().map(case).collect::<Vec<_>>()),
+        "opened": { "block": BLOCK, "cut": cut, "pages": sides.pages },
         "compare": sides.compare(),
     })
 }

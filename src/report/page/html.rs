@@ -421,6 +421,10 @@ impl HtmlWriter {
                 SpanContent::Own(text) => escape(&sanitize(text)),
                 SpanContent::Outside(text) => format!("<bdi>{}</bdi>", self.said(text)),
                 SpanContent::Code(text) => format!("<code>{}</code>", self.said(text)),
+                SpanContent::Link { text, address } => {
+                    let (address, text) = (escape(address), self.said(text));
+                    format!("<a href=\"{address}\"><bdi>{text}</bdi></a>")
+                }
                 SpanContent::Symbol(symbol) => escape(symbol.unicode),
                 SpanContent::Break => "<br>".to_owned(),
                 SpanContent::Interval(interval) => drawn(interval, span.tone),
@@ -502,7 +506,7 @@ fn drawn(interval: &DrawnInterval, tone: TextTone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::page::{PASSED, TableColumn, TableRow, bold, code, dim, own, span};
+    use crate::report::page::{PASSED, TableColumn, TableRow, bold, code, dim, linked, own, span};
     use crate::report::values;
     use proptest::prelude::*;
     use serde_json::json;
@@ -523,7 +527,11 @@ mod tests {
             bold("PASS"),
             span(TextTone::Alarm, " NOT SANDBOXED")
         ]);
-        page.facts([("File".into(), outside(said)), ("Id".into(), code(said))]);
+        page.facts([
+            ("File".into(), outside(said)),
+            ("Id".into(), code(said)),
+            ("Page".into(), linked(said, Some("a%20b.html#x".to_owned()))),
+        ]);
         page.push(PageBlock::Notice(PageNotice {
             notes: vec![said.to_owned()],
             command: Some(said.to_owned()),
@@ -621,6 +629,7 @@ mod tests {
         <dl class="facts">
         <div><dt>File</dt><dd><bdi>&lt;b&gt;&amp;</bdi></dd></div>
         <div><dt>Id</dt><dd><code>&lt;b&gt;&amp;</code></dd></div>
+        <div><dt>Page</dt><dd><a href="a%20b.html#x"><bdi>&lt;b&gt;&amp;</bdi></a></dd></div>
         </dl>
         <div class="notice loud">
         <p><bdi>&lt;b&gt;&amp;</bdi></p>

@@ -113,7 +113,9 @@ impl<'a> TerminalLines<'a> {
         let piece = |span: &StyledSpan| {
             let shown = match &span.content {
                 SpanContent::Own(text) => clean(text),
-                SpanContent::Outside(text) | SpanContent::Code(text) => text::one_line(text),
+                SpanContent::Outside(text)
+                | SpanContent::Code(text)
+                | SpanContent::Link { text, .. } => text::one_line(text),
                 SpanContent::Symbol(symbol) => symbol.on_terminal(self.options.unicode).to_owned(),
                 SpanContent::Break => " ".to_owned(),
                 SpanContent::Interval(_) => String::new(),

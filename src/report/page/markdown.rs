@@ -277,7 +277,7 @@ fn written(text: &StyledText, position: MarkdownPosition) -> String {
             );
         let piece = match &span.content {
             SpanContent::Own(text) => own(text, begins, in_table),
-            SpanContent::Outside(text) => {
+            SpanContent::Outside(text) | SpanContent::Link { text, .. } => {
                 let short = in_table || position == MarkdownPosition::Heading;
                 let columns = if short {
                     limits::markdown::CELL
@@ -359,7 +359,7 @@ fn summary(text: &StyledText) -> String {
             .replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;"),
-        SpanContent::Outside(text) | SpanContent::Code(text) => {
+        SpanContent::Outside(text) | SpanContent::Code(text) | SpanContent::Link { text, .. } => {
             format!("<code>{}</code>", html(text))
         }
         SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
@@ -491,9 +491,10 @@ fn bounded(text: &str) -> (String, bool) {
 /// In a diff the sign is the first character of a line.
 fn diff_line(line: &StyledText) -> String {
     let pieces = line.0.iter().map(|span| match &span.content {
-        SpanContent::Own(text) | SpanContent::Outside(text) | SpanContent::Code(text) => {
-            sanitize(text)
-        }
+        SpanContent::Own(text)
+        | SpanContent::Outside(text)
+        | SpanContent::Code(text)
+        | SpanContent::Link { text, .. } => sanitize(text),
         SpanContent::Symbol(_) | SpanContent::Break | SpanContent::Interval(_) => Cow::Borrowed(""),
     });
     let text: String = pieces.collect();

@@ -119,6 +119,12 @@ pub enum SpanContent {
     /// What people copy, or an identifier.
     Code(String),
     Symbol(Symbol),
+    /// A text from outside that pages in the browser link to an address; other media show the text.
+    Link {
+        text: String,
+        /// Relative, percent-encoded: see [`crate::report::page_address`].
+        address: String,
+    },
     /// A line break within a paragraph or a cell of a table.
     Break,
     /// Drawn by pages in the browser alone; its figures are also shown as text.
@@ -148,7 +154,9 @@ impl StyledText {
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|span| match &span.content {
             SpanContent::Own(text) => text.is_empty(),
-            SpanContent::Outside(text) | SpanContent::Code(text) => text.trim().is_empty(),
+            SpanContent::Outside(text)
+            | SpanContent::Code(text)
+            | SpanContent::Link { text, .. } => text.trim().is_empty(),
             SpanContent::Symbol(_) | SpanContent::Interval(_) => false,
             SpanContent::Break => true,
         })
@@ -318,6 +326,18 @@ pub fn outside_lines(text: &str, most: usize) -> StyledText {
     let more = lines.len().saturating_sub(most);
     let more = (more > 0).then(|| dim(own(format!("... and {}", plural(more, "more line")))));
     StyledText::joined(shown.chain(more), StyledText::line_break())
+}
+
+/// A text from outside that leads somewhere, where there is an address.
+pub fn linked(text: &str, address: Option<String>) -> StyledText {
+    match address {
+        Some(address) => SpanContent::Link {
+            text: text.to_owned(),
+            address,
+        }
+        .into(),
+        None => outside(text),
+    }
 }
 
 pub fn bold(text: impl Into<StyledText>) -> StyledText {

@@ -9,13 +9,13 @@ mod pairs;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
 use crate::report::page::{PageView, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions};
-use crate::report::{commands, figures, html, write_file};
+use crate::report::{commands, figures, html, page_address, write_file};
 use crate::summary::compare::SidePair;
 use eval_base::text::plural;
 
@@ -35,6 +35,8 @@ pub struct RunSides<'a> {
     pub(crate) runs: Vec<&'a Summary>,
     /// Empty when nothing was tested.
     pub(crate) pairs: Vec<SidePair>,
+    /// Addresses of the runs' own pages, as the page of all links to them; empty where none is known.
+    pub(crate) pages: Vec<Option<String>>,
 }
 
 impl<'a> RunSides<'a> {
@@ -58,7 +60,16 @@ impl<'a> RunSides<'a> {
         Ok(RunSides {
             runs,
             pairs: Vec::new(),
+            pages: Vec::new(),
         })
+    }
+
+    /// The same with links to the runs' HTML pages that exist, as a page in the folder `from` needs
+    /// them.
+    pub fn linked(mut self, from: &Path, pages: impl IntoIterator<Item = PathBuf>) -> Self {
+        let pages = pages.into_iter().map(|page| page_address(from, &page));
+        self.pages = pages.collect();
+        self
     }
 
     /// What each run is called: its prompt where all have one target, else its target; where two

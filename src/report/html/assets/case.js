@@ -1,14 +1,5 @@
 // The page of a case: what went in, what came out, and what every grader said of it.
 
-const detailBlocks = new Map();
-
-/** What is known of a row beyond its columns; null when the page has none. Blocks hold 100 cases each, as details/mod.rs writes them. */
-function caseDetails(row) {
-  const at = Math.floor(row / 100);
-  if (!detailBlocks.has(at)) detailBlocks.set(at, block(`details-${at}`));
-  return detailBlocks.get(at)?.[row % 100] ?? null;
-}
-
 views.set('case', {
   kinds: ['run'],
   draw(main, params) {
@@ -27,7 +18,7 @@ function noCase(main, evalId, caseId) {
 
 function drawCase(main, row) {
   const { columns, evalOf, categoryOf, tagsOf } = casesData();
-  const details = caseDetails(row);
+  const details = blockItem('details', row);
   const ofEval = evalOf(row);
   const id = columns.id[row];
   const outcome = columns.outcome[row];
@@ -93,32 +84,45 @@ addEventListener('keydown', (event) => {
 /** Characters of a context beyond which it is folded. */
 const LONG_CONTEXT = 300;
 
+const INPUT_KINDS = { prompt: 'prompt', file: 'file', api_call: 'request', messages: 'messages', data: 'data' };
+
 function caseInput(input) {
   if (!input) return null;
-  const kinds = { prompt: 'prompt', file: 'file', api_call: 'request', messages: 'messages', data: 'data' };
-  const one = input.parts.length === 1 && input.parts[0][0] === '';
   return el('section', { class: 'card case-input', 'aria-labelledby': 'case-input' },
-    el('h2', { id: 'case-input' }, 'Input ', el('span', { class: 'soft kind' }, kinds[input.type] ?? input.type)),
+    el('h2', { id: 'case-input' }, 'Input ', el('span', { class: 'soft kind' }, INPUT_KINDS[input.type] ?? input.type)),
+    inputParts(input, 'h3'));
+}
+
+/** What was given, part by part; `level` is the element of their titles. */
+function inputParts(input, level, options) {
+  const one = input.parts.length === 1 && input.parts[0][0] === '';
+  return [
     input.path && el('p', { class: 'small' }, el('code', {}, said(input.path))),
-    one ? textView(input.parts[0][1], 'Input') : input.parts.map(([label, shown]) => el('div', { class: 'part' },
-      el('h3', { class: 'role' }, said(label)), textView(shown, label))),
+    one ? textView(input.parts[0][1], 'Input', options) : input.parts.map(([label, shown]) => el('div', { class: 'part' },
+      el(level, { class: 'role' }, said(label)), textView(shown, label, options))),
     // A benchmark's holds the prompt once more.
     input.context && (input.context.text.length > LONG_CONTEXT
       ? foldedText('Context', input.context)
-      : el('div', { class: 'part' }, el('h3', { class: 'role' }, 'Context'), textView(input.context, 'Context'))),
-    input.truncated && el('p', { class: 'soft small' }, 'The input was too large to be stored in full; this is its beginning.'));
+      : el('div', { class: 'part' }, el(level, { class: 'role' }, 'Context'), textView(input.context, 'Context', options))),
+    input.truncated && el('p', { class: 'soft small' }, 'The input was too large to be stored in full; this is its beginning.'),
+  ];
 }
 
 function caseSamples(details) {
-  const { samples, more } = details;
+  const { samples, more = 0 } = details;
   if (details.never_ran) return el('p', { class: 'note' }, 'No sample of this case ran.');
   if (samples.length === 0) return el('p', { class: 'note' }, 'No samples of this case were kept for reports; the journal has them.');
-  const list = samples.map((sample, at) => caseSample(sample, samples.length, at));
+  const urgency = ({ outcome }) => OUTCOMES_BY_URGENCY.indexOf(outcome);
+  const first = samples.reduce((a, b) => (urgency(b) < urgency(a) ? b : a));
+  // How many are not listed is known at least.
+  const total = Math.max(samples.length + more, samples.at(-1).index + 1);
+  const list = samples.map((sample, at) => caseSample(sample, at, total, sample === first));
   return [list, more > 0 && el('p', { class: 'note' }, `${plural(more, 'more sample')} of this case: the journal has all of them.`)];
 }
 
-function caseSample(sample, total, at) {
-  const title = `Sample ${sample.index}`;
+/** One of `total` samples; `first` is the one that people want to see. */
+function caseSample(sample, at, total, first) {
+  const title = `Sample ${grouped(sample.index + 1)} of ${grouped(total)}`;
   const id = `sample-${sample.index}-${at}`;
   const head = [badge(sample.outcome, sample.outcome), el('h2', { id }, total > 1 ? title : 'Sample'),
     sample.score !== '' && el('span', { class: 'soft number' }, `score ${sample.score}`),
@@ -126,9 +130,9 @@ function caseSample(sample, total, at) {
     sample.cause && el('code', { class: 'soft' }, sample.cause)];
   const body = el('div', { class: 'sample-body' });
   const fillBody = () => { if (!body.firstChild) body.append(...[sampleParts(sample)].flat(Infinity).filter(Boolean)); };
-  if (total === 1 || at === 0) fillBody();
+  if (total === 1 || first) fillBody();
   if (total === 1) return el('section', { class: 'card sample', 'aria-labelledby': id }, el('div', { class: 'sample-head' }, head), body);
-  const folded = el('details', { class: 'card sample', open: at === 0 }, el('summary', { class: 'sample-head' }, head), body);
+  const folded = el('details', { class: 'card sample', open: first }, el('summary', { class: 'sample-head' }, head), body);
   folded.addEventListener('toggle', fillBody);
   return folded;
 }

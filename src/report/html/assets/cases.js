@@ -3,15 +3,17 @@
 /** What is shown now, and what was shown last: a case's page steps through it. */
 const casesView = { state: {}, found: null, active: 0, scrolled: 0, fragment: null, paint: null };
 
+const CASE_PARAMETERS = ['outcome', ...CASE_FILTERS, 'flaky', 'mixed', 'q', 'sort'];
+
 function caseParams(state) {
   const params = { view: 'cases' };
-  for (const name of ['outcome', ...CASE_FILTERS, 'flaky', 'q', 'sort']) if (state[name]) params[name] = state[name];
+  for (const name of CASE_PARAMETERS) if (state[name]) params[name] = state[name];
   return params;
 }
 
 function caseState(params) {
   const state = {};
-  for (const name of ['outcome', ...CASE_FILTERS, 'flaky', 'q', 'sort']) if (params[name]) state[name] = params[name];
+  for (const name of CASE_PARAMETERS) if (params[name]) state[name] = params[name];
   return state;
 }
 
@@ -57,7 +59,11 @@ function drawCases(main, params) {
     }
     if (controls || document.activeElement !== search) search.value = casesView.state.q ?? '';
     chips.replaceChildren(...caseChips(counts, change));
-    for (const select of selects.querySelectorAll('select')) select.value = casesView.state[select.name] ?? '';
+    for (const select of selects.querySelectorAll('select')) {
+      const wanted = casesView.state[select.name] ?? '';
+      if (select.name === 'sort' && ![...select.options].some(({ value }) => value === wanted)) select.append(caseSortOption(wanted));
+      select.value = wanted;
+    }
     const words = `${grouped(found.length)} of ${plural(data.n, 'case')}`;
     count.textContent = words;
     clearTimeout(casesView.telling);
@@ -84,7 +90,7 @@ function drawCases(main, params) {
       grid.root.focus();
     }
   });
-  selects.append(...CASE_FILTERS.map((filter) => caseSelect(filter, change)).filter(Boolean));
+  selects.append(...CASE_FILTERS.map((filter) => caseSelect(filter, change)).filter(Boolean), caseSortSelect(change));
 
   main.append(
     el('div', { class: 'heading' }, el('h1', {}, 'Cases'), count),
@@ -102,7 +108,7 @@ function caseChips(counts, change) {
   const { state } = casesView;
   const on = new Set((state.outcome ?? '').split(',').filter(Boolean));
   const chip = (outcome, text, count, pressed, toggled) =>
-    el('button', { type: 'button', class: `chip ${outcome ? `tone-${outcome}` : ''}`, 'data-outcome': outcome ?? 'all', 'aria-pressed': String(pressed), onclick: (event) => {
+    el('button', { type: 'button', class: `chip ${outcome ? `tone-${CASE_KIND_TONES[outcome] ?? outcome}` : ''}`, 'data-outcome': outcome ?? 'all', 'aria-pressed': String(pressed), onclick: (event) => {
       const again = event.currentTarget.dataset.outcome;
       change(toggled());
       document.querySelector(`.chip[data-outcome="${again}"]`)?.focus();
@@ -118,13 +124,31 @@ function caseChips(counts, change) {
       return { outcome: [...next].join(',') || undefined };
     }));
   }
-  if (state.flaky || casesData().columns.flaky?.includes(1)) {
-    list.push(el('button', { type: 'button', class: 'chip', 'data-outcome': 'flaky', 'aria-pressed': String(Boolean(state.flaky)), onclick: () => {
-      change({ flaky: state.flaky ? undefined : '1' });
-      document.querySelector('.chip[data-outcome="flaky"]')?.focus();
-    } }, 'Flaky'));
+  for (const [name, text, is] of CASE_KINDS) {
+    const count = casesData().rows.filter(is).length;
+    if (!state[name] && count === 0) continue;
+    list.push(chip(name, text, count, Boolean(state[name]), () => ({ [name]: state[name] ? undefined : '1' })));
   }
   return list;
+}
+
+const CASE_KIND_TONES = { flaky: 'errored', mixed: 'errored' };
+
+/** The orders of the table, also where it has no heads to click. */
+function caseSortSelect(change) {
+  const has = (name) => casesData().columns[name]?.some((value) => value !== null && value !== '');
+  const orders = ['', 'plan', 'case', 'score', '-score', ...['latency', 'tokens', 'cost'].filter(has).map((name) => `-${name}`)];
+  const select = el('select', { name: 'sort', 'aria-label': 'Order' }, orders.map(caseSortOption));
+  select.addEventListener('change', () => change({ sort: select.value || undefined }));
+  return select;
+}
+
+function caseSortOption(sort) {
+  const down = sort.startsWith('-');
+  const column = CASE_COLUMNS.find(({ name }) => name === (down ? sort.slice(1) : sort));
+  const numbers = down ? 'highest first' : 'lowest first';
+  const words = column ? `${column.title}: ${column.number ? numbers : down ? 'Z to A' : 'A to Z'}` : sort === 'plan' ? 'Order: as planned' : 'Order: failures first';
+  return el('option', { value: sort }, words);
 }
 
 /** A choice among the names of a filter; none when there is nothing to choose. */
@@ -151,8 +175,9 @@ function caseClipped(text, most) {
 /** What to clear when nothing fits. */
 function caseNothing(change) {
   const { state } = casesView;
-  const set = ['q', 'outcome', 'flaky', ...CASE_FILTERS].filter((name) => state[name]);
-  const words = (name) => (name === 'q' ? ['search ', said(caseClipped(state.q, 40))] : name === 'flaky' ? ['flaky'] : [`${name} `, said(caseClipped(state[name], 40))]);
+  const set = ['q', 'outcome', 'flaky', 'mixed', ...CASE_FILTERS].filter((name) => state[name]);
+  const kind = (name) => CASE_KINDS.find(([known]) => known === name)?.[1];
+  const words = (name) => (name === 'q' ? ['search ', said(caseClipped(state.q, 40))] : kind(name) ? [kind(name)] : [`${name} `, said(caseClipped(state[name], 40))]);
   const clear = (changes) => () => { change(changes); document.getElementById('search').focus(); };
   if (set.length === 0) return [el('p', {}, 'This run has no cases.')];
   return [

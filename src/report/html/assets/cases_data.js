@@ -4,6 +4,18 @@ const OUTCOMES_BY_URGENCY = ['failed', 'errored', 'pending', 'skipped', 'passed'
 /** Filters other than the outcome's and the search, in the order of the page. */
 const CASE_FILTERS = ['eval', 'type', 'category', 'tag', 'cause'];
 
+/** Kinds of cases that are filters of their own: parameter, title, and which rows they are. */
+const CASE_KINDS = [
+  ['flaky', 'Flaky', (row) => casesData().columns.flaky[row] === 1],
+  ['mixed', 'Some samples failed', isMixed],
+];
+
+/** True when some of a case's samples passed and others did not. */
+function isMixed(row) {
+  const { passed, graded } = casesData().columns;
+  return passed[row] > 0 && passed[row] < graded[row];
+}
+
 let casesKept = null;
 
 /** The columns, with what filters ask for worked out once. */
@@ -63,7 +75,7 @@ function casesThatFit(state) {
   const outcomes = new Set((state.outcome ?? '').split(',').filter(Boolean));
   const counts = Object.fromEntries(OUTCOMES_BY_URGENCY.map((outcome) => [outcome, 0]));
   const fits = (row) =>
-    (!state.flaky || columns.flaky[row] === 1) &&
+    CASE_KINDS.every(([name, , is]) => !state[name] || is(row)) &&
     asked.every((filter) => {
       const seen = data.seen[filter](row);
       return Array.isArray(seen) ? seen.includes(state[filter]) : seen === state[filter];
@@ -78,9 +90,15 @@ function casesThatFit(state) {
   return { found, counts };
 }
 
-/** All rows by a column (`score`, or `-score` from the greatest); equal ones, and those without a value, in the plan's order. */
+/** All rows: what did not pass before what passed in part, then the rest, each in the plan's order (`plan`: all of them); or by a
+ * column (`score`, or `-score` from the greatest), those without a value last. */
 function caseOrder(sort) {
   const data = casesData();
+  if (!sort) {
+    const urgency = (row) => 2 * OUTCOMES_BY_URGENCY.indexOf(data.columns.outcome[row]) + (isMixed(row) || data.columns.flaky[row] === 1 ? 0 : 1);
+    if (!data.orders.has('')) data.orders.set('', [...data.rows].sort((a, b) => urgency(a) - urgency(b) || a - b));
+    return data.orders.get('');
+  }
   const down = sort?.startsWith('-') ?? false;
   const column = CASE_COLUMNS.find(({ name }) => name === (down ? sort.slice(1) : sort));
   if (!column) return data.rows;
@@ -101,13 +119,14 @@ function caseOrder(sort) {
 /** The columns of the table; `key` is what they are sorted by. */
 const CASE_COLUMNS = [
   { name: 'outcome', title: 'Outcome', width: '6.2rem', key: (row) => OUTCOMES_BY_URGENCY.indexOf(casesData().columns.outcome[row]) },
-  { name: 'case', title: 'Case', width: 'minmax(9rem, 4fr)', key: (row) => `${casesData().evalOf(row).id} ${casesData().columns.id[row]}` },
+  { name: 'case', title: 'Case', width: 'minmax(9rem, 5fr)', key: (row) => `${casesData().evalOf(row).id} ${casesData().columns.id[row]}` },
+  { name: 'output', title: 'Output', optional: true, width: 'minmax(7rem, 4fr)', key: (row) => casesData().columns.output[row] },
   { name: 'cause', title: 'Cause and reason', width: 'minmax(8rem, 5fr)', key: (row) => `${casesData().causeOf(row) ?? ''} ${casesData().columns.reason[row]}`.trim() },
-  { name: 'score', title: 'Score', number: true, width: '4.4rem', key: (row) => casesData().columns.score[row], text: (row) => casesData().columns.score_text[row] },
-  { name: 'samples', title: 'Samples', number: true, width: '5.4rem',
+  { name: 'score', title: 'Score', number: true, width: '3.6rem', key: (row) => casesData().columns.score[row], text: (row) => casesData().columns.score_text[row] },
+  { name: 'samples', title: 'Samples', number: true, width: '4.5rem',
     key: (row) => { const { passed, graded } = casesData().columns; return graded[row] > 0 ? passed[row] / graded[row] : null; },
     text: (row) => { const { passed, graded } = casesData().columns; return graded[row] > 0 ? `${passed[row]}/${graded[row]}` : ''; } },
-  { name: 'latency', title: 'Latency', number: true, optional: true, width: '5.2rem', key: (row) => casesData().columns.latency[row], text: (row) => casesData().columns.latency_text[row] },
-  { name: 'tokens', title: 'Tokens', number: true, optional: true, width: '5rem', key: (row) => casesData().columns.tokens[row], text: (row) => casesData().columns.tokens_text[row] },
+  { name: 'latency', title: 'Latency', number: true, optional: true, width: '4.4rem', key: (row) => casesData().columns.latency[row], text: (row) => casesData().columns.latency_text[row] },
+  { name: 'tokens', title: 'Tokens', number: true, optional: true, width: '4.1rem', key: (row) => casesData().columns.tokens[row], text: (row) => casesData().columns.tokens_text[row] },
   { name: 'cost', title: 'Cost', number: true, optional: true, width: '5rem', key: (row) => casesData().columns.cost[row], text: (row) => casesData().columns.cost_text[row] },
 ];

@@ -2,7 +2,7 @@
 
 /** Heights of a row in pixels, as in cases.css. */
 const CASE_ROW = 44;
-const CASE_ROW_NARROW = 72;
+const CASE_ROW_NARROW = 60;
 /** Rows beyond the edges. */
 const CASE_SPARE = 6;
 /** Pixels of rows that are drawn at most. */
@@ -10,7 +10,7 @@ const TALLEST_SIGHT = 4_000;
 
 function caseGrid() {
   const data = casesData();
-  const columns = CASE_COLUMNS.filter(({ name, optional }) => !optional || data.columns[name]?.some((value) => value !== null));
+  const columns = CASE_COLUMNS.filter(({ name, optional }) => !optional || data.columns[name]?.some((value) => value !== null && value !== ''));
   const narrow = matchMedia('(max-width: 700px)');
   const height = () => (narrow.matches ? CASE_ROW_NARROW : CASE_ROW);
   const head = el('div', { class: 'case-row case-head', role: 'row', 'aria-rowindex': '1' }, columns.map(caseHeadCell));
@@ -138,10 +138,19 @@ function caseRow(row, at, columns, tall) {
         id === evalId ? said(id) : [el('span', { class: 'soft' }, said(evalId), ' › '), said(id)]),
       data.name[row] && data.name[row] !== id && el('span', { class: 'case-name soft' }, said(data.name[row])),
     ],
+    output: () => [
+      el('span', { class: 'output' }, said(data.output[row])),
+      data.expected[row] && el('span', { class: 'expected' }, el('span', { class: 'soft' }, 'expected '), said(data.expected[row])),
+    ],
+    samples: () => {
+      const { passed, graded } = data;
+      const tone = isMixed(row) ? 'errored' : passed[row] === 0 && graded[row] > 0 ? 'failed' : null;
+      return el('span', { class: tone && `part-passed tone-${tone}` }, CASE_COLUMNS.find(({ name }) => name === 'samples').text(row));
+    },
     cause: () => [cause && el('span', { class: 'cause' }, cause), data.reason[row] && el('span', { class: 'reason' }, said(data.reason[row]))],
   };
   return el('div', {
-    class: `case-row${at === casesView.active ? ' active' : ''}`, role: 'row', id: `case-row-${at}`, 'aria-rowindex': at + 2, 'data-row': row, 'data-at': at,
+    class: `case-row${at === casesView.active ? ' active' : ''}${cause || data.reason[row] ? ' explained' : ''}`, role: 'row', id: `case-row-${at}`, 'aria-rowindex': at + 2, 'data-row': row, 'data-at': at,
     variables: { '--top': `${at * tall}px` },
   }, columns.map((column) => el('div', { role: 'gridcell', class: `cell cell-${column.name}`, 'data-title': column.number ? column.title : null },
     cells[column.name]?.() ?? column.text(row))));

@@ -129,17 +129,19 @@ function hasFlippedCase(evalId, caseId) {
   return report.kind === 'run' && casesData().rowOf(evalId, caseId) !== undefined;
 }
 
-/** One case and what became of it; `kind` is its kind's name. */
-function flipLine([, evalId, caseId, passes, critical], kind) {
-  const name = [evalId !== caseId && [el('span', { class: 'of' }, said(evalId)), el('span', { class: 'soft' }, ' / ')], said(caseId)];
-  return el('li', { class: `flip tone-${FLIP_TONES[kind]}` },
+/** One case and what became of it; `kind` is its kind's name, `make` what the line opens into. */
+function flipLine([, evalId, caseId, passes, critical], kind, make = null) {
+  const name = [evalId !== caseId && [el('span', { class: 'of' }, said(evalId)), el('span', { class: 'soft' }, ' › ')], said(caseId)];
+  return openedLine({ class: `flip tone-${FLIP_TONES[kind]}` }, [
     el('span', { class: 'sign', 'aria-hidden': 'true' }, FLIP_SIGNS[kind]),
     el('span', { class: 'name' },
       hasFlippedCase(evalId, caseId) ? link({ case: [evalId, caseId] }, {}, name) : name,
       critical === 1 && [' ', badge(kind === 'broken' ? 'failed' : 'info', 'critical')]),
     el('span', { class: 'soft small kind' }, kind),
-    el('span', { class: 'passes' }, passes));
+    el('span', { class: 'passes' }, passes),
+  ], make);
 }
+
 
 /** The comparison in the overview of a run; `data` is `report.comparison`. */
 function comparisonCard(data) {

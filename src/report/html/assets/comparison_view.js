@@ -5,18 +5,19 @@ function unseenTitle(text) {
   return el('span', { class: 'away' }, text);
 }
 
-/** Facts of the reference and of candidates, a column each; what differs from the reference stands out. */
-function sidesTable(reference, others) {
+/** Facts of the reference and of candidates, a column each; what differs from the reference stands out. `pages` lead to their runs. */
+function sidesTable(reference, others, pages = []) {
   const sides = [reference, ...others];
   const names = [...new Set(sides.flatMap((side) => side.facts.map(([name]) => name)))];
   const fact = (side, name) => side.facts.find(([known]) => known === name)?.[1] ?? '';
   const columns = [{ title: unseenTitle('Fact') }, { title: 'Reference' }, ...others.map((_, at) => ({ title: others.length > 1 ? `Candidate ${at + 1}` : 'Candidate' }))];
   const rows = [
     ['Name', ...sides.map((side) => el('strong', {}, said(side.label)))],
-    ...names.map((name) => [name, ...sides.map((side) => {
+    ...names.map((name) => [name, ...sides.map((side, at) => {
       const text = fact(side, name);
       const own = side !== reference && text !== fact(reference, name) && !['Run', 'Began'].includes(name);
-      return el('span', { class: own && 'own' }, text ? (name === 'Began' ? readableTime(text) : said(text)) : '–');
+      const words = name === 'Run' && pages[at] ? el('a', { page: pages[at] }, said(text)) : said(text);
+      return el('span', { class: own && 'own' }, text ? (name === 'Began' ? readableTime(text) : words) : '–');
     })]),
   ];
   if (sides.some((side) => side.extent.length > 0)) {
@@ -43,26 +44,35 @@ function comparisonMetrics(candidate) {
     candidate.legend && el('p', { class: 'soft small' }, candidate.legend));
 }
 
+/** A card for each grouping in which a group differs; the others share one. */
 function comparisonGroups(candidate) {
-  return candidate.groups.map((kind) => {
-    const told = kind.rows.slice(0, kind.telling);
-    const others = kind.rows.slice(kind.telling);
-    const rows = (groups) => differenceTable(`${kind.metric} by ${kind.by}`, capital(`${kind.by} `).trim(), groups.map((group) => group.line), candidate.level, groups);
-    const names = new Set(told.map((group) => group.line.name));
-    const plot = kind.plot && { ...kind.plot, rows: kind.plot.rows.filter((row) => names.has(row.name)) };
-    return card(`By ${kind.by}`,
-      el('p', { class: 'soft' }, kind.metric, kind.decides ? ' * of each group: the verdict also depends on them.' : ' of each group.',
-        told.length === 0 && ' No group differs by more than chance.'),
-      plot && plot.rows.length > 0 && differencePlot(plot, { most: 12, label: `By ${kind.by}` }),
-      told.length > 0 && (told.length > 12 ? el('details', {}, el('summary', {}, `All ${grouped(told.length)} in numbers`), rows(told)) : rows(told)),
-      others.length > 0 && el('details', {},
-        el('summary', {}, `${plural(others.length, told.length > 0 ? 'more group' : 'group')} ${kind.decides ? 'without a difference' : 'that may differ by chance'}`),
-        rows(others)));
-  });
+  const alike = candidate.groups.filter((kind) => kind.telling === 0);
+  const rows = (kind) => differenceTable(`${kind.metric} by ${kind.by}`, capital(`${kind.by} `).trim(), kind.rows.map((group) => group.line), candidate.level, kind.rows);
+  const rest = alike.length > 0 && card('Groups without a difference',
+    el('p', { class: 'soft' }, alike[0].metric, ' of these groups differs by no more than chance.'),
+    alike.map((kind) => folded(`By ${kind.by}: ${plural(kind.rows.length, 'group')}${kind.decides ? ', on which the verdict also depends' : ''}`, () => rows(kind))));
+  return [...candidate.groups.filter((kind) => kind.telling > 0).map((kind) => groupingCard(candidate, kind)), rest];
 }
 
-function comparisonCases(candidate, params, at) {
-  const { cases } = candidate;
+function groupingCard(candidate, kind) {
+  const told = kind.rows.slice(0, kind.telling);
+  const others = kind.rows.slice(kind.telling);
+  const rows = (groups) => differenceTable(`${kind.metric} by ${kind.by}`, capital(`${kind.by} `).trim(), groups.map((group) => group.line), candidate.level, groups);
+  const names = new Set(told.map((group) => group.line.name));
+  const plot = kind.plot && { ...kind.plot, rows: kind.plot.rows.filter((row) => names.has(row.name)) };
+  return card(`By ${kind.by}`,
+    el('p', { class: 'soft' }, kind.metric, kind.decides ? ' * of each group: the verdict also depends on them.' : ' of each group.'),
+    plot && plot.rows.length > 0 && differencePlot(plot, { most: 12, label: `By ${kind.by}` }),
+    told.length > 12 ? el('details', {}, el('summary', {}, `All ${grouped(told.length)} in numbers`), rows(told)) : rows(told),
+    others.length > 0 && el('details', {},
+      el('summary', {}, `${plural(others.length, 'more group')} ${kind.decides ? 'without a difference' : 'that may differ by chance'}`),
+      rows(others)));
+}
+
+function comparisonCases(candidate, params, at, both) {
+  const { cases, opened } = candidate;
+  const places = new Map(cases.flips.map((flip, place) => [flip, place]));
+  const labels = [candidate.reference.label, candidate.label];
   const here = (state) => ({ ...params, kind: state.kind, q: state.q });
   const list = siftedList({
     label: 'cases',
@@ -73,15 +83,17 @@ function comparisonCases(candidate, params, at) {
     kindOf: (flip) => flip[0],
     kind: params.kind,
     query: params.q ?? '',
-    draw: (flip) => flipLine(flip, cases.kinds[flip[0]].name),
+    draw: (flip) => flipLine(flip, cases.kinds[flip[0]].name, openedCase(opened, places.get(flip), labels, [flip[1], flip[2]])),
     changed: (state) => go(here(state), { replace: true }),
   });
   const cut = cases.kinds.filter((kind) => kind.listed < kind.count);
   const node = card('Cases',
     el('p', {}, cases.sentences.map((words) => [prose(words), ' '])),
     cases.flips.length > 0 && list.node,
+    cases.flips.length > 0 && rowsCut(opened),
     cut.length > 0 && el('p', { class: 'soft small' },
-      `Listed: ${cut.map((kind) => `${grouped(kind.listed)} of ${grouped(kind.count)} ${kind.name}`).join(', ')}${at ? `; ${at}` : ''}.`));
+      `Listed: ${cut.map((kind) => `${grouped(kind.listed)} of ${grouped(kind.count)} ${kind.name}`).join(', ')}${at ? `; ${at}` : ''}.`),
+    cases.flips.length > 0 && both && labelledCommand('Compare the outputs of both runs', both));
   if (params.kind || params.q) requestAnimationFrame(() => node.scrollIntoView({ block: 'start' }));
   return node;
 }
@@ -99,15 +111,15 @@ function verdictBanner(candidate, suite, ...more) {
     verdictOf(candidate, 'h1'), more);
 }
 
-function drawCandidate(main, candidate, params, { suite, gate, method, cut, bearing, several }) {
+function drawCandidate(main, candidate, params, { suite, gate, method, cut, bearing, several, both }) {
   main.append(...[
     several,
     verdictBanner(candidate, suite, flipTiles(candidate.cases, (kind) => address({ ...params, kind, q: '' })), bearing && el('p', { class: 'small' }, said(bearing))),
     gate,
+    comparisonCases(candidate, params, cut, both),
     comparisonMetrics(candidate),
     ...comparisonGroups(candidate),
-    comparisonCases(candidate, params, cut),
-    card('Both sides', sidesTable(candidate.reference, [candidate.candidate])),
+    card('Both sides', sidesTable(candidate.reference, [candidate.candidate], candidate.opened?.pages)),
     comparisonMethod(candidate, method),
   ].filter(Boolean));
 }
@@ -156,7 +168,8 @@ function drawSeveral(main) {
         flipTiles(candidate.cases, (kind) => address({ view: 'candidate', n: at + 1, kind })));
       return node;
     })),
-    card('Both sides', sidesTable(reference, candidates.map((one) => one.candidate))),
+    card('All sides', sidesTable(reference, candidates.map((one) => one.candidate),
+      [candidates[0]?.opened?.pages[0], ...candidates.map((one) => one.opened?.pages[1])])),
     comparisonMethod(null, report.method));
 }
 
@@ -174,8 +187,8 @@ views.set('comparison', {
   draw(main, params) {
     const here = { view: 'comparison', kind: params.kind, q: params.q };
     if (report.kind === 'run') {
-      const { shown, bearing, method, cut } = report.comparison;
-      drawCandidate(main, shown, here, { bearing, method, cut });
+      const { shown, bearing, method, cut, both_outputs: both } = report.comparison;
+      drawCandidate(main, shown, here, { bearing, method, cut, both });
     } else if (report.candidates.length === 1) {
       drawCandidate(main, report.candidates[0], here, { suite: report.subject, gate: comparisonGate(), method: report.method });
     } else {

@@ -90,16 +90,17 @@ function inPieces(pieces) {
   return pieces.map((piece, at) => piece && (at % 2 === 1 ? el('mark', {}, said(piece)) : said(piece)));
 }
 
-function diffView(lines) {
+/** Lines that lineDiff() gives; `sides` names what is compared. */
+function diffView(lines, sides = ['expected', 'actual']) {
   const signs = { same: ' ', missing: '−', extra: '+', gap: '⋯' };
-  const names = { missing: 'expected: ', extra: 'actual: ' };
+  const names = { missing: `${sides[0]}: `, extra: `${sides[1]}: ` };
   const shown = lines.slice(0, 400);
-  const list = el('div', { class: 'diff', tabindex: '0', role: 'group', 'aria-label': 'Difference of expected and actual' },
+  const list = el('div', { class: 'diff', tabindex: '0', role: 'group', 'aria-label': `Difference of ${sides[0]} and ${sides[1]}` },
     shown.map(({ kind, text, words }) => el('div', { class: `line ${kind}` },
       el('span', { class: 'sign', 'aria-hidden': 'true' }, signs[kind]),
       el('span', { class: 'words' }, names[kind] && el('span', { class: 'away' }, names[kind]), words ? inPieces(words) : said(text)))));
   return [
-    el('p', { class: 'diff-legend soft small' }, el('span', { class: 'tone-fail' }, '− expected'), el('span', { class: 'tone-pass' }, '+ actual')),
+    el('p', { class: 'diff-legend soft small' }, el('span', { class: 'tone-fail' }, '− ', said(sides[0])), el('span', { class: 'tone-pass' }, '+ ', said(sides[1]))),
     list,
     lines.length > shown.length && el('p', { class: 'soft small' }, `${plural(lines.length - shown.length, 'more line')} of the difference not shown; both sides are below.`),
   ];

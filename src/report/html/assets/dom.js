@@ -11,8 +11,11 @@ function fill(node, attributes, children) {
       // The policy forbids style attributes; custom properties are set one by one.
       for (const [property, text] of Object.entries(value)) node.style.setProperty(property, String(text));
     } else if (name === 'href') {
-      // Links lead within the page only.
+      // Links lead within the page only,
       if (String(value).startsWith('#')) node.setAttribute('href', value);
+    } else if (name === 'page') {
+      // or to the page of a run in a file near this one: no scheme, no host, no root.
+      if (/^(?:\.\.\/)*(?:[\w.~%-]+\/)*[\w.~%-]+\.html(?:#\S*)?$/.test(String(value))) node.setAttribute('href', value);
     } else {
       node.setAttribute(name, value === true ? '' : String(value));
     }
@@ -66,14 +69,23 @@ function card(title, ...children) {
   return el('section', { class: 'card', 'aria-labelledby': id }, el('h2', { id }, title), children);
 }
 
-/** A table that may scroll sideways. `columns`: {title, number?: true}; `rows`: lists of cells, each a node or a text. */
+/** The same card, folded until somebody opens it; `note` says what is in it. */
+function foldedCard(node, note) {
+  if (!node) return null;
+  const [title, ...rest] = node.children;
+  return el('details', { class: `${node.className} fold` },
+    el('summary', {}, title, note && el('span', { class: 'soft small' }, said(note))), el('div', { class: 'fold-body' }, rest));
+}
+
+/** A table that may scroll sideways. `columns`: {title, number?: true, kind?: a class}; `rows`: lists of cells, each a node or a text. */
 function table(label, columns, rows) {
-  const head = columns.map((column) => el('th', { scope: 'col', class: column.number && 'number' }, column.title));
+  const kind = (column) => [column?.number && 'number', column?.kind].filter(Boolean).join(' ') || null;
+  const head = columns.map((column) => el('th', { scope: 'col', class: kind(column) }, column.title));
   const line = (row) =>
     el('tr', {}, row.map((cell, at) =>
       at === 0
-        ? el('th', { scope: 'row', class: columns[at]?.number && 'number' }, cell)
-        : el('td', { class: columns[at]?.number && 'number' }, cell)));
+        ? el('th', { scope: 'row', class: kind(columns[at]) }, cell)
+        : el('td', { class: kind(columns[at]) }, cell)));
   return el('div', { class: 'scrolls', tabindex: '0', role: 'region', 'aria-label': label },
     el('table', {}, el('thead', {}, el('tr', {}, head)), el('tbody', {}, rows.map(line))));
 }
@@ -87,6 +99,10 @@ function facts(pairs) {
 /** A command with a button that copies it. */
 function command(text) {
   return el('div', { class: 'command' }, el('code', {}, said(text)), copyButton(() => text, 'Copy the command'));
+}
+
+function labelledCommand(label, text) {
+  return el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, label), command(text));
 }
 
 /** A button that copies what `text()` gives; `label` says what, `words` stand on it. */
@@ -130,6 +146,15 @@ function plural(n, noun) {
 function grouped(n) {
   // From four digits on, as in the texts that the harness wrote.
   return n < 1000 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+const listBlocks = new Map();
+
+/** An item of a list that the page holds in blocks of 100, as details/mod.rs writes them; null when there was no room for it. */
+function blockItem(name, at) {
+  const id = `${name}-${Math.floor(at / 100)}`;
+  if (!listBlocks.has(id)) listBlocks.set(id, block(id));
+  return listBlocks.get(id)?.[at % 100] ?? null;
 }
 
 /** A block of data of the page; null when there is none of that name. */

@@ -6,26 +6,56 @@ function caseLink(eval_, id) {
   return link({ case: [eval_, id] }, { class: 'case-link' }, words);
 }
 
-function failuresCard({ first, total }) {
-  if (total === 0) return null;
-  const side = (label, text) => text && el('div', {}, el('dt', {}, label), el('dd', {}, el('code', {}, said(text))));
-  const item = (failure) => el('li', { class: `failure tone-${failure.outcome}` },
+/** Lines of a value that the overview shows before the rest is folded. */
+const OVERVIEW_LINES = 6;
+/** A value of at most so many characters on a line needs no box. */
+const INLINE_VALUE = 120;
+
+/** Expected and actual of a failure: short ones on a line each, others as on the page of the case. */
+function failureSides({ outcome, expected, actual }) {
+  const both = [expected, actual].filter(Boolean);
+  if (both.length === 0) return null;
+  if (both.some(({ text, cut }) => cut || text.length > INLINE_VALUE || text.includes('\n'))) {
+    return sidesView({ outcome, expected }, actual, { lines: OVERVIEW_LINES });
+  }
+  const words = expected && actual && wordDiff(expected.text, actual.text);
+  const side = (label, shown, pieces, tone) => shown && el('div', { class: `side ${tone}` },
+    el('dt', {}, label), el('dd', {}, el('code', {}, pieces ? inPieces(pieces) : shown.text === '' ? el('span', { class: 'soft' }, '(empty)') : said(shown.text))));
+  return el('dl', { class: 'both' }, side('Expected', expected, words?.[0], 'missing'), side('Actual', actual, words?.[1], 'extra'));
+}
+
+/** Failures, as a list. `tolerated`: of cases that passed. */
+function failureList(first, tolerated) {
+  return el('ul', { class: 'failures' }, first.map((failure) => el('li', { class: 'failure' },
     el('div', { class: 'line' },
-      verdict(failure.outcome),
+      tolerated
+        ? el('span', { class: 'soft small' }, `${plural(failure.samples, 'sample')} ${failure.outcome}`)
+        : verdict(failure.outcome),
       caseLink(failure.eval, failure.case),
       failure.cause && el('code', { class: 'cause' }, failure.cause),
-      failure.samples > 1 && el('span', { class: 'soft small' }, plural(failure.samples, 'sample')),
-      failure.case_passed && el('span', { class: 'soft small' }, 'the case passed anyway'),
+      !tolerated && failure.samples > 1 && el('span', { class: 'soft small' }, plural(failure.samples, 'sample')),
       failure.name && el('span', { class: 'soft small' }, said(failure.name))),
-    failure.reason.trim() && el('p', {}, said(failure.reason)),
-    (failure.expected || failure.actual) && el('dl', { class: 'both' }, side('Expected', failure.expected), side('Actual', failure.actual)));
+    failure.reason && el('p', { class: 'why' }, said(failure.reason)),
+    failureSides(failure))));
+}
+
+/** The cases that did not pass. */
+function failuresCard({ failed: { first, total }, unlisted }) {
+  if (total + unlisted === 0) return null;
   const counts = report.counts.cases;
-  return card('What did not pass',
-    el('ul', { class: 'failures' }, first.map(item)),
-    el('p', { class: 'all' },
-      total > first.length && el('span', { class: 'soft' }, `The first ${first.length} of ${grouped(total)} with samples that did not pass. `),
-      ['failed', 'errored'].filter((outcome) => counts[outcome] > 0).map((outcome, at) => [at > 0 && ', ',
-        link({ view: 'cases', outcome }, {}, counts[outcome] === 1 ? `The ${outcome} case` : `All ${plural(counts[outcome], `${outcome} case`)}`)])));
+  const all = ['failed', 'errored'].filter((outcome) => counts[outcome] > 0 && total + unlisted > first.length);
+  return card('Not passed', first.length > 0 && failureList(first, false),
+    all.length > 0 && el('p', { class: 'all' }, all.map((outcome, at) => [at > 0 && ', ',
+      link({ view: 'cases', outcome }, {}, counts[outcome] === 1 ? `The ${outcome} case` : `All ${plural(counts[outcome], `${outcome} case`)}`)])));
+}
+
+/** Cases that passed although some of their samples did not. */
+function toleratedCard({ tolerated: { first, total } }) {
+  if (total === 0) return null;
+  return card('Passed with failed samples',
+    el('p', { class: 'soft small' }, 'Enough samples of these cases passed; the others failed or have no grade.'),
+    failureList(first, true),
+    total > first.length && el('p', { class: 'all' }, link({ view: 'cases', outcome: 'passed', mixed: true }, {}, `All ${plural(total, 'case')}`)));
 }
 
 function flakyCard({ first, more }) {

@@ -3,19 +3,24 @@
 /** Lines and characters that are shown before one asks for more. */
 const FOLD_LINES = 30;
 const FOLD_CHARACTERS = 4_000;
+/** Characters that take the room of a line. */
+const LINE_CHARACTERS = 140;
 
-/** A text as details/shown.rs gives it. `plain`: as a paragraph, in the type of the page. */
-function textView(shown, label, { plain = false } = {}) {
+/** A text as details/shown.rs gives it. `plain`: as a paragraph, in the type of the page; `lines`: how many are shown at first. */
+function textView(shown, label, { plain = false, lines: most = FOLD_LINES } = {}) {
   const { text } = shown;
   const lines = text.split('\n');
-  let brief = lines.length > FOLD_LINES + 5 ? lines.slice(0, FOLD_LINES).join('\n') : text;
-  if (brief.length > FOLD_CHARACTERS * 1.2) brief = brief.slice(0, FOLD_CHARACTERS).replace(/[\ud800-\udbff]$/, '');
+  const tall = lines.length > most + Math.min(5, most / 4);
+  let brief = tall ? lines.slice(0, most).join('\n') : text;
+  // A long line takes as much room as many short ones.
+  const characters = Math.min(FOLD_CHARACTERS, most * LINE_CHARACTERS);
+  if (brief.length > characters * 1.2) brief = brief.slice(0, characters).replace(/[\ud800-\udbff]$/, '');
   const box = plain
     ? el('p', { class: 'said' }, said(brief))
     : el('pre', { class: 'said' }, text === '' ? el('span', { class: 'soft' }, '(empty)') : said(brief));
   const tools = el('div', { class: 'text-tools' });
   if (brief.length < text.length) {
-    const words = lines.length > FOLD_LINES + 5 ? `Show all ${grouped(lines.length)} lines` : `Show all ${grouped(text.length)} characters`;
+    const words = tall ? `Show all ${grouped(lines.length)} lines` : `Show all ${grouped(text.length)} characters`;
     const button = el('button', { type: 'button', class: 'unfold', 'aria-expanded': 'false' }, words);
     button.addEventListener('click', () => {
       const open = button.getAttribute('aria-expanded') === 'false';
@@ -72,13 +77,13 @@ function gradeRemarks(grade) {
   const remarks = [
     grade.informative && 'Informative: it does not affect the verdict.',
     grade.adjudicated && 'A program timed out and was run again, alone, to confirm the timeout.',
-    grade.trust && [el('strong', {}, `Trust: ${grade.trust[0]}`), `: ${grade.trust[1]}.`],
+    grade.trust && [`Trust in this verdict: ${grade.trust[1]} (`, el('code', {}, grade.trust[0]), ').'],
   ].filter(Boolean);
   return remarks.length > 0 && el('ul', { class: 'grade-remarks' }, remarks.map((remark) => el('li', {}, remark)));
 }
 
 /** Expected and actual: the lines that differ when there are several, else both. */
-function sidesView(grade, actual) {
+function sidesView(grade, actual, options) {
   const { expected } = grade;
   if (!expected && !actual) return null;
   const both = expected && actual && grade.outcome !== 'passed';
@@ -87,11 +92,12 @@ function sidesView(grade, actual) {
   if (lines) {
     return el('div', { class: 'part' }, diffView(lines),
       (expected.cut || actual.cut) && el('p', { class: 'soft small cut' }, 'Only the shown parts are compared.'),
-      foldedText('Expected, in full', expected), !grade.actual_is_output && foldedText('Actual, in full', actual));
+      // Where values are shown in brief, the page of the case has all of them.
+      !options && [foldedText('Expected, in full', expected), !grade.actual_is_output && foldedText('Actual, in full', actual)]);
   }
   const words = both && !long ? wordDiff(expected.text, actual.text) : null;
   const side = (title, shown, pieces, tone) => shown && el('div', { class: `side ${tone}` }, el('h5', {}, title),
-    pieces ? el('pre', { class: 'said' }, inPieces(pieces)) : textView(shown, title));
+    pieces ? el('pre', { class: 'said' }, inPieces(pieces)) : textView(shown, title, options));
   // Where the grade passed, the output above is what came.
   const again = grade.outcome === 'passed' && grade.actual_is_output;
   if (again && !expected) return null;
@@ -125,7 +131,7 @@ function judgedView(judged) {
       el('li', { class: met ? 'tone-pass' : 'tone-fail' }, el('span', { class: 'mark' }, met ? '✓ as it should be: ' : '✗ not as it should be: '), said(words)))),
     andMore(moreChecks, 'more check'),
     judged.justification.text && el('div', {}, el('h5', {}, 'Why'), textView(judged.justification, 'Why', { plain: true })),
-    judged.feedback.length > 0 && el('div', {}, el('h5', {}, 'Advice'), el('ul', {}, judged.feedback.map((shown) => el('li', {}, textView(shown, 'Advice', { plain: true }))))),
+    judged.feedback.length > 0 && el('div', {}, el('h5', {}, 'Feedback'), el('ul', {}, judged.feedback.map((shown) => el('li', {}, textView(shown, 'Feedback', { plain: true }))))),
     judged.notices.map((shown) => el('p', { class: 'note' }, said(shown.text))),
     spoken && table('Votes', [{ title: 'Vote' }, { title: 'Outcome' }, { title: 'Share', number: true }, { title: 'Remark' }],
       judged.votes.map((vote) => [said(vote.model), badge(vote.outcome, vote.outcome), vote.score, said(vote.words)])),

@@ -84,9 +84,9 @@ function causesCard(causes) {
 
 function trustCard(levels) {
   if (levels.length === 0) return null;
-  return card('Trust', table('Trust in verdicts on code',
-    [{ title: 'Level' }, { title: 'Samples', number: true }, { title: 'Grades', number: true }, { title: 'What it means' }],
-    levels.map(({ level, samples, grades, meaning }) => [level, grouped(samples), grouped(grades), meaning])));
+  return card('Trust in verdicts on code', table('Trust in verdicts on code',
+    [{ title: 'What the verdicts rest on' }, { title: 'Name' }, { title: 'Samples', number: true }, { title: 'Grades', number: true }],
+    levels.map(({ level, samples, grades, meaning }) => [capital(meaning), el('code', {}, level), grouped(samples), grouped(grades)])));
 }
 
 /** How scores and latencies are spread. */

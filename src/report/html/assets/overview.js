@@ -4,33 +4,37 @@ views.set('overview', {
   label: 'Overview',
   kinds: ['run'],
   draw(main) {
+    const { evals } = report.counts;
+    const { tolerated } = report.failures;
     main.append(...[
       masthead(),
       loudNotices(),
-      runGateCard(),
-      el('div', { class: 'cards' }, outcomesCard(), unknownCard(report.unknown)),
-      failuresCard(report.failures),
-      nextCard(),
-      report.comparison && typeof comparisonCard === 'function' ? comparisonCard(report.comparison) : null,
-      runMetricsCard(report.metrics, report.curve),
-      groupsCard(report.groups),
-      distributionsCard(report.distributions),
-      pairOf(causesCard(report.causes), historyCard(report.history)),
-      evalsCard(report.evals),
-      flakyCard(report.flaky),
-      trustCard(report.trust),
-      usageCard(report.distributions.usage),
-      modelsCard(report.models),
-      judgesCard(report.judges),
-      environmentCard(report.environment),
+      el('div', { class: 'first-cards' }, runGateCard(), outcomesCard()),
+      unknownCard(report.unknown),
+      besides(failuresCard(report.failures), recommendationsCard()),
+      report.comparison && comparisonCard(report.comparison),
+      // What answers further questions is folded, so that the answer to the first one is on one screen.
+      foldedCard(toleratedCard(report.failures), plural(tolerated.total, 'case')),
+      foldedCard(evalsCard(report.evals), `${grouped(evals.passed)} of ${grouped(evals.total)} passed`),
+      foldedCard(runMetricsCard(report.metrics, report.curve), `${plural(report.metrics.rows.length, 'figure')} with intervals`),
+      foldedCard(groupsCard(report.groups), report.groups.map(({ by }) => by).join(', ')),
+      foldedCard(distributionsCard(report.distributions), [report.distributions.scores && 'scores', report.distributions.latency && 'latency'].filter(Boolean).join(', ')),
+      foldedCard(causesCard(report.causes), report.causes.slice(0, 3).map(({ cause, samples }) => `${cause} ${grouped(samples)}`).join(', ')),
+      foldedCard(historyCard(report.history), report.history && `${plural(report.history.length - 1, 'earlier run')}`),
+      foldedCard(flakyCard(report.flaky), plural(report.flaky.first.length + report.flaky.more, 'sample')),
+      foldedCard(trustCard(report.trust), plural(report.trust.reduce((sum, { samples }) => sum + samples, 0), 'sample')),
+      foldedCard(usageCard(report.distributions.usage), 'by eval'),
+      foldedCard(modelsCard(report.models), report.models && report.models.rows.map(({ name }) => name).slice(0, 3).join(', ')),
+      foldedCard(judgesCard(report.judges), report.judges && report.judges.by_model.map(({ name }) => name).slice(0, 3).join(', ')),
+      foldedCard(environmentCard(report.environment), report.environment.os),
     ].filter(Boolean));
   },
 });
 
-/** Cards side by side; one alone takes all the room. */
-function pairOf(...some) {
+/** Cards beside each other; one alone takes all the room. */
+function besides(...some) {
   const there = some.filter(Boolean);
-  return there.length > 0 ? el('div', { class: 'cards' }, there) : null;
+  return there.length > 1 ? el('div', { class: 'beside-cards' }, there) : there[0] ?? null;
 }
 
 function masthead() {
@@ -44,7 +48,7 @@ function masthead() {
       ['Took', report.duration],
       ['Target', target && code(target)],
       ['Model', model && code(model)],
-      ['Commit', git && [code(git.commit), git.dirty && ' +']],
+      ['Commit', git && [code(git.commit), git.dirty && ' with uncommitted changes']],
     ]));
 }
 
@@ -64,8 +68,9 @@ function runGateCard() {
   const reasons = gate.reasons.length > 0 && el('ul', { class: 'reasons' }, gate.reasons.map((reason) => el('li', {}, said(reason))));
   const thresholds = gate.thresholds.length > 0
     ? table('Thresholds',
-      [{ title: 'Threshold' }, { title: 'Value', number: true }, { title: gate.interval_label, number: true }, { title: 'Needs', number: true }, { title: 'Status' }],
-      gate.thresholds.map((row) => [said(row.metric), row.value, row.interval, row.needs, verdict(row.status, row.label)]))
+      [{ title: 'Threshold' }, { title: 'Value', number: true }, { title: gate.interval_label, number: true, kind: 'wide-only' }, { title: 'Needs', number: true }, { title: 'Status' }],
+      gate.thresholds.map((row) => [said(row.metric), [row.value, row.interval && el('span', { class: 'narrow-only soft small' }, row.interval)],
+        row.interval, row.needs, verdict(row.status, row.label)]))
     : el('p', { class: 'soft' }, 'No thresholds are set: the gate passes when every eval passes.');
   return el('section', { class: `card gate tone-${decision.name}`, 'aria-labelledby': 'gate' },
     el('div', { class: 'decision' },
@@ -76,18 +81,19 @@ function runGateCard() {
 }
 
 function outcomesCard() {
-  const { evals, cases, samples, remarks } = report.counts;
-  const all = [['Evals', evals], ['Cases', cases], ['Samples', samples]];
+  const { evals, cases, samples, remarks, single_eval: single } = report.counts;
+  const all = [!single && ['Evals', evals], ['Cases', cases], ['Samples', samples]].filter(Boolean);
+  const large = all.some(([, counts]) => counts.total >= 10000);
   const shown = OUTCOMES.filter((outcome) => outcome === 'passed' || outcome === 'failed' || all.some(([, counts]) => counts[outcome] > 0));
   const cell = (name, counts, outcome) => {
-    const text = grouped(counts[outcome]);
+    const text = grouped(counts[outcome], large);
     return name === 'Cases' && counts[outcome] > 0 ? link({ view: 'cases', outcome }, {}, text) : counts[outcome] > 0 ? text : el('span', { class: 'soft' }, '0');
   };
   return card('Outcomes',
-    stackedBar({ label: 'Cases by outcome', caption: plural(cases.total, 'case'), parts: outcomeParts(cases, (outcome) => address({ view: 'cases', outcome })) }),
+    stackedBar({ label: 'Cases by outcome', caption: el('span', { class: 'away' }, plural(cases.total, 'case')), parts: outcomeParts(cases, (outcome) => address({ view: 'cases', outcome })) }),
     table('Counts by outcome',
       [{ title: el('span', { class: 'away' }, 'What') }, { title: 'Total', number: true }, ...shown.map((outcome) => ({ title: outcome[0].toUpperCase() + outcome.slice(1), number: true })), { title: 'Pass rate', number: true }],
-      all.map(([name, counts]) => [name, grouped(counts.total), ...shown.map((outcome) => cell(name, counts, outcome)), counts.rate])),
+      all.map(([name, counts]) => [name, grouped(counts.total, large), ...shown.map((outcome) => cell(name, counts, outcome)), counts.rate])),
     el('p', { class: 'soft small' }, remarks.join(' ')));
 }
 
@@ -108,13 +114,13 @@ function unknownCard(unknown) {
     unknown.ranges.length > ranges.length ? el('p', { class: 'soft small' }, 'The other metrics are below, with their ranges.') : null);
 }
 
-/** What to do next: advice, and commands to copy. */
-function nextCard() {
+/** What to do next, and commands to copy. */
+function recommendationsCard() {
   const { resume, run_failed_again: again } = report.commands;
-  const advice = report.recommendations;
-  if (advice.length === 0 && !resume && !again) return null;
-  return card('Next',
-    advice.length > 0 && el('ol', { class: 'advice' }, advice.map((text) => el('li', {}, prose(text)))),
-    resume && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Resume this run'), command(resume)),
-    again && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Run again: cases that did not pass'), command(again)));
+  const all = report.recommendations;
+  if (all.length === 0 && !resume && !again) return null;
+  return card(all.length > 0 ? 'Recommendations' : 'Run again',
+    all.length > 0 && el('ol', { class: 'recommendations' }, all.map((text) => el('li', {}, prose(text)))),
+    resume && labelledCommand('Resume this run', resume),
+    again && labelledCommand('Run the cases that did not pass again', again));
 }

@@ -1,6 +1,6 @@
 // Where in the page one is stands in the fragment of its address, so that every view can be linked to and gone back to:
 // `#view=cases&outcome=failed`, `#case=EVAL/CASE`. Parameters of the table of cases: outcome, type, category, tag, cause,
-// eval, flaky, q, sort.
+// eval, flaky, mixed, q, sort.
 
 /** Views by name: {label?, kinds, when?: whether this page has it, count?, draw(main, params)}; those with a label stand in the navigation. */
 const views = new Map();

@@ -43,7 +43,7 @@ function sidesGates() {
         stackedBar({ label: `Cases of ${run.label}`, plain: true, parts: run.counts.map(([name, count]) => ({ tone: name, name, count })) }))),
       row('Time', (run) => run.duration),
       row('Began', (run) => readableTime(run.timestamp)),
-      row('Run', (run) => said(run.run_id)),
+      ['Run', ...report.runs.map((run, at) => (report.opened.pages[at] ? el('a', { page: report.opened.pages[at] }, said(run.run_id)) : said(run.run_id)))],
     ].filter(Boolean)),
     report.runs.filter((run) => run.reasons.length > 0).map((run) => el('div', { class: 'some' },
       el('h3', {}, said(run.label)), el('ul', { class: 'reasons' }, run.reasons.map((reason) => el('li', {}, said(reason)))))));
@@ -57,32 +57,49 @@ function sidesMetrics() {
     report.compare && command(report.compare));
 }
 
-/** Lines of a table that is searched. */
-function sidesList(label, noun, first, rows, words, name) {
+/** A line of names and of cells, one for each target. */
+function sidesLine(name, cells) {
+  const cell = (node, n) => el('span', { class: 'side-cell' }, el('span', { class: 'of-target' }, said(report.runs[n].label), ': '), node);
+  return el('span', { class: 'side-line', variables: { '--targets': report.runs.length } }, el('span', { class: 'name' }, name), cells.map(cell));
+}
+
+/** Lines that are searched; `make` gives what a line opens into. */
+function sidesList({ label, noun, rows, words, name, make }) {
   return siftedList({
     label, noun, rows, words,
     wrap() {
-      const node = sidesOf(label, first, []);
-      return { node, body: node.querySelector('tbody') };
+      const head = el('div', { class: 'side-line side-head soft small', 'aria-hidden': 'true', variables: { '--targets': report.runs.length } },
+        el('span', {}, noun[0].toUpperCase() + noun.slice(1)), report.runs.map((run) => el('span', {}, said(run.label))));
+      const body = el('ul', { class: 'lines', 'aria-label': label });
+      return { node: el('div', {}, head, body), body };
     },
-    draw: (row) => el('tr', {}, el('th', { scope: 'row' }, name(row)), row.cells.map((cell) => el('td', {}, outcomeCell(cell)))),
+    draw: (row) => openedLine({ class: 'side-row' }, sidesLine(name(row), row.cells.map(outcomeCell)), make?.(row)),
   }).node;
 }
 
+/** Evals by their counts; the cases below say why they differ. */
 function sidesEvals() {
-  const { evals, alike } = report;
+  const { evals, alike, cases } = report;
   const rest = evals.length > 0 && alike && el('p', { class: 'soft small' }, `${alike} had the same outcome on each target.`);
-  return card('Evals that differ',
-    evals.length > 0 ? sidesList('evals by target', 'eval', 'Eval', evals, (row) => row.id, (row) => said(row.id))
+  const node = card('Evals that differ',
+    evals.length > 0 ? sidesList({ label: 'evals by target', noun: 'eval', rows: evals, words: (row) => row.id, name: (row) => said(row.id) })
       : el('p', {}, 'Every eval had the same outcome on each target.'), rest);
+  return cases?.length > 0 ? foldedCard(node, plural(evals.length, 'eval')) : node;
 }
 
 function sidesCases() {
-  const { cases } = report;
+  const { cases, opened } = report;
   if (cases === null) return card('Cases that differ', el('p', {}, 'The runs are too large to list the cases with different outcomes.'));
   if (cases.length === 0) return null;
-  const name = (row) => [row.eval !== row.case && [el('span', { class: 'soft' }, said(row.eval), ' / ')], said(row.case)];
-  return card('Cases that differ', sidesList('cases by target', 'case', 'Case', cases, (row) => `${row.eval} / ${row.case} ${row.cells.map((cell) => cell?.join(' ') ?? 'not run').join(' ')}`, name));
+  const places = new Map(cases.map((row, place) => [row, place]));
+  const labels = report.runs.map((run) => run.label);
+  const list = sidesList({
+    label: 'cases by target', noun: 'case', rows: cases,
+    words: (row) => `${row.eval} ${row.case} ${row.cells.map((cell) => cell?.join(' ') ?? 'not run').join(' ')}`,
+    name: (row) => [row.eval !== row.case && el('span', { class: 'soft' }, said(row.eval), ' › '), said(row.case)],
+    make: (row) => openedCase(opened, places.get(row), labels, [row.eval, row.case]),
+  });
+  return card('Cases that differ', list, rowsCut(opened));
 }
 
 views.set('sides', {
@@ -94,9 +111,9 @@ views.set('sides', {
       report.cautions.length > 0 && el('section', { class: 'card', 'aria-label': 'Cautions' }, el('ul', { class: 'remarks' }, report.cautions.map((words) =>
         el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, said(words)))))),
       sidesGates(),
-      sidesMetrics(),
-      sidesEvals(),
       sidesCases(),
+      sidesEvals(),
+      sidesMetrics(),
     ].filter(Boolean));
   },
 });

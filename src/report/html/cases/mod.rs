@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::details;
 use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
@@ -79,6 +80,9 @@ struct CaseColumns<'a> {
     tag: Vec<Vec<usize>>,
     cause: Vec<Option<usize>>,
     reason: Vec<String>,
+    /// The beginning of one output, and what was expected in its place where that is short.
+    output: Vec<String>,
+    expected: Vec<String>,
     score: Vec<Option<f64>>,
     score_text: Vec<String>,
     /// Samples; nothing where it is not known how many.
@@ -175,6 +179,8 @@ impl PageCases<'_> {
             outcome: cases().map(|case| case.outcome.name()).collect(),
             flaky: cases().map(|case| u8::from(case.flaky)).collect(),
             reason: cases().map(reason).collect(),
+            output: cases().map(output).collect(),
+            expected: cases().map(expected).collect(),
             score: cases().map(|case| case.score).collect(),
             score_text: cases()
                 .map(|case| text_of(case.score, figures::rate))
@@ -272,6 +278,38 @@ fn reason(case: &CaseResult) -> String {
     text::shortened(&line, limits::TABLE_TEXT).into_owned()
 }
 
+/// The beginning of what was graded of the sample that is shown, on a line.
+fn output(case: &CaseResult) -> String {
+    let sample = details::typical(case);
+    let graded = sample.and_then(|one| one.extracted.as_ref().or(one.output.as_ref()));
+    graded.map_or_else(String::new, |value| on_a_line(value, limits::TABLE_OUTPUT))
+}
+
+/// What a grader expected that did not pass the sample.
+fn expected(case: &CaseResult) -> String {
+    let sample = details::typical(case).filter(|one| one.outcome != Outcome::Passed);
+    let grades = sample.into_iter().flat_map(|one| &one.grades);
+    let mut failed = grades.filter(|grade| grade.outcome != Outcome::Passed);
+    let value = failed.find_map(|grade| grade.expected.as_ref());
+    let shown = value.map(|value| details::compact(value, limits::TABLE_EXPECTED * 4));
+    let is_short = |shown: &details::ShownText<'_>| {
+        let fits = text::width(&shown.text) <= limits::TABLE_EXPECTED;
+        shown.cut.is_none() && fits && !shown.text.contains('\n')
+    };
+    let short = shown.filter(is_short);
+    short.map_or_else(String::new, |shown| text::one_line(&shown.text))
+}
+
+/// The beginning of a value; however long it is, only as much of it is read.
+fn on_a_line(value: &Value, columns: usize) -> String {
+    let shown = details::compact(value, columns * 4);
+    // A fence says nothing of the code within it.
+    let fenced = shown.text.trim_start().strip_prefix("```");
+    let code = fenced.and_then(|rest| Some(rest.split_once('\n')?.1));
+    let line = text::one_line(code.unwrap_or(&shown.text));
+    text::truncate_width(&line, columns).into_owned()
+}
+
 /// What is known of a case's samples. Nothing is told of all of them that only some of them tell.
 struct CaseNumbers {
     passed: Option<usize>,
@@ -336,7 +374,7 @@ fn is_whole(summary: &Summary, case: &CaseResult) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::model::{Omitted, SampleResult, Usage};

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::plots;
-use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, GroupDifference};
+use crate::model::{
+    CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonVerdict, FlipList, GroupDifference,
+};
 use crate::report::comparison::words::{self, ComparisonHeadline, ComparisonRow, FlipKind};
 use crate::report::figures;
 use eval_base::text;
@@ -134,13 +136,25 @@ fn groups(comparison: &Comparison) -> Vec<Value> {
     telling.into_iter().zip(all).filter_map(of_kind).collect()
 }
 
+/// The kinds of flips that there are.
+fn kinds(cases: &CaseChanges) -> impl Iterator<Item = (FlipKind, &FlipList)> {
+    let kinds = FlipKind::ALL.map(|kind| (kind, kind.of(cases)));
+    kinds.into_iter().filter(|(_, list)| list.count > 0)
+}
+
+/// The flips in the order of the page.
+pub fn flips(cases: &CaseChanges) -> impl Iterator<Item = (FlipKind, &CaseFlip)> {
+    kinds(cases).flat_map(|(kind, list)| {
+        let flips = words::critical_first(list).into_iter();
+        flips.map(move |flip| (kind, flip))
+    })
+}
+
 /// Kinds of flips and the cases of each: the place of the kind, eval, case, samples that passed of
 /// those that were graded, and whether it is critical; of each kind the critical ones first.
 fn cases(cases: &CaseChanges) -> Value {
-    let kinds = FlipKind::ALL.map(|kind| (kind, kind.of(cases)));
-    let kinds = kinds.into_iter().filter(|(_, list)| list.count > 0);
     let (mut shown, mut flips) = (Vec::new(), Vec::new());
-    for (at, (kind, list)) in kinds.enumerate() {
+    for (at, (kind, list)) in kinds(cases).enumerate() {
         shown.push(json!({
             "name": kind.name(), "title": kind.title(list), "count": list.count, "listed": list.cases.len(),
         }));

@@ -6,15 +6,117 @@
 mod candidate;
 mod plots;
 
-use serde::Serialize;
+use std::collections::HashMap;
+use std::io::Write;
+
 use serde_json::{Value, json};
 
-use crate::model::{Comparison, Comparisons, Summary};
-use crate::report::comparison::words::{self, ComparisonRow};
-use crate::report::figures;
+use super::details::{self, CaseInRuns, NOTHING, RunOfCase};
+use super::embed;
+use crate::model::{
+    CaseFlip, CaseResult, ComparedSide, Comparison, Comparisons, EvalResult, ScoresSource, Summary,
+};
+use crate::report::comparison::words::{self, ComparisonRow, FlipKind};
+use crate::report::limits::html as limits;
+use crate::report::{ReportError, commands, figures};
 
-/// The block `report` of a page of comparisons.
-pub(super) fn of(comparisons: &Comparisons) -> impl Serialize {
+/// The runs whose scores are compared, as far as they were read: what makes the rows of a page open.
+#[derive(Default)]
+pub struct ComparedRuns {
+    pub reference: ComparedRun,
+    /// One for each candidate.
+    pub candidates: Vec<ComparedRun>,
+}
+
+/// The run of a side; nothing of it is known where the side is a score baseline.
+#[derive(Default)]
+pub struct ComparedRun {
+    /// The evals with the cases that changed.
+    pub evals: Vec<EvalResult>,
+    /// The address of the run's own page, as this page links to it.
+    pub page: Option<String>,
+}
+
+impl ComparedRun {
+    fn cases(&self) -> HashMap<(&str, &str), &CaseResult> {
+        let cases = self.evals.iter().flat_map(|eval| {
+            let cases = eval.cases.iter();
+            cases.map(|case| ((eval.id.as_str(), case.id.as_str()), case))
+        });
+        cases.collect()
+    }
+}
+
+/// Writes the blocks of a page of comparisons: `report`, and for the n-th candidate `flips-n-0`,
+/// `flips-n-1`, ...
+pub(super) fn write(
+    comparisons: &Comparisons,
+    runs: &ComparedRuns,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
+    let budget = limits::DETAILS / comparisons.candidates.len().max(1);
+    let before = runs.reference.cases();
+    let unread = ComparedRun::default();
+    let (mut shown, mut rows) = (Vec::new(), Vec::new());
+    for (at, comparison) in comparisons.candidates.iter().enumerate() {
+        let run = runs.candidates.get(at).unwrap_or(&unread);
+        let opened = opened_rows(comparison, &before, &run.cases(), budget)?;
+        let block = format!("flips-{at}");
+        let sides = [&comparison.reference, &comparison.candidate];
+        let baselines = sides.map(|side| matches!(side.source, ScoresSource::ScoreBaseline { .. }));
+        let mut candidate = candidate::of(comparison);
+        candidate["opened"] = json!({
+            "block": block,
+            "cut": opened.cut,
+            "pages": [runs.reference.page, run.page],
+            "baselines": baselines,
+        });
+        shown.push(candidate);
+        rows.push((block, opened.json));
+    }
+    embed::block("report", &of(comparisons, shown), out)?;
+    for (block, rows) in rows {
+        details::write_chunks(&block, &rows, out)?;
+    }
+    Ok(())
+}
+
+/// What the rows of flips open into.
+struct OpenedRows {
+    /// A JSON value for each row; [`NOTHING`] where it does not open.
+    json: Vec<Vec<u8>>,
+    /// Rows that do not open because the page is full.
+    cut: usize,
+}
+
+fn opened_rows(
+    comparison: &Comparison,
+    before: &HashMap<(&str, &str), &CaseResult>,
+    now: &HashMap<(&str, &str), &CaseResult>,
+    budget: usize,
+) -> Result<OpenedRows, ReportError> {
+    let sides = |(kind, flip): (FlipKind, &CaseFlip)| {
+        let id = (flip.eval_id.as_str(), flip.case_id.as_str());
+        (kind, [before.get(&id).copied(), now.get(&id).copied()])
+    };
+    let flips: Vec<(FlipKind, [RunOfCase<'_>; 2])> =
+        candidate::flips(&comparison.cases).map(sides).collect();
+    // What failed before and still fails comes last.
+    let matters = |(kind, _): &(FlipKind, _)| *kind != FlipKind::StillFailing;
+    let is_known = |sides: &[RunOfCase<'_>; 2]| sides.iter().any(Option::is_some);
+    let json = |(_, sides): &(FlipKind, [RunOfCase<'_>; 2]), limit| match is_known(sides) {
+        true => serde_json::to_vec(&CaseInRuns::of(sides, limit)),
+        false => Ok(NOTHING.to_vec()),
+    };
+    let rows = details::fitted(&flips, budget, matters, json)?;
+    let is_cut = |(row, (_, sides)): &(&Vec<u8>, &(FlipKind, [RunOfCase<'_>; 2]))| {
+        is_known(sides) && row.as_slice() == NOTHING
+    };
+    let cut = rows.iter().zip(&flips).filter(is_cut).count();
+    Ok(OpenedRows { json: rows, cut })
+}
+
+fn of(comparisons: &Comparisons, candidates: Vec<Value>) -> Value {
     let decision = comparisons.decision;
     let first = comparisons.candidates.first();
     json!({
@@ -26,7 +128,7 @@ pub(super) fn of(comparisons: &Comparisons) -> impl Serialize {
         "harness_version": env!("CARGO_PKG_VERSION"),
         "method": first.map(words::method),
         "reference": first.map(|first| candidate::side(&first.reference)),
-        "candidates": comparisons.candidates.iter().map(candidate::of).collect::<Vec<_>>(),
+        "candidates": candidates,
         "overview": (comparisons.candidates.len() > 1).then(|| columns(&comparisons.candidates)),
     })
 }
@@ -40,7 +142,23 @@ pub(super) fn section(summary: &Summary) -> Option<Value> {
         "bearing": words::bearing(summary.fail_on),
         "method": words::method(comparison),
         "cut": candidate::is_cut(&comparison.cases).then_some(words::ALL_LISTED_BY),
+        "both_outputs": both_outputs(comparison),
     }))
+}
+
+/// The command that writes the page with the outputs of both runs; `None` where a side has none.
+fn both_outputs(comparison: &Comparison) -> Option<String> {
+    let sides = [&comparison.reference, &comparison.candidate];
+    let is_run = |side: &&ComparedSide| match &side.source {
+        ScoresSource::Journals(journals) => journals.len() == 1,
+        ScoresSource::ScoreBaseline { .. } => false,
+    };
+    let flags = ["--format", "html", "--output", "comparison.html"];
+    let runs = sides.map(|side| side.run_id.as_str());
+    match sides.iter().all(is_run) {
+        true => commands::compare(runs.into_iter().chain(flags)),
+        false => None,
+    }
 }
 
 /// Several candidates beside each other: a cell for each, nothing where it does not know the

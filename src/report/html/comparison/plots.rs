@@ -60,7 +60,13 @@ impl PlotAxis {
 
     fn title(&self) -> String {
         let (scale, unit) = (self.scale(), &self.unit);
-        format!("Difference in {scale}, {unit} by {unit}")
+        // Axes of one scale and unit differ by their better side alone.
+        let better = match self.higher_is_better {
+            Some(true) => "; higher is better",
+            Some(false) => "; lower is better",
+            None => "",
+        };
+        format!("Difference in {scale}, {unit} by {unit}{better}")
     }
 
     /// The side of zero on which the candidate is worse, where one is.

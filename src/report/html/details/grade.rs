@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::judged::{self, JudgedTold};
 use super::sample::{LabelledFact, measured};
@@ -100,7 +101,7 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
         places,
         details: details
             .take(limits::ENTRIES)
-            .map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)))
+            .map(|(key, value)| detail(key, value, limit))
             .collect(),
         metrics: grade
             .metrics
@@ -123,6 +124,18 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
             .judged
             .as_deref()
             .map(|judged| judged::told(grade, judged, limit)),
+    }
+}
+
+/// A detail; the place of a test, which graders count from 0, as people count.
+fn detail<'a>(key: &'a str, value: &'a Value, limit: usize) -> (Cow<'a, str>, ShownText<'a>) {
+    let shown = shown::of_value(value, limit);
+    match value.as_u64().filter(|_| key == "test") {
+        Some(at) => {
+            let text = Cow::Owned(figures::number(at.saturating_add(1)));
+            (Cow::Borrowed("failed test"), ShownText { text, ..shown })
+        }
+        None => (shown::name(key, limit), shown),
     }
 }
 

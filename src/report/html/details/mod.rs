@@ -1,5 +1,5 @@
-//! What samples said, for the pages of cases: in blocks of some cases each, which a page reads when
-//! one of them is opened.
+//! What samples said, for the pages of cases and the rows of comparisons: in blocks of some cases
+//! each, which a page reads when one of them is opened.
 //!
 //! All of it shares one budget of bytes. Where it does not suffice, texts are cut: those of cases
 //! that passed before those of others, and of all cases of a kind at the same length, so that no
@@ -9,12 +9,15 @@
 mod grade;
 mod judged;
 mod sample;
+mod several;
 mod shown;
 #[cfg(test)]
 mod tests;
 
 pub(super) use sample::unlisted_passes;
 pub(in crate::report) use sample::{facts_of_sample, parts_of_input};
+pub(super) use several::{CaseInRuns, RunOfCase, typical};
+pub(super) use shown::{ShownText, compact};
 
 use std::io::Write;
 
@@ -30,8 +33,8 @@ use crate::report::{ReportError, commands};
 const CHUNK: usize = 100;
 /// Bytes that texts are cut to, from the best to the least.
 const LADDER: [usize; 6] = [32 << 10, 8 << 10, 2 << 10, 640, 200, 60];
-/// What a case without details takes.
-const NOTHING: &[u8] = b"null";
+/// What an item without details takes.
+pub(super) const NOTHING: &[u8] = b"null";
 /// The comma after an item.
 const COMMA: usize = 1;
 
@@ -40,34 +43,58 @@ pub(super) fn write(
     budget: usize,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    for (at, chunk) in details(held, budget)?.chunks(CHUNK).enumerate() {
-        embed::list(&format!("details-{at}"), chunk, out)?;
+    write_chunks("details", &details(held, budget)?, out)
+}
+
+/// The blocks `name-0`, `name-1`, ..., of [`CHUNK`] items each; none where no item has details.
+pub(super) fn write_chunks(
+    name: &str,
+    items: &[Vec<u8>],
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
+    if items.iter().all(|item| item.as_slice() == NOTHING) {
+        return Ok(());
+    }
+    for (at, chunk) in items.chunks(CHUNK).enumerate() {
+        embed::list(&format!("{name}-{at}"), chunk, out)?;
     }
     Ok(())
 }
 
-/// What a page knows of each case, as JSON; `null` where there was no room. Together with their
-/// commas at most `budget` bytes, if there is room for a `null` each.
 fn details(held: &[PlacedCase<'_>], budget: usize) -> Result<Vec<Vec<u8>>, ReportError> {
-    let mut all: Vec<Vec<u8>> = vec![NOTHING.to_vec(); held.len()];
-    let mut room = budget.saturating_sub(held.len() * (NOTHING.len() + COMMA));
-    let (matters, passed): (Vec<usize>, Vec<usize>) =
-        (0..held.len()).partition(|at| held.get(*at).is_some_and(PlacedCase::matters));
-    // What passed is never pushed out by long texts alone.
+    let json = |held: &PlacedCase<'_>, limit| serde_json::to_vec(&CaseShown::of(held, limit));
+    fitted(held, budget, PlacedCase::matters, json)
+}
+
+/// What a page knows of each item, as JSON; [`NOTHING`] where there was no room. Together with
+/// their commas at most `budget` bytes, if there is room for a `null` each. `json` writes an item
+/// with its texts cut to a number of bytes.
+pub(super) fn fitted<T>(
+    items: &[T],
+    budget: usize,
+    matters: impl Fn(&T) -> bool,
+    json: impl Fn(&T, usize) -> serde_json::Result<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>, ReportError> {
+    let mut all: Vec<Vec<u8>> = vec![NOTHING.to_vec(); items.len()];
+    let mut room = budget.saturating_sub(items.len() * (NOTHING.len() + COMMA));
+    let (first, rest): (Vec<usize>, Vec<usize>) =
+        (0..items.len()).partition(|at| items.get(*at).is_some_and(&matters));
+    // What comes last is never pushed out by long texts alone.
     let floor = LADDER.len() - 1;
-    let reserved = match fit(held, &passed, floor, room / 4)? {
-        FittedCases::All(told) => size(&told),
-        FittedCases::First(_) => room / 4,
+    let fit = |group: &[usize], level, room| fit(items, group, level, room, &json);
+    let reserved = match fit(&rest, floor, room / 4)? {
+        FittedItems::All(told) => size(&told),
+        FittedItems::First(_) => room / 4,
     };
-    for (group, kept_free) in [(matters, reserved), (passed, 0)] {
+    for (group, kept_free) in [(first, reserved), (rest, 0)] {
         let mut told = Vec::new();
         for level in 0..LADDER.len() {
-            match fit(held, &group, level, room - kept_free.min(room))? {
-                FittedCases::All(all) => {
+            match fit(&group, level, room - kept_free.min(room))? {
+                FittedItems::All(all) => {
                     told = all;
                     break;
                 }
-                FittedCases::First(some) => told = some,
+                FittedItems::First(some) => told = some,
             }
         }
         room -= size(&told).min(room);
@@ -80,7 +107,7 @@ fn details(held: &[PlacedCase<'_>], budget: usize) -> Result<Vec<Vec<u8>>, Repor
     Ok(all)
 }
 
-/// What cases take beyond the `null` that stands for them.
+/// What items take beyond the `null` that stands for them.
 fn size(told: &[Vec<u8>]) -> usize {
     told.iter().map(|json| beyond(json)).sum()
 }
@@ -89,42 +116,47 @@ fn beyond(json: &[u8]) -> usize {
     embed::length(json).saturating_sub(NOTHING.len())
 }
 
-enum FittedCases {
+enum FittedItems {
     All(Vec<Vec<u8>>),
     /// Of the first ones, when there is no room for all.
     First(Vec<Vec<u8>>),
 }
 
-/// Cases with their texts cut to a step of the ladder.
-fn fit(
-    held: &[PlacedCase<'_>],
+/// Items with their texts cut to a step of the ladder.
+fn fit<T>(
+    items: &[T],
     group: &[usize],
     level: usize,
     room: usize,
-) -> Result<FittedCases, ReportError> {
+    json: &impl Fn(&T, usize) -> serde_json::Result<Vec<u8>>,
+) -> Result<FittedItems, ReportError> {
     let mut told = Vec::with_capacity(group.len());
     let mut used = 0;
-    for held in group.iter().filter_map(|at| held.get(*at)) {
-        let json = one(held, level)?;
+    for item in group.iter().filter_map(|at| items.get(*at)) {
+        let json = one(item, level, json)?;
         used += beyond(&json);
         if used > room {
-            return Ok(FittedCases::First(told));
+            return Ok(FittedItems::First(told));
         }
         told.push(json);
     }
-    Ok(FittedCases::All(told))
+    Ok(FittedItems::All(told))
 }
 
-/// A case; one that is too large by itself on a lower step than others.
-fn one(held: &PlacedCase<'_>, level: usize) -> Result<Vec<u8>, ReportError> {
-    let mut json = Vec::new();
+/// An item; one that is too large by itself on a lower step than others.
+fn one<T>(
+    item: &T,
+    level: usize,
+    json: &impl Fn(&T, usize) -> serde_json::Result<Vec<u8>>,
+) -> Result<Vec<u8>, ReportError> {
+    let mut written = Vec::new();
     for limit in LADDER.iter().skip(level) {
-        json = serde_json::to_vec(&CaseShown::of(held, *limit)).map_err(ReportError::Json)?;
-        if embed::length(&json) <= limits::CASE {
+        written = json(item, *limit).map_err(ReportError::Json)?;
+        if embed::length(&written) <= limits::CASE {
             break;
         }
     }
-    Ok(json)
+    Ok(written)
 }
 
 #[derive(Serialize)]

@@ -129,20 +129,16 @@ pub struct SampleTold<'a> {
     facts: Vec<LabelledFact<'a>>,
 }
 
-/// Samples that did not pass first, and how many are left out: at least so many, here or from the
-/// summary's lists.
+/// Samples in order, and how many are left out: at least so many, here or from the summary's lists.
+/// Where there are too many, those that did not pass are kept.
 pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
     samples.sort_by_key(|sample| figures::urgency(sample.outcome));
     let more = samples.len().saturating_sub(limits::SAMPLES) + unlisted_passes(case);
-    (
-        samples
-            .into_iter()
-            .take(limits::SAMPLES)
-            .map(|sample| one(sample, limit))
-            .collect(),
-        more,
-    )
+    samples.truncate(limits::SAMPLES);
+    samples.sort_by_key(|sample| sample.index);
+    let told = samples.into_iter().map(|sample| one(sample, limit));
+    (told.collect(), more)
 }
 
 /// Samples that passed and that the summary does not list, at least.

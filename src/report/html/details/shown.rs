@@ -48,6 +48,24 @@ pub fn of_value(value: &Value, limit: usize) -> ShownText<'_> {
     }
 }
 
+/// Data of at most so many bytes are on one line.
+const SHORT: usize = 60;
+
+/// A value in few lines: short data on one.
+pub fn compact(value: &Value, limit: usize) -> ShownText<'_> {
+    let shown = of_value(value, limit);
+    if !shown.json || shown.cut.is_some() {
+        return shown;
+    }
+    match serde_json::to_string(value) {
+        Ok(line) if line.len() <= SHORT.min(limit) => ShownText {
+            text: Cow::Owned(line),
+            ..shown
+        },
+        _ => shown,
+    }
+}
+
 /// A text on its own, cut without a word: for names and labels.
 pub fn name(whole: &str, limit: usize) -> Cow<'_, str> {
     text::shortened(whole, limit.min(300))

@@ -31,7 +31,10 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
     ];
     kinds
         .into_iter()
-        .filter(|(_, _, groups, _)| !groups.is_empty())
+        // Of a single eval every group of evals is that eval.
+        .filter(|(_, unit, groups, _)| {
+            !groups.is_empty() && (*unit != "evals" || !super::is_single_eval(summary))
+        })
         .map(|(by, unit, groups, independent)| {
             let mut sorted: Vec<(&String, &Counts)> = groups.iter().collect();
             // The worst first; what nobody knows comes before what passed, too.

@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::comparison;
+use super::{comparison, details};
 use crate::model::{Counts, Decision, Failure, Outcome, PastRate, Summary};
 use crate::report::limits::html as limits;
-use crate::report::{commands, differences, figures, flaky, judges, models, notices, values};
+use crate::report::{commands, differences, figures, flaky, judges, models, notices};
 use eval_base::text;
 
 /// The block `report` of a run.
@@ -64,6 +64,11 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
 /// One line of a text that somebody else wrote, of bounded length.
 fn brief(words: &str) -> String {
     text::shortened(&text::one_line(words), limits::TEXT).into_owned()
+}
+
+/// True when the page is about cases: of a single eval, a rate over evals is 0 or 1.
+fn is_single_eval(summary: &Summary) -> bool {
+    summary.summary.total_evals == 1
 }
 
 fn gate(summary: &Summary) -> Value {
@@ -142,17 +147,13 @@ fn counts(summary: &Summary) -> Value {
     let mut remarks =
         vec!["Pass rates are over what was graded: passed / (passed + failed).".to_owned()];
     remarks.extend(
-        totals
-            .weighted_score
-            .map(|score| format!("Weighted score: {}.", figures::rate(score))),
-    );
-    remarks.extend(
         notices::retries(summary)
             .into_iter()
             .map(|words| format!("{words}.")),
     );
     json!({
         "evals": counted(&figures::eval_counts(totals)),
+        "single_eval": is_single_eval(summary),
         "cases": counted(&totals.cases),
         "samples": counted(&totals.samples),
         "remarks": remarks,
@@ -197,7 +198,7 @@ fn unknown(summary: &Summary) -> Option<Value> {
     Some(json!({ "groups": groups, "ranges": ranges }))
 }
 
-/// The first that did not pass, cases before samples of cases that passed all the same.
+/// What did not pass: first cases, then samples of cases that passed all the same.
 fn failures(summary: &Summary) -> Value {
     let cases = summary
         .evals
@@ -217,29 +218,28 @@ fn failures(summary: &Summary) -> Value {
             .copied()
             .unwrap_or(false)
     };
-    let mut sorted: Vec<(bool, &Failure)> = summary
+    let (tolerated, failed): (Vec<&Failure>, Vec<&Failure>) = summary
         .failures
         .iter()
-        .map(|failure| (has_passed(failure), failure))
-        .collect();
-    sorted.sort_by_key(|(passed, _)| *passed);
-    let first: Vec<Value> = sorted
-        .into_iter()
-        .take(limits::FAILURES)
-        .map(|(passed, told)| failure(told, passed))
-        .collect();
-    let total = summary.failures.len() + notices::unlisted_failures(summary);
-    json!({ "first": first, "total": total })
+        .partition(|failure| has_passed(failure));
+    let of = |all: Vec<&Failure>| {
+        let first = all.iter().take(limits::FAILURES);
+        let first: Vec<Value> = first.map(|told| failure(told)).collect();
+        json!({ "first": first, "total": all.len() })
+    };
+    json!({
+        "failed": of(failed),
+        "tolerated": of(tolerated),
+        "unlisted": notices::unlisted_failures(summary),
+    })
 }
 
-fn failure(failure: &Failure, case_passed: bool) -> Value {
+fn failure(failure: &Failure) -> Value {
     // The reason names the first path that differs: the beginnings of two documents say less.
     let by_path = differences::are_listed(&failure.details);
     let side = |value: &Option<Value>| {
-        value
-            .as_ref()
-            .filter(|_| !by_path)
-            .map(|value| values::inline(value, limits::SIDE))
+        let value = value.as_ref().filter(|_| !by_path);
+        value.map(|value| json!(details::compact(value, limits::SIDE)))
     };
     let named = failure.name != failure.eval_id && failure.name != failure.case_id;
     json!({
@@ -248,11 +248,10 @@ fn failure(failure: &Failure, case_passed: bool) -> Value {
         "name": named.then(|| brief(&failure.name)),
         "outcome": failure.outcome.name(),
         "cause": failure.cause.map(|cause| cause.name()),
-        "reason": brief(&failure.reason),
+        "reason": text::shortened(failure.reason.trim(), limits::TEXT),
         "expected": side(&failure.expected),
         "actual": side(&failure.actual),
         "samples": failure.samples,
-        "case_passed": case_passed,
     })
 }
 
