@@ -158,6 +158,7 @@ impl ChosenCase {
                 vars: self.request.overrides.vars.clone(),
             },
             target: None,
+            prompt: None,
             outputs: None,
             samples: None,
             run: Some(self.paths.journal().display().to_string()),

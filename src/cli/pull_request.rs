@@ -2,7 +2,7 @@
 
 use super::args::{CiRunArgs, RunArgs};
 use super::console::Console;
-use super::run::{ReadyRun, conclude, overrides};
+use super::run::{ReadyRun, conclude, load, overrides};
 use super::{CliFailure, CliResult, list, resume, scores, suite};
 use crate::baseline::{ScoreStore, ScoresOf};
 use crate::gate::ExitCode;
@@ -102,11 +102,12 @@ pub fn ci(console: &Console, args: CiRunArgs) -> CliResult {
         words.extend(["--format".to_owned(), names]);
         run.session.format = FORMATS.map(|(format, _)| format).to_vec();
     }
-    let ready = ReadyRun::of(console, &run, words, None)?;
+    let loaded = load(console, &run)?;
+    let ready = ReadyRun::of(console, &run, words, None, loaded)?;
     if run.dry_run {
         return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
     }
-    let (finished, after) = ready.drive(console, &run)?;
+    let (finished, after) = ready.drive(console, &run, None)?;
     let mut code = conclude(console, &run, &finished, &after)?;
     let files = [
         (comment, ReportFormat::Comment),

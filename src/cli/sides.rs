@@ -62,13 +62,13 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
     // One budget was asked for, not one for each.
     let mut spent = ModelSpending::default();
     for (ready, own) in ready {
+        let target = ready.prepared.plan.target_name.clone();
         if !args.session.quiet {
-            let target = one_line(&ready.prepared.plan.target_name);
-            console.note(&format!("run on {target}"));
+            console.note(&format!("run on {}", one_line(&target)));
         }
         let models = Arc::clone(ready.prepared.targets.models());
         models.spent_before(spent);
-        let (done, after) = match ready.drive(console, &own, Some(target)) {
+        let (done, after) = match ready.drive(console, &own, Some(&target)) {
             Ok(done) => done,
             Err(failure) if finished.is_empty() => return Err(failure),
             // What the targets before it came to stands, and is shown.
