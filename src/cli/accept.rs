@@ -107,6 +107,14 @@ pub struct ChosenAnswer {
     pub outcome: Outcome,
 }
 
+/// What graders see of the samples of a case.
+#[derive(Default)]
+struct SeenAnswers {
+    answers: Vec<ChosenAnswer>,
+    /// The first sample of which they see nothing, from 1, with the reason.
+    missing: Option<(u32, String)>,
+}
+
 impl ChosenCase {
     /// Finds the case in the suite of a run, with the variables of the run.
     pub fn of(
@@ -204,7 +212,10 @@ impl ChosenCase {
                 "`eval-harness regrade` grades the stored outputs again; then accept from `latest`",
             ));
         }
-        let (seen, missing) = self.seen(graders, answers, sample)?;
+        let SeenAnswers {
+            answers: seen,
+            missing,
+        } = self.seen(graders, answers, sample)?;
         let mut different: Vec<&OutputValue> = Vec::new();
         for answer in &seen {
             if !different.contains(&&answer.value) {
@@ -235,15 +246,14 @@ impl ChosenCase {
         answer.ok_or_else(|| CliFailure::wrong(why))
     }
 
-    /// What the graders see of one sample, or of all; and the first sample of which they see
-    /// nothing, with the reason.
+    /// What the graders see of one sample, or of all.
     fn seen(
         &self,
         graders: &RunGraders,
         answers: &CaseAnswers,
         sample: Option<u32>,
-    ) -> Result<(Vec<ChosenAnswer>, Option<(u32, String)>), CliFailure> {
-        let (mut seen, mut missing) = (Vec::new(), None);
+    ) -> Result<SeenAnswers, CliFailure> {
+        let mut seen = SeenAnswers::default();
         let chosen = |number: &u32| sample.is_none_or(|sample| sample == *number);
         for (number, answer) in answers.samples.iter().filter(|(number, _)| chosen(number)) {
             let value = match answer {
@@ -261,15 +271,15 @@ impl ChosenCase {
                 Err(why) => Err(why.clone()),
             };
             match value {
-                Ok((value, outcome)) => seen.push(ChosenAnswer {
+                Ok((value, outcome)) => seen.answers.push(ChosenAnswer {
                     value,
                     sample: number + 1,
                     outcome,
                 }),
-                Err(why) => missing = missing.or(Some((number + 1, why))),
+                Err(why) => seen.missing = seen.missing.or(Some((number + 1, why))),
             }
         }
-        Ok((seen, missing))
+        Ok(seen)
     }
 
     /// The edit that makes the output the expectation, tried as a later run would.

@@ -151,7 +151,7 @@ impl<'a> DocumentText<'a> {
 
     /// What surrounds a value of the collection `parent`; `at` is its key, or the element.
     fn place_in(&self, parent: &Node, place: NodePlace, at: Span) -> NodePlace {
-        if place == NodePlace::Flow || self.begins_with(parent, ['{', '[']) {
+        if place == NodePlace::Flow || self.is_flow(parent) {
             return NodePlace::Flow;
         }
         let start = at.start as usize;
@@ -222,24 +222,29 @@ impl<'a> DocumentText<'a> {
     /// stays on the line where the new one begins.
     fn edit(&self, old: &Node, new: &Value, place: NodePlace, style: EditStyle) -> TextEdit {
         let header = self.block_header(old, place);
-        let start = header
-            .clone()
-            .map_or(old.span.start as usize, |at| at.start);
+        let start = match &header {
+            Some(header) => header.start,
+            None => self.start_of(old),
+        };
         let end = self.end_of(old, place);
         let (column, natural) = match place {
             NodePlace::Block { column, .. } => (column, style != EditStyle::Quoted),
             NodePlace::Flow => (0, false),
         };
+        let is_lines = place != NodePlace::Flow && is_collection(old) && !self.is_flow(old);
+        let own = start - self.line_start(start);
+        // The elements of a list may begin below its key; nothing else may.
+        let shift = if is_lines && own <= column { STEP } else { 0 };
         let head_end = header.clone().map_or(end, |at| at.end);
         let is_block = header.is_some();
         let line_end = self.line_end(head_end);
         let rest = self.text.get(head_end..line_end).unwrap_or_default();
         match new {
-            Value::String(text) if natural && yaml::is_block(text) && !text.ends_with("\n\n") => {
+            Value::String(text) if natural && self.fits_block(text, end.max(line_end)) => {
                 let own = header.and_then(|header| self.content_column(header, column));
                 let own = own.map(|own| own.saturating_sub(column));
                 let step = own.filter(|own| (1..=9).contains(own)).unwrap_or(STEP);
-                let mut written = literal_header(text, step);
+                let mut written = " ".repeat(shift) + &literal_header(text, step);
                 written.push_str(rest);
                 for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
                     written.push('\n');
@@ -253,43 +258,38 @@ impl<'a> DocumentText<'a> {
                     text: written,
                 }
             }
-            Value::Array(_) | Value::Object(_)
-                if natural
-                    && !is_empty(new)
-                    && is_collection(old)
-                    && !self.begins_with(old, ['{', '[']) =>
-            {
-                let own = start - self.line_start(start);
+            Value::Array(_) | Value::Object(_) if natural && is_lines && !is_empty(new) => {
                 let lines = yaml::lines(new);
-                let lines: Vec<String> = lines
-                    .trim_end_matches('\n')
-                    .split('\n')
-                    .enumerate()
-                    .map(|(at, line)| match (at, line) {
-                        (0, _) | (_, "") => line.to_owned(),
-                        _ => format!("{}{line}", " ".repeat(own)),
-                    })
-                    .collect();
+                let lines = lines.trim_end_matches('\n').split('\n').enumerate();
+                let indented = |(at, line): (usize, &str)| match (at, line) {
+                    (0, _) => format!("{}{line}", " ".repeat(shift)),
+                    (_, "") => String::new(),
+                    _ => format!("{}{line}", " ".repeat(own + shift)),
+                };
                 TextEdit {
                     range: start..end,
-                    text: lines.join("\n"),
+                    text: lines.map(indented).collect::<Vec<_>>().join("\n"),
                 }
             }
-            Value::String(text) => {
-                let text = self.inline(text, place, style, self.text.get(start..));
+            _ => {
+                let text = match new {
+                    Value::String(text) => self.inline(text, place, style, self.text.get(start..)),
+                    other => self.flow(other, style),
+                };
+                let rest = if is_block { rest } else { "" };
                 TextEdit {
                     range: start..end,
-                    text: if is_block { text + rest } else { text },
-                }
-            }
-            other => {
-                let text = self.flow(other, style);
-                TextEdit {
-                    range: start..end,
-                    text: if is_block { text + rest } else { text },
+                    text: format!("{}{text}{rest}", " ".repeat(shift)),
                 }
             }
         }
+    }
+
+    /// Whether a block literal that ends here can hold a text. At the end of a file without a line
+    /// break, readers differ on whether the last line has one.
+    fn fits_block(&self, text: &str, end: usize) -> bool {
+        let is_last = self.text.get(end..).is_none_or(str::is_empty);
+        yaml::is_block(text) && !text.ends_with("\n\n") && !(is_last && text.ends_with('\n'))
     }
 
     /// A text on one line, in the quotes of the old value where it has some.
@@ -336,7 +336,7 @@ impl<'a> DocumentText<'a> {
         let NodePlace::Block { column, .. } = place else {
             return own;
         };
-        if self.begins_with(node, ['{', '[']) {
+        if self.is_flow(node) {
             return own;
         }
         match &node.value {
@@ -421,6 +421,25 @@ impl<'a> DocumentText<'a> {
         let rest = self.text.get(end..)?;
         let line = rest.strip_prefix('\r').unwrap_or(rest).strip_prefix('\n')?;
         (!line.is_empty()).then(|| self.text.len() - line.len())
+    }
+
+    /// Whether a list or a map is in brackets. The span of one that is not may begin with that of
+    /// its first child.
+    fn is_flow(&self, node: &Node) -> bool {
+        let first = match &node.value {
+            NodeValue::Map(entries) => entries.first().map(|(key, _)| key.span),
+            NodeValue::Seq(items) => items.first().map(|item| item.span),
+            _ => None,
+        };
+        self.begins_with(node, ['{', '[']) && first.is_none_or(|at| at.start != node.span.start)
+    }
+
+    /// Where the text of a value begins: of a list at its first dash.
+    fn start_of(&self, node: &Node) -> usize {
+        let start = node.span.start as usize;
+        let first = node.as_seq().and_then(<[Node]>::first);
+        let dash = first.filter(|first| first.span.start == node.span.start);
+        dash.and_then(|_| self.dash_before(start)).unwrap_or(start)
     }
 
     fn begins_with(&self, node: &Node, signs: [char; 2]) -> bool {

@@ -171,6 +171,16 @@ next: 1
         edited(suite, "/expected/value", other.clone()),
         Err(EditError::Comment)
     );
+    let list = "a:\n- 1\n- [2]\nb: 1\n";
+    assert_eq!(
+        edited(list, "/a", json!({"k": 1})),
+        Ok("a:\n  k: 1\nb: 1\n".to_owned())
+    );
+    assert_eq!(text(list, "/a", "x"), "a:\n  x\nb: 1\n");
+    assert_eq!(
+        edited(list, "/a", json!([3, 4, 5])),
+        Ok("a:\n  - 3\n  - 4\n  - 5\nb: 1\n".to_owned())
+    );
     let bare = suite.replace("      # euros", "");
     insta::assert_snapshot!(edited(&bare, "/expected/value", other).expect("edited"), @r#"
     expected:
@@ -329,7 +339,10 @@ proptest! {
         let mut wanted = document;
         *wanted.pointer_mut(&pointer).expect("a value") = new;
         prop_assert_eq!(tree(&after).to_json(), wanted);
-        let before = text.get(..old.span.start as usize).expect("a part");
+        // The lines of a block scalar begin below its header.
+        let line = text.get(..old.span.start as usize).expect("a part").rfind('\n').unwrap_or(0);
+        let before = text.get(..line).expect("a part");
+        let before = before.rsplit_once('\n').map_or("", |(before, _)| before);
         prop_assert!(after.starts_with(before), "{}\n{}", text, after);
         if !as_json {
             prop_assert!(after.ends_with("# the end\n"));
