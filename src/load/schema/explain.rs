@@ -1,6 +1,6 @@
 //! The validator's errors as problems: one cause, one problem, at the key that is to be changed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
 use jsonschema::ValidationError;
@@ -27,6 +27,7 @@ pub(super) fn explain(
         root,
         found: Vec::new(),
         meant: HashSet::new(),
+        placements: HashMap::new(),
     };
     explainer.errors(errors);
     if explainer.found.is_empty() {
@@ -61,6 +62,8 @@ struct SchemaExplainer<'e> {
     /// Keys (map and name) that an unknown key seems to mean: that they are missing is no problem
     /// of its own.
     meant: HashSet<(String, String)>,
+    /// Where misplaced keys belong, by evaluation path and key: of many cases each may have one.
+    placements: HashMap<(String, String), Option<Placement>>,
 }
 
 impl SchemaExplainer<'_> {
@@ -170,7 +173,12 @@ impl SchemaExplainer<'_> {
         let there = self.root.at_pointer(at);
         let is_free = |name: &&str| there.is_none_or(|node| node.get(name).is_none());
         let near = did_you_mean(key, known.iter().copied().filter(is_free));
-        let placed = placement(self.derived, schemas, (at, path), key);
+        let derived = self.derived;
+        let placed = self
+            .placements
+            .entry((path.to_owned(), key.to_owned()))
+            .or_insert_with(|| placement(derived, schemas, (at, path), (key, near.is_some())))
+            .clone();
         let hint = match (placed, near) {
             (Some(Placement { hint, meant }), _) => {
                 self.meant.extend(meant.map(|meant| (at.to_owned(), meant)));
@@ -269,6 +277,9 @@ impl SchemaExplainer<'_> {
                     NodeValue::Number(_) if wanted.contains("number") => {
                         Some("remove the quotes".to_owned())
                     }
+                    _ if at.ends_with("/target") => {
+                        Some("write `target: {type: model, model: \"PROVIDER:MODEL\"}`".to_owned())
+                    }
                     _ if wanted.contains("true or false") => {
                         Some("write `true` or `false`".to_owned())
                     }
@@ -309,12 +320,14 @@ impl SchemaExplainer<'_> {
                 listed(options.iter().map(quoted))
             ),
         };
-        self.add(
-            at,
-            Code::UnknownValue,
-            message,
-            near.map(|near| format!("did you mean `{near}`?")),
-        );
+        let hint = match near {
+            Some(near) => Some(format!("did you mean `{near}`?")),
+            None if at.ends_with("/expected/type") => {
+                Some("a literal map is `{type: exact, value: {...}}`".to_owned())
+            }
+            None => None,
+        };
+        self.add(at, Code::UnknownValue, message, hint);
     }
 
     /// A union that no discriminator tells apart: the branch that was most likely meant.
