@@ -215,12 +215,9 @@ fn short_forms_are_read_in_every_shape_of_an_eval() {
                     GraderKind::Human { .. } => "human",
                 });
             let graders: Vec<&str> = graders.collect();
-            format!(
-                "{eval} {}: {} {:?}",
-                case.id,
-                graders.join(" "),
-                case.expected
-            )
+            let expected = case.expected.as_ref();
+            let expected = expected.map_or("-".to_owned(), ToString::to_string);
+            format!("{eval} {}: {} {expected}", case.id, graders.join(" "))
         })
         .collect();
     insta::assert_snapshot!(graded.join("\n"), @r#"
@@ -276,7 +273,7 @@ fn errors_of_short_forms_say_what_to_write() {
     prompt: {type: file, content: x}, expected: 1
       5:24 unknown-key `prompt` has no `type`: it is always a prompt | for any other type, write `input: {type: ...}`
     prompt: [x], expected: 1
-      5:7 wrong-type `prompt`: expected a text, found a list
+      5:15 wrong-type `prompt`: expected a text, found a list
     prompt: x, expected: {}
       5:26 missing-key `expected` lacks the key `type` | add `type`: one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`; a literal map is `{type: exact, value: {...}}`
     prompt: x, expected: {contains: x}
