@@ -36,7 +36,23 @@ pub use self::regrade::RegradeArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
 
-const EXIT_CODES: &str = "\
+const HELP: &str = "\
+A suite, such as evals/eval-suite.yaml:
+  eval_suite:
+    name: My assistant
+    target: {type: model, model: \"openai:gpt-4o-mini\"}
+    evals:
+      - id: capital
+        prompt: What is the capital of France? Answer in one word.
+        expected: Paris
+      - id: add-function
+        prompt: Write a Python function add(a, b).
+        asserts: [\"assert add(1, 2) == 3\"]
+      - id: poem
+        prompt: Write a short poem about the sea.
+        grader: {judge: \"openai:gpt-4o\", rubric: Is it a poem about the sea?}
+      - {id: greeting, prompt: Say hello, baseline: Hello!}
+
 Exit codes:
   0    the gate passed
   1    the gate failed: an eval failed, a threshold was missed, or a regression was found
@@ -55,7 +71,7 @@ const MAX_SHARDS: u32 = 10_000;
 
 /// Author evals of AI output as YAML, run them, and let the result gate your work.
 #[derive(Debug, Parser)]
-#[command(name = "eval-harness", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "eval-harness", version, after_help = HELP, max_term_width = 100)]
 pub struct Cli {
     /// Use of colour.
     #[arg(long, global = true, value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
@@ -534,6 +550,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::load::{CheckRequest, check_files};
 
     #[test]
     fn the_definition_of_the_command_line_holds_together() {
@@ -579,6 +596,25 @@ mod tests {
         assert!(
             Cli::try_parse_from(["eval-harness", "run", "--timeout", "0.5", "--jobs", "2"]).is_ok()
         );
+    }
+
+    #[test]
+    fn the_suite_of_the_help_is_valid() {
+        let (_, rest) = HELP.split_once(":\n").expect("a suite");
+        let (suite, _) = rest.split_once("\n\n").expect("its end");
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::write(dir.path().join("suite.yaml"), suite).expect("written");
+        let checked = check_files(&CheckRequest {
+            paths: vec!["suite.yaml".into()],
+            cwd: dir.path().to_owned(),
+            ..CheckRequest::default()
+        });
+        let told: Vec<&str> = checked
+            .problems
+            .iter()
+            .map(|p| p.message.as_str())
+            .collect();
+        assert_eq!(told, [""; 0]);
     }
 
     #[test]

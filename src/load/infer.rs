@@ -173,7 +173,7 @@ fn is_code(grader: &Node) -> bool {
 
 /// Gives a code grader its `config.method` when it has none.
 fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Problems) {
-    if !is_code(grader) {
+    if !is_code(grader) || grader.get("judge").is_some() {
         return;
     }
     let at = grader.span.at_start();

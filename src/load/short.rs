@@ -62,10 +62,16 @@ fn regression(node: &mut Node, problems: &mut Problems) {
     let other = place_of(node, &["current", "test_case"]);
     if let Some((key, input)) = take(node, "input") {
         match other {
-            Some((other, at)) => problems.push(
-                both(short, key.span, other, at)
-                    .hint("put the input under `current:`, which may also have an `execution`"),
-            ),
+            Some((other, at)) => {
+                problems
+                    .push(both(short, key.span, other, at).hint(
+                        "put the input under `current:`, which may also have an `execution`",
+                    ));
+                // That it is missing there is no problem of its own.
+                if let Some(current) = node.get_mut(other).filter(|c| c.get("input").is_none()) {
+                    put(current, "input", key.span, input);
+                }
+            }
             None => put(
                 node,
                 "current",
@@ -103,7 +109,18 @@ fn prompt(node: &mut Node, problems: &mut Problems) {
         );
         take(&mut value, "type");
     }
-    value.insert("type", Node::of_text(key.span.at_start(), "prompt"));
+    match &value.value {
+        NodeValue::Text(_) => {}
+        NodeValue::Map(_) => value.insert("type", Node::of_text(key.span.at_start(), "prompt")),
+        other => {
+            let message = match other {
+                NodeValue::Null => "`prompt` is empty: expected a text".to_owned(),
+                _ => format!("`prompt`: expected a text, found {}", value.kind()),
+            };
+            problems.push(Problem::error(Code::WrongType, key.span, message));
+            value = Node::of_text(key.span, "");
+        }
+    }
     put(node, "input", key.span, value);
 }
 

@@ -7,6 +7,10 @@ use crate::model::{Case, GraderKind};
 
 fn loaded(suite: &str, files: &[(&str, &str)]) -> LoadedPlan {
     let dir = tempfile::tempdir().expect("a folder");
+    loaded_in(&dir, suite, files)
+}
+
+fn loaded_in(dir: &tempfile::TempDir, suite: &str, files: &[(&str, &str)]) -> LoadedPlan {
     let cwd = dir.path().canonicalize().expect("a path");
     fs::write(cwd.join("suite.yaml"), suite).expect("written");
     for (name, text) in files {
@@ -49,7 +53,9 @@ fn suite(evals: &str) -> String {
 
 /// The cases of a suite, without their places, below the kind and the id of their eval.
 fn cases(text: &str, files: &[(&str, &str)]) -> Vec<(String, Case)> {
-    let loaded = loaded(text, files);
+    // Rows are read again when their cases are wanted.
+    let dir = tempfile::tempdir().expect("a folder");
+    let loaded = loaded_in(&dir, text, files);
     let plan = loaded.plan.as_ref();
     let plan = plan.unwrap_or_else(|| panic!("{text}\n{:#?}", told(&loaded)));
     let mut all = Vec::new();
@@ -115,7 +121,7 @@ fn short_forms_load_as_their_long_forms() {
             "input: x, grader: {type: code, config: {method: code_execution, executor: python, asserts: ['assert f() == 1']}}",
         ),
         (
-            "input: x, grader: {type: code, config: {language: javascript, asserts: 'assert(f())'}}",
+            "input: x, grader: {type: code, config: {method: code_execution, language: javascript, asserts: 'assert(f())'}}",
             "input: x, grader: {type: code, config: {method: code_execution, executor: javascript, asserts: ['assert(f())']}}",
         ),
         (
@@ -209,15 +215,26 @@ fn short_forms_are_read_in_every_shape_of_an_eval() {
                     GraderKind::Human { .. } => "human",
                 });
             let graders: Vec<&str> = graders.collect();
-            format!(
-                "{eval} {}: {} {:?}",
-                case.id,
-                graders.join(" "),
-                case.expected
-            )
+            let expected = case.expected.as_ref();
+            let expected = expected.map_or("-".to_owned(), ToString::to_string);
+            format!("{eval} {}: {} {expected}", case.id, graders.join(" "))
         })
         .collect();
-    insta::assert_snapshot!(graded.join("\n"), @"");
+    insta::assert_snapshot!(graded.join("\n"), @r#"
+    Capability c c: code_execution -
+    Capability k o: code_execution -
+    Regression e e: structural_match "y"
+    Capability f g: judge -
+    Capability f h: judge [1]
+    Capability f i: code_execution -
+    Capability a a: exact_match 1
+    Regression b b: structural_match 1
+    Regression d d: structural_match "y"
+    Capability j l: exact_match "text"
+    Capability j m: exact_match [1,2]
+    Capability j n: exact_match 7
+    Capability p p: judge "y"
+    "#);
 }
 
 #[test]
@@ -250,7 +267,46 @@ fn errors_of_short_forms_say_what_to_write() {
             .iter()
             .for_each(|one| all.push_str(&format!("  {one}\n")));
     }
-    insta::assert_snapshot!(all, @"");
+    insta::assert_snapshot!(all, @r#"
+    prompt: x, input: x, expected: 1
+      5:15 both-spellings use `prompt` or `input`, not both
+    prompt: {type: file, content: x}, expected: 1
+      5:24 unknown-key `prompt` has no `type`: it is always a prompt | for any other type, write `input: {type: ...}`
+    prompt: [x], expected: 1
+      5:15 wrong-type `prompt`: expected a text, found a list
+    prompt: x, expected: {}
+      5:26 missing-key `expected` lacks the key `type` | add `type`: one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`; a literal map is `{type: exact, value: {...}}`
+    prompt: x, expected: {contains: x}
+      5:26 missing-key `expected` lacks the key `type` | write `{type: contains, ...}`
+    prompt: x, expected: {type: user, name: Ann}
+      5:43 unknown-value `user` is not a valid value of `type`: expected one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural` | a literal map is `{type: exact, value: {...}}`
+    prompt: x, asserts: [assert f()], expected: 1
+      5:26 both-spellings use `asserts` or `expected`, not both | `asserts` run the output's code, and `expected` is compared with its text; keep one, or write the asserts as `{type: code, config: {asserts: [...]}}` under `graders:`
+    prompt: x, asserts: [assert f()], grader: {judge: gpt-4o, rubric: x}
+      5:26 both-spellings use `asserts` or `grader`, not both | write the asserts as `{type: code, config: {asserts: [...]}}` under `graders:`, beside the other graders
+      5:81 unknown-rubric unknown rubric `x` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
+    prompt: x, asserts: [assert f(1, 2) == 3]
+      5:48 grader-incomplete "2) == 3" asserts nothing, so it would always pass | in `[...]`, a comma ends an element: put quotes around each assert
+    prompt: x, asserts: []
+      5:26 grader-incomplete `code_execution` has no tests, so it would test nothing | add `test:`, `asserts:` or `stdio:`
+    prompt: x, asserts: 5
+      5:35 wrong-type `asserts`: expected a text, found the number `5` | put quotes around it
+    prompt: x, grader: {judge: gpt-4o, config: {rubric: x}}
+      5:50 unknown-key unknown key `config` | beside `judge`, settings are written without `config:`
+    prompt: x, grader: {judge: gpt-4o, model: gpt-4o, rubric: x}
+      5:50 unknown-key unknown key `model` | the model is `judge:`
+    prompt: x, grader: {type: code, judge: gpt-4o}
+      5:41 unknown-value `type` must be `model`, not `code`
+    prompt: x, grader: {judge: [], rubric: x}
+      5:34 missing-key the judge has no `model` | add `model: "openai:gpt-4o-mini"`, or list several under `models:`
+      5:54 unknown-rubric unknown rubric `x` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
+    prompt: x, current: {input: x}, baseline: y
+      5:15 both-spellings use `prompt` or `current`, not both | put the input under `current:`, which may also have an `execution`
+    input: x, test_case: {execution: {type: echo}}, baseline: y
+      5:15 both-spellings use `input` or `test_case`, not both | put the input under `current:`, which may also have an `execution`
+    prompt: x, baseline: {name: Ann}
+      5:37 unknown-key unknown key `name` | a known-good map is written as `baseline: {output: {...}}`
+    "#);
 }
 
 /// The guesses of somebody who knows other tools, and of somebody who is one level off.
@@ -297,5 +353,81 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
             .iter()
             .for_each(|one| all.push_str(&format!("  {one}\n")));
     }
-    insta::assert_snapshot!(all, @"");
+    insta::assert_snapshot!(all, @r#"
+    {name: capital, prompt: x, expected: Paris}
+      5:8 missing-key element 1 of `evals` lacks the key `id` | add `id`: a text
+    {name: capital, metadata: {id: a}, prompt: x, expected: Paris}
+      5:8 missing-key element 1 of `evals` lacks the key `id` | add `id`: a text
+      5:34 unknown-key unknown key `id` | `id` belongs outside of `metadata:`, beside it
+    {id: a, input: x, grader: {type: model, model: gpt-4o, rubric: Good?}}
+      5:47 unknown-key unknown key `model` | it belongs under `config:`; or write `grader: {judge: MODEL, rubric: TEXT}`
+      5:62 unknown-key unknown key `rubric` | it belongs under `config:`; or write `grader: {judge: MODEL, rubric: TEXT}`
+    {id: a, input: x, grader: {type: code, asserts: [assert f()]}}
+      5:46 unknown-key unknown key `asserts` | `asserts` belongs under `config:`
+    {id: a, input: x, grader: {type: code, config: {method: code_execution, lang: python, asserts: [assert f()]}}}
+      5:79 unknown-key unknown key `lang` | valid keys: `asserts`, `check`, `columns`, `compare`, `entry_point`, `executor`, `max_return_mb`, `memory_mb`, `method`, `ordered`, `output_kb`, `prefix`, `reference`, `reference_solution`, `rows`, `sandbox`, `setup`, `stdio`, `test`, `tests`, `timeout_factor`, `timeout_seconds`, `tolerance`, `trust`
+    {id: a, input: x, tests: [assert f()]}
+      5:25 unknown-key unknown key `tests` | to test code, write `asserts: ["assert add(1, 2) == 3"]` beside the input; for a literal output, `expected: VALUE`; for a judge, `grader: {judge: MODEL, rubric: TEXT}`
+    {id: a, input: x, value: {test: x}}
+      5:25 unknown-key unknown key `value` | to test code, write `asserts: ["assert add(1, 2) == 3"]` beside the input; for a literal output, `expected: VALUE`; for a judge, `grader: {judge: MODEL, rubric: TEXT}`
+    {id: a, input: x, rubric: Good?, model: gpt-4o}
+      5:25 unknown-key unknown key `rubric` | a judge is a grader: `grader: {judge: MODEL, rubric: TEXT}`
+      5:40 unknown-key unknown key `model` | a judge is a grader: `grader: {judge: MODEL, rubric: TEXT}`
+    {id: a, input: x, answer: y}
+      5:25 unknown-key unknown key `answer` | the expected output is `expected:`
+    {id: a, question: x, expected: y}
+      5:15 unknown-key unknown key `question` | the input is `prompt: TEXT` (or `input: ...`); `vars:` belongs beside `evals:` in the suite
+    {id: a, vars: {q: x}, expected: y}
+      5:15 unknown-key unknown key `vars` | the input is `prompt: TEXT` (or `input: ...`); `vars:` belongs beside `evals:` in the suite
+    {id: a, input: x, expected: y, tags: [a], samples: 3, target: x}
+      5:38 unknown-key unknown key `tags` | `tags` belongs under `metadata:`
+      5:49 unknown-key unknown key `samples` | `samples` belongs under `config:`
+      5:61 unknown-key unknown key `target` | `target` belongs outside of `evals:`, beside it
+    {id: a, input: x, expected: {type: contains, must_include: [a]}}
+      5:52 unknown-key unknown key `must_include` | `must_include` belongs under `value:`
+    {id: a, input: x, baseline: y, expected: y}
+      5:38 unknown-key unknown key `expected` | the known-good output of a regression is `baseline:`; without `baseline` and `current`, the eval is a capability with `expected:`
+    {id: a, input: x, baseline: y, execution: {type: echo}}
+      5:38 unknown-key unknown key `execution` | `execution` belongs under `current:`
+    {id: a, baseline: y}
+      5:8 missing-key element 1 of `evals` lacks the key `current` | add `current`, or its short form `input` or `prompt`
+    {id: a, expected: y}
+      5:8 missing-key element 1 of `evals` lacks the key `input` | add `input`, or its short form `prompt`
+    {id: a, name: n, test_cases: [{id: b, input: x, expected: y}]}
+      5:24 unknown-key unknown key `test_cases` | an eval of several cases has its `id` and `name` under `metadata:`, beside `test_cases:` or `dataset:`
+    {metadata: {id: a}, test_cases: [{id: b, input: x, expected: y, weight: 2}]}
+      5:71 unknown-key unknown key `weight` | `weight` belongs under `grader:`, or under `metadata:`, which is beside `test_cases:`
+    {metadata: {id: a}, dataset: {path: rows.txt, case: {id: b, input: x, expected: y}}}
+      5:27 missing-key `dataset` lacks the key `format` | add `format`: one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`
+    {}
+      5:7 missing-key element 1 of `evals` lacks the key `id` | add `id`: a text
+      5:7 missing-key element 1 of `evals` lacks the key `input` | add `input`, or its short form `prompt`
+    eval_suite:
+      name: s
+      model: gpt-4o
+      samples: 3
+      evals: [{id: a, input: x, expected: y}]
+      3:3 unknown-key unknown key `model` | the model under test is the target: `target: {type: model, model: "openai:gpt-4o-mini"}`
+      4:3 unknown-key unknown key `samples` | `samples` belongs under `config:`
+    eval_suite:
+      name: s
+      target: {type: echo}
+      regressions: []
+      tests: []
+      evals: [{id: a, input: x, expected: y}]
+      4:3 unknown-key unknown key `regressions` | evals of every kind are elements of `evals:`; one with a `baseline` is a regression
+      5:3 unknown-key unknown key `tests` | evals of every kind are elements of `evals:`; one with a `baseline` is a regression
+    name: s
+    evals: [{id: a, input: x, expected: y}]
+    graders: {}
+      1:1 unknown-shape this looks like a suite without `eval_suite:` | begin the file with `eval_suite:`, and indent all other lines below it
+    prompts: [x]
+    providers: [openai:gpt-4o]
+    tests: [{vars: {q: x}}]
+      1:1 unknown-shape this looks like the configuration of another tool | a suite begins with `eval_suite:`; in it, `target:` is the model under test, and each element of `evals:` has an `id`, a `prompt` and one of `expected`, `asserts` and `grader`
+    eval_report: {metadata: {}}
+      1:1 unknown-shape this is a report of a run, which eval-harness writes and does not read | `eval-harness report --run RUN` prints a report again, from the run's journal
+    something: else
+      1:1 unknown-shape eval-harness does not know this kind of file | a suite begins with `eval_suite:`; other files have one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input
+    "#);
 }

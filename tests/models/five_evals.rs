@@ -92,10 +92,87 @@ fn five_kinds_of_evals_take_18_lines_and_tell_good_from_bad() {
     run("good.jsonl").expect(0);
     run("bad.jsonl").expect(1);
     let shown = project.call(&["show", "--suite", FILE]).stdout;
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    ✗ capital  wrong_answer
+      Input
+      │ What is the capital of France? Answer in one word.
+      Output
+      │ It is Paris.
+      ✗ exact_match: at line 1, column 1: expected "Paris", got "It is Paris."
+        expected  Paris
+        actual    It is Paris.
+
+    ✗ add-function  wrong_answer
+      Input
+      │ Write a Python function add(a, b).
+      Output
+      │ def add(a, b):
+      │     return abs(a) + b
+      ✗ code_execution: test 2 of 2 does not hold: assert add(-1, 1) == 0
+
+    ✗ poem  threshold
+      Input
+      │ Write a short poem about the sea.
+      Output
+      │ The trees are green.
+      ✗ model: scored 1 of 1-5 (needs 3.8): overall 1
+      Judged by model: failed; 1 of 1-5, needs 3.8
+
+      Criterion  Weight  Score  Scale  Share
+      overall     100 %      1    1-5  0.000
+      Why       of 20 characters
+      Feedback  as scripted
+
+    ✗ greeting  wrong_answer
+      Input
+      │ Say hello
+      Output
+      │ Hi!
+      ✗ structural_match: at line 1, column 2: expected "ello!", got "i!"
+        expected  Hello!
+        actual    Hi!
+
+    ✗ user  wrong_answer
+      Input
+      │ Give me the user as JSON
+      Output
+      │ {"id":8,"name":"Ann"}
+      ✗ structural_match 0.500: id: expected 7, got 8
+        - expected  + actual
+        id
+          - 7
+          + 8
+    "#);
     let listed = project
         .call(&["list", "--suite", FILE, "--verbose"])
         .expect(0)
         .stdout;
-    insta::assert_snapshot!(listed, @"");
+    insta::assert_snapshot!(listed, @"
+      Eval          Type        Cases  Graders           Baseline
+      capital       capability      1  exact_match
+      add-function  capability      1  code_execution
+      poem          capability      1  model
+      greeting      regression      1  structural_match  inline
+      user          regression      1  structural_match  inline
+
+    capital
+      - exact_match (inferred) · evals/assistant.yaml:6:7 · asks openai:gpt-4o-mini
+
+    add-function
+      - code_execution · evals/assistant.yaml:9:7 · asks openai:gpt-4o-mini
+
+    poem
+      - model · evals/assistant.yaml:12:7 · asks openai:gpt-4o-mini
+        judged by openai:gpt-4o: overall, from 1 to 5; passes at 70%
+
+    greeting
+      - structural_match (inferred) · evals/assistant.yaml:15:7 · asks
+        openai:gpt-4o-mini
+
+    user
+      - structural_match (inferred) · evals/assistant.yaml:16:7 · asks
+        openai:gpt-4o-mini
+
+    5 evals, 5 cases
+    ");
 }

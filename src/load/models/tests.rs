@@ -269,7 +269,7 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
     3:32 bad-request: `gpt-x` has no `base_url` | add `base_url: "http://..."`
-    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 16 more
+    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, `options`, `price`, `replay`, `request`, `requests_per_minute`, `retries`, `seed`, `show_context`, `stop`, `system`, `temperature`, `thoughts`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `type`
     "#);
 }
 

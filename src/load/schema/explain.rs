@@ -1,6 +1,6 @@
 //! The validator's errors as problems: one cause, one problem, at the key that is to be changed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
 use jsonschema::ValidationError;
@@ -27,6 +27,7 @@ pub(super) fn explain(
         root,
         found: Vec::new(),
         meant: HashSet::new(),
+        placements: HashMap::new(),
     };
     explainer.errors(errors);
     if explainer.found.is_empty() {
@@ -61,6 +62,8 @@ struct SchemaExplainer<'e> {
     /// Keys (map and name) that an unknown key seems to mean: that they are missing is no problem
     /// of its own.
     meant: HashSet<(String, String)>,
+    /// Where misplaced keys belong, by evaluation path and key: of many cases each may have one.
+    placements: HashMap<(String, String), Option<Placement>>,
 }
 
 impl SchemaExplainer<'_> {
@@ -175,7 +178,12 @@ impl SchemaExplainer<'_> {
                 wrong: key.to_owned(),
                 right: right.to_owned(),
             });
-        let placed = placement(self.derived, schemas, (at, path), key);
+        let derived = self.derived;
+        let placed = self
+            .placements
+            .entry((path.to_owned(), key.to_owned()))
+            .or_insert_with(|| placement(derived, schemas, (at, path), (key, near.is_some())))
+            .clone();
         // A key that belongs elsewhere is not misspelt.
         let fix = fix.filter(|_| placed.is_none());
         let hint = match (placed, near) {
@@ -276,6 +284,9 @@ impl SchemaExplainer<'_> {
                     NodeValue::Number(_) if wanted.contains("number") => {
                         Some("remove the quotes".to_owned())
                     }
+                    _ if at.ends_with("/target") => {
+                        Some("write `target: {type: model, model: \"PROVIDER:MODEL\"}`".to_owned())
+                    }
                     _ if wanted.contains("true or false") => {
                         Some("write `true` or `false`".to_owned())
                     }
@@ -322,7 +333,11 @@ impl SchemaExplainer<'_> {
         };
         self.add(at, Code::UnknownValue, message, None);
         if let Some((problem, _)) = self.found.pop() {
-            self.found.push((problem.near(text, known), None));
+            let mut problem = problem.near(text, known);
+            if at.ends_with("/expected/type") {
+                problem = problem.or_hint("a literal map is `{type: exact, value: {...}}`");
+            }
+            self.found.push((problem, None));
         }
     }
 

@@ -10,8 +10,8 @@ const DEPTH: usize = 8;
 
 /// What other tools call a key of ours, or what a newcomer writes for it.
 struct OtherName {
-    /// A key that is valid where the hint applies.
-    beside: &'static str,
+    /// Keys that are valid where the hint applies.
+    beside: &'static [&'static str],
     names: &'static [&'static str],
     /// The key that is meant, which is then not missing.
     meant: &'static str,
@@ -20,13 +20,13 @@ struct OtherName {
 
 const OTHER_NAMES: &[OtherName] = &[
     OtherName {
-        beside: "evals",
+        beside: &["evals"],
         names: &["model", "models", "provider", "llm"],
         meant: "target",
         hint: "the model under test is the target: `target: {type: model, model: \"openai:gpt-4o-mini\"}`",
     },
     OtherName {
-        beside: "evals",
+        beside: &["evals"],
         names: &[
             "tests",
             "test_cases",
@@ -41,19 +41,19 @@ const OTHER_NAMES: &[OtherName] = &[
         hint: "evals of every kind are elements of `evals:`; one with a `baseline` is a regression",
     },
     OtherName {
-        beside: "evals",
+        beside: &["evals"],
         names: &["prompts", "prompt", "input"],
         meant: "",
         hint: "each element of `evals:` has its own `prompt:` (or `input:`)",
     },
     OtherName {
-        beside: "asserts",
+        beside: &["asserts", "extract"],
         names: &["test_cases", "cases", "dataset"],
         meant: "input",
         hint: "an eval of several cases has its `id` and `name` under `metadata:`, beside `test_cases:` or `dataset:`",
     },
     OtherName {
-        beside: "asserts",
+        beside: &["asserts", "extract"],
         names: &[
             "tests",
             "test",
@@ -69,7 +69,7 @@ const OTHER_NAMES: &[OtherName] = &[
                a judge, `grader: {judge: MODEL, rubric: TEXT}`",
     },
     OtherName {
-        beside: "asserts",
+        beside: &["asserts", "extract"],
         names: &[
             "judge",
             "rubric",
@@ -82,7 +82,7 @@ const OTHER_NAMES: &[OtherName] = &[
         hint: "a judge is a grader: `grader: {judge: MODEL, rubric: TEXT}`",
     },
     OtherName {
-        beside: "asserts",
+        beside: &["asserts", "extract"],
         names: &[
             "answer",
             "answers",
@@ -100,51 +100,51 @@ const OTHER_NAMES: &[OtherName] = &[
         hint: "the expected output is `expected:`",
     },
     OtherName {
-        beside: "asserts",
+        beside: &["asserts", "extract"],
         names: &["messages", "conversation"],
         meant: "input",
         hint: "a conversation is `input: {type: messages, messages: [...]}`",
     },
     OtherName {
-        beside: "asserts",
+        beside: &["asserts", "extract"],
         names: &["question", "query", "vars", "user", "text"],
         meant: "input",
         hint: "the input is `prompt: TEXT` (or `input: ...`); `vars:` belongs beside `evals:` in the suite",
     },
     OtherName {
-        beside: "baseline",
+        beside: &["baseline"],
         names: &["expected", "expected_output", "answer", "reference"],
         meant: "",
         hint: "the known-good output of a regression is `baseline:`; without `baseline` and `current`, the eval is a capability with \
                `expected:`",
     },
     OtherName {
-        beside: "baseline",
+        beside: &["baseline"],
         names: &["asserts", "tests", "test", "assert"],
         meant: "",
         hint: "a regression compares with its `baseline`; to test code as well, add `{type: code, config: {asserts: [...]}}` under \
                `graders:`",
     },
     OtherName {
-        beside: "baseline",
+        beside: &["baseline"],
         names: &["target"],
         meant: "",
         hint: "the target of one regression is `execution:` under `current:`",
     },
     OtherName {
-        beside: "judge",
+        beside: &["judge"],
         names: &["model", "models"],
         meant: "",
         hint: "the model is `judge:`",
     },
     OtherName {
-        beside: "judge",
+        beside: &["judge"],
         names: &["config"],
         meant: "",
         hint: "beside `judge`, settings are written without `config:`",
     },
     OtherName {
-        beside: "negate",
+        beside: &["negate"],
         names: &["model", "rubric", "criteria"],
         meant: "config",
         hint: "it belongs under `config:`; or write `grader: {judge: MODEL, rubric: TEXT}`",
@@ -152,23 +152,30 @@ const OTHER_NAMES: &[OtherName] = &[
 ];
 
 /// The hint of a misplaced key, and the key beside it that is then not missing.
+#[derive(Debug, Clone)]
 pub(super) struct Placement {
     pub hint: String,
     pub meant: Option<String>,
 }
 
 /// Where `key` belongs; `schemas` are those of its map, and `path` is the evaluation path of the
-/// error. `at` is the map's place in the document.
+/// error. `at` is the map's place in the document. `is_near`: it may be a misspelt key.
 pub(super) fn placement(
     derived: &Value,
     schemas: &[&Map<String, Value>],
     (at, path): (&str, &str),
-    key: &str,
+    (key, is_near): (&str, bool),
 ) -> Option<Placement> {
     let is_known = |key: &str| schemas.iter().any(|schema| has(schema, key));
+    if !is_near && at.ends_with("/baseline") && is_known("output") {
+        return Some(Placement {
+            hint: "a known-good map is written as `baseline: {output: {...}}`".to_owned(),
+            meant: None,
+        });
+    }
     let other = OTHER_NAMES
         .iter()
-        .find(|other| is_known(other.beside) && other.names.contains(&key));
+        .find(|other| other.names.contains(&key) && other.beside.iter().all(|key| is_known(key)));
     if let Some(other) = other {
         return Some(Placement {
             hint: other.hint.to_owned(),

@@ -53,7 +53,7 @@ vec![
         name: "file.yaml",
         text: "- id: !foo a\n",
         said: &[
-            "1:3 missing-key: element 1 lacks the key `input`",
+            "1:3 missing-key: element 1 lacks the key `input` | add `input`, or its short form `prompt`",
             "1:7 unknown-tag: unknown tag `!foo` | a text that begins with `!` needs quotes",
         ],
     },
@@ -62,7 +62,7 @@ vec![
         text: "- ? [x]\n  : y\n",
         said: &[
             "1:3 missing-key: element 1 lacks the key `id` | add `id`: a text",
-            "1:3 missing-key: element 1 lacks the key `input`",
+            "1:3 missing-key: element 1 lacks the key `input` | add `input`, or its short form `prompt`",
             "1:5 complex-key: a key must be text, but this is a list",
         ],
     },
@@ -70,7 +70,7 @@ vec![
         name: "file.yaml",
         text: "- id: *nope\n",
         said: &[
-            "1:3 missing-key: element 1 lacks the key `input`",
+            "1:3 missing-key: element 1 lacks the key `input` | add `input`, or its short form `prompt`",
             "1:3 wrong-type: `id` is empty: expected a text",
             "1:7 bad-alias: no anchor is defined for the alias `*nope` | a text that begins with `*` needs quotes: \"*nope\"",
         ],
@@ -80,21 +80,21 @@ vec![
         text: "- <<: 1\n  id: a\n",
         said: &[
             "1:7 bad-merge-key: a merge key (`<<`) takes a map or a list of maps",
-            "2:3 missing-key: element 1 lacks the key `input`",
+            "2:3 missing-key: element 1 lacks the key `input` | add `input`, or its short form `prompt`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "hello\n",
         said: &[
-            "1:1 unknown-shape: eval-harness does not know this kind of file | a file needs one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+            "1:1 unknown-shape: eval-harness does not know this kind of file | a suite begins with `eval_suite:`; other files have one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "foo: 1\n",
         said: &[
-            "1:1 unknown-shape: eval-harness does not know this kind of file | a file needs one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+            "1:1 unknown-shape: eval-harness does not know this kind of file | a suite begins with `eval_suite:`; other files have one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
         ],
     },
     Broken {
@@ -115,7 +115,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  exepcted: z\n",
         said: &[
-            "4:3 unknown-key: unknown key `exepcted` | valid keys: `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, and 1 more",
+            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`",
         ],
     },
     Broken {
@@ -150,7 +150,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {value: y}\n",
         said: &[
-            "3:3 missing-key: `expected` lacks the key `type` | add `type`: one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`",
+            "3:3 missing-key: `expected` lacks the key `type` | add `type`: one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`; a literal map is `{type: exact, value: {...}}`",
         ],
     },
     Broken {
@@ -657,7 +657,7 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: f}\ntest_cases:\n  - {id: t, input: x, expected: y, weight: 1}\n  - {id: u, input: x, grader: {type: code, config: {method: regex, pattern: '['}}}\n",
         said: &[
-            "3:36 unknown-key: unknown key `weight` | valid keys: `combine`, `description`, `difficulty`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `name`, `retries`, and 3 more",
+            "3:36 unknown-key: unknown key `weight` | `weight` belongs under `grader:`, or under `metadata:`, which is beside `test_cases:`",
             "4:77 bad-regex: not a regular expression: unclosed character class",
         ],
     },

@@ -362,7 +362,7 @@ fn several_models_judge_each_with_what_is_its_own() {
     9:32 warning suspicious-value: `panel` combines several votes, but there is only one | set more `votes`, or list several `models`
     9:44 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
     9:50 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_env`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, and 18 more
+    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_env`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, `pass_threshold`, `price`, `prompt`, `repairs`, `replay`, `request`, `requests_per_minute`, `retries`, `rubric`, `scoring`, `seed`, `structured`, `system`, `temperature`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `votes`
     "#);
 }
 
