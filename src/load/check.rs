@@ -50,7 +50,7 @@ pub fn check_files(request: &CheckRequest) -> CheckedFiles {
     let mut covered = BTreeSet::new();
     let (suites, others): (Vec<_>, Vec<_>) = files
         .iter()
-        .partition(|(file, _)| is_suite(&mut session, file));
+        .partition(|(file, _)| kind_of(&mut session, file) == Some(SchemaKind::Suite));
     for (suite, _) in suites {
         check_suite(request, suite, &mut session);
         covered.extend(session.sources.paths(&session.files));
@@ -69,6 +69,8 @@ pub fn check_files(request: &CheckRequest) -> CheckedFiles {
         }
         if !covered.contains(file) {
             one_file(request, file, *named, &mut session);
+        } else if kind_of(&mut session, file) == Some(SchemaKind::Graders) {
+            unused_graders(request, file, &mut session);
         }
     }
     check_vars(&request.vars, &mut session, Severity::Error);
@@ -221,9 +223,26 @@ fn lone_scope(
     scope
 }
 
-fn is_suite(session: &mut LoadSession, file: &Path) -> bool {
+fn kind_of(session: &mut LoadSession, file: &Path) -> Option<SchemaKind> {
     let node = session.parse(file, None);
-    node.and_then(|node| detect(&node)) == Some(SchemaKind::Suite)
+    node.and_then(|node| detect(&node))
+}
+
+/// Checks a file of graders, of which its suite reads only those that it uses. Whether a name is
+/// defined is for the suite to say.
+fn unused_graders(request: &CheckRequest, file: &Path, session: &mut LoadSession) {
+    let others = std::mem::take(&mut session.problems);
+    one_file(request, file, true, session);
+    let found = std::mem::replace(&mut session.problems, others);
+    let of_suite = [
+        Code::UndefinedVariable,
+        Code::UnknownProvider,
+        Code::UnknownExecutor,
+    ];
+    let own = found
+        .into_iter()
+        .filter(|problem| !of_suite.contains(&problem.code));
+    session.problems.extend(own);
 }
 
 /// Checks a suite that may refer to the requested files, and returns the files that it refers to. Of
