@@ -444,6 +444,18 @@ fn editors_reject_what_a_schema_can_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn ranges_of_all_metrics_are_known_to_editors() {
+    let plain = crate::model::PLAIN_METRICS.iter().map(|(_, name)| *name);
+    for name in plain.chain(["pass@2", "pass_hat_3", "pass^2_unbiased", "edit_rate"]) {
+        for value in [-1.0, 0.5, 1.5] {
+            let document = json!({"thresholds": {name: value}});
+            let rejected = !editor_errors(SchemaKind::Thresholds, &document).is_empty();
+            assert_eq!(rejected, !errors(&document).is_empty(), "{document}");
+        }
+    }
+}
+
 /// Every YAML and JSON text of this repository that the loader accepts: suites, fixtures, templates
 /// and the examples of the documentation.
 #[test]

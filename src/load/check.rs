@@ -50,22 +50,27 @@ pub fn check_files(request: &CheckRequest) -> CheckedFiles {
     let mut covered = BTreeSet::new();
     let (suites, others): (Vec<_>, Vec<_>) = files
         .iter()
-        .partition(|(file, _)| is_suite(&mut session, file));
+        .partition(|(file, _)| kind_of(&mut session, file) == Some(SchemaKind::Suite));
     for (suite, _) in suites {
         check_suite(request, suite, &mut session);
         covered.extend(session.sources.paths(&session.files));
     }
-    let asked: BTreeSet<&Path> = files.iter().map(|(file, _)| file.as_path()).collect();
+    let requested: BTreeSet<&Path> = files.iter().map(|(file, _)| file.as_path()).collect();
     let mut enclosing = EnclosingSuites::default();
     let mut tried = BTreeSet::new();
     for (file, named) in others {
         for suite in enclosing.of(file, &request.cwd) {
-            if !covered.contains(file) && !asked.contains(&*suite) && tried.insert(suite.clone()) {
-                covered.extend(check_in(request, &suite, &asked, &mut session));
+            if !covered.contains(file)
+                && !requested.contains(&*suite)
+                && tried.insert(suite.clone())
+            {
+                covered.extend(check_in(request, &suite, &requested, &mut session));
             }
         }
         if !covered.contains(file) {
             one_file(request, file, *named, &mut session);
+        } else if kind_of(&mut session, file) == Some(SchemaKind::Graders) {
+            unused_graders(request, file, &mut session);
         }
     }
     check_vars(&request.vars, &mut session, Severity::Error);
@@ -208,30 +213,47 @@ fn lone_scope(
     scope
 }
 
-fn is_suite(session: &mut LoadSession, file: &Path) -> bool {
+fn kind_of(session: &mut LoadSession, file: &Path) -> Option<SchemaKind> {
     let node = session.parse(file, None);
-    node.and_then(|node| detect(&node)) == Some(SchemaKind::Suite)
+    node.and_then(|node| detect(&node))
 }
 
-/// Checks a suite that was not asked for, since it may refer to files that were: the files that it
-/// refers to. Of its problems, those in the asked files are kept.
+/// Checks a file of graders, of which its suite reads only those that it uses. Whether a name is
+/// defined is for the suite to say.
+fn unused_graders(request: &CheckRequest, file: &Path, session: &mut LoadSession) {
+    let others = std::mem::take(&mut session.problems);
+    one_file(request, file, true, session);
+    let found = std::mem::replace(&mut session.problems, others);
+    let of_suite = [
+        Code::UndefinedVariable,
+        Code::UnknownProvider,
+        Code::UnknownExecutor,
+    ];
+    let own = found
+        .into_iter()
+        .filter(|problem| !of_suite.contains(&problem.code));
+    session.problems.extend(own);
+}
+
+/// Checks a suite that may refer to the requested files, and returns the files that it refers to. Of
+/// its problems, those in the requested files are kept.
 fn check_in(
     request: &CheckRequest,
     suite: &Path,
-    asked: &BTreeSet<&Path>,
+    requested: &BTreeSet<&Path>,
     session: &mut LoadSession,
 ) -> BTreeSet<PathBuf> {
     let others = std::mem::take(&mut session.problems);
     check_suite(request, suite, session);
     let found = std::mem::replace(&mut session.problems, others);
     let read = session.sources.paths(&session.files);
-    let is_asked = |problem: &Problem| {
+    let is_requested = |problem: &Problem| {
         problem.span.is_some_and(|span| {
             let path = session.sources.paths(&BTreeSet::from([span.file]));
-            path.iter().any(|path| asked.contains(path.as_path()))
+            path.iter().any(|path| requested.contains(path.as_path()))
         })
     };
-    let kept: Vec<Problem> = found.into_iter().filter(is_asked).collect();
+    let kept: Vec<Problem> = found.into_iter().filter(is_requested).collect();
     session.problems.extend(kept);
     read
 }

@@ -62,7 +62,7 @@ fn not_both(one: &str, other: &str) -> Value {
 /// Keys that something excludes.
 fn without(when: Value, keys: &[&str], message: &str) -> Value {
     // Null is the same as absence.
-    let absent = json!({ "type": "null", "errorMessage": message });
+    let absent = hidden(json!({ "type": "null", "errorMessage": message }));
     let keys = keys.iter().map(|key| ((*key).to_owned(), absent.clone()));
     let properties: Map<String, Value> = keys.collect();
     json!({ "if": when, "then": { "properties": properties } })
@@ -89,10 +89,16 @@ pub fn eval_file() -> Value {
     json!([not_both("grader", "graders"), {
         "if": { "type": "object", "not": inherits },
         "then": { "properties": {
-            "test_cases": { "items": case },
-            "dataset": { "properties": { "case": ungraded() } }
+            "test_cases": hidden(json!({ "items": case })),
+            "dataset": hidden(json!({ "properties": { "case": hidden(ungraded()) } }))
         } }
     }])
+}
+
+/// A rule for a property that another schema describes: editors do not offer the key for it.
+fn hidden(mut rule: Value) -> Value {
+    rule["doNotSuggest"] = json!(true);
+    rule
 }
 
 fn ungraded() -> Value {
@@ -119,10 +125,10 @@ fn lone_expectation() -> Value {
         &["value", "min", "max"],
         "add `value`: the expected number, or `min` and `max`",
     );
-    let expected = json!({ "allOf": [
-        of_type("functional", json!({ "properties": { "value": function } })),
+    let expected = hidden(json!({ "allOf": [
+        of_type("functional", json!({ "properties": { "value": hidden(function) } })),
         of_type("numeric", number)
-    ] });
+    ] }));
     json!({
         "if": { "type": "object", "not": any_present(&GRADERS) },
         "then": { "properties": { "expected": expected, "expected_output": expected } }
@@ -146,7 +152,7 @@ pub fn call() -> Value {
         ),
         rule(
             present("tolerance"),
-            json!({ "required": ["comparator"], "properties": { "comparator": { "const": "approx" } } }),
+            json!({ "required": ["comparator"], "properties": { "comparator": hidden(json!({ "const": "approx" })) } }),
             "`tolerance` applies only with `comparator: approx`"
         )
     ])
@@ -179,12 +185,12 @@ pub fn part_bounds() -> Value {
 /// Thresholds by metric.
 pub fn thresholds() -> Value {
     let within = |limits: Value, message: &str| {
-        let mut number = limits;
+        let mut number = hidden(limits);
         number["errorMessage"] = json!(message);
         let part = json!({ "if": { "type": "number" }, "then": number, "else": {
             "properties": { "min": number, "max": number }
         } });
-        let parts = json!({ "additionalProperties": part });
+        let parts = hidden(json!({ "additionalProperties": part }));
         json!({ "if": { "type": "number" }, "then": number, "else": { "properties": {
             "min": number, "max": number,
             "by_type": parts, "by_category": parts, "by_tag": parts, "by_eval": parts
@@ -223,7 +229,7 @@ pub fn step() -> Value {
     let of_type = |name: &str| json!({ "type": "object", "required": ["type"], "properties": { "type": { "const": name } } });
     let other =
         |name: &str| json!({ "type": "object", "required": ["type"], "not": of_type(name) });
-    let config = |when: Value, inner: Value| json!({ "if": when, "then": { "properties": { "config": inner } } });
+    let config = |when: Value, inner: Value| json!({ "if": when, "then": { "properties": { "config": hidden(inner) } } });
     let always = || json!({ "type": "object" });
     json!([
         rule(

@@ -564,6 +564,7 @@ fn what_new_writes_is_valid_as_it_is() {
 #[test]
 fn templates_of_new_grade_as_they_are() {
     let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".git")).unwrap();
     expect(0, dir.path(), &["init"]);
     expect(0, dir.path(), &["new", "code", "slugs"]);
     expect(0, dir.path(), &["new", "dataset", "capitals"]);

@@ -1051,8 +1051,10 @@ fn joined_shards_are_the_whole_run() {
         &[&shards[0], &shards[2]],
         "the runs can't be joined: shard 2/3 missing",
     );
+    let copy = project.path().join("copy.journal.jsonl");
+    std::fs::copy(&shards[1], &copy).unwrap();
     refused(
-        &[&shards[0], &shards[1], &shards[2], &shards[1]],
+        &[&shards[0], &shards[1], &shards[2], &copy],
         "shard 2 is given twice",
     );
     let one = &journals(&project)[0];

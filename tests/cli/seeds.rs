@@ -219,9 +219,8 @@ fn every_seed_file_is_valid_alone() {
     assert_eq!(checked.problems.error_count(), 0);
     assert_eq!(
         checked.problems.warning_count(),
-        8,
-        "the variables that only the suite defines, how skills are run, the suites of the phase and the trigger, that nobody is told, \
-         and weights of one of four criteria"
+        5,
+        "how skills are run, the suites of the phase and the trigger, that nobody is told, and weights of one of four criteria"
     );
     assert_eq!(checked.files, 10);
 }

@@ -51,7 +51,8 @@ fn fixes_of_problems_mend_the_file() {
     let suite = "eval_suite:
   name: Fixes
   version: 1.0
-  taget: {type: echo}
+  target: {type: echo}
+  descripton: All of them are certain.
   vars: {who: you}
   config: {samples: \"2\", parallel_execution: yes}
   evals:
@@ -71,8 +72,21 @@ fn fixes_of_problems_mend_the_file() {
         let (next, fixes) = mended(&text, &found);
         (text, fixed) = (next, fixed + fixes);
     }
-    insta::assert_snapshot!(text, @"");
-    assert_eq!(fixed, 8);
+    insta::assert_snapshot!(text, @r#"
+    eval_suite:
+      name: Fixes
+      version: "1.0"
+      target: {type: echo}
+      description: All of them are certain.
+      vars: {who: you}
+      config: {samples: 2, parallel_execution: true}
+      evals:
+        - id: é😀
+          'input': "{{ vars.who }}"   # a template
+          expected: {type: exact, value: you}
+          metadata: {difficulty: "easy"}
+    "#);
+    assert_eq!(fixed, 9);
     let found = problems(&project, &["suite.yaml"], 0);
     assert_eq!(
         (&found["errors"], &found["warnings"]),
@@ -95,7 +109,66 @@ fn problems_as_json_fit_their_schema() {
         .map(|e| e.to_string())
         .collect();
     assert!(errors.is_empty(), "{errors:?}");
-    insta::assert_snapshot!(serde_json::to_string_pretty(&found).unwrap(), @"");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&found).unwrap(), @r#"
+    {
+      "errors": 2,
+      "format_version": 1,
+      "problems": [
+        {
+          "code": "EH0101",
+          "file": "gone.yaml",
+          "fix": null,
+          "help": null,
+          "message": "cannot read `gone.yaml`: there is no such file",
+          "range": null,
+          "related": [],
+          "severity": "error",
+          "slug": "unreadable"
+        },
+        {
+          "code": "EH0201",
+          "file": "a.yaml",
+          "fix": {
+            "range": {
+              "column": 3,
+              "end_column": 8,
+              "end_line": 2,
+              "line": 2
+            },
+            "replacement": "input"
+          },
+          "help": "did you mean `input`?",
+          "message": "unknown key `inptu`",
+          "range": {
+            "column": 3,
+            "end_column": 8,
+            "end_line": 2,
+            "line": 2
+          },
+          "related": [],
+          "severity": "error",
+          "slug": "unknown-key"
+        },
+        {
+          "code": "EH0409",
+          "file": "a.yaml",
+          "fix": null,
+          "help": "define it under `graders:` in the suite",
+          "message": "unknown grader `nobody`",
+          "range": {
+            "column": 42,
+            "end_column": 48,
+            "end_line": 7,
+            "line": 7
+          },
+          "related": [],
+          "severity": "warning",
+          "slug": "unknown-grader"
+        }
+      ],
+      "warnings": 1
+    }
+    "#);
 }
 
 #[test]

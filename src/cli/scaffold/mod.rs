@@ -81,11 +81,17 @@ pub fn new_eval(kind: NewKind, id: &str, path: &Path) -> String {
     };
     let rows = rows_beside(path);
     let rows = rows.file_name().unwrap_or_default().to_string_lossy();
-    // The id comes last: it is any text.
-    template
-        .replace("__SCHEMA__", &schema_beside(path))
-        .replace("__ROWS__", &yaml_text(&rows))
-        .replace("__ID__", &yaml_text(id))
+    let mut text = String::new();
+    // Names are filled in one pass: an id is any text, and may hold such a name.
+    for (at, part) in template.split("__").enumerate() {
+        match part {
+            "SCHEMA" if at % 2 == 1 => text.push_str(&schema_beside(path)),
+            "ROWS" if at % 2 == 1 => text.push_str(&yaml_text(&rows)),
+            "ID" if at % 2 == 1 => text.push_str(&yaml_text(id)),
+            other => text.push_str(other),
+        }
+    }
+    text
 }
 
 /// The data file of a new dataset, beside its eval file.

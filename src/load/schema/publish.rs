@@ -7,8 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use super::derive::{
-    BranchTags, aliases, bound_integer, discriminator, each_subschema, null_is_absent,
-    plain_values, strip_null,
+    BranchTags, aliases, bound_integer, branches, discriminator, each_subschema, flatten,
+    null_is_absent, plain_values, strip_null,
 };
 
 /// See [`super::published`].
@@ -78,7 +78,7 @@ fn publish(root: &Value, schema: &mut Value, branches: &mut Map<String, Value>) 
             if owner.contains_key("minProperties") {
                 strip_null(property);
             } else {
-                accept_null(property);
+                accept_null(root, property);
             }
         }
     }
@@ -127,7 +127,8 @@ fn demand(object: &mut Map<String, Value>, schemas: Vec<Value>) {
 /// An object that is known by its one key, such as `{$ref: ..}`, is named after it.
 fn name_object(object: &mut Map<String, Value>) {
     let only = match object.get("required").and_then(Value::as_array) {
-        Some(required) if object.contains_key("properties") => required.first().cloned(),
+        // A union has its tag as its one key.
+        Some(required) if !object.contains_key("allOf") => required.first().cloned(),
         _ => None,
     };
     if let Some(only) = only.filter(|_| {
@@ -210,8 +211,9 @@ fn publish_union(
     demand(object, rules);
 }
 
-/// The null of an optional key is the same as its absence.
-fn accept_null(property: &mut Value) {
+/// The null of an optional key is the same as its absence. A union with it stays one only where
+/// its words are to be completed: an error in the other branch is then the error of the union.
+fn accept_null(root: &Value, property: &mut Value) {
     let Some(object) = property.as_object_mut() else {
         return;
     };
@@ -230,20 +232,37 @@ fn accept_null(property: &mut Value) {
         Some(one) => *one = json!([one.clone(), "null"]),
         None if has_words => {}
         None => {
-            let accepts = |branch: &Value| branch.get("type").is_some_and(|t| t == "null");
+            let has_null = |branch: &Value| branch.get("type").is_some_and(|t| t == "null");
             let union = object
                 .get("anyOf")
                 .or_else(|| object.get("oneOf"))
                 .and_then(Value::as_array);
-            if union.is_some_and(|branches| branches.iter().any(accepts)) {
-                return;
-            }
-            let other_spellings = object.remove("x-aliases");
-            let mut wrapped = json!({ "anyOf": [object.clone(), { "type": "null" }] });
-            if let (Some(names), Some(wrapper)) = (other_spellings, wrapped.as_object_mut()) {
-                wrapper.insert("x-aliases".to_owned(), names);
-            }
-            *property = wrapped;
+            let other = match union.map(Vec::as_slice) {
+                Some([other, null]) if has_null(null) => {
+                    let flat = flatten(root, other);
+                    let refs = branches(&flat);
+                    if flat.contains_key("enum")
+                        || refs.is_some_and(|refs| plain_values(root, &refs).is_some())
+                    {
+                        return;
+                    }
+                    let other = other.clone();
+                    object.remove("anyOf");
+                    object.remove("oneOf");
+                    other
+                }
+                Some(union) if union.iter().any(has_null) => return,
+                _ => {
+                    let outer = ["x-aliases", "x-instead-of", "description"];
+                    let (outer, inner) = std::mem::take(object)
+                        .into_iter()
+                        .partition(|(word, _)| outer.contains(&word.as_str()));
+                    *object = outer;
+                    Value::Object(inner)
+                }
+            };
+            object.insert("if".to_owned(), json!({ "type": "null" }));
+            object.insert("else".to_owned(), other);
         }
     }
 }
