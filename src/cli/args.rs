@@ -32,7 +32,7 @@ pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
 pub use self::runs::RunsArgs;
-pub use self::show::ShowArgs;
+pub use self::show::{OutcomeArgs, ShowArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -316,7 +316,7 @@ pub struct SessionArgs {
     /// Print every event as a JSON line on stdout, instead of the summary.
     #[arg(long)]
     pub events: bool,
-    /// Show every case, not only those that did not pass.
+    /// Print a line for each case as it ends, and the whole report at the end.
     #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,
     /// Show only the gate.
@@ -330,6 +330,7 @@ Examples:
   eval-harness report                                the latest run, as text for the terminal
   eval-harness report --run eval-20260304-101500 --format markdown
   eval-harness report --run latest --format junit --output junit.xml
+  eval-harness report --failed --eval 'cap-*' --verbose
   eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl
   eval-harness report --run eval-20260304-101500 --run eval-20260304-101712     two targets, side by side")]
 pub struct ReportArgs {
@@ -337,6 +338,15 @@ pub struct ReportArgs {
     /// into one report, or to show several runs of one suite side by side.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: Vec<String>,
+    #[command(flatten)]
+    pub outcomes: OutcomeArgs,
+    /// Only these evals; `*` and `?` are wildcards. Filters change the lists of cases; figures and
+    /// the gate stay those of the whole run.
+    #[arg(long, value_name = "GLOB", add = by(NameKind::Evals))]
+    pub eval: Vec<String>,
+    /// Only these cases; `*` and `?` are wildcards.
+    #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
+    pub case: Vec<String>,
     /// Format of the report: terminal, json, markdown, html, junit or comment.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
     pub format: ReportFormat,
@@ -349,7 +359,7 @@ pub struct ReportArgs {
     /// The results folder. Default: `results/` in the project root.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// Show every case.
+    /// Show every eval, metric, model and failure.
     #[arg(long, short)]
     pub verbose: bool,
 }

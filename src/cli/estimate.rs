@@ -344,7 +344,7 @@ mod tests {
             tokens: Some(9_000),
         })
         .unwrap();
-        insta::assert_snapshot!(line, @"$2.50, 9000 tokens; calls in flight may exceed it; `max_tokens` limits by how much");
+        insta::assert_snapshot!(line, @"$2.50, 9,000 tokens; calls in flight may exceed it; `max_tokens` limits by how much");
     }
 
     #[test]

@@ -94,7 +94,8 @@ enum ExportError {
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
     #[error(
-        "the output of case `{case}` (eval `{eval}`, sample {sample}) is JSON, but a completion must be text"
+        "the output of case `{case}` (eval `{eval}`, sample {}) is JSON, but a completion must be text",
+        .sample + 1
     )]
     Json {
         eval: String,

@@ -32,18 +32,23 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> CliResult {
         ..RunInvocation::default()
     };
     let source = again.run.paths;
-    let finished = drive(console, &again.args, async |helper, cancel, observers| {
-        let clock = &SystemClock;
-        run::regrade(RegradeRequest {
-            plan,
-            source,
-            helper,
-            clock,
-            said,
-            cancel,
-            observers,
-        })
-        .await
-    })?;
+    let finished = drive(
+        console,
+        &again.args,
+        None,
+        async |helper, cancel, observers| {
+            let clock = &SystemClock;
+            run::regrade(RegradeRequest {
+                plan,
+                source,
+                helper,
+                clock,
+                said,
+                cancel,
+                observers,
+            })
+            .await
+        },
+    )?;
     conclude(console, &again.args, &finished, &after)
 }

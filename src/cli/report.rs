@@ -13,21 +13,29 @@ use crate::model::{ReportFormat, Summary};
 use crate::report::sides::RunSides;
 use crate::report::{self, write_report};
 use crate::run;
+use eval_base::globs::IdGlobs;
 use eval_base::whole_file::write_whole;
 
 pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
+    let filters = ListFilters::of(args)?;
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let mut journals = Vec::new();
     for run in &args.run {
         journals.push(journal::find_run(&dir, run)?.journal());
     }
-    let summary = match journals.as_slice() {
+    let mut summary = match journals.as_slice() {
         [journal] => {
             run::reread(journal)
                 .map_err(CliFailure::unreadable)?
                 .summary
         }
         several if !run::any_shard(several).map_err(CliFailure::unreadable)? => {
+            if filters.is_some() {
+                return Err(CliFailure::wrong(
+                    "`--failed`, `--errored`, `--flaky`, `--eval` and `--case` filter the cases of one run",
+                )
+                .hint("pass a single `--run`, or all shards of one run"));
+            }
             let mut runs = Vec::with_capacity(several.len());
             for journal in several {
                 runs.push(
@@ -40,6 +48,9 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
         }
         several => run::join(several).map_err(CliFailure::unreadable)?,
     };
+    if let Some(filters) = filters {
+        filters.apply(console, args, &journals, &mut summary)?;
+    }
     if journals.len() == 1 {
         say_how_to_go_on(console, &summary);
     }
@@ -69,6 +80,74 @@ pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     }
     console.result(&page)?;
     Ok(exit_code(&summary))
+}
+
+/// The cases that the lists of a report are to show.
+struct ListFilters {
+    eval: IdGlobs,
+    case: IdGlobs,
+    /// The filters as they were typed.
+    words: Vec<String>,
+}
+
+impl ListFilters {
+    /// `None` when nothing is filtered.
+    fn of(args: &ReportArgs) -> Result<Option<ListFilters>, CliFailure> {
+        let globs = |flag: &str, patterns: &[String]| {
+            IdGlobs::new(patterns).map_err(|error| {
+                CliFailure::wrong(format!(
+                    "`{flag} {}` is not a glob: {}",
+                    error.pattern, error.reason
+                ))
+            })
+        };
+        let outcomes = [
+            ("--failed", args.outcomes.failed),
+            ("--errored", args.outcomes.errored),
+            ("--flaky", args.outcomes.flaky),
+        ];
+        let outcomes = outcomes.into_iter().filter(|(_, given)| *given);
+        let mut words: Vec<String> = outcomes.map(|(flag, _)| flag.to_owned()).collect();
+        for (flag, patterns) in [("--eval", &args.eval), ("--case", &args.case)] {
+            words.extend(patterns.iter().map(|pattern| format!("{flag} {pattern}")));
+        }
+        let filters = ListFilters {
+            eval: globs("--eval", &args.eval)?,
+            case: globs("--case", &args.case)?,
+            words,
+        };
+        Ok((!filters.words.is_empty()).then_some(filters))
+    }
+
+    fn apply(
+        self,
+        console: &Console,
+        args: &ReportArgs,
+        journals: &[PathBuf],
+        summary: &mut Summary,
+    ) -> Result<(), CliFailure> {
+        let ListFilters { eval, case, words } = self;
+        let takes = |of: &str, id: &str| eval.fit_or_empty(of) && case.fit_or_empty(id);
+        let keeps = |case: &_| args.outcomes.is_empty() || args.outcomes.fit(case);
+        let journal = match journals {
+            [one] => Some(one.as_path()),
+            _ => None,
+        };
+        let any = run::list_only(summary, journal, takes, keeps).map_err(CliFailure::unreadable)?;
+        let id = &summary.metadata.run_id;
+        if !any {
+            let words = words.join(" ");
+            return Err(
+                CliFailure::wrong(format!("no case of run {id} matches `{words}`"))
+                    .hint("`eval-harness report --verbose` lists evals"),
+            );
+        }
+        if summary.evals.is_empty() {
+            console.note(&args.outcomes.none_of(id));
+        }
+        summary.list_filters = words;
+        Ok(())
+    }
 }
 
 /// Runs that are no shards, beside each other.

@@ -73,7 +73,7 @@ fn start(
     if args.dry_run {
         return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
     }
-    let (finished, after) = ready.drive(console, args)?;
+    let (finished, after) = ready.drive(console, args, None)?;
     conclude(console, args, &finished, &after)
 }
 
@@ -122,10 +122,12 @@ impl ReadyRun {
         })
     }
 
+    /// `target`: its name, in a command that runs several.
     pub fn drive(
         self,
         console: &Console,
         args: &RunArgs,
+        target: Option<&str>,
     ) -> Result<(FinishedRun, AfterRun), CliFailure> {
         let ReadyRun {
             prepared,
@@ -134,7 +136,7 @@ impl ReadyRun {
             after,
             resume,
         } = self;
-        let finished = drive(console, args, async |helper, cancel, observers| {
+        let finished = drive(console, args, target, async |helper, cancel, observers| {
             let git = run::git_state(&prepared.plan.suite.dir);
             let request = RunRequest {
                 prepared,
@@ -282,7 +284,12 @@ impl AfterRun {
 
 /// Runs `work` with everything that it needs of this process: the program that builds cells, a
 /// switch that signals turn, and those who watch.
-pub fn drive<W>(console: &Console, args: &RunArgs, work: W) -> Result<FinishedRun, CliFailure>
+pub fn drive<W>(
+    console: &Console,
+    args: &RunArgs,
+    target: Option<&str>,
+    work: W,
+) -> Result<FinishedRun, CliFailure>
 where
     W: AsyncFnOnce(
         PathBuf,
@@ -306,7 +313,7 @@ where
         } else {
             args.session.progress
         };
-        let mut progress = RunProgress::new(mode, console);
+        let mut progress = RunProgress::with_cases(mode, console, args.session.verbose, target);
         signals::listen(cancel.clone(), progress.speaker()).map_err(|error| {
             CliFailure::incomplete(format!("cannot listen for signals: {error}"))
         })?;

@@ -61,7 +61,7 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
 
 /// What was selected and is not shown, because it is too much.
 fn warn_of_omitted(console: &Console, args: &ShowArgs, selected: &SelectedCases) {
-    let by_outcome = args.failed || args.errored || args.flaky;
+    let by_outcome = !args.outcomes.is_empty();
     let omitted = match (args.cases.is_empty() || by_outcome, selected.omitted) {
         // Only passed cases are omitted, which nobody asked for.
         (true, omitted) if omitted.unpassed_samples == 0 => return,
@@ -78,10 +78,8 @@ fn warn_of_omitted(console: &Console, args: &ShowArgs, selected: &SelectedCases)
 /// Whether a case is to be shown: of the outcomes that are given, or else, without a pattern, what
 /// did not pass.
 fn is_wanted(args: &ShowArgs, case: &CaseResult) -> bool {
-    if args.failed || args.errored || args.flaky {
-        return args.failed && case.outcome == Outcome::Failed
-            || args.errored && case.outcome == Outcome::Errored
-            || args.flaky && (case.flaky || (1..case.first_graded).contains(&case.first_passes));
+    if !args.outcomes.is_empty() {
+        return args.outcomes.fit(case);
     }
     !args.cases.is_empty() || case.outcome != Outcome::Passed
 }
@@ -127,18 +125,9 @@ fn nothing(console: &Console, args: &ShowArgs, selected: &SelectedCases) -> CliR
     if args.format == ListFormat::Json {
         console.result(b"[]\n")?;
     }
-    let which = match (args.failed, args.errored, args.flaky) {
-        (true, false, false) => "failed",
-        (false, true, false) => "errored",
-        (false, false, true) => "is flaky",
-        (false, false, false) => {
-            console.note(&format!(
-                "every case of run {run} passed; name evals or cases to see them"
-            ));
-            return Ok(ExitCode::Pass);
-        }
-        _ => "has such an outcome",
-    };
-    console.note(&format!("no case of run {run} {which}"));
+    console.note(&match args.outcomes.is_empty() {
+        true => format!("every case of run {run} passed; name evals or cases to see them"),
+        false => args.outcomes.none_of(run),
+    });
     Ok(ExitCode::Pass)
 }

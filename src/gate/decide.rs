@@ -218,10 +218,31 @@ fn reasons(
     if evals.is_empty() {
         reasons.push("no eval was run".to_owned());
     }
+    let is_open = matches!(decision, Decision::Incomplete | Decision::Pending);
+    let (mut undefined, mut open) = (Vec::new(), Vec::new());
     for (threshold, result) in spec.thresholds.iter().zip(thresholds) {
-        if result.status != Decision::Pass {
-            reasons.push(threshold_reason(threshold, result, tallies));
+        let name = figure_name(result);
+        match (result.value, result.status) {
+            (_, Decision::Pass) => {}
+            (None, _) => undefined.push((name, why_undefined(result, tallies))),
+            (Some(value), Decision::Fail) => {
+                reasons.push(missed(threshold, result, value, tallies));
+            }
+            // Of an open decision one sentence says why, whatever waits for it.
+            (Some(value), _) if is_open => open.push(still_open(result, value, tallies)),
+            (Some(value), _) => reasons.push(format!(
+                "{}; samples without a grade decide it",
+                still_open(result, value, tallies)
+            )),
         }
+    }
+    while let Some((name, why)) = undefined.first().cloned() {
+        let same = undefined.extract_if(.., |(_, other)| *other == why);
+        let names: Vec<String> = same.map(|(name, _)| name).collect();
+        reasons.push(match names.as_slice() {
+            [_] => format!("{name} is undefined: {why}"),
+            names => format!("{} are undefined: {why}", names.join(", ")),
+        });
     }
     let failed = |kind: EvalType| {
         evals
@@ -255,74 +276,79 @@ fn reasons(
             named(&other, "regression")
         ));
     }
-    if matches!(decision, Decision::Incomplete | Decision::Pending) {
-        reasons.push(open_reason(tallies));
+    if is_open {
+        let metrics = match open.as_slice() {
+            [] => String::new(),
+            open => format!("; {}", open.join("; ")),
+        };
+        reasons.push(open_reason(tallies) + &metrics);
     }
     reasons
 }
 
-fn threshold_reason(
-    threshold: &Threshold,
-    result: &ThresholdResult,
-    tallies: &GateTallies,
-) -> String {
-    let sign = match result.bound {
-        Bound::Min => "at least",
-        Bound::Max => "at most",
-    };
+fn figure_name(result: &ThresholdResult) -> String {
     let of = match result.on {
         Figure::Value => "",
         Figure::CiLower => "the lower end of the interval of ",
         Figure::CiUpper => "the upper end of the interval of ",
     };
-    let (name, shown) = (&result.metric, shown_metric(&result.metric));
-    match (result.value, result.status) {
-        (Some(value), status) => {
-            let (value, bound) = apart(value, result.threshold);
-            if status == Decision::Fail {
-                let near = settled(tallies, name).and_then(|estimate| {
-                    let lack = tallies
-                        .lacks
-                        .iter()
-                        .find(|lack| lack.threshold == *threshold);
-                    near::miss(
-                        threshold,
-                        estimate,
-                        tallies.actual.shares.get(name).copied(),
-                        lack,
-                    )
-                });
-                let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-                format!("{of}{shown} is {value}, but {sign} {bound} is required{near}")
-            } else {
-                // A worst case that has no value says itself what is missing.
-                let open = tallies
-                    .worst
-                    .metrics
-                    .get(name)
-                    .and_then(|worst| worst.undefined.as_deref());
-                let open = open.map(|open| format!(" ({open})")).unwrap_or_default();
-                format!(
-                    "{of}{shown} is {value} over what was graded; whether it is {sign} {bound} depends on samples \
-                         without a grade{open}"
-                )
-            }
-        }
-        (None, _) => {
-            let reason = match tallies.actual.metrics.get(name) {
-                Some(Estimate {
-                    undefined: Some(reason),
-                    ..
-                }) => reason,
-                Some(Estimate {
-                    note: Some(note), ..
-                }) => note,
-                Some(Estimate { value: Some(_), .. }) => "too few cases for an interval",
-                _ => "it has no value here",
-            };
-            format!("{of}{shown} is undefined: {reason}")
-        }
-    }
+    format!("{of}{}", shown_metric(&result.metric))
+}
+
+/// `at least 0.8 is required`, and the value beside it.
+fn required(result: &ThresholdResult, value: f64) -> (String, String) {
+    let sign = match result.bound {
+        Bound::Min => "at least",
+        Bound::Max => "at most",
+    };
+    let (value, bound) = apart(value, result.threshold);
+    (value, format!("{sign} {bound} is required"))
+}
+
+fn missed(
+    threshold: &Threshold,
+    result: &ThresholdResult,
+    value: f64,
+    tallies: &GateTallies,
+) -> String {
+    let name = &result.metric;
+    let near = settled(tallies, name).and_then(|estimate| {
+        let lack = tallies
+            .lacks
+            .iter()
+            .find(|lack| lack.threshold == *threshold);
+        let share = tallies.actual.shares.get(name).copied();
+        near::miss(threshold, estimate, share, lack)
+    });
+    let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+    let (value, required) = required(result, value);
+    format!("{} is {value}, but {required}{near}", figure_name(result))
+}
+
+/// A figure that samples without a grade may still change.
+fn still_open(result: &ThresholdResult, value: f64, tallies: &GateTallies) -> String {
+    let (value, required) = required(result, value);
+    // A worst case that has no value says itself what is missing.
+    let worst = tallies.worst.metrics.get(&result.metric);
+    let missing = worst.and_then(|worst| worst.undefined.as_deref());
+    let missing = missing.map_or_else(String::new, |missing| format!("; {missing}"));
+    let name = figure_name(result);
+    format!("{name} is {value} over what was graded ({required}{missing})")
+}
+
+fn why_undefined(result: &ThresholdResult, tallies: &GateTallies) -> String {
+    let why = match tallies.actual.metrics.get(&result.metric) {
+        Some(Estimate {
+            undefined: Some(reason),
+            ..
+        }) => reason,
+        Some(Estimate {
+            note: Some(note), ..
+        }) => note,
+        Some(Estimate { value: Some(_), .. }) => "too few cases for an interval",
+        _ => "it has no value here",
+    };
+    why.to_owned()
 }
 
 /// The estimate of a metric that nothing without a grade could change.
@@ -674,6 +700,26 @@ mod tests {
             gate.reasons,
             ["1 critical regression (e0) failed, which always fails the gate"]
         );
+    }
+
+    #[test]
+    fn an_open_gate_says_why_in_one_reason() {
+        let at = |value| tally(&[(CAP, None, Outcome::Passed)], Some(value));
+        let run = GateTallies {
+            lacks: Vec::new(),
+            actual: at(0.9),
+            worst: at(0.8),
+            best: at(1.0),
+            errored: 2,
+            skipped: 0,
+            pending: 0,
+        };
+        let mut spec = at_least(0.85, Figure::Value);
+        spec.thresholds
+            .extend(at_least(0.95, Figure::Value).thresholds);
+        let gate = decide(&spec, &run, false, &[]);
+        assert_eq!(gate.decision, Decision::Incomplete);
+        insta::assert_snapshot!(gate.reasons.join("\n"), @"samples without a grade leave the decision open: 2 errored; pass@1 is 0.9 over what was graded (at least 0.85 is required); pass@1 is 0.9 over what was graded (at least 0.95 is required)");
     }
 
     #[test]

@@ -192,22 +192,22 @@ async fn outputs_become_verdicts() {
         )
         .await,
     ];
-    insta::assert_snapshot!(lines.join("\n"), @r##"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     passed 1 - [exact_match]
     passed 1 - [exact_match]  extracted="a"
     failed 0 output_limit [] the output is longer than the limit, so it can't be judged in full
-    passed 1 - [exact_match] negated: at line 1, column 1: expected "a", got "b"
+    passed 1 - [exact_match] negated: expected "a", got "b"
     pending - - [exact_match,human] human: waits for a human grade
-    failed 0 wrong_answer [human,exact_match] exact_match: at line 1, column 1: expected "a", got "b"
+    failed 0 wrong_answer [human,exact_match] exact_match: expected "a", got "b"
     passed 1 - [exact_match]
     errored - judge_unreachable [model,exact_match] model: no judge was called
-    failed 0 wrong_answer [exact_match] exact_match: at line 1, column 1: expected "a", got "b"
+    failed 0 wrong_answer [exact_match] exact_match: expected "a", got "b"
     errored - sandbox_unavailable [function_output] `sandbox: false` needs --allow-unsandboxed
     failed 0 wrong_answer [] extract: no JSON in the output
     failed 0 no_code [] extract: no code block of python in the output
     failed 0 wrong_answer [] extract: no code block of python in the output
     errored - harness [] extract: the path `$[`: at position 1, parser error
-    "##);
+    "#);
 }
 
 fn command(argv: &[&str]) -> Grader {

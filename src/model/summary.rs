@@ -59,6 +59,10 @@ pub struct Summary {
     /// grades. With any of these, the gate does not pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<RunWarning>,
+    /// Filters of `evals` and `failures`, such as `--failed`; figures and gate are those of the
+    /// whole run. Absent if nothing was filtered out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list_filters: Vec<String>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,

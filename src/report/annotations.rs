@@ -193,7 +193,7 @@ fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
             .map(|case| line(case))
             .collect();
         let more = cases.len().saturating_sub(limits::CASES);
-        message.extend((more > 0).then(|| format!("... and {}", text::plural(more, "more case"))));
+        message.extend((more > 0).then(|| more_cases(more)));
         all.push(Annotation::new(
             level_of(summary, fails),
             source,
@@ -224,13 +224,18 @@ fn of_eval(eval: &EvalResult, failures: &FailureIndex<'_>, level: AnnotationLeve
     let more = (eval.counts.failed + eval.counts.errored).saturating_sub(told);
     // Of a large run not every case is listed.
     if more > 0 && told > 0 {
-        let _ = writeln!(message, "... and {}", text::plural(more, "more case"));
+        let _ = writeln!(message, "{}", more_cases(more));
     }
     if message.is_empty() {
         message = eval.outcome.name().to_owned();
     }
     let title = format!("{} {}", eval.id, eval.outcome);
     Annotation::new(level, eval.source.clone(), &title, &message)
+}
+
+fn more_cases(more: usize) -> String {
+    let more = text::plural(more, "more case");
+    format!("... and {more}; the report lists all")
 }
 
 fn of_failure(failure: &Failure) -> String {

@@ -7,11 +7,31 @@ use eval_base::shell;
 pub fn run_failed_again(summary: &Summary) -> Option<String> {
     let metadata = &summary.metadata;
     // Of joined shards no single run knows all that failed.
-    if summary.failures.is_empty() || !metadata.joined.is_empty() {
+    let cases = &summary.summary.cases;
+    if cases.passed == cases.total || !metadata.joined.is_empty() {
         return None;
     }
     let mut words = run_words(summary);
     words.extend(["--failed-in", &metadata.run_id]);
+    shell::line(&words)
+}
+
+/// Shows everything that the journals of the run contain.
+pub fn whole_report(summary: &Summary) -> Option<String> {
+    let metadata = &summary.metadata;
+    let arguments = &metadata.rerun_arguments;
+    let dir = arguments.iter().rposition(|word| word == "--output-dir");
+    let dir = dir.and_then(|at| arguments.get(at + 1));
+    let mut words = vec!["eval-harness", "report"];
+    match (dir, &metadata.suite_path) {
+        (Some(dir), _) => words.extend(["--output-dir", dir]),
+        (None, Some(suite)) => words.extend(["--suite", suite]),
+        (None, None) => {}
+    }
+    for run in [&metadata.run_id].into_iter().chain(&metadata.joined) {
+        words.extend(["--run", run]);
+    }
+    words.push("--verbose");
     shell::line(&words)
 }
 

@@ -327,13 +327,20 @@ pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     }
 }
 
-/// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; judges
-/// without a fault; latencies, tokens and costs that nobody measured. A metric with a threshold
-/// always tells.
+/// False for what would only fill the page: pass^1, which is pass@1; rates over a single eval;
+/// counts of nothing; judges without a fault; latencies, tokens and costs that were not measured. A
+/// metric with a threshold is always shown.
 fn is_telling(summary: &Summary, metric: &str) -> bool {
     let value = summary.metrics.get(metric).copied().flatten();
     let dull = match metric.parse::<Metric>() {
         Ok(Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => true,
+        // One eval passes or fails; a rate of it says nothing.
+        Ok(
+            Metric::PassRate
+            | Metric::CapabilityPassRate
+            | Metric::RegressionPassRate
+            | Metric::WeightedScore,
+        ) => summary.summary.total_evals == 1,
         Ok(Metric::FailedSamples | Metric::ErroredSamples | Metric::FlakySamples) => {
             value == Some(0.0)
         }

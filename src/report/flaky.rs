@@ -7,17 +7,17 @@ use crate::model::{EarlierAttempt, Summary};
 pub struct FlakySample<'a> {
     pub eval: &'a str,
     pub case: &'a str,
-    /// Index of the sample, and the attempt that passed, from 1.
+    /// The sample and the attempt that passed, both from 1.
     pub sample: Option<(u32, usize)>,
     /// How the first attempt ended, where that is known.
     pub first: Option<&'a EarlierAttempt>,
 }
 
 impl FlakySample<'_> {
-    /// `#0 passed on attempt 3`.
+    /// `sample 1 passed on attempt 3`.
     pub fn words(&self) -> String {
         match self.sample {
-            Some((index, attempts)) => format!("#{index} passed on attempt {attempts}"),
+            Some((sample, attempts)) => format!("sample {sample} passed on attempt {attempts}"),
             None => "passed on a later attempt".to_owned(),
         }
     }
@@ -41,7 +41,7 @@ pub fn flaky(summary: &Summary) -> impl Iterator<Item = FlakySample<'_>> {
             let listed = case.samples.iter().filter(|sample| sample.flaky);
             let listed = listed.map(move |sample| {
                 of(
-                    Some((sample.index, sample.attempts)),
+                    Some((sample.index + 1, sample.attempts)),
                     sample.earlier.first(),
                 )
             });

@@ -33,9 +33,16 @@ const fn values([lines, bytes, context, places, columns]: [usize; 5]) -> Evidenc
 pub mod terminal {
     use super::{PageLimits, values};
 
+    /// Lines of a list that shares the screen, such as failures; of what does not fit the titles of
+    /// so many.
+    pub const FILLED: usize = 24;
+    pub const NAMED: usize = 10;
+    /// Evals of a run that are listed without `--verbose`; of more of them none is.
+    pub const EVALS: usize = 10;
+
     pub const LISTS: PageLimits = PageLimits {
         evals: 40,
-        failures: 10,
+        failures: 40,
         named: 0,
         cases: 10,
         eval_cases: 1,
@@ -120,9 +127,9 @@ pub mod comment {
 
     pub const LISTS: PageLimits = PageLimits {
         evals: 0,
-        failures: 1_000,
+        failures: 10,
         named: 0,
-        cases: 20,
+        cases: 10,
         eval_cases: 3,
         groups: 10,
         metrics: 30,

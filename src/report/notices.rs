@@ -77,6 +77,15 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
             metadata.filters.join(", ")
         )));
     }
+    if !summary.list_filters.is_empty() {
+        let listed: usize = summary.evals.iter().map(|eval| eval.cases.len()).sum();
+        all.push(PageNotice::quiet(format!(
+            "Lists {} of {} ({}); figures and gate are those of the whole run",
+            text::group_digits(listed),
+            text::plural(summary.summary.cases.total, "case"),
+            summary.list_filters.join(", ")
+        )));
+    }
     all.extend(repeated(summary));
     if any_trust(summary, Trust::InProcess) {
         all.push(PageNotice::quiet(

@@ -11,7 +11,7 @@ use crate::model::{CaseResult, EvalResult, Grade, InputKind, InputShown, Outcome
 use crate::report::figures;
 use crate::report::page::{
     FailureEvidence, ListItem, ListMark, Page, PageBlock, PageView, StyledText, TextTone, bold,
-    dim, mark, outside, own, place, terminal, text,
+    dim, mark, outside, outside_lines, own, place, terminal, text,
 };
 use crate::report::run::{details, verdicts};
 use crate::report::{TerminalOptions, limits, values};
@@ -218,7 +218,7 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
         .iter()
         .all(|grade| grade.reason != sample.reason)
     {
-        body.words(outside(&sample.reason));
+        body.prose(&sample.reason, view);
     }
     body.list(sample.earlier.iter().enumerate().map(|(at, earlier)| {
         let words = own(format!("Attempt {}: {}", at + 1, earlier.outcome.name()));
@@ -252,7 +252,7 @@ fn of_grade(body: &mut Page, grade: &Grade, view: &PageView) {
     };
     let reason = match grade.reason.as_str() {
         "" => StyledText::default(),
-        reason => text![": ", outside(reason)],
+        reason => text![": ", outside_lines(reason, view.limits.evidence.lines)],
     };
     let mut item = ListItem::new(
         ListMark::Sign(mark(grade.outcome)),

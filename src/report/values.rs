@@ -14,6 +14,8 @@ use eval_match::diff::{self, DiffTag, group_diff_ops};
 
 /// Longer JSON is shown over several lines.
 const SHORT_JSON: usize = 60;
+/// Columns of a line that is shown whole.
+const SHORT_LINE: usize = 64;
 /// Characters before the first difference of two long lines that are shown.
 const LEAD: usize = 24;
 
@@ -225,7 +227,7 @@ fn unmistakable(value: &Value) -> String {
 /// Two long lines without most of what they begin with alike.
 fn from_first_difference(a: &str, b: &str, limits: EvidenceLimits) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
-    if same <= LEAD * 2 {
+    if same <= LEAD * 2 || text::width(a).max(text::width(b)) <= SHORT_LINE {
         return (a.to_owned(), b.to_owned());
     }
     let tail = |s: &str| {

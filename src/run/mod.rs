@@ -36,20 +36,20 @@ pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
 mod reach;
 pub use prepare::{PreparedRun, prepare, too_few};
-pub use recorder::RunObserver;
+pub use recorder::{EndedCase, RunObserver};
 pub use refused::RunRefusal;
 pub use regrade::{RegradeRequest, regrade};
 pub use scores::{ScoreBaselineResult, scores};
 pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
-use crate::model::{EvalResult, Event, Omitted, Summary};
-use crate::summary::{SummaryError, SummaryFold};
+use crate::model::{CaseResult, EvalResult, Event, Omitted, Summary};
+use crate::summary::{SummaryError, SummaryFold, UngatedSummary};
 use crate::target::TargetError;
 
 /// Why a run could not start or go on.
@@ -167,19 +167,13 @@ pub fn cases_of(
     paths: &RunPaths,
     takes: impl Fn(&str, &str) -> bool,
 ) -> Result<SelectedCases, RunError> {
-    let mut fold = SummaryFold::new();
     let mut room = WHOLE_OUTPUTS;
-    for event in journal::read(&paths.journal())? {
-        let mut event = event?;
-        match &mut event {
+    let report = selected(&paths.journal(), takes, |event| {
+        match event {
             Event::RunStarted(session) | Event::RunResumed(session) => {
                 session.config.include_details = true;
             }
-            Event::CasesPlanned(planned) => {
-                let eval = &planned.eval;
-                planned.cases.retain(|case| takes(eval, &case.id));
-            }
-            Event::SampleFinished(sample) if takes(&sample.eval, &sample.case) => {
+            Event::SampleFinished(sample) => {
                 for attempt in &mut sample.attempts {
                     let Some(bytes) = attempt.stored.as_ref().map(|stored| stored.bytes) else {
                         continue;
@@ -193,13 +187,9 @@ pub fn cases_of(
                     }
                 }
             }
-            Event::SampleFinished(_) => continue,
-            Event::SampleSkipped(sample) if !takes(&sample.eval, &sample.case) => continue,
             _ => {}
         }
-        fold.push(&event)?;
-    }
-    let report = fold.finish()?;
+    })?;
     let mut evals = report.evals;
     evals.retain(|eval| !eval.cases.is_empty());
     Ok(SelectedCases {
@@ -207,6 +197,69 @@ pub fn cases_of(
         evals,
         omitted: report.omitted,
     })
+}
+
+/// A run as if it had the cases that `takes` selects, and no others. `see` may change what is read.
+fn selected(
+    journal: &Path,
+    takes: impl Fn(&str, &str) -> bool,
+    mut see: impl FnMut(&mut Event),
+) -> Result<UngatedSummary, RunError> {
+    let mut fold = SummaryFold::new();
+    for event in journal::read(journal)? {
+        let mut event = event?;
+        match &mut event {
+            Event::CasesPlanned(planned) => {
+                let eval = &planned.eval;
+                planned.cases.retain(|case| takes(eval, &case.id));
+            }
+            Event::SampleFinished(sample) if !takes(&sample.eval, &sample.case) => continue,
+            Event::SampleSkipped(sample) if !takes(&sample.eval, &sample.case) => continue,
+            _ => {}
+        }
+        see(&mut event);
+        fold.push(&event)?;
+    }
+    Ok(fold.finish()?)
+}
+
+/// Leaves in the lists of a summary the cases that `takes` selects, by eval and case, and of them
+/// those that `keeps` takes; its figures and its gate stay those of the whole run. Of a large run
+/// the lists are read again from its journal, since a summary lacks most of its cases. True when
+/// `takes` selects any.
+pub fn list_only(
+    summary: &mut Summary,
+    journal: Option<&Path>,
+    takes: impl Fn(&str, &str) -> bool,
+    keeps: impl Fn(&CaseResult) -> bool,
+) -> Result<bool, RunError> {
+    if summary.truncated
+        && let Some(journal) = journal
+    {
+        let part = selected(journal, &takes, |_| ())?;
+        for eval in &mut summary.evals {
+            let found = part.evals.iter().find(|found| found.id == eval.id);
+            eval.cases = found.map_or_else(Vec::new, |found| found.cases.clone());
+        }
+        summary.failures = part.failures;
+        summary.truncated = part.omitted != Omitted::default();
+        summary.omitted = summary.truncated.then_some(part.omitted);
+    }
+    let mut any = summary.omitted.is_some_and(|omitted| omitted.cases > 0);
+    let mut kept: HashSet<(String, String)> = HashSet::new();
+    for eval in &mut summary.evals {
+        let id = &eval.id;
+        eval.cases.retain(|case| {
+            let taken = takes(id, &case.id);
+            any |= taken;
+            taken && keeps(case) && kept.insert((id.clone(), case.id.clone()))
+        });
+    }
+    summary.evals.retain(|eval| !eval.cases.is_empty());
+    summary
+        .failures
+        .retain(|failure| kept.contains(&(failure.eval_id.clone(), failure.case_id.clone())));
+    Ok(any)
 }
 
 /// All cases of a run that did not pass, as eval and case; a summary lists a bounded number of

@@ -1,11 +1,11 @@
 //! Journal first, then the fold, then everybody who watches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use super::RunError;
 use crate::journal::JournalWriter;
-use crate::model::{Event, Outcome};
+use crate::model::{Cause, Event, Outcome};
 use crate::summary::SummaryFold;
 use eval_models::{RunModels, TrafficNow};
 
@@ -27,6 +27,29 @@ pub trait RunObserver {
 
     /// Something that people should know, and that ends no run.
     fn warned(&mut self, _warning: &str) {}
+
+    /// Whether [`RunObserver::case_ended`] is called.
+    fn wants_cases(&self) -> bool {
+        false
+    }
+
+    /// The last sample that this session runs of a case has ended. Comes after the sample's event.
+    fn case_ended(&mut self, _ended: &EndedCase<'_>) {}
+}
+
+/// A case as it ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EndedCase<'a> {
+    pub eval: &'a str,
+    pub case: &'a str,
+    pub outcome: Outcome,
+    /// The most common cause of the samples that ended so.
+    pub cause: Option<Cause>,
+    pub passed: u32,
+    pub samples: u32,
+    pub flaky: bool,
+    /// All samples of this session together.
+    pub duration_ms: f64,
 }
 
 /// Pause between two words on how models are asked.
@@ -36,14 +59,80 @@ pub(super) struct RunRecorder<'a> {
     pub journal: JournalWriter,
     pub fold: SummaryFold,
     pub observers: Vec<&'a mut dyn RunObserver>,
+    /// `None` when no observer wants to know.
+    cases: Option<OpenCases>,
+}
+
+/// Cases of which some samples have ended in this session, by eval and case.
+#[derive(Default)]
+struct OpenCases(HashMap<(String, String), OpenCase>);
+
+struct OpenCase {
+    /// Samples that are still to end.
+    left: usize,
+    duration_ms: f64,
+}
+
+impl OpenCases {
+    /// To be called before the fold takes an event: what it knows by then is kept from earlier
+    /// sessions.
+    fn before(&mut self, fold: &SummaryFold, event: &Event) {
+        let Event::SampleFinished(sample) = event else {
+            return;
+        };
+        let key = (sample.eval.clone(), sample.case.clone());
+        self.0.entry(key).or_insert_with(|| {
+            let case = fold.case(&sample.eval, &sample.case);
+            let open = |case: crate::summary::CaseView<'_>| {
+                let samples = case.samples().iter();
+                samples.filter(|packed| !packed.is_settled()).count()
+            };
+            OpenCase {
+                left: case.map_or(0, open),
+                duration_ms: 0.0,
+            }
+        });
+    }
+
+    /// To be called after the fold took the event: the case that it was the last of.
+    fn after<'e>(&mut self, fold: &SummaryFold, event: &'e Event) -> Option<EndedCase<'e>> {
+        let (eval, case, attempts) = match event {
+            Event::SampleFinished(sample) => (&sample.eval, &sample.case, &sample.attempts[..]),
+            Event::SampleSkipped(sample) => (&sample.eval, &sample.case, &[][..]),
+            _ => return None,
+        };
+        let key = (eval.clone(), case.clone());
+        let open = self.0.get_mut(&key)?;
+        open.left = open.left.saturating_sub(1);
+        open.duration_ms += attempts.iter().map(|one| one.duration_ms).sum::<f64>();
+        if open.left > 0 {
+            return None;
+        }
+        let duration_ms = self.0.remove(&key)?.duration_ms;
+        let view = fold.case(eval, case)?;
+        let counts = view.finals();
+        let outcome = counts.outcome(view.eval.info.pass_rate_threshold);
+        Some(EndedCase {
+            eval,
+            case,
+            outcome,
+            cause: view.commonest_cause(outcome),
+            passed: counts.passed,
+            samples: counts.total(),
+            flaky: view.flaky_samples() > 0,
+            duration_ms,
+        })
+    }
 }
 
 impl<'a> RunRecorder<'a> {
     pub fn new(journal: JournalWriter, observers: Vec<&'a mut dyn RunObserver>) -> Self {
+        let wants_cases = observers.iter().any(|observer| observer.wants_cases());
         RunRecorder {
             journal,
             fold: SummaryFold::new(),
             observers,
+            cases: wants_cases.then(OpenCases::default),
         }
     }
 
@@ -55,9 +144,21 @@ impl<'a> RunRecorder<'a> {
     pub fn record_all(&mut self, mut events: Vec<Event>) -> Result<(), RunError> {
         self.journal.append_all(&mut events)?;
         for event in &events {
+            if let Some(cases) = &mut self.cases {
+                cases.before(&self.fold, event);
+            }
             self.fold.push(event)?;
             for observer in &mut self.observers {
                 observer.event(event);
+            }
+            let ended = self
+                .cases
+                .as_mut()
+                .and_then(|cases| cases.after(&self.fold, event));
+            if let Some(ended) = ended {
+                for observer in &mut self.observers {
+                    observer.case_ended(&ended);
+                }
             }
         }
         Ok(())

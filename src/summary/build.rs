@@ -41,7 +41,7 @@ pub struct UngatedSummary {
     /// Why the figures of the run may be wrong; with any of these the gate does not pass.
     pub warnings: Vec<RunWarning>,
     pub evals: Vec<EvalResult>,
-    failures: Vec<Failure>,
+    pub failures: Vec<Failure>,
     pub omitted: Omitted,
 }
 
@@ -202,6 +202,7 @@ impl UngatedSummary {
             comparison: self.comparison,
             history: self.history,
             warnings: self.warnings,
+            list_filters: Vec::new(),
             evals: self.evals,
             failures: self.failures,
             recommendations,

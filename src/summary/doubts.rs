@@ -140,9 +140,10 @@ impl RunDoubts {
             .map(|((eval, _, sample), ContradictedSample { case, found })| {
                 let (eval, case) = name(*eval as usize, *case as usize).unwrap_or_default();
                 format!(
-                    "{} › {} (sample {sample}): {}",
+                    "{} › {} (sample {}): {}",
                     shown(eval),
                     shown(case),
+                    sample + 1,
                     found.words()
                 )
             })

@@ -66,7 +66,8 @@ pub enum SummaryError {
     #[error("the journal refers to case `{case}` of eval `{eval}`, which is not in the plan")]
     UnknownCase { eval: String, case: String },
     #[error(
-        "the journal has sample {sample} of case `{case}` of eval `{eval}`, but {planned} were planned"
+        "the journal has sample {} of case `{case}` of eval `{eval}`, but {planned} were planned",
+        .sample + 1
     )]
     UnknownSample {
         eval: String,
@@ -74,7 +75,7 @@ pub enum SummaryError {
         sample: u32,
         planned: u32,
     },
-    #[error("sample {sample} of case `{case}` of eval `{eval}` has no attempt")]
+    #[error("sample {} of case `{case}` of eval `{eval}` has no attempt", .sample + 1)]
     NoAttempt {
         eval: String,
         case: String,

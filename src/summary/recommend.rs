@@ -241,10 +241,7 @@ fn fixes(known: &RunFindings<'_>, index: &FailuresByCase<'_>, told: &HashSet<&st
     let names = words::listed(evals.iter().map(|eval| title(eval)), evals.len(), "eval");
     vec![advice(
         AdviceRank::Fix,
-        format!(
-            "Fix the {} {others}evals with wrong answers: {names}",
-            evals.len()
-        ),
+        format!("Fix the {} {others}failed evals: {names}", evals.len()),
     )]
 }
 

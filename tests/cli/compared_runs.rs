@@ -211,13 +211,14 @@ async fn a_check_function_is_compiled_too() {
         line,
         source,
         message,
+        returned,
     } = report.verdict
     else {
         panic!("{:?}", report.verdict)
     };
     insta::assert_snapshot!(
-        format!("{index}:{line} {source} [{message}]"),
-        @"0:12 assert candidate(x) == x + 1, 'Test ' + str(x) [Test -1]"
+        format!("{index}:{line} {source} [{message}] {returned:?}"),
+        @"0:12 assert candidate(x) == x + 1, 'Test ' + str(x) [Test -1] [Number(3)]"
     );
 }
 

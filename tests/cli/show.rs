@@ -223,3 +223,119 @@ fn show_pages_what_is_longer_than_the_terminal() {
         "{short}"
     );
 }
+
+#[test]
+fn report_filters_change_lists_and_keep_figures() {
+    let project = project();
+    let report = |args: &[&str]| {
+        let args = [&["report", "--suite", "suite.yaml"], args].concat();
+        project.call(&args).expect(1).stdout
+    };
+    let json = |args: &[&str]| -> Value {
+        let args = [args, &["--format", "json"]].concat();
+        serde_json::from_str::<Value>(&report(&args)).expect("JSON")["eval_report"].take()
+    };
+    let listed = |report: &Value| -> Vec<String> {
+        let evals = report["evals"].as_array().expect("evals").iter();
+        let cases = evals.flat_map(|eval| eval["cases"].as_array().expect("cases"));
+        cases
+            .map(|case| case["id"].as_str().expect("an id").to_owned())
+            .collect()
+    };
+    let whole = json(&[]);
+    for (args, cases) in [
+        (&["--failed"][..], &["wrong", "shaky", "order"][..]),
+        (&["--case", "*r*"], &["right", "wrong", "order"]),
+        (&["--flaky"], &["shaky", "order"]),
+        (&["--failed", "--eval", "cap-data"], &["order"]),
+        (&["--errored"], &[]),
+    ] {
+        let part = json(args);
+        assert_eq!(listed(&part), cases, "{args:?}");
+        for same in ["summary", "metrics", "gate", "recommendations"] {
+            assert_eq!(part[same], whole[same], "{args:?}");
+        }
+        let failures = part["failures"].as_array().expect("failures");
+        let mut names = failures.iter().map(|failure| failure["case_id"].as_str());
+        assert!(
+            names.all(|name| cases.contains(&name.expect("an id"))),
+            "{args:?}"
+        );
+        assert_eq!(
+            part["list_filters"][0],
+            args[..args.len().min(1)].join(" ").as_str()
+        );
+    }
+    assert!(whole.get("list_filters").is_none());
+    let page = report(&["--case", "right"]);
+    assert!(page.contains("Lists 1 of 4 cases (--case right); figures and gate are those of"));
+    assert!(
+        !page.contains("shaky") && page.contains("GATE FAIL"),
+        "{page}"
+    );
+    let junit = report(&["--case", "right", "--format", "junit"]);
+    assert!(
+        junit.contains("name=\"right\"") && !junit.contains("name=\"wrong\""),
+        "{junit}"
+    );
+    assert!(junit.contains("<testcase name=\"gate\""), "{junit}");
+    let said = project
+        .call(&["report", "--suite", "suite.yaml", "--errored"])
+        .expect(1);
+    assert!(said.stderr.contains("errored"), "{}", said.stderr);
+    let refused = project
+        .call(&["report", "--suite", "suite.yaml", "--eval", "none-*"])
+        .expect(2);
+    assert!(
+        refused.stderr.contains("matches `--eval none-*`"),
+        "{}",
+        refused.stderr
+    );
+    let sides = [
+        "report",
+        "--suite",
+        "suite.yaml",
+        "--failed",
+        "--run",
+        "latest",
+        "--run",
+        "latest",
+    ];
+    let refused = project.call(&sides).expect(2);
+    assert!(
+        refused.stderr.contains("filter the cases of one run"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn run_verbose_prints_a_line_for_each_case() {
+    let project = project();
+    let said = project.call(&["run", "--suite", "suite.yaml", "--jobs", "1", "-v"]);
+    let lines: Vec<&str> = said
+        .stderr
+        .lines()
+        .filter(|line| line.contains(" ms "))
+        .collect();
+    let words: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            let words = line.split_whitespace();
+            // The time is the third word, its unit the fourth.
+            let words = words.enumerate().filter(|(at, _)| ![2, 3].contains(at));
+            words.map(|(_, word)| word).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    assert_snapshot!(words.join("\n"), @"
+    ✓ 2/2 cap-words › right
+    ✗ 0/2 cap-words › wrong wrong_answer
+    ✗ 1/2 cap-words › shaky wrong_answer
+    ✗ 1/2 cap-data › order wrong_answer
+    ");
+    for quiet in [&["--progress", "none", "-v"][..], &["-q"], &[]] {
+        let args = [&["run", "--suite", "suite.yaml"], quiet].concat();
+        let said = project.call(&args).expect(1);
+        assert!(!said.stderr.contains("cap-words"), "{}", said.stderr);
+    }
+}

@@ -714,6 +714,7 @@ fn show(verdict: &TestVerdict) -> String {
             line,
             source,
             message,
+            ..
         } => {
             format!("test {index}:{line} {source} [{message}]")
         }

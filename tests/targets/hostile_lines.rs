@@ -782,7 +782,7 @@ fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
         for (what, change) in changes {
             let (project, call) = changed_journal(grader, change);
             assert_eq!(call.code, Some(3), "{name}, {what}: {}", call.stdout);
-            let words = "the record contradicts itself: wrong › wrong (sample 0)";
+            let words = "the record contradicts itself: wrong › wrong (sample 1)";
             assert!(
                 call.stdout.replace('\\', "").contains(words),
                 "{name}, {what}: {}",

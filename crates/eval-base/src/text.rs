@@ -403,10 +403,10 @@ pub fn two_digits(n: u64) -> u64 {
     n.div_ceil(step) * step
 }
 
-/// A number with commas between thousands, from five digits on.
+/// A number with commas between thousands.
 pub fn group_digits(n: usize) -> String {
     let digits = n.to_string();
-    if digits.len() < 5 {
+    if digits.len() < 4 {
         return digits;
     }
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -551,7 +551,7 @@ mod tests {
         assert_eq!(plural(2, "entry"), "2 entries");
         assert_eq!(plural(2, "day"), "2 days");
         assert_eq!(plural(1234567, "pass"), "1,234,567 passes");
-        assert_eq!(group_digits(9999), "9999");
+        assert_eq!([999, 1000].map(group_digits), ["999", "1,000"]);
         assert_eq!(group_digits(10000), "10,000");
     }
 

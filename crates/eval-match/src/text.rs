@@ -161,6 +161,15 @@ fn first_difference(actual: &str, expected: &str) -> String {
     if wanted.is_empty() && expected.is_empty() {
         return format!("expected nothing, got {}", snippet(rest));
     }
+    // Of two short lines people see at once where they differ.
+    let is_short = |text: &str| !text.contains('\n') && text.chars().count() <= SHOWN;
+    if is_short(actual) && is_short(expected) {
+        return format!(
+            "expected {}, got {}{hint}",
+            visible(expected),
+            visible(actual)
+        );
+    }
     match (rest.is_empty(), wanted.is_empty()) {
         (true, _) => format!(
             "at {place}: ends where {} is expected{hint}",

@@ -425,6 +425,9 @@ pub enum TestVerdict {
         line: u64,
         source: String,
         message: String,
+        /// What the calls in it returned, as tagged JSON; empty where that is not known or too
+        /// large.
+        returned: Vec<Value>,
     },
     CandidateRaised(RaisedException),
     /// The tests raised while they looked at what the candidate returned.

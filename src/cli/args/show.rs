@@ -6,6 +6,45 @@ use clap::Args;
 
 use super::{ListFormat, at_least_one};
 use crate::cli::completions::{NameKind, by};
+use crate::model::{CaseResult, Outcome};
+
+/// Filters by outcome, each an alternative to the others.
+#[derive(Debug, Clone, Default, Args)]
+pub struct OutcomeArgs {
+    /// Only cases that failed.
+    #[arg(long)]
+    pub failed: bool,
+    /// Only cases that errored.
+    #[arg(long)]
+    pub errored: bool,
+    /// Only cases whose samples or attempts disagree.
+    #[arg(long)]
+    pub flaky: bool,
+}
+
+impl OutcomeArgs {
+    pub fn is_empty(&self) -> bool {
+        !(self.failed || self.errored || self.flaky)
+    }
+
+    /// False for every case when no filter is given.
+    pub fn fit(&self, case: &CaseResult) -> bool {
+        self.failed && case.outcome == Outcome::Failed
+            || self.errored && case.outcome == Outcome::Errored
+            || self.flaky && (case.flaky || (1..case.first_graded).contains(&case.first_passes))
+    }
+
+    /// `no case of run RUN failed`.
+    pub fn none_of(&self, run: &str) -> String {
+        let which = match (self.failed, self.errored, self.flaky) {
+            (true, false, false) => "failed",
+            (false, true, false) => "errored",
+            (false, false, true) => "is flaky",
+            _ => "has such an outcome",
+        };
+        format!("no case of run {run} {which}")
+    }
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -25,15 +64,8 @@ pub struct ShowArgs {
     /// `latest`, a run id, or the path of a journal.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: String,
-    /// Only cases that failed.
-    #[arg(long)]
-    pub failed: bool,
-    /// Only cases that errored.
-    #[arg(long)]
-    pub errored: bool,
-    /// Only cases whose samples or attempts disagree.
-    #[arg(long)]
-    pub flaky: bool,
+    #[command(flatten)]
+    pub outcomes: OutcomeArgs,
     /// Only this sample of each case, counted from 1.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sample: Option<usize>,

@@ -64,7 +64,7 @@ pub(super) fn by_run(
         cwd: suite::cwd().ok(),
         ..RunInvocation::default()
     };
-    let finished = run_verb::drive(console, args, async |helper, cancel, observers| {
+    let finished = run_verb::drive(console, args, None, async |helper, cancel, observers| {
         let git = run::git_state(&prepared.plan.suite.dir);
         let request = RunRequest {
             prepared,

@@ -270,7 +270,7 @@ mod tests {
                     .collect(),
             )
         };
-        assert!(shown(many(0), many(1)).ends_with("2980 more places"));
+        assert!(shown(many(0), many(1)).ends_with("2,980 more places"));
     }
 
     #[test]

@@ -3,13 +3,19 @@
 
 use std::time::Duration;
 
+use super::CaseLines;
 use super::asking;
 use super::state::{ProgressEnding, ProgressState};
 use crate::model::Outcome;
 use crate::report::TerminalOptions;
+use crate::report::annotations::without_commands;
 use crate::report::figures;
 use crate::report::page::lines::{TerminalLines, width_of};
-use crate::report::page::{StyledSpan, Symbol, TextTone, plain, span};
+use crate::report::page::{
+    StyledSpan, StyledText, Symbol, TextTone, bold, dim, mark, outside, own, place, plain, span,
+    text,
+};
+use crate::run::EndedCase;
 use eval_base::text;
 use eval_models::TrafficNow;
 
@@ -218,6 +224,38 @@ fn asked_plainly(state: &ProgressState) -> String {
     } else {
         format!("  models: {}", parts.join(", "))
     }
+}
+
+/// `✗ 1/3  1.23 s  eval › case  wrong_answer`: a case as it ended.
+pub fn case(ended: &EndedCase<'_>, with: &CaseLines) -> String {
+    let passed = format!("{}/{}", ended.passed, ended.samples);
+    let time = figures::duration_ms(ended.duration_ms);
+    let target = with.target.as_deref();
+    let target = target.map_or_else(StyledText::default, |target| {
+        dim(text![outside(target), "  "])
+    });
+    let cause = match ended.cause.filter(|_| ended.outcome != Outcome::Passed) {
+        Some(cause) => own(format!("  {}", cause.name())).toned(TextTone::of(ended.outcome)),
+        None => StyledText::default(),
+    };
+    let flaky = match ended.flaky {
+        true => own("  flaky").toned(TextTone::Warn),
+        false => StyledText::default(),
+    };
+    let line = text![
+        "  ",
+        mark(ended.outcome),
+        own(format!(" {passed:>5}  ")),
+        dim(own(format!("{time:>9}  "))),
+        target,
+        bold(place(ended.eval, ended.case)),
+        cause,
+        flaky,
+    ];
+    let mut out = Vec::new();
+    // Writing to memory can't fail.
+    let _ = TerminalLines::new(&mut out, &with.options).line(&line.0);
+    without_commands(String::from_utf8_lossy(&out).trim_end())
 }
 
 /// What runs, said once at the start.

@@ -25,7 +25,7 @@ use super::args::ProgressMode;
 use super::console::Console;
 use crate::model::{Event, Outcome};
 use crate::report::TerminalOptions;
-use crate::run::RunObserver;
+use crate::run::{EndedCase, RunObserver};
 use eval_base::text;
 use eval_models::TrafficNow;
 
@@ -48,6 +48,10 @@ pub struct RunProgress {
 struct SharedProgress {
     state: Mutex<ProgressState>,
     screen: Mutex<ProgressScreen>,
+    /// How cases are shown as they end; `None`: they are not.
+    cases: Option<CaseLines>,
+    /// Lines of cases that were not written yet.
+    ended: Mutex<Vec<String>>,
     began: Instant,
     /// Milliseconds since `began` at the last look: cheaper to read than the clock.
     now: AtomicU64,
@@ -60,8 +64,25 @@ struct DrawingThread {
     ended: Receiver<()>,
 }
 
+/// How lines of cases are written.
+pub struct CaseLines {
+    options: TerminalOptions,
+    /// The target, in a command that runs several.
+    target: Option<String>,
+}
+
 impl RunProgress {
     pub fn new(mode: ProgressMode, console: &Console) -> Self {
+        RunProgress::with_cases(mode, console, false, None)
+    }
+
+    /// With a line for each case as it ends, if `verbose`; each names the target if there is one.
+    pub fn with_cases(
+        mode: ProgressMode,
+        console: &Console,
+        verbose: bool,
+        target: Option<&str>,
+    ) -> Self {
         let bar = match mode {
             ProgressMode::None | ProgressMode::Plain => false,
             ProgressMode::Bar => true,
@@ -75,13 +96,33 @@ impl RunProgress {
             }),
             (_, false) => Some(ProgressStyle::Plain(PlainProgress::default())),
         };
-        RunProgress::start(manner, console.stderr())
+        let cases = verbose.then(|| CaseLines {
+            options: TerminalOptions {
+                // Lines of a log are not cut.
+                width: if bar {
+                    size().1.saturating_sub(1)
+                } else {
+                    usize::MAX
+                },
+                unicode: console.unicode(),
+                color: console.stderr_color(),
+                ..TerminalOptions::default()
+            },
+            target: target.map(text::one_line),
+        });
+        RunProgress::start(manner, cases, console.stderr())
     }
 
-    fn start(manner: Option<ProgressStyle>, out: Box<dyn Write + Send>) -> Self {
+    fn start(
+        manner: Option<ProgressStyle>,
+        cases: Option<CaseLines>,
+        out: Box<dyn Write + Send>,
+    ) -> Self {
         let shared = Arc::new(SharedProgress {
             state: Mutex::new(ProgressState::default()),
             screen: Mutex::new(ProgressScreen::new(out)),
+            cases,
+            ended: Mutex::new(Vec::new()),
             began: Instant::now(),
             now: AtomicU64::new(0),
             silent: manner.is_none(),
@@ -155,12 +196,30 @@ impl RunObserver for RunProgress {
         }
     }
 
+    fn wants_cases(&self) -> bool {
+        !self.shared.silent && self.shared.cases.is_some()
+    }
+
+    fn case_ended(&mut self, ended: &EndedCase<'_>) {
+        if let Some(cases) = &self.shared.cases {
+            lock(&self.shared.ended).push(lines::case(ended, cases));
+        }
+    }
+
     fn warned(&mut self, warning: &str) {
         lock(&self.shared.screen).line(&format!("warning: {}", text::one_line(warning)), columns());
     }
 }
 
 impl SharedProgress {
+    /// Writes the lines of cases that have ended.
+    fn tell_cases(&self) {
+        let ended = std::mem::take(&mut *lock(&self.ended));
+        if !ended.is_empty() {
+            lock(&self.screen).line(&ended.join("\n"), columns());
+        }
+    }
+
     fn now(&self) -> Duration {
         Duration::from_millis(self.now.load(Ordering::Relaxed))
     }
@@ -179,6 +238,9 @@ fn draw(shared: &SharedProgress, mut manner: ProgressStyle, stopped: &Receiver<(
         let elapsed = u64::try_from(shared.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         shared.now.store(elapsed, Ordering::Relaxed);
         let now = shared.now();
+        if let ProgressStyle::Bar { .. } = manner {
+            shared.tell_cases();
+        }
         match &mut manner {
             ProgressStyle::Bar { .. } if stop => lock(&shared.screen).clear(columns()),
             ProgressStyle::Bar { unicode, color } => {
@@ -200,15 +262,20 @@ fn draw(shared: &SharedProgress, mut manner: ProgressStyle, stopped: &Receiver<(
                 lock(&shared.screen).draw(block, columns);
             }
             ProgressStyle::Plain(plain) => {
-                let said = {
+                let (first, said) = {
                     let mut state = lock(&shared.state);
                     state.tick(now);
-                    if stop {
-                        plain.end(&state, now)
-                    } else {
-                        plain.look(&state, now)
-                    }
+                    let first = plain.first(&state, now);
+                    let said = match stop {
+                        true => plain.end(&state, now),
+                        false => plain.look(&state, now),
+                    };
+                    (first, said)
                 };
+                if let Some(line) = first {
+                    lock(&shared.screen).line(&line, columns());
+                }
+                shared.tell_cases();
                 for line in said {
                     lock(&shared.screen).line(&line, columns());
                 }
@@ -229,18 +296,23 @@ struct PlainProgress {
 }
 
 impl PlainProgress {
-    /// The lines that are due now.
-    fn look(&mut self, state: &ProgressState, now: Duration) -> Vec<String> {
-        if !state.has_begun() {
-            return Vec::new();
+    /// The line of the start, once.
+    fn first(&mut self, state: &ProgressState, now: Duration) -> Option<String> {
+        if self.begun || !state.has_begun() {
+            return None;
         }
+        *self = PlainProgress {
+            begun: true,
+            said_at: now,
+            said_done: state.done(),
+        };
+        Some(lines::first(state))
+    }
+
+    /// The line that is due now.
+    fn look(&mut self, state: &ProgressState, now: Duration) -> Vec<String> {
         if !self.begun {
-            *self = PlainProgress {
-                begun: true,
-                said_at: now,
-                said_done: state.done(),
-            };
-            return vec![lines::first(state)];
+            return Vec::new();
         }
         let (silence, moved) = (
             now.saturating_sub(self.said_at),

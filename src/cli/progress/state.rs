@@ -206,13 +206,14 @@ impl RunningSample {
         (self.since, &self.eval, &self.case, self.index)
     }
 
-    /// `eval/case#sample`, clean and on one line.
+    /// `eval/case#1`, clean and on one line; samples count from 1.
     fn label(&self) -> String {
         let (eval, case) = (text::one_line(&self.eval), text::one_line(&self.case));
+        let number = u64::from(self.index) + 1;
         if eval == case {
-            format!("{eval}#{}", self.index)
+            format!("{eval}#{number}")
         } else {
-            format!("{eval}/{case}#{}", self.index)
+            format!("{eval}/{case}#{number}")
         }
     }
 }

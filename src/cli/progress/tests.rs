@@ -126,18 +126,18 @@ fn shown(state: &ProgressState, options: &TerminalOptions, now: Duration) -> Str
 fn the_bar_at_80_columns() {
     let state = on_its_way();
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
-    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
-      ✓ 1195 passed  ✗ 3 failed  ! 2 errored  5 running
-      code/slow-one#0  5.0 s
-      math/case 日本語⟨U+202E⟩#1  4.0 s
-      math/tie#1  4.0 s
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1,200/10,000  12 %  240/s  eta 00:37
+      ✓ 1,195 passed  ✗ 3 failed  ! 2 errored  5 running
+      code/slow-one#1  5.0 s
+      math/case 日本語⟨U+202E⟩#2  4.0 s
+      math/tie#2  4.0 s
     ");
     assert_snapshot!(shown(&state, &options(80, false, false), seconds(5)), @"
-    00:05 ===--------------------------- 1200/10,000  12 %  240/s  eta 00:37
-      + 1195 passed  x 3 failed  ! 2 errored  5 running
-      code/slow-one#0  5.0 s
-      math/case 日本語⟨U+202E⟩#1  4.0 s
-      math/tie#1  4.0 s
+    00:05 ===--------------------------- 1,200/10,000  12 %  240/s  eta 00:37
+      + 1,195 passed  x 3 failed  ! 2 errored  5 running
+      code/slow-one#1  5.0 s
+      math/case 日本語⟨U+202E⟩#2  4.0 s
+      math/tie#2  4.0 s
     ");
 }
 
@@ -145,18 +145,18 @@ fn the_bar_at_80_columns() {
 fn the_bar_at_40_columns() {
     let state = on_its_way();
     assert_snapshot!(shown(&state, &options(40, true, false), seconds(5)), @"
-    ━╌╌╌╌╌╌╌╌╌ 1200/10,000  240/s  eta 00:37
-      ✓ 1195  ✗ 3  ! 2
-      code/slow-one#0  5.0 s
-      math/case 日本語⟨U+202E⟩#1  4.0 s
-      math/tie#1  4.0 s
+    ━╌╌╌╌╌╌╌╌ 1,200/10,000  240/s  eta 00:37
+      ✓ 1,195  ✗ 3  ! 2
+      code/slow-one#1  5.0 s
+      math/case 日本語⟨U+202E⟩#2  4.0 s
+      math/tie#2  4.0 s
     ");
     assert_snapshot!(shown(&state, &options(40, false, false), seconds(5)), @"
-    =--------- 1200/10,000  240/s  eta 00:37
-      + 1195  x 3  ! 2
-      code/slow-one#0  5.0 s
-      math/case 日本語⟨U+202E⟩#1  4.0 s
-      math/tie#1  4.0 s
+    =-------- 1,200/10,000  240/s  eta 00:37
+      + 1,195  x 3  ! 2
+      code/slow-one#1  5.0 s
+      math/case 日本語⟨U+202E⟩#2  4.0 s
+      math/tie#2  4.0 s
     ");
 }
 
@@ -165,11 +165,11 @@ fn the_bar_in_colour() {
     let state = on_its_way();
     let coloured = shown(&state, &options(80, true, true), seconds(5));
     assert_snapshot!(coloured.replace('\x1b', "^"), @"
-    ^[2m00:05 ^[0m^[32m━━━^[0m^[2m╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌^[0m ^[1m1200/10,000^[0m  ^[2m12 %^[0m  ^[2m240/s^[0m  ^[2meta 00:37^[0m
-      ^[32m✓ 1195 passed^[0m  ^[31m✗ 3 failed^[0m  ^[33m! 2 errored^[0m^[2m  5 running^[0m
-      ^[2mcode/slow-one#0^[0m  ^[36m5.0 s^[0m
-      ^[2mmath/case 日本語⟨U+202E⟩#1^[0m  ^[36m4.0 s^[0m
-      ^[2mmath/tie#1^[0m  ^[36m4.0 s^[0m
+    ^[2m00:05 ^[0m^[32m━━━^[0m^[2m╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌^[0m ^[1m1,200/10,000^[0m  ^[2m12 %^[0m  ^[2m240/s^[0m  ^[2meta 00:37^[0m
+      ^[32m✓ 1,195 passed^[0m  ^[31m✗ 3 failed^[0m  ^[33m! 2 errored^[0m^[2m  5 running^[0m
+      ^[2mcode/slow-one#1^[0m  ^[36m5.0 s^[0m
+      ^[2mmath/case 日本語⟨U+202E⟩#2^[0m  ^[36m4.0 s^[0m
+      ^[2mmath/tie#2^[0m  ^[36m4.0 s^[0m
     ");
 }
 
@@ -223,13 +223,13 @@ fn the_bar_while_models_are_asked() {
     go(&mut state, 0, 5, 240, Outcome::Passed);
     state.traffic = Some(traffic());
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
-    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
-      ✓ 1200 passed
-      22/22 calls  rate limited  468 waiting  12 retries  $0.4217  3000 from cache
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1,200/10,000  12 %  240/s  eta 00:37
+      ✓ 1,200 passed
+      22/22 calls  rate limited  468 waiting  12 retries  $0.4217  3,000 from cache
     ");
     assert_snapshot!(shown(&state, &options(40, true, false), seconds(5)), @"
-    ━╌╌╌╌╌╌╌╌╌ 1200/10,000  240/s  eta 00:37
-      ✓ 1200 passed
+    ━╌╌╌╌╌╌╌╌ 1,200/10,000  240/s  eta 00:37
+      ✓ 1,200 passed
       22/22 calls  rate limited  468 waiting
     ");
     let young = TrafficNow {
@@ -241,8 +241,8 @@ fn the_bar_while_models_are_asked() {
     };
     state.traffic = Some(young);
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
-    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
-      ✓ 1200 passed
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1,200/10,000  12 %  240/s  eta 00:37
+      ✓ 1,200 passed
       1/32 calls  1 retry
     ");
     let mut said = vec![plain_line(&state, seconds(5))];
@@ -257,10 +257,10 @@ fn the_bar_while_models_are_asked() {
     });
     said.push(last(&state, seconds(5)));
     assert_snapshot!(said.join("\n"), @"
-    [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 1/32 calls, 1 retry
-    [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3000 from cache, 1.23M tokens
-    [01:00] 1200/10,000  1200 passed  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3000 from cache, 1.23M tokens
-    [00:05] stopped: 1200/10,000  1200 passed  240/s  models: 1200 from cache
+    [00:05] 1,200/10,000  1,200 passed  240/s  eta 00:37  models: 1/32 calls, 1 retry
+    [00:05] 1,200/10,000  1,200 passed  240/s  eta 00:37  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3,000 from cache, 1.23M tokens
+    [01:00] 1,200/10,000  1,200 passed  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3,000 from cache, 1.23M tokens
+    [00:05] stopped: 1,200/10,000  1,200 passed  240/s  models: 1,200 from cache
     ");
 }
 
@@ -290,11 +290,12 @@ fn no_line_is_wider_than_asked_and_colour_changes_no_text() {
 fn plain_lines_from_start_to_end() {
     let mut plain = PlainProgress::default();
     let mut state = named();
-    let mut said = plain.look(&state, seconds(1));
+    let mut said: Vec<String> = plain.look(&state, seconds(1));
     state.started("code", "slow-one", 0, seconds(1));
     for at in 1..20 {
         go(&mut state, at, at + 1, 99, Outcome::Passed);
         state.event(&finished("math", "d", 0, Outcome::Failed));
+        said.extend(plain.first(&state, seconds(at + 1)));
         said.extend(plain.look(&state, seconds(at + 1)));
     }
     ["one", HOSTILE, "three"]
@@ -320,15 +321,15 @@ fn plain_lines_from_start_to_end() {
         "{said:?}"
     );
     assert_snapshot!(said.join("\n"), @"
-    Parser suite: 12 evals, 2500 cases, 10,000 samples (run eval-20260102-120000)
+    Parser suite: 12 evals, 2,500 cases, 10,000 samples (run eval-20260102-120000)
     [00:07] 600/10,000  594 passed, 6 failed  100/s  eta 01:34
-    [00:12] 1100/10,000  1089 passed, 11 failed  100/s  eta 01:29
-    [00:17] 1600/10,000  1584 passed, 16 failed  100/s  eta 01:24
-    [00:22] 1900/10,000  1881 passed, 19 failed  80/s  eta 01:42
-    [00:52] 1900/10,000  1881 passed, 19 failed  still running: code/slow-one#0 (51.0 s), math/case 日本語⟨U+202E⟩#0 (32.0 s), math/one#0 (32.0 s) and 1 more
-    [01:22] 1900/10,000  1881 passed, 19 failed  still running: code/slow-one#0 (1 min 21 s), math/case 日本語⟨U+202E⟩#0 (1 min 02 s), math/one#0 (1 min 02 s) and 1 more
-    [01:41] 1901/10,000  1881 passed, 19 failed, 1 skipped  1.2/s  eta 1:48:31
-    [01:42] interrupted: 1901/10,000  1881 passed, 19 failed, 1 skipped  19/s
+    [00:12] 1,100/10,000  1,089 passed, 11 failed  100/s  eta 01:29
+    [00:17] 1,600/10,000  1,584 passed, 16 failed  100/s  eta 01:24
+    [00:22] 1,900/10,000  1,881 passed, 19 failed  80/s  eta 01:42
+    [00:52] 1,900/10,000  1,881 passed, 19 failed  still running: code/slow-one#1 (51.0 s), math/case 日本語⟨U+202E⟩#1 (32.0 s), math/one#1 (32.0 s) and 1 more
+    [01:22] 1,900/10,000  1,881 passed, 19 failed  still running: code/slow-one#1 (1 min 21 s), math/case 日本語⟨U+202E⟩#1 (1 min 02 s), math/one#1 (1 min 02 s) and 1 more
+    [01:41] 1,901/10,000  1,881 passed, 19 failed, 1 skipped  1.2/s  eta 1:48:31
+    [01:42] interrupted: 1,901/10,000  1,881 passed, 19 failed, 1 skipped  19/s
     ");
 }
 
@@ -363,10 +364,10 @@ fn samples_of_an_earlier_session_are_not_part_of_the_rate() {
     assert_eq!(state.before(), 900);
     assert_eq!(state.rate(seconds(11)), Some(10.0));
     assert_eq!(state.left(seconds(11)), Some(seconds(20)));
-    assert_snapshot!(first(&state), @"Resumed: 0 evals, 0 cases, 1200 samples (run eval-1), 900 of them already done");
+    assert_snapshot!(first(&state), @"Resumed: 0 evals, 0 cases, 1,200 samples (run eval-1), 900 of them already done");
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(11)), @"
-    00:11 ━━━━━━━━━━━━━━━━━━━━━━━━━╌╌╌╌╌ 1000/1200  83 %  10/s  eta 00:20
-      ✓ 1000 passed  (900 already done)
+    00:11 ━━━━━━━━━━━━━━━━━━━━━━━━━╌╌╌╌╌ 1,000/1,200  83 %  10/s  eta 00:20
+      ✓ 1,000 passed  (900 already done)
     ");
 }
 
@@ -419,10 +420,10 @@ fn what_runs_is_bounded_by_what_is_in_flight() {
     assert_eq!(
         labels(&state),
         [
-            "code/slow-one#0",
-            "math/case 日本語⟨U+202E⟩#1",
-            "math/tie#1",
-            "math#1"
+            "code/slow-one#1",
+            "math/case 日本語⟨U+202E⟩#2",
+            "math/tie#2",
+            "math#2"
         ]
     );
     state.event(&finished("code", "slow-one", 0, Outcome::Passed));
@@ -535,6 +536,7 @@ fn the_thread_says_the_last_line_and_ends() {
     let (sender, receiver) = channel();
     let mut progress = RunProgress::start(
         Some(ProgressStyle::Plain(PlainProgress::default())),
+        None,
         Box::new(Pipe(sender, usize::MAX)),
     );
     progress.event(&Event::EvalPlanned(EvalPlanned {

@@ -811,8 +811,8 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
     model failed 0 wrong_answer negated: the output passes a check that it must fail {"rudeness": 0.0} []
     model passed 0.75 - negated: scored 2 of 1-5 (needs 3.8): clarity 2 {"rudeness": 0.75} []
     model errored - judge_unparseable the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run calls the judge again {} ["rudeness"]
-    exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
-    model failed 0 wrong_answer negated: the output passes a check that it must fail {"rudeness": 0.0} []; exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
+    exact_match failed 0 wrong_answer expected "other", got "good" {} []
+    model failed 0 wrong_answer negated: the output passes a check that it must fail {"rudeness": 0.0} []; exact_match failed 0 wrong_answer expected "other", got "good" {} []
     "#);
 }
 

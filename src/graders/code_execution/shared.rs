@@ -8,7 +8,9 @@ use crate::graders::programs::{
 };
 use crate::graders::show::{bounded_text, in_reason};
 use crate::model::{Cause, Executor, Grade, GraderType, Trust};
+use eval_match::Datum;
 use eval_sandbox::{RunFailure, Sandbox, TestJob, TestMode, TestReport, TestVerdict};
+use serde_json::Value;
 
 fn broken(why: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
@@ -180,6 +182,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             line,
             source,
             message,
+            returned,
         } => {
             let place = match &grader.tests {
                 CodeTests::Asserts { asserts } if asserts.len() > 1 => {
@@ -194,9 +197,16 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             } else {
                 format!(" ({message})")
             };
+            let returned: Vec<String> = returned.iter().map(shown).collect();
+            let what = match returned.as_slice() {
+                [] => String::new(),
+                [value] => format!("; the call returned {value}"),
+                values => format!("; the calls returned {}", values.join(" and ")),
+            };
+            let test = in_reason(source);
             failed(
                 Cause::WrongAnswer,
-                format!("{place} does not hold: {}{message}", in_reason(source)),
+                format!("{place} does not hold: {test}{message}{what}"),
             )
             .with_detail("test", *index)
             .with_detail("line", *line)
@@ -245,6 +255,14 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             let (cause, why) = explain_failure(failure, &grader.limits);
             failed(cause, why)
         }
+    }
+}
+
+/// A value that a call returned, as Python writes it.
+fn shown(value: &Value) -> String {
+    match Datum::from_tagged(value) {
+        Ok(datum) => in_reason(&datum.to_string()),
+        Err(_) => in_reason(&value.to_string()),
     }
 }
 

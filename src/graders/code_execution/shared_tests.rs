@@ -71,6 +71,7 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
                 line: 1,
                 source: "assert f(2) == 2".into(),
                 message: String::new(),
+                returned: vec![serde_json::json!({"$tuple": [3, "x"]})],
             },
             2,
         ),
@@ -81,6 +82,7 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
                 line: 7,
                 source: "assert candidate(1)".into(),
                 message: "one".into(),
+                returned: Vec::new(),
             },
             2,
         ),
@@ -105,11 +107,11 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
             0,
         ),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @r##"
+    insta::assert_snapshot!(lines.join("\n"), @"
     passed -
     errored harness the tests passed without calling the candidate: they prove nothing
     errored harness the tests passed without calling the candidate: they prove nothing
-    failed wrong_answer test 2 of 2 does not hold: assert f(2) == 2
+    failed wrong_answer test 2 of 2 does not hold: assert f(2) == 2; the call returned (3, 'x')
     failed wrong_answer line 7 of the tests does not hold: assert candidate(1) (one)
     failed exception the code raised TypeError: no len()
     failed wrong_answer what the code returned made the test raise TypeError: no len()
@@ -117,5 +119,5 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
     failed wrong_answer the code returned a Liar object, whose comparisons prove nothing
     failed exited the program ended with exit code 0 before its tests did
     failed timeout the program did not end within 10 s
-    "##);
+    ");
 }

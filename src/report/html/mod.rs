@@ -120,7 +120,7 @@ mod tests {
         );
         let page = String::from_utf8(page).expect("UTF-8");
         assert!(page.contains(
-            "This page contains 1500 of 6000 cases: 60 that did not pass or were flaky, and 1440 that passed."
+            "This page contains 1,500 of 6,000 cases: 60 that did not pass or were flaky, and 1,440 that passed."
         ));
         // The counts that the lists stand beside have ten more.
         assert!(page.contains("10 of 70 cases that did not pass are not on this page."));

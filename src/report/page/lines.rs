@@ -72,6 +72,24 @@ impl<'a> TerminalLines<'a> {
         self.options.verbose
     }
 
+    /// Where what a list leaves out is.
+    pub fn rest(&self) -> &'static str {
+        match self.options.verbose {
+            true => "the JSON report lists all",
+            false => "--verbose shows more",
+        }
+    }
+
+    /// How many lines `write` writes.
+    pub fn height(
+        &self,
+        write: impl FnOnce(TerminalLines<'_>) -> io::Result<()>,
+    ) -> io::Result<usize> {
+        let mut written = Vec::new();
+        write(TerminalLines::new(&mut written, self.options))?;
+        Ok(written.iter().filter(|byte| **byte == b'\n').count())
+    }
+
     pub fn ellipsis(&self) -> &'static str {
         self.pick(text::ELLIPSIS, "...")
     }

@@ -292,8 +292,8 @@ fn written(text: &StyledText, position: MarkdownPosition) -> String {
             }
             SpanContent::Code(text) => escape::code(text),
             SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
-            SpanContent::Break if in_table => "<br>".to_owned(),
-            SpanContent::Break => " ".to_owned(),
+            SpanContent::Break if position == MarkdownPosition::Heading => " ".to_owned(),
+            SpanContent::Break => "<br>".to_owned(),
             SpanContent::Interval(_) => String::new(),
         };
         let loud = matches!(
@@ -474,6 +474,7 @@ fn one_side(label: &str, side: &Excerpt, tight: bool, rest: &str) -> String {
 fn block_of(label: &str, language: &str, body: &str, tight: bool) -> String {
     let block = fence(language, body);
     match tight {
+        _ if label.is_empty() => block + "\n",
         true => format!("- {label}:\n{}", indented(&block, "  ")),
         false => format!("{label}:\n\n{block}\n"),
     }

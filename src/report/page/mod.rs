@@ -261,6 +261,27 @@ impl Page {
         }
     }
 
+    /// A text from outside whose lines stay lines: as it is where a line is indented, else in
+    /// words.
+    pub fn prose(&mut self, text: &str, view: &PageView) {
+        let text = text.trim();
+        let is_indented = |line: &str| line.starts_with([' ', '\t']);
+        if !text.lines().any(is_indented) {
+            self.words(outside_lines(text, view.limits.evidence.lines));
+            return;
+        }
+        let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let lines: Vec<&str> = rest.lines().collect();
+        let shown = lines.len().min(view.limits.evidence.lines);
+        self.words(outside(first));
+        self.push(PageBlock::Code {
+            label: StyledText::default(),
+            language: "text",
+            text: lines[..shown].join("\n"),
+        });
+        self.more(view, lines.len() - shown, "line");
+    }
+
     /// Facts in a paragraph, with dots between them.
     pub fn line(&mut self, facts: impl IntoIterator<Item = StyledText>) {
         self.words(dim(StyledText::joined(facts, DOT)));

@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use super::lines::{TerminalLines, TerminalOptions, TonedPieces, pad_right, width_of};
 use super::{
     FailureEvidence, ListItem, ListMark, NarrowLayout, Page, PageBlock, PageNotice, PageTable,
-    StyledText, TableColumn, TableRow, TextTone, bold, dim, outside, plain, span, text,
+    SpanContent, StyledText, TableColumn, TableRow, TextTone, bold, dim, outside, own, plain, span,
+    text,
 };
 use crate::report::differences::DifferenceSide;
 use crate::report::limits;
 use crate::report::values::{Excerpt, LineKind, ShownValues};
-use eval_base::text::{sanitize, width};
+use eval_base::text::{plural, sanitize, width};
 use unicode_width::UnicodeWidthChar as _;
 
 /// Columns of a label, at most.
@@ -89,7 +90,9 @@ impl TerminalWriter<'_> {
             PageBlock::List(items) => self.list(items, indent),
             PageBlock::Evidence(evidence) => self.evidence(evidence, indent),
             PageBlock::Code { label, text, .. } => {
-                self.wrapped(margin(indent), &dim(label.clone()))?;
+                if !label.is_empty() {
+                    self.wrapped(margin(indent), &dim(label.clone()))?;
+                }
                 self.code(text, indent)
             }
             PageBlock::Diff(lines) => lines.iter().try_for_each(|line| {
@@ -115,10 +118,61 @@ impl TerminalWriter<'_> {
                     self.blocks(&part.blocks, indent + 2)
                 }
             },
-            PageBlock::Fill(blocks, ..) | PageBlock::Bounded(blocks) => self.blocks(blocks, indent),
+            PageBlock::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, indent),
+            PageBlock::Bounded(blocks) => self.blocks(blocks, indent),
             PageBlock::Bars(label, rates) => self.bars(label, rates, indent),
             PageBlock::Gap => self.space(),
         }
+    }
+
+    /// As many of the blocks as a screen has room for, all with `--verbose`; of the next ones the
+    /// titles.
+    fn filled(
+        &mut self,
+        blocks: &[PageBlock],
+        more: usize,
+        noun: &str,
+        indent: usize,
+    ) -> io::Result<()> {
+        let mut room = match self.lines.verbose() {
+            true => usize::MAX,
+            false => limits::terminal::FILLED,
+        };
+        let mut rest = blocks;
+        while let Some((block, after)) = rest.split_first() {
+            let height = self.lines.height(|lines| {
+                TerminalWriter {
+                    lines,
+                    spaced: false,
+                }
+                .block(block, indent)
+            })?;
+            if height > room && rest.len() < blocks.len() {
+                break;
+            }
+            self.block(block, indent)?;
+            room = room.saturating_sub(height);
+            rest = after;
+        }
+        let titles = rest.iter().filter_map(|block| match block {
+            PageBlock::Part(part) => Some(&part.title),
+            _ => None,
+        });
+        let titles: Vec<&StyledText> = titles.take(limits::terminal::NAMED).collect();
+        if !titles.is_empty() {
+            self.space()?;
+        }
+        for title in &titles {
+            self.hanging(indent, title)?;
+        }
+        let more = more + rest.len() - titles.len();
+        if more > 0 {
+            self.space()?;
+            let more = plural(more, &format!("more {noun}"));
+            let more = dim(own(format!("... and {more}; {}", self.lines.rest())));
+            self.wrapped(margin(indent), &more)?;
+        }
+        Ok(())
     }
 
     /// A blank line, unless there is one.
@@ -145,7 +199,14 @@ impl TerminalWriter<'_> {
             true => limits::terminal::LINES_VERBOSE,
             false => limits::terminal::LINES,
         };
-        self.lines.wrapped(first, text, most)
+        let indent = width_of(&first);
+        let mut first = Some(first);
+        for line in text.0.split(|span| span.content == SpanContent::Break) {
+            let first = first.take().unwrap_or_else(|| margin(indent));
+            self.lines
+                .wrapped(first, &StyledText(line.to_vec()), most)?;
+        }
+        Ok(())
     }
 
     /// A paragraph whose lines but the first have a margin of two columns more.
@@ -376,7 +437,7 @@ impl TerminalWriter<'_> {
         let dots = self.lines.ellipsis();
         let rest = match self.lines.verbose() {
             true => "the JSON report contains everything",
-            false => "--verbose shows more",
+            false => self.lines.rest(),
         };
         let mut pieces = margin(indent);
         pieces.push((TextTone::Dim, format!("{dots} {more}; {rest}")));

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::model::{Decision, Outcome};
+use eval_base::text::plural;
 
 /// How a piece of text is meant. Terminals and HTML pages colour it; Markdown sets [`TextTone::Bold`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +119,7 @@ pub enum SpanContent {
     /// What people copy, or an identifier.
     Code(String),
     Symbol(Symbol),
-    /// A line break within a cell of a table.
+    /// A line break within a paragraph or a cell of a table.
     Break,
     /// Drawn by pages in the browser alone; its figures are also shown as text.
     Interval(DrawnInterval),
@@ -308,6 +309,15 @@ pub fn outside(text: &str) -> StyledText {
 
 pub fn code(text: &str) -> StyledText {
     SpanContent::Code(text.to_owned()).into()
+}
+
+/// A text from outside of which each line stays one; of many the first.
+pub fn outside_lines(text: &str, most: usize) -> StyledText {
+    let lines: Vec<&str> = text.trim().lines().collect();
+    let shown = lines.iter().take(most).map(|line| outside(line));
+    let more = lines.len().saturating_sub(most);
+    let more = (more > 0).then(|| dim(own(format!("... and {}", plural(more, "more line")))));
+    StyledText::joined(shown.chain(more), StyledText::line_break())
 }
 
 pub fn bold(text: impl Into<StyledText>) -> StyledText {

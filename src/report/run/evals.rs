@@ -1,15 +1,19 @@
 //! A line for each eval; of many only those that did not pass.
 
 use crate::model::{EvalResult, Outcome, Summary};
-use crate::report::figures;
 use crate::report::page::{
     Page, PageMedium, PageTable, PageView, StyledText, TableColumn, TextTone, bold, dim, mark,
     outside, own, text,
 };
+use crate::report::{figures, limits};
 use eval_base::text::{group_digits, plural};
 
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
-    if summary.evals.is_empty() {
+    // A short page of one eval is about its cases, one of many about those that did not pass.
+    let short = view.is_terminal() && !view.verbose;
+    if summary.evals.is_empty()
+        || short && !(2..=limits::terminal::EVALS).contains(&summary.evals.len())
+    {
         return;
     }
     let most = view.limits.evals;
@@ -40,8 +44,9 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
             group_digits(of_passed),
             group_digits(total)
         ));
-        // Of a truncated summary the samples say nothing of the whole.
-        let latency = median_latency(eval).filter(|_| !summary.truncated);
+        // Of a part of the samples the median says nothing of the whole.
+        let latency =
+            median_latency(eval).filter(|_| !summary.truncated && summary.list_filters.is_empty());
         let latency = latency.map(figures::duration_ms).unwrap_or_default();
         let document = view.medium == PageMedium::Markdown;
         table.row([

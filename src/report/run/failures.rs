@@ -1,9 +1,11 @@
 //! What did not pass: cause, reason, verdicts, and where expected and actual differ.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::judged as of_judges;
-use crate::model::{Failure, Summary};
+use crate::model::{CaseResult, Failure, Outcome, Summary};
 use crate::report::differences;
 use crate::report::page::{
     FailureEvidence, Page, PageBlock, PageMedium, PageSection, PageTable, PageView, StyledText,
@@ -12,29 +14,122 @@ use crate::report::page::{
 use crate::report::{commands, flaky, judged, notices, values};
 use eval_base::text::{group_digits, plural};
 
+/// Cases that passed although a sample failed, by name in a short list.
+const TOLERATED: usize = 5;
+
+/// The failures of a run by what became of their cases.
+struct SortedFailures<'a> {
+    summary: &'a Summary,
+    cases: HashMap<(&'a str, &'a str), &'a CaseResult>,
+    /// Of cases that did not pass.
+    unpassed: Vec<&'a Failure>,
+    /// Of cases that passed although these samples did not.
+    tolerated: Vec<&'a Failure>,
+}
+
+impl<'a> SortedFailures<'a> {
+    fn of(summary: &'a Summary) -> SortedFailures<'a> {
+        let cases = summary.evals.iter().flat_map(|eval| {
+            let cases = eval.cases.iter();
+            cases.map(|case| ((eval.id.as_str(), case.id.as_str()), case))
+        });
+        let cases: HashMap<_, _> = cases.collect();
+        let passed = |failure: &&Failure| {
+            let case = cases.get(&(failure.eval_id.as_str(), failure.case_id.as_str()));
+            case.is_some_and(|case| case.outcome == Outcome::Passed)
+        };
+        let (tolerated, unpassed) = summary.failures.iter().partition(passed);
+        SortedFailures {
+            summary,
+            cases,
+            unpassed,
+            tolerated,
+        }
+    }
+
+    /// `1 of 3 samples`, where a case has several.
+    fn samples(&self, failure: &Failure) -> Option<String> {
+        let case = self
+            .cases
+            .get(&(failure.eval_id.as_str(), failure.case_id.as_str()));
+        let total = case.map_or(0, |case| case.samples.len());
+        // Of a large run not every sample is listed.
+        match failure.samples {
+            n if total > 1 && n <= total && !self.summary.truncated => {
+                Some(format!("{n} of {}", plural(total, "sample")))
+            }
+            0 | 1 => None,
+            n => Some(plural(n, "sample")),
+        }
+    }
+}
+
+/// The cases that did not pass.
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
-    let all = &summary.failures;
-    if all.is_empty() {
+    let sorted = SortedFailures::of(summary);
+    let unlisted = notices::unlisted_failures(summary);
+    let total = sorted.unpassed.len() + unlisted;
+    if total == 0 {
         return;
     }
-    let (limits, unlisted) = (view.limits, notices::unlisted_failures(summary));
-    let number = group_digits(all.len() + unlisted);
-    page.section(own(format!("Not passed ({number})")));
+    page.section(own(format!("Not passed ({})", group_digits(total))));
     if view.medium == PageMedium::Markdown
         && let Some(command) = commands::run_failed_again(summary)
     {
         page.push(PageBlock::Copy("Run these again", command));
     }
-    let shown = all.iter().take(limits.failures);
-    let parts: Vec<PageBlock> = shown.map(|failure| part(summary, failure, view)).collect();
-    let rest = all.len() - parts.len();
-    if view.medium == PageMedium::Comment {
-        page.push(PageBlock::Fill(parts, rest + unlisted, "failure"));
+    listed(page, &sorted, &sorted.unpassed, unlisted, view);
+}
+
+/// The cases that passed although a sample of them did not.
+pub fn tolerated(page: &mut Page, summary: &Summary, view: &PageView) {
+    let sorted = SortedFailures::of(summary);
+    let all = &sorted.tolerated;
+    if all.is_empty() {
+        return;
+    }
+    let title = own(format!(
+        "Passed with failed samples ({})",
+        group_digits(all.len())
+    ));
+    if view.medium == PageMedium::Markdown || view.verbose {
+        page.section(title);
+        listed(page, &sorted, all, 0, view);
+        return;
+    }
+    let named = all.iter().take(TOLERATED);
+    let names = named.map(|failure| place(&failure.eval_id, &failure.case_id));
+    let more = all.len().saturating_sub(TOLERATED);
+    let more = (more > 0).then(|| own(format!("{} more", group_digits(more))));
+    page.push(PageBlock::Gap);
+    page.words(text![
+        bold(title),
+        ": ",
+        StyledText::joined(names.chain(more), ", ")
+    ]);
+}
+
+/// Failures in full, and further ones by name.
+fn listed(
+    page: &mut Page,
+    sorted: &SortedFailures<'_>,
+    all: &[&Failure],
+    unlisted: usize,
+    view: &PageView,
+) {
+    let (full, rest) = all.split_at(all.len().min(view.limits.failures));
+    let parts: Vec<PageBlock> = full
+        .iter()
+        .map(|failure| part(sorted, failure, view))
+        .collect();
+    if matches!(view.medium, PageMedium::Comment | PageMedium::Terminal) {
+        let more = rest.len() + unlisted;
+        page.push(PageBlock::Fill(parts, more, "failure"));
         return;
     }
     page.blocks.extend(parts);
     let mut named = PageTable::new(["Eval", "Case", "Cause"].map(TableColumn::left));
-    for failure in all.iter().skip(limits.failures).take(limits.named) {
+    for failure in rest.iter().take(view.limits.named) {
         let ids = [&failure.eval_id, &failure.case_id].map(|id| outside(id));
         let [eval, case] = ids;
         named.row([eval, case, own(cause(failure))]);
@@ -42,7 +137,7 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     if !named.rows.is_empty() {
         page.subsection("More failures");
     }
-    let more = rest.saturating_sub(named.rows.len()) + unlisted;
+    let more = rest.len().saturating_sub(named.rows.len()) + unlisted;
     page.table(named);
     if more > 0 {
         page.push(PageBlock::Gap);
@@ -56,28 +151,26 @@ fn cause(failure: &Failure) -> &'static str {
 }
 
 /// Which case, and its cause.
-pub fn headline(failure: &Failure) -> StyledText {
-    let times = match failure.samples {
-        0 | 1 => String::new(),
-        samples => format!(" ({})", plural(samples, "sample")),
-    };
+fn headline(sorted: &SortedFailures<'_>, failure: &Failure) -> StyledText {
+    let times = sorted.samples(failure).map(|times| format!(" ({times})"));
     text![
         mark(failure.outcome),
         " ",
         bold(place(&failure.eval_id, &failure.case_id)),
         "  ",
         own(cause(failure)).toned(TextTone::of(failure.outcome)),
-        dim(own(times)),
+        dim(own(times.unwrap_or_default())),
     ]
 }
 
-fn part(summary: &Summary, failure: &Failure, view: &PageView) -> PageBlock {
+fn part(sorted: &SortedFailures<'_>, failure: &Failure, view: &PageView) -> PageBlock {
+    let summary = sorted.summary;
     let mut body = Page::default();
     let comment = view.medium == PageMedium::Comment;
     if !comment && let Some(name) = own_name(summary, failure) {
         body.words(dim(outside(name)));
     }
-    body.words(outside(&failure.reason));
+    body.prose(&failure.reason, view);
     if !comment && let Some(sample) = judged::of_failure(summary, failure) {
         of_judges::verdicts(&mut body, sample, view);
         body.push(PageBlock::Gap);
@@ -92,7 +185,7 @@ fn part(summary: &Summary, failure: &Failure, view: &PageView) -> PageBlock {
         details(&mut body, &failure.details, whole, view);
     }
     PageBlock::Part(PageSection {
-        title: headline(failure),
+        title: headline(sorted, failure),
         folded: comment,
         blocks: body.blocks,
     })

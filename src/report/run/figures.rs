@@ -1,6 +1,6 @@
 //! Counts, metrics and thresholds.
 
-use crate::model::{Counts, Outcome, Summary};
+use crate::model::{Counts, Metric, Outcome, Summary};
 use crate::report::figures::{self, count_of, percent_or_none};
 use crate::report::page::{
     Page, PageMedium, PageTable, PageView, StyledText, TableColumn, TableRow, TextTone, bold, dim,
@@ -14,6 +14,10 @@ pub fn counts(page: &mut Page, summary: &Summary, view: &PageView) {
     let totals = &summary.summary;
     let evals = figures::eval_counts(totals);
     let mut rows = vec![("Evals", &evals), ("Cases", &totals.cases)];
+    // What is said of one eval is said of its cases.
+    if totals.total_evals == 1 {
+        rows.remove(0);
+    }
     if totals.samples.total != totals.cases.total {
         rows.push(("Samples", &totals.samples));
     }
@@ -21,10 +25,12 @@ pub fn counts(page: &mut Page, summary: &Summary, view: &PageView) {
     let rows = rows.into_iter().map(|(name, counts)| (bold(name), counts));
     page.table(counts_table("", rows.collect()));
     match (view.medium, notices::trust(summary)) {
-        (PageMedium::Terminal, Some(trust)) => page.facts([(bold("Trust"), own(trust))]),
+        (PageMedium::Terminal, Some(trust)) if view.verbose => {
+            page.facts([(bold("Trust"), own(trust))])
+        }
         (PageMedium::Markdown, _) => {
             page.words("Pass rates are over what was graded: passed / (passed + failed).");
-            if let Some(score) = totals.weighted_score {
+            if let Some(score) = totals.weighted_score.filter(|_| totals.total_evals > 1) {
                 page.words(own(format!("Weighted score: {}.", figures::rate(score))));
             }
         }
@@ -82,7 +88,7 @@ pub fn groups(page: &mut Page, summary: &Summary, view: &PageView) {
     let categories = totals.by_category.iter().take(view.limits.groups);
     let categories = categories.map(|(name, counts)| (text!["category: ", name], counts));
     let rows: Vec<(StyledText, &Counts)> = kinds.chain(categories).collect();
-    if !rows.is_empty() {
+    if !rows.is_empty() && totals.total_evals > 1 {
         page.subsection("By type and category");
         page.table(counts_table("Group", rows));
     }
@@ -119,8 +125,19 @@ pub fn groups(page: &mut Page, summary: &Summary, view: &PageView) {
 /// Columns that a metric's name keeps however narrow the terminal is.
 const NAME: usize = 24;
 
-pub fn metrics(page: &mut Page, summary: &Summary) {
-    let rows = figures::metric_rows(summary);
+/// The metrics; on a short page only pass@k and pass^k that no threshold shows.
+pub fn metrics(page: &mut Page, summary: &Summary, view: &PageView) {
+    let mut rows = figures::metric_rows(summary);
+    if view.is_terminal() && !view.verbose {
+        let is_shown = |name: &str| summary.gate.thresholds.iter().any(|t| t.metric == name);
+        let mut names = figures::telling_metrics(summary);
+        names.retain(|name| {
+            let metric = name.parse::<Metric>();
+            matches!(metric, Ok(Metric::PassAt(_) | Metric::PassHat(_))) && !is_shown(name)
+        });
+        let row = |name: &&str| figures::metric_row(summary, name);
+        rows = names.iter().map(row).collect();
+    }
     if rows.is_empty() {
         return;
     }
@@ -152,6 +169,9 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
         table.rows.push(TableRow { cells, note });
     }
     page.table(table);
+    if view.is_terminal() && !view.verbose {
+        return;
+    }
     for note in figures::interval_notes(summary) {
         page.words(dim(outside(&note)));
     }

@@ -5,7 +5,7 @@ use crate::report::judged::{self, ReportedVerdict};
 use crate::report::limits;
 use crate::report::page::{
     ListItem, ListMark, Page, PageBlock, PageMedium, PageTable, PageView, StyledText, TableColumn,
-    TableRow, TextTone, bold, dim, mark, outside, own, place, text,
+    TableRow, TextTone, bold, dim, mark, outside, outside_lines, own, place, text,
 };
 use eval_base::text::{plural, shortened};
 
@@ -59,9 +59,11 @@ fn verdict(page: &mut Page, told: &ReportedVerdict, view: &PageView) {
     page.list(checks);
     page.more(view, told.checks.len().saturating_sub(most), "check");
     let why = Some(&judged.justification).filter(|why| !why.trim().is_empty());
-    let why = why.map(|why| (StyledText::from("Why"), outside(why)));
+    let lines = view.limits.evidence.lines;
+    let why = why.map(|why| (StyledText::from("Why"), outside_lines(why, lines)));
     let feedback = judged.feedback.iter().take(most);
-    let feedback = feedback.map(|feedback| (StyledText::from("Feedback"), outside(feedback)));
+    let feedback =
+        feedback.map(|feedback| (StyledText::from("Feedback"), outside_lines(feedback, lines)));
     let notices = judged.notices.iter().take(most);
     let notices = notices.map(|note| ("Note".into(), outside(note).toned(TextTone::Warn)));
     page.facts(why.into_iter().chain(feedback).chain(notices));

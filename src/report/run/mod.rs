@@ -32,15 +32,21 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             page.line(facts(summary, view));
             remarks(&mut page, summary, view);
             evals::section(&mut page, summary, view);
-            failures::section(&mut page, summary, view);
-            failures::flaky(&mut page, summary, view);
             judged::section(&mut page, summary, view);
             figures::counts(&mut page, summary, view);
-            figures::metrics(&mut page, summary);
+            figures::metrics(&mut page, summary, view);
             models::section(&mut page, summary, view);
             compared(&mut page, summary, view);
             thresholds(&mut page, summary, view);
-            recommendations(&mut page, &summary.recommendations);
+            // What passed needs no advice on a short page.
+            if view.verbose || summary.gate.decision != Decision::Pass {
+                recommendations(&mut page, &summary.recommendations);
+            }
+            if view.verbose {
+                failures::flaky(&mut page, summary, view);
+            }
+            failures::tolerated(&mut page, summary, view);
+            failures::section(&mut page, summary, view);
             let Gate {
                 decision, reasons, ..
             } = &summary.gate;
@@ -50,7 +56,7 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
                 reasons,
                 notices::is_unsandboxed(summary),
             );
-            next(&mut page, summary, written);
+            next(&mut page, summary, view, written);
         }
         // Runs have an interactive page of their own in the browser.
         PageMedium::Markdown | PageMedium::Html => {
@@ -58,15 +64,16 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             page.line(facts(summary, view));
             gate(&mut page, summary, view);
             figures::counts(&mut page, summary, view);
-            figures::groups(&mut page, summary, view);
-            figures::metrics(&mut page, summary);
-            models::section(&mut page, summary, view);
             compared(&mut page, summary, view);
-            evals::section(&mut page, summary, view);
-            failures::section(&mut page, summary, view);
-            failures::flaky(&mut page, summary, view);
-            judged::section(&mut page, summary, view);
             recommendations(&mut page, &summary.recommendations);
+            failures::section(&mut page, summary, view);
+            failures::tolerated(&mut page, summary, view);
+            failures::flaky(&mut page, summary, view);
+            evals::section(&mut page, summary, view);
+            figures::groups(&mut page, summary, view);
+            figures::metrics(&mut page, summary, view);
+            judged::section(&mut page, summary, view);
+            models::section(&mut page, summary, view);
         }
         PageMedium::Comment => {
             remarks(&mut page, summary, view);
@@ -75,6 +82,7 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             figures::counts(&mut page, summary, view);
             compared(&mut page, summary, view);
             failures::section(&mut page, summary, view);
+            failures::tolerated(&mut page, summary, view);
             let command = commands::run_failed_again(summary);
             if let Some(command) =
                 command.filter(|command| command.len() < limits::comment::COMMAND)
@@ -241,10 +249,14 @@ fn compared(page: &mut Page, summary: &Summary, view: &PageView) {
 }
 
 /// Commands, and where reports are.
-fn next(page: &mut Page, summary: &Summary, written: &[String]) {
+fn next(page: &mut Page, summary: &Summary, view: &PageView, written: &[String]) {
     for (label, command) in [
         ("resume", commands::resume(summary)),
         ("rerun", commands::run_failed_again(summary)),
+        (
+            "more",
+            commands::whole_report(summary).filter(|_| !view.verbose),
+        ),
     ] {
         if let Some(command) = command {
             page.push(PageBlock::Copy(label, command));

@@ -1,14 +1,18 @@
 //! The models that were called, and how the judges did.
 
-use crate::model::Summary;
+use crate::model::{Outcome, Summary};
 use crate::report::page::{
-    ListItem, ListMark, Page, PageMedium, PageView, StyledText, Symbol, TextTone, bold, dim,
-    outside, own, text,
+    ListItem, ListMark, Page, PageBlock, PageMedium, PageView, StyledText, Symbol, TextTone, bold,
+    dim, outside, own, text,
 };
 use crate::report::{judges, models};
 
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     if view.medium == PageMedium::Comment {
+        return;
+    }
+    if view.is_terminal() && !view.verbose {
+        brief(page, summary);
         return;
     }
     if let Some(used) = &summary.models {
@@ -39,19 +43,45 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     }
 }
 
+/// What the run cost, and what should make people look.
+fn brief(page: &mut Page, summary: &Summary) {
+    let models = summary.models.as_ref().map(models::told);
+    let total = models.as_ref().and_then(|all| all.last());
+    let network = summary
+        .models
+        .as_ref()
+        .map_or(0, |m| m.total.answers.network);
+    let costs = total.filter(|_| network > 0).into_iter().flat_map(|total| {
+        let lines = total.lines.iter();
+        lines.filter(|(label, words)| matches!(*label, "cost" | "spent") && !words.is_empty())
+    });
+    let costs = StyledText::joined(costs.map(|(_, words)| outside(words)), "; ");
+    let mut remarks: Vec<String> = total.map_or(Vec::new(), |total| total.remarks.clone());
+    if let Some(health) = &summary.judges {
+        remarks.extend(judges::of_all(health).remarks);
+        remarks.extend(
+            health
+                .by_model
+                .values()
+                .flat_map(|votes| judges::of_judge(votes).remarks),
+        );
+    }
+    page.push(PageBlock::Gap);
+    page.facts((!costs.is_empty()).then(|| (bold("Cost"), costs)));
+    page.list(remarks.iter().map(remark));
+}
+
 /// An item with labelled lines below it, and what should make people look.
 fn described(mut item: ListItem, lines: &[(&'static str, String)], remarks: &[String]) -> ListItem {
     let mut below = Page::default();
     let lines = lines.iter().filter(|(_, words)| !words.is_empty());
     below.facts(lines.map(|(label, words)| (StyledText::from(*label), outside(words))));
-    let warn = StyledText::from(Symbol::of(crate::model::Outcome::Errored)).toned(TextTone::Warn);
-    let remark = |words: &String| {
-        ListItem::new(
-            ListMark::Sign(warn.clone()),
-            outside(words).toned(TextTone::Warn),
-        )
-    };
     below.list(remarks.iter().map(remark));
     item.below = below.blocks;
     item
+}
+
+fn remark(words: &String) -> ListItem {
+    let warn = StyledText::from(Symbol::of(Outcome::Errored)).toned(TextTone::Warn);
+    ListItem::new(ListMark::Sign(warn), outside(words).toned(TextTone::Warn))
 }

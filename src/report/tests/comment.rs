@@ -61,7 +61,7 @@ fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
 
     <details><summary>❌ <code>reg-api-001</code>  wrong_answer</summary>
 
-    &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+    &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩<br># GATE PASS
 
     Expected (`-`) and actual (`+`):
 
@@ -159,4 +159,12 @@ fn the_hidden_line_ends_where_we_end_it() {
         comment::marker("eval-harness phase", "a----b"),
         "<!-- eval-harness phase: a-%2D-%2Db -->\n"
     );
+}
+
+#[test]
+fn a_comment_shows_ten_cases() {
+    let shown = rendered(ReportFormat::Comment, &red(30, true));
+    assert_eq!(shown.matches("<details>").count(), 10);
+    assert!(shown.contains("### Not passed (30)") && shown.contains("... and 20 more failures"));
+    assert!(shown.chars().count() < 65_536);
 }

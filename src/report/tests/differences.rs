@@ -77,25 +77,15 @@ fn a_terminal_shows_one_place_after_the_other() {
           + {"a":[1]}
           … 7 more differences; --verbose shows more
 
-    Summary  Total  Pass rate  Passed  Failed
-      Evals      1        0 %       0       1
-      Cases      1        0 %       0       1
-
-    Metrics         Value  95 % CI         Cases
-      pass@1        0.400  [0.117, 0.769]      6
-      pass@3          n/a  3 samples per case are needed; there is 1
-      pass@10         n/a  10 samples per case are needed; there is 1
-      latency p95  1.23 s                      6
-      Intervals are for cases like these, in these evals.
-
     GATE FAIL
     rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    more     eval-harness report --suite evals/eval-suite.yaml --run eval-20260102-120000 --verbose
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
     "#);
     assert!(
         text.lines()
-            .filter(|line| !line.starts_with("rerun"))
+            .filter(|line| !line.starts_with("rerun") && !line.starts_with("more "))
             .all(|line| eval_base::text::width(line) <= 80),
         "{text}"
     );
@@ -130,27 +120,9 @@ fn markdown_shows_one_place_after_the_other() {
 
     |  | Total | Pass rate | Passed | Failed |
     | --- | ---: | ---: | ---: | ---: |
-    | **Evals** | 1 | 0 % | 0 | 1 |
     | **Cases** | 1 | 0 % | 0 | 1 |
 
     Pass rates are over what was graded: passed / (passed + failed).
-
-    ## Metrics
-
-    | Metric | Value | 95 % CI | Cases | Remark |
-    | --- | ---: | --- | ---: | --- |
-    | pass@1 | 0.400 | [0.117, 0.769] | 6 |  |
-    | pass@3 | n/a |  |  | 3 samples per case are needed; there is 1 |
-    | pass@10 | n/a |  |  | 10 samples per case are needed; there is 1 |
-    | latency p95 | 1.23 s |  | 6 |  |
-
-    Intervals are for cases like these, in these evals.
-
-    ## Evals
-
-    | Eval | Name | Type | Cases | Score | Latency |
-    | --- | --- | --- | ---: | ---: | ---: |
-    | ❌ cap-0 | Adds | capability | 0/1 | 0.000 | 12 ms |
 
     ## Not passed (1)
 
@@ -250,27 +222,9 @@ fn hostile_paths_and_values_are_harmless() {
 
     |  | Total | Pass rate | Passed | Failed |
     | --- | ---: | ---: | ---: | ---: |
-    | **Evals** | 1 | 0 % | 0 | 1 |
     | **Cases** | 1 | 0 % | 0 | 1 |
 
     Pass rates are over what was graded: passed / (passed + failed).
-
-    ## Metrics
-
-    | Metric | Value | 95 % CI | Cases | Remark |
-    | --- | ---: | --- | ---: | --- |
-    | pass@1 | 0.400 | [0.117, 0.769] | 6 |  |
-    | pass@3 | n/a |  |  | 3 samples per case are needed; there is 1 |
-    | pass@10 | n/a |  |  | 10 samples per case are needed; there is 1 |
-    | latency p95 | 1.23 s |  | 6 |  |
-
-    Intervals are for cases like these, in these evals.
-
-    ## Evals
-
-    | Eval | Name | Type | Cases | Score | Latency |
-    | --- | --- | --- | ---: | ---: | ---: |
-    | ❌ cap-0 | Adds | capability | 0/1 | 0.000 | 12 ms |
 
     ## Not passed (1)
 

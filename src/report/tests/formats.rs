@@ -97,8 +97,13 @@ fn every_kind_of_remark_is_shown() {
     }
     // The median of some samples is not that of all.
     assert!(!shown.contains("12 ms"), "{shown}");
+    let verbose = TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    };
+    let shown = terminal_text(&summary, &verbose);
     assert!(
-        shown.contains("Cases  Score\n"),
+        shown.contains("Cases  Score\n") && !shown.contains("12 ms"),
         "the head of the table is whole: {shown}"
     );
     assert!(
@@ -162,7 +167,7 @@ fn what_the_lists_leave_out_is_counted() {
         unpassed_samples: 1,
         failures: 70,
     });
-    let words = "Figures count everything; the lists omit 1200 cases, 30,000 samples, 70 failures (including 1 sample that did not \
+    let words = "Figures count everything; the lists omit 1,200 cases, 30,000 samples, 70 failures (including 1 sample that did not \
                  pass); the journal has them";
     for format in [
         ReportFormat::Terminal,

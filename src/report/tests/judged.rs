@@ -148,6 +148,13 @@ fn from<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     rest[..rest.find(end).unwrap_or(rest.len())].trim_end()
 }
 
+fn all() -> TerminalOptions {
+    TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    }
+}
+
 #[test]
 fn the_terminal_shows_criteria_checks_and_why() {
     let page = terminal_text(&three(), &TerminalOptions::default());
@@ -181,29 +188,9 @@ fn the_terminal_shows_criteria_checks_and_why() {
                                  (no_json); after 1 repair request
 
       ! cap-doc › lost  judge_unparseable
-        the judge's answers could not be used (off_scale), after 1 repair request
-        Judged by documentation_rubric: errored
-
-        Vote         Outcome
-        local:llama  ! errored  judge_unparseable: its answers could not be used
-                                (no_json); after 1 repair request
-
-    Summary  Total  Pass rate  Passed
-      Evals      1      100 %       1
-      Cases      1      100 %       1
-
-    Metrics         Value  95 % CI         Cases
-      pass@1        0.400  [0.117, 0.769]      6
-      pass@3          n/a  3 samples per case are needed; there is 1
-      pass@10         n/a  10 samples per case are needed; there is 1
-      latency p95  1.23 s                      6
-      Intervals are for cases like these, in these evals.
-
-    Judges
-      verdicts  3 samples judged
 
     GATE PASS
-    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    more     eval-harness report --suite evals/eval-suite.yaml --run eval-20260102-120000 --verbose
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
     "#);
@@ -219,7 +206,7 @@ fn a_narrow_terminal_shows_outcomes_and_why() {
             ..TerminalOptions::default()
         },
     );
-    let told = from(&page, "Judged by", "\nSummary");
+    let told = from(&page, "Judged by", "\nGATE");
     assert!(
         told.lines().all(|line| eval_base::text::width(line) <= 40),
         "{page}"
@@ -259,36 +246,7 @@ fn all_of_it_is_shown_when_asked_for() {
         of 1-5)
         | {"scores": {"Correctness": 9}}
 
-    Judged
-
-      Judge verdicts on 1 case that did not fail
-
-        + cap-doc > good
-          Judged by documentation_rubric: passed; 4 of 1-5, needs 3.8
-
-          Criterion  Weight  Score  Scale  Share
-          clarity     100 %      4    1-5  0.750
-          Why  It is clear where it matters.
-
-          Vote          Outcome   Share
-          openai:judge  + passed  0.750
-
-    Summary  Total  Pass rate  Passed
-      Evals      1      100 %       1
-      Cases      1      100 %       1
-
-    Metrics         Value  95 % CI         Cases
-      pass@1        0.400  [0.117, 0.769]      6
-      pass@3          n/a  3 samples per case are needed; there is 1
-      pass@10         n/a  10 samples per case are needed; there is 1
-      latency p95  1.23 s                      6
-      Intervals are for cases like these, in these evals.
-
-    Judges
-      verdicts  3 samples judged
-
     GATE PASS
-    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
     "#);
@@ -299,12 +257,6 @@ fn markdown_shows_it_of_every_case() {
     let page = rendered(ReportFormat::Markdown, &three());
     assert_snapshot!(from(&page, "## Not passed", "\0"), @r#"
     ## Not passed (2)
-
-    Run these again:
-
-    ```sh
-    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
-    ```
 
     ### ❌ cap-doc › spec  wrong_answer
 
@@ -375,6 +327,23 @@ fn markdown_shows_it_of_every_case() {
     {"scores": {"Correctness": 9}}
     ```
 
+    ## Evals
+
+    | Eval | Name | Type | Cases | Score | Latency |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | ❌ cap-doc | Documents | capability | 1/3 | 0.500 | 12 ms |
+
+    ## Metrics
+
+    | Metric | Value | 95 % CI | Cases | Remark |
+    | --- | ---: | --- | ---: | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | 6 |  |
+    | pass@3 | n/a |  |  | 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  |  | 10 samples per case are needed; there is 1 |
+    | latency p95 | 1.23 s |  | 6 |  |
+
+    Intervals are for cases like these, in these evals.
+
     ## Judged
 
     <details><summary>Judge verdicts on 1 case that did not fail</summary>
@@ -390,6 +359,10 @@ fn markdown_shows_it_of_every_case() {
     - Why: It is clear where it matters.
 
     </details>
+
+    ## Judges
+
+    - verdicts: 3 samples judged
     "#);
     let without = Summary {
         judges: None,
@@ -453,7 +426,6 @@ fn categories_and_verdicts_without_criteria_have_no_scale() {
           openai:judge  ✓ passed  0.750
 
     Summary  Total  Pass rate  Passed
-      Evals      1      100 %       1
       Cases      1      100 %       1
 
     Metrics         Value  95 % CI         Cases
@@ -488,7 +460,7 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
         by_model: [("openai:judge".to_owned(), quiet.clone())].into(),
         ..JudgeHealth::default()
     });
-    let page = terminal_text(&summary, &TerminalOptions::default());
+    let page = terminal_text(&summary, &all());
     assert_snapshot!(from(&page, "Judges\n", "\nGATE"), @"
     Judges
       verdicts  40 samples judged
@@ -536,7 +508,7 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
         .into(),
         ..JudgeHealth::default()
     });
-    let page = terminal_text(&summary, &TerminalOptions::default());
+    let page = terminal_text(&summary, &all());
     assert_snapshot!(from(&page, "Judges\n", "\nGATE"), @"
     Judges
       verdicts  45 samples judged, 3 without a verdict (judge_unparseable: 2,

@@ -127,7 +127,10 @@ fn junit_shows_the_whole_picture() {
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
             </properties>
             <testcase name="reg-api-001" classname="reg-api-001" time="0.250">
-                <failure message="&lt;/script&gt;&lt;img src=x&gt; `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS" type="wrong_answer">--- expected
+                <failure message="&lt;/script&gt;&lt;img src=x&gt; `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS" type="wrong_answer">&lt;/script&gt;&lt;img src=x&gt; `rm -rf` | [a](http://evil) @admin⟨U+202E⟩
+    # GATE PASS
+
+    --- expected
     +++ actual
     -ok
     +```
@@ -216,11 +219,11 @@ fn junit_tells_earlier_attempts_of_flaky_samples() {
     let from = shown.find("<testcase").unwrap();
     assert_snapshot!(&shown[from..from + shown[from..].find("</testcase>").unwrap()], @r#"
     <testcase name="cap-000" classname="cap-000" time="0.250">
-                <flakyFailure message="sample 0, attempt 1 of 3: expected 4, got | 5" type="wrong_answer">
-                    <stackTrace>sample 0, attempt 1 of 3</stackTrace>
+                <flakyFailure message="sample 1, attempt 1 of 3: expected 4, got | 5" type="wrong_answer">
+                    <stackTrace>sample 1, attempt 1 of 3</stackTrace>
                 </flakyFailure>
-                <flakyError message="sample 0, attempt 2 of 3: no answer" type="judge_unreachable">
-                    <stackTrace>sample 0, attempt 2 of 3</stackTrace>
+                <flakyError message="sample 1, attempt 2 of 3: no answer" type="judge_unreachable">
+                    <stackTrace>sample 1, attempt 2 of 3</stackTrace>
                 </flakyError>
                 <system-out>score: 1
     flaky: true
@@ -249,4 +252,23 @@ fn junit_of_many_failures_has_them_all_with_little_of_each() {
     let shown = rendered(ReportFormat::Junit, &summary);
     assert_eq!(shown.matches("<failure ").count(), 3000);
     assert!(shown.len() < 3000 * 2_000, "{}", shown.len());
+}
+
+#[test]
+fn failures_that_a_passing_gate_tolerates_are_skipped() {
+    let mut summary = red(3, false);
+    summary.gate.decision = Decision::Pass;
+    let shown = rendered(ReportFormat::Junit, &summary);
+    super::junit_rules::check(&shown);
+    let skipped = "<skipped message=\"failed, but the gate passed: wrong_answer: it is wrong\">";
+    assert_eq!(shown.matches(skipped).count(), 3, "{shown}");
+    assert!(shown.contains("failures=\"0\" errors=\"0\"") && !shown.contains("<failure"));
+    assert!(shown.contains("--- expected"), "{shown}");
+    summary.gate.decision = Decision::Fail;
+    assert_eq!(
+        rendered(ReportFormat::Junit, &summary)
+            .matches("<failure")
+            .count(),
+        3
+    );
 }

@@ -43,51 +43,10 @@ fn markdown_shows_the_whole_picture() {
 
     2 samples timed out and had to be run again, alone, to confirm the timeout
 
-    ### By type and category
+    ## Recommendations
 
-    | Group | Total | Pass rate | Passed | Failed | Errored | Skipped | Pending |
-    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | type: capability | 4 | 50.0 % | 1 | 1 | 1 | 0 | 1 |
-    | type: regression | 2 | 0 % | 0 | 1 | 0 | 1 | 0 |
-    | category: code &#124; gen | 8 | 40.0 % | 2 | 3 | 1 | 1 | 1 |
-
-    ### By cause
-
-    | Cause | Samples |
-    | --- | ---: |
-    | timeout | 1 |
-    | wrong_answer | 2 |
-
-    ### By trust
-
-    | Trust | Samples | Grades | What it means |
-    | --- | ---: | ---: | --- |
-    | harness | 1200 | 1300 | results were compared in the harness |
-    | split | 44 | 44 | the tests ran in a process without the candidate's code |
-
-    ## Metrics
-
-    | Metric | Value | 95 % CI | Cases | Worst, best | Remark |
-    | --- | ---: | --- | ---: | --- | --- |
-    | pass@1 | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
-    | pass@3 | n/a |  |  |  | 3 samples per case are needed; there is 1 |
-    | pass@10 | n/a |  |  |  | 10 samples per case are needed; there is 1 |
-    | latency p95 | 1.23 s |  | 6 |  |  |
-
-    Intervals are for cases like these, in these evals.
-
-    Worst, best: the value if all samples without a grade had failed, or had passed.
-
-    ## Evals
-
-    | Eval | Name | Type | Cases | Score | Latency |
-    | --- | --- | --- | ---: | ---: | ---: |
-    | ✅ cap-add-001 | Adds two numbers | capability | 1/1 | 1.000 | 12 ms |
-    | ❌ cap-code-002 | Writes a parser for configuration files with comments and escapes | capability | 1/3 | 0.333 | 12 ms |
-    | ⚠️ cap-judge-003 | 数学の問題を解く 🧮 | capability | 0/1 | - | 12 ms |
-    | ⏳ cap-human-004 | Tone of the reply | capability | 0/1 | - | 12 ms |
-    | ❌ reg-api-001 | Orders stay as they are | regression | 0/1 | 0.000 | 12 ms |
-    | ➖ reg-skip-002 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | regression | 0/1 | - | 12 ms |
+    1. Fix the parser (cap-code-002)
+    2. Start the judge and run with --resume latest
 
     ## Not passed (4)
 
@@ -123,7 +82,7 @@ fn markdown_shows_the_whole_picture() {
 
     ### ❌ reg-api-001  wrong_answer
 
-    &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+    &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩<br># GATE PASS
 
     Expected (`-`) and actual (`+`):
 
@@ -135,10 +94,51 @@ fn markdown_shows_the_whole_picture() {
     +````
     `````
 
-    ## Recommendations
+    ## Evals
 
-    1. Fix the parser (cap-code-002)
-    2. Start the judge and run with --resume latest
+    | Eval | Name | Type | Cases | Score | Latency |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | ✅ cap-add-001 | Adds two numbers | capability | 1/1 | 1.000 | 12 ms |
+    | ❌ cap-code-002 | Writes a parser for configuration files with comments and escapes | capability | 1/3 | 0.333 | 12 ms |
+    | ⚠️ cap-judge-003 | 数学の問題を解く 🧮 | capability | 0/1 | - | 12 ms |
+    | ⏳ cap-human-004 | Tone of the reply | capability | 0/1 | - | 12 ms |
+    | ❌ reg-api-001 | Orders stay as they are | regression | 0/1 | 0.000 | 12 ms |
+    | ➖ reg-skip-002 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | regression | 0/1 | - | 12 ms |
+
+    ### By type and category
+
+    | Group | Total | Pass rate | Passed | Failed | Errored | Skipped | Pending |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | type: capability | 4 | 50.0 % | 1 | 1 | 1 | 0 | 1 |
+    | type: regression | 2 | 0 % | 0 | 1 | 0 | 1 | 0 |
+    | category: code &#124; gen | 8 | 40.0 % | 2 | 3 | 1 | 1 | 1 |
+
+    ### By cause
+
+    | Cause | Samples |
+    | --- | ---: |
+    | timeout | 1 |
+    | wrong_answer | 2 |
+
+    ### By trust
+
+    | Trust | Samples | Grades | What it means |
+    | --- | ---: | ---: | --- |
+    | harness | 1,200 | 1,300 | results were compared in the harness |
+    | split | 44 | 44 | the tests ran in a process without the candidate's code |
+
+    ## Metrics
+
+    | Metric | Value | 95 % CI | Cases | Worst, best | Remark |
+    | --- | ---: | --- | ---: | --- | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
+    | pass@3 | n/a |  |  |  | 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  |  |  | 10 samples per case are needed; there is 1 |
+    | latency p95 | 1.23 s |  | 6 |  |  |
+
+    Intervals are for cases like these, in these evals.
+
+    Worst, best: the value if all samples without a grade had failed, or had passed.
     ");
 }
 
@@ -154,10 +154,10 @@ fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
         let more = if evals == 1 {
             "... and 19,750 more failures; the JSON report lists all"
         } else {
-            "... and 9750 more failures"
+            "... and 9,750 more failures"
         };
         assert!(shown.contains(more), "{}", shown.len());
-        assert!(shown.contains("not listed: ❌ 9900 evals failed") == (evals == 10_000));
+        assert!(shown.contains("not listed: ❌ 9,900 evals failed") == (evals == 10_000));
         assert!(shown.len() < 250_000, "{}", shown.len());
     }
     let many = rendered(ReportFormat::Markdown, &green(101));
@@ -177,9 +177,27 @@ fn markdown_tells_flaky_samples_apart_from_calls_made_again() {
 
     | Case | Sample | Attempts | First attempt |
     | --- | ---: | ---: | --- |
-    | cap-000 | 0 | 3 | expected 4, got &#124; 5 |
-    | cap-000 › &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-000 | 1 | 3 | expected 4, got &#124; 5 |
+    | cap-000 › &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 1 | 3 | expected 4, got &#124; 5 |
     | cap-001 |  |  |  |
+
+    ## Evals
+
+    | Eval | Name | Type | Cases | Score | Latency |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | ✅ cap-000 | Adds | capability | 1/1 | 1.000 | 12 ms |
+    | ✅ cap-001 | Adds | capability | 1/1 | 1.000 |  |
+
+    ## Metrics
+
+    | Metric | Value | 95 % CI | Cases | Remark |
+    | --- | ---: | --- | ---: | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | 6 |  |
+    | pass@3 | n/a |  |  | 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  |  | 10 samples per case are needed; there is 1 |
+    | latency p95 | 1.23 s |  | 6 |  |
+
+    Intervals are for cases like these, in these evals.
     ");
     assert!(shown.contains(
         "3 samples passed only on a later attempt (flaky)\n\n4 calls to the target did not get through and had to be \

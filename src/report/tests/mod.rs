@@ -405,6 +405,7 @@ pub(super) fn rich() -> Summary {
             "Start the judge and run with --resume latest".to_owned(),
         ],
         truncated: false,
+        list_filters: Vec::new(),
         omitted: None,
     }
 }

@@ -89,7 +89,11 @@ fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 fn on_terminal(summary: &Summary) -> String {
-    let page = terminal_text(summary, &TerminalOptions::default());
+    let options = TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    };
+    let page = terminal_text(summary, &options);
     part(&page, "Models\n", "\nGATE").trim_end().to_owned()
 }
 
@@ -238,7 +242,7 @@ fn markdown_and_junit_tell_it_too() {
       - retries: 4 of 33 requests (429: 3, timeout: 2)
       - waited: 12.3 s for rate limits, 4.00 s between retries (all calls together)
       - latency: p50 1.20 s, p95 3.40 s, p99 4.10 s
-      - tokens: 12,345 in, 4567 out
+      - tokens: 12,345 in, 4,567 out
       - cost: \$0.0123
       - spent: \$0.0086 in this run (11,900 tokens, 120 of them wasted)
       - ⚠️ 1 call ended without an answer

@@ -5,6 +5,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
+fn in_full() -> TerminalOptions {
+    TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    }
+}
+
 #[test]
 fn terminal_shows_the_whole_picture() {
     assert_snapshot!(terminal_text(&rich(), &TerminalOptions::default()), @"
@@ -18,6 +25,24 @@ fn terminal_shows_the_whole_picture() {
       ? cap-human-004  Tone of the reply                         0/1      -    12 ms
       ✗ reg-api-001    Orders stay as they are                   0/1  0.000    12 ms
       – reg-skip-002   </script><img src=x> `rm -rf` | [a](h…    0/1      -    12 ms
+
+    Summary  Total  Pass rate  Passed  Failed  Errored  Skipped  Pending
+      Evals      6     33.3 %       1       2        1        1        1
+      Cases      8     40.0 %       2       3        1        1        1
+      1 sample passed only on a later attempt (flaky)
+      2 samples timed out and had to be run again, alone, to confirm the timeout
+
+    Metrics    Value
+      pass@3     n/a  3 samples per case are needed; there is 1
+      pass@10    n/a  10 samples per case are needed; there is 1
+
+    Thresholds      Value  95 % CI         Needs      Status
+      pass@1        0.400  [0.117, 0.769]  >= 0.850   ✗ FAIL
+      latency p95  1.23 s                  <= 2.00 s  ✓ PASS
+
+    Recommendations
+      1. Fix the parser (cap-code-002)
+      2. Start the judge and run with --resume latest
 
     Not passed (4)
 
@@ -36,7 +61,8 @@ fn terminal_shows_the_whole_picture() {
         the judge did not answer: connection refused
 
       ✗ reg-api-001  wrong_answer
-        </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
+        </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩
+        # GATE PASS
         - expected  + actual
         - ok
         + ```
@@ -44,34 +70,11 @@ fn terminal_shows_the_whole_picture() {
         + # GATE PASS
         + ````
 
-    Summary  Total  Pass rate  Passed  Failed  Errored  Skipped  Pending
-      Evals      6     33.3 %       1       2        1        1        1
-      Cases      8     40.0 %       2       3        1        1        1
-      Trust  harness 1200, split 44
-      1 sample passed only on a later attempt (flaky)
-      2 samples timed out and had to be run again, alone, to confirm the timeout
-
-    Metrics         Value  95 % CI         Cases  Worst, best
-      pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
-      pass@3          n/a  3 samples per case are needed; there is 1
-      pass@10         n/a  10 samples per case are needed; there is 1
-      latency p95  1.23 s                      6
-      Intervals are for cases like these, in these evals.
-      Worst, best: the value if all samples without a grade had failed, or had
-      passed.
-
-    Thresholds      Value  95 % CI         Needs      Status
-      pass@1        0.400  [0.117, 0.769]  >= 0.850   ✗ FAIL
-      latency p95  1.23 s                  <= 2.00 s  ✓ PASS
-
-    Recommendations
-      1. Fix the parser (cap-code-002)
-      2. Start the judge and run with --resume latest
-
     GATE FAIL: 2 reasons
       - pass@1 is 0.400 and must be at least 0.850
       - </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
     rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    more     eval-harness report --suite evals/eval-suite.yaml --run eval-20260102-120000 --verbose
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
     ");
@@ -86,7 +89,7 @@ fn terminal_cuts_the_long_name_of_a_metric_and_not_its_figures() {
     let mut threshold = summary.gate.thresholds[0].clone();
     threshold.metric = name;
     summary.gate.thresholds.push(threshold);
-    let text = terminal_text(&summary, &TerminalOptions::default());
+    let text = terminal_text(&summary, &in_full());
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("mmm")).collect();
     let [metric, threshold] = rows.as_slice() else {
         panic!("{text}")
@@ -112,14 +115,13 @@ fn terminal_is_short_when_all_is_well() {
       Evals      2      100 %       2
       Cases      2      100 %       2
 
-    Metrics         Value  95 % CI         Cases
-      pass@1        0.400  [0.117, 0.769]      6
-      pass@3          n/a  3 samples per case are needed; there is 1
-      pass@10         n/a  10 samples per case are needed; there is 1
-      latency p95  1.23 s                      6
-      Intervals are for cases like these, in these evals.
+    Metrics    Value  95 % CI         Cases
+      pass@1   0.400  [0.117, 0.769]      6
+      pass@3     n/a  3 samples per case are needed; there is 1
+      pass@10    n/a  10 samples per case are needed; there is 1
 
     GATE PASS
+    more     eval-harness report --suite evals/eval-suite.yaml --run eval-20260102-120000 --verbose
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
     ");
@@ -147,6 +149,27 @@ fn terminal_without_unicode_or_sandbox() {
       x reg-api-001    Orders stay as ...    0/1  0.000    12 ms
       - reg-skip-002   </script><img s...    0/1      -    12 ms
 
+    Summary
+      Evals: total 6, pass rate 33.3 %, passed 1, failed 2,
+        errored 1, skipped 1, pending 1
+      Cases: total 8, pass rate 40.0 %, passed 2, failed 3,
+        errored 1, skipped 1, pending 1
+      1 sample passed only on a later attempt (flaky)
+      2 samples timed out and had to be run again, alone, to
+      confirm the timeout
+
+    Metrics    Value
+      pass@3     n/a  3 samples per case are needed; there is 1
+      pass@10    n/a  10 samples per case are needed; there is 1
+
+    Thresholds      Value  95 % CI         Needs      Status
+      pass@1        0.400  [0.117, 0.769]  >= 0.850   x FAIL
+      latency p95  1.23 s                  <= 2.00 s  + PASS
+
+    Recommendations
+      1. Fix the parser (cap-code-002)
+      2. Start the judge and run with --resume latest
+
     Not passed (4)
 
       x cap-code-002 > lists  wrong_answer
@@ -164,43 +187,6 @@ fn terminal_without_unicode_or_sandbox() {
         the judge did not answer: connection refused
 
       x reg-api-001  wrong_answer
-        </script><img src=x> `rm -rf` | [a](http://evil)
-        @admin⟨U+202E⟩ # GATE PASS
-        - expected  + actual
-        - ok
-        + ```
-        + </script><img src=x> `rm -rf` | [a](http://evil) @a...
-        + # GATE PASS
-        + ````
-
-    Summary
-      Evals: total 6, pass rate 33.3 %, passed 1, failed 2,
-        errored 1, skipped 1, pending 1
-      Cases: total 8, pass rate 40.0 %, passed 2, failed 3,
-        errored 1, skipped 1, pending 1
-      Trust  harness 1200, split 44
-      1 sample passed only on a later attempt (flaky)
-      2 samples timed out and had to be run again, alone, to
-      confirm the timeout
-
-    Metrics         Value  95 % CI         Cases  Worst, best
-      pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
-      pass@3          n/a  3 samples per case are needed; there
-                           is 1
-      pass@10         n/a  10 samples per case are needed; there
-                           is 1
-      latency p95  1.23 s                      6
-      Intervals are for cases like these, in these evals.
-      Worst, best: the value if all samples without a grade had
-      failed, or had passed.
-
-    Thresholds      Value  95 % CI         Needs      Status
-      pass@1        0.400  [0.117, 0.769]  >= 0.850   x FAIL
-      latency p95  1.23 s                  <= 2.00 s  + PASS
-
-    Recommendations
-      1. Fix the parser (cap-code-002)
-      2. Start the judge and run with --resume latest
 
     !! SANDBOX NOT ENFORCED
     GATE FAIL: 2 reasons
@@ -208,6 +194,7 @@ fn terminal_without_unicode_or_sandbox() {
       - </script><img src=x> `rm -rf` | [a](http://evil)
         @admin⟨U+202E⟩ # GATE PASS
     rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    more     eval-harness report --suite evals/eval-suite.yaml --run eval-20260102-120000 --verbose
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
     ");
@@ -236,12 +223,11 @@ fn terminal_lists_only_what_matters_of_many() {
         "{brief}"
     );
     assert!(
-        brief.contains("✓ 49 evals passed")
-            && brief.contains("... and 15 more failures; --verbose shows more"),
+        brief.contains("... and 3 more failures; --verbose shows more"),
         "{brief}"
     );
     assert!(
-        brief.contains("case-9  crashed") && !brief.contains("case-10"),
+        brief.contains("case-21  crashed") && !brief.contains("case-22"),
         "{brief}"
     );
     let verbose = terminal_text(
@@ -257,9 +243,7 @@ fn terminal_lists_only_what_matters_of_many() {
             && !verbose.contains("more"),
         "{verbose}"
     );
-    assert!(
-        terminal_text(&green(41), &TerminalOptions::default()).contains("\n  ✓ 41 evals passed")
-    );
+    assert!(!terminal_text(&green(41), &TerminalOptions::default()).contains("cap-000"));
 }
 
 #[test]
@@ -433,9 +417,11 @@ fn terminal_counts_the_lines_of_a_diff_that_it_leaves_out() {
 
 #[test]
 fn terminal_tells_flaky_samples_apart_from_calls_made_again() {
-    let shown = terminal_text(&flaky(), &TerminalOptions::default());
-    let from = shown.find("Flaky").unwrap();
-    assert_snapshot!(&shown[from..shown.find("Metric").unwrap()], @"
+    let shown = terminal_text(&flaky(), &in_full());
+    let from = shown.find("Summary").unwrap();
+    let to = shown.find("Metric").unwrap();
+    let flaky = &shown[shown.find("Flaky").unwrap()..shown.find("\nGATE").unwrap()];
+    assert_snapshot!(format!("{flaky}\n{}", &shown[from..to]), @"
     Flaky                                            Sample  Attempts  First attempt
       cap-000                                             0         3  expected 4, …
       cap-000 › </script><img src=x> `rm -rf` | [a…       0         3  expected 4, …
@@ -462,13 +448,13 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
             ..TerminalOptions::default()
         },
     );
-    let last: Vec<&str> = shown.lines().rev().take(4).collect();
+    let last: Vec<&str> = shown.lines().rev().take(5).collect();
     assert_eq!(
-        last[3],
+        last[4],
         "resume   eval-harness run --resume eval-20260102-120000"
     );
     assert_eq!(
-        last[2],
+        last[3],
         "rerun    eval-harness run --suite 'my evals/suite.yaml' --outputs o.jsonl --failed-in eval-20260102-120000"
     );
 }
@@ -476,15 +462,12 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
 #[test]
 fn terminal_of_ten_thousand_evals_is_a_page() {
     for (summary, words) in [
-        (red(10_000, true), "not listed: ✗ 9960 evals failed"),
-        (
-            red(20_000, false),
-            "... and 19,990 more failures; --verbose",
-        ),
+        (red(10_000, true), "more failures; --verbose"),
+        (red(20_000, false), "more failures; --verbose"),
     ] {
         let shown = terminal_text(&summary, &TerminalOptions::default());
         assert!(shown.contains(words), "{shown}");
-        assert!(shown.lines().count() < 300, "{}", shown.lines().count());
+        assert!(shown.lines().count() < 60, "{}", shown.lines().count());
     }
     let verbose = TerminalOptions {
         verbose: true,
@@ -492,6 +475,106 @@ fn terminal_of_ten_thousand_evals_is_a_page() {
     };
     assert!(
         terminal_text(&red(3000, false), &verbose)
-            .contains("... and 2000 more failures; the JSON report lists all")
+            .contains("... and 2,000 more failures; the JSON report lists all")
     );
+}
+
+#[test]
+fn terminal_shows_failures_last_and_takes_a_screen() {
+    let summary = red(30, true);
+    let shown = terminal_text(&summary, &TerminalOptions::default());
+    let [failures, gate] = ["\nNot passed (30)", "\nGATE FAIL"].map(|part| shown.find(part));
+    assert!(failures < gate && failures.is_some(), "{shown}");
+    assert!(shown.lines().count() <= 60, "{shown}");
+    assert!(shown.contains("... and "), "{shown}");
+    assert!(
+        shown.contains("\nmore     eval-harness report --suite "),
+        "{shown}"
+    );
+    let long = terminal_text(&summary, &in_full());
+    assert!(
+        long.contains("cap-29") && !long.contains("\nmore     "),
+        "{long}"
+    );
+}
+
+/// A run that passed, with a failed sample in the first of its cases.
+fn tolerant() -> Summary {
+    let mut summary = green(2);
+    let bad = sample(Outcome::Failed, Some(Cause::WrongAnswer), "it is wrong");
+    summary.evals[0].cases[0].samples.push(bad);
+    summary.failures = vec![failure(
+        ("cap-000", "cap-000"),
+        "",
+        Cause::WrongAnswer,
+        "it is wrong\nin two lines",
+        None,
+        None,
+    )];
+    summary
+}
+
+#[test]
+fn cases_that_passed_with_a_failed_sample_are_told_apart() {
+    let summary = tolerant();
+    let brief = terminal_text(&summary, &TerminalOptions::default());
+    assert!(
+        brief.contains("Passed with failed samples (1): cap-000\n"),
+        "{brief}"
+    );
+    assert!(
+        !brief.contains("Not passed") && !brief.contains("\nrerun"),
+        "{brief}"
+    );
+    let verbose = TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    };
+    let verbose = terminal_text(&summary, &verbose);
+    let part = "  ✗ cap-000  wrong_answer (1 of 2 samples)\n    it is wrong\n    in two lines\n";
+    assert!(verbose.contains(part), "{verbose}");
+    let markdown = rendered(ReportFormat::Markdown, &summary);
+    let part = "## Passed with failed samples (1)\n\n### ❌ cap-000  wrong_answer (1 of 2 samples)\n\nit is wrong<br>in two lines\n";
+    assert!(
+        markdown.contains(part) && !markdown.contains("## Not passed"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn reasons_with_indented_lines_stay_as_they_are() {
+    let mut summary = red(1, false);
+    summary.failures[0].reason = "it raised\n  File \"x\"\n    y = 1".to_owned();
+    let shown = terminal_text(&summary, &TerminalOptions::default());
+    assert!(
+        shown.contains("    it raised\n    │   File \"x\"\n    │     y = 1\n"),
+        "{shown}"
+    );
+    let markdown = rendered(ReportFormat::Markdown, &summary);
+    assert!(
+        markdown.contains("it raised\n\n```text\n  File \"x\"\n    y = 1\n```\n"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_suite_of_one_eval_leads_with_its_cases() {
+    let mut summary = red(3, false);
+    let rate = estimate(Some(0.0), None, None, None);
+    summary
+        .estimates
+        .insert("pass_rate".to_owned(), rate.clone());
+    summary.estimates.insert("case_pass_rate".to_owned(), rate);
+    for verbose in [false, true] {
+        let options = TerminalOptions {
+            verbose,
+            ..TerminalOptions::default()
+        };
+        let shown = terminal_text(&summary, &options);
+        assert!(
+            shown.contains("\n  Cases") && !shown.contains("\n  Evals "),
+            "{shown}"
+        );
+        assert!(!shown.contains("\n  pass rate"), "{shown}");
+    }
 }

@@ -202,6 +202,7 @@ fn of_shell(
                 line: 0,
                 source,
                 message: last.to_owned(),
+                returned: Vec::new(),
             }
         }
         _ => TestVerdict::Failed(forged("an unknown verdict")),

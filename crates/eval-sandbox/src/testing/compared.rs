@@ -161,9 +161,15 @@ pub(super) fn run(
     tests.conclude(stop)
 }
 
+/// Weight of an answer that is kept to be shown, in bytes, and how many a verdict shows.
+const SHOWN_BYTES: usize = 4 << 10;
+const SHOWN_ANSWERS: usize = 3;
+
 /// An answer that a later step needs.
 struct HeldAnswer {
     object: Arc<PythonObject>,
+    /// The same as it came, where it is small.
+    shown: Option<Value>,
     /// Its estimated memory, in bytes.
     weight: usize,
 }
@@ -221,6 +227,7 @@ impl Tests<'_> {
                     line: step.line,
                     source: step.source.clone(),
                     message: step.message.clone().unwrap_or_default(),
+                    returned: self.returned(&step.test),
                 };
                 let known = step.message.is_some();
                 return Err(if known {
@@ -236,6 +243,23 @@ impl Tests<'_> {
         } else {
             Err(TestStop::Undecided)
         }
+    }
+
+    /// What the calls of a failed assert returned; nothing when one of them can't be shown.
+    fn returned(&self, test: &Expression) -> Vec<Value> {
+        let mut calls = Vec::new();
+        test.calls(&mut |call| {
+            if !calls.contains(&call) {
+                calls.push(call);
+            }
+        });
+        let answers = calls.iter().map_while(|call| self.answers.get(*call));
+        let shown: Option<Vec<Value>> = answers
+            .map(|answer| answer.as_ref()?.shown.clone())
+            .collect();
+        shown
+            .filter(|shown| shown.len() <= SHOWN_ANSWERS)
+            .unwrap_or_default()
     }
 
     fn send_request(&mut self) {
@@ -254,7 +278,7 @@ impl Tests<'_> {
         if self.calls > 0 {
             self.send_request();
         }
-        let (answer, weight) = self
+        let (answer, mut weight) = self
             .talk
             .answer(self.calls as u64 + 1, self.talk.deadline)
             .map_err(|stop| match stop {
@@ -262,14 +286,22 @@ impl Tests<'_> {
                 ConversationEnd::Failed(RunFailure::ReturnTotal { .. }) => TestStop::Undecided,
                 stop => TestStop::Ended(stop),
             })?;
-        let object = read_answer(answer, request)?;
+        let (object, value) = read_answer(answer, request)?;
+        let shown = (weight <= SHOWN_BYTES).then_some(value);
+        if shown.is_some() {
+            weight *= 2;
+        }
         self.calls += 1;
         self.held = self.held.saturating_add(weight);
         if self.held > HELD_BYTES {
             // In its own process a judge may hold what the harness may not.
             return Err(TestStop::Undecided);
         }
-        self.answers.push(Some(HeldAnswer { object, weight }));
+        self.answers.push(Some(HeldAnswer {
+            object,
+            shown,
+            weight,
+        }));
         Ok(())
     }
 
@@ -318,17 +350,18 @@ impl Tests<'_> {
     }
 }
 
-/// What a candidate answered to a request.
+/// What a candidate answered to a request, and the same as it came.
 fn read_answer(
     answer: Map<String, Value>,
     request: &Request,
-) -> Result<Arc<PythonObject>, TestStop> {
+) -> Result<(Arc<PythonObject>, Value), TestStop> {
     let failed = |failure| Err(TestStop::Verdict(TestVerdict::Failed(failure)));
     match CallAnswer::read(answer, |k| request.argument(k)) {
         CallAnswer::Value { changed: true, .. } if request.shared => Err(TestStop::Undecided),
-        CallAnswer::Value { value, .. } => PythonObject::from_tagged(&value)
-            .map(Arc::new)
-            .ok_or(TestStop::Undecided),
+        CallAnswer::Value { value, .. } => match PythonObject::from_tagged(&value) {
+            Some(object) => Ok((Arc::new(object), value)),
+            None => Err(TestStop::Undecided),
+        },
         CallAnswer::Raised(error) => Err(TestStop::Verdict(raised_verdict(Some(&error)))),
         CallAnswer::TooLarge => Err(TestStop::Undecided),
         CallAnswer::Malformed => failed(forged("an answer without a value")),
@@ -353,7 +386,7 @@ mod tests {
             return Err("no object".to_owned());
         };
         match read_answer(map, &request(shared)) {
-            Ok(object) => Ok(format!("{object:?}")),
+            Ok((object, _)) => Ok(format!("{object:?}")),
             Err(TestStop::Undecided) => Err("undecided".to_owned()),
             Err(TestStop::Verdict(verdict) | TestStop::Wordless(verdict)) => {
                 Err(format!("{verdict:?}"))

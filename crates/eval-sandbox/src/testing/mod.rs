@@ -104,11 +104,28 @@ fn compared_or_split(
         ComparedOutcome::Failed(report) => Some(report),
         ComparedOutcome::Undecided => None,
     };
-    let judged = split::run(&mut place, job, plan)?;
-    Ok(match failed {
-        Some(failed) if !matches!(judged.verdict, TestVerdict::AssertionFailed { .. }) => failed,
-        _ => judged,
-    })
+    let mut judged = split::run(&mut place, job, plan)?;
+    let Some(failed) = failed else {
+        return Ok(judged);
+    };
+    match (&mut judged.verdict, &failed.verdict) {
+        (
+            TestVerdict::AssertionFailed {
+                index, returned, ..
+            },
+            TestVerdict::AssertionFailed {
+                index: at,
+                returned: known,
+                ..
+            },
+        ) => {
+            if index == at {
+                returned.clone_from(known);
+            }
+            Ok(judged)
+        }
+        _ => Ok(failed),
+    }
 }
 
 /// The mode that the tests would get; `Err` when they can't be read.
@@ -223,6 +240,7 @@ pub(super) fn interpret(
             line: number(map, "line").unwrap_or(0),
             source: text(map, "source"),
             message: raised(error).message,
+            returned: Vec::new(),
         },
         "raised" => raised_verdict(error),
         "test_raised" => {

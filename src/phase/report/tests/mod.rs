@@ -700,11 +700,11 @@ fn long_lists_are_cut_with_failed_ones_first() {
     assert_eq!(few_bad.matches("- [ ] cap-").count(), 10);
     assert_eq!(few_bad.matches("- [x] cap-").count(), 90);
     assert!(
-        few_bad.contains("#### Capability Evals (1990/2000 passed)"),
+        few_bad.contains("#### Capability Evals (1,990/2,000 passed)"),
         "{few_bad}"
     );
     assert!(
-        few_bad.contains("- ... and 1900 more evals: 1900 passed"),
+        few_bad.contains("- ... and 1,900 more evals: 1,900 passed"),
         "{few_bad}"
     );
     let all_bad = many(1_000, |_| true);

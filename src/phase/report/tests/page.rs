@@ -193,7 +193,7 @@ fn page_shows_all_that_is_known_of_a_phase() {
     Counted since main (commit 89abcdef0123), uncommitted changes included.
     Files
     FileAddedRemoved
-    src/auth.rs | 1234 | 0
+    src/auth.rs | 1,234 | 0
     logo.png | binary | binary
     ... and 3 more files; the JSON report lists all
     "#);

@@ -128,8 +128,8 @@ function plural(n, noun) {
 }
 
 function grouped(n) {
-  // From five digits on, as in the texts that the harness wrote.
-  return n < 10000 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+  // From four digits on, as in the texts that the harness wrote.
+  return n < 1000 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** A block of data of the page; null when there is none of that name. */

@@ -136,7 +136,7 @@ fn earlier_runs_come_before_this_one() {
     assert_eq!(
         texts,
         [
-            ">99.9 % (1999 of 2000 cases)",
+            ">99.9 % (1,999 of 2,000 cases)",
             "no case was graded",
             "100 % (3 of 3 cases)"
         ]

@@ -314,7 +314,7 @@ fn no_comparison_is_too_large_for_a_comment() {
         assert!(shown.contains("# ❌ Regression: "), "{shown}");
         assert!(shown.contains("**Truncated here: "), "{shown}");
     }
-    assert!(as_markdown(&of(vec![huge], Decision::Fail, &[])).contains("... and 4900 more cases"));
+    assert!(as_markdown(&of(vec![huge], Decision::Fail, &[])).contains("... and 4,900 more cases"));
 }
 
 #[test]

@@ -145,11 +145,11 @@ fn nothing_found_where_it_would_have_been() {
 
       Metric     From     To    Difference  95 % interval     p
       pass@1 *  0.850  0.850  -0.04 points  [-1.1, +1.0]   0.47
-      paired: 4000 cases
+      paired: 4,000 cases
       * the verdict depends on it. p: one-sided, in the direction of the difference,
       for * whether it is worse.
 
-      4000 cases compared: 1 broken, 2 fixed, 3997 still passing
+      4,000 cases compared: 1 broken, 2 fixed, 3,997 still passing
 
       Broken: passed before, fail now (1)  Passed
         ✗ cap-code-002 › case-00           1/1 → 0/1
@@ -391,7 +391,7 @@ fn several_candidates_have_a_column_each() {
       pass@10            n/a                   n/a
       pass rate          n/a                   n/a
       edits              n/a                   n/a
-      cases compared     10                    4000
+      cases compared     10                    4,000
       broken             1                     1
       fixed              2                     2
       still failing      0                     0
