@@ -31,7 +31,7 @@ pub use self::new::{InitArgs, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
-pub use self::runs::RunsArgs;
+pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
 
 const EXIT_CODES: &str = "\
@@ -84,7 +84,7 @@ pub enum CliCommand {
     Report(ReportArgs),
     /// Show cases in full: input, output, what was expected, what graders reported.
     Show(ShowArgs),
-    /// List the runs of a results folder: gate, cases, suite, target, age.
+    /// List the runs of a results folder: gate, cases, suite, target, age; remove old ones.
     Runs(RunsArgs),
     /// Compare runs, paired by case: is the candidate worse than the reference, and could that be
     /// chance?

@@ -14,7 +14,7 @@ mod stored;
 mod tail;
 mod writer;
 
-pub use paths::{RunPaths, find_run, list_runs, scan_runs};
+pub use paths::{RunPaths, days, find_run, hold_results, list_runs, lock_results, scan_runs};
 pub use reader::{JournalReader, evals, read, read_counts, sessions, started};
 pub use samples::{SampleIndex, index_samples};
 pub use stored::output_of;
@@ -52,6 +52,10 @@ pub enum JournalError {
     Empty { path: PathBuf },
     #[error("run {run} is being written by another process; wait until it ends")]
     Locked { run: String },
+    #[error("runs of {dir} are being removed by another process; wait until it ends", dir = dir.display())]
+    Removing { dir: PathBuf },
+    #[error("a run in {dir} is in progress; wait until it ends", dir = dir.display())]
+    InUse { dir: PathBuf },
     #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
     LaterVersion { path: PathBuf, version: u32 },
     #[error(

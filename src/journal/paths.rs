@@ -1,14 +1,20 @@
 //! Where runs lie: `<output dir>/<YYYY-MM-DD>/run-<HHMMSS>.*`.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::JournalError;
 use eval_base::clock::calendar;
+use eval_base::files::{LockState, lock, lock_shared};
 
 const JOURNAL: &str = ".journal.jsonl";
+
+/// How long a run waits for the end of a removal.
+const REMOVAL_PATIENCE: Duration = Duration::from_secs(60);
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 
 /// The files of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,23 +137,27 @@ pub fn list_runs(output_dir: &Path) -> Vec<RunPaths> {
 /// that is not there has none.
 pub fn scan_runs(output_dir: &Path) -> (Vec<RunPaths>, Vec<JournalError>) {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
-    let is_day = |name: &str| name.len() == 10 && name.as_bytes().get(4) == Some(&b'-');
-    for day in entries(output_dir, &mut unreadable) {
-        if day
-            .file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(is_day)
-            && day.is_dir()
-        {
-            runs.extend(
-                entries(&day, &mut unreadable)
-                    .iter()
-                    .filter_map(|file| RunPaths::of_journal(file)),
-            );
-        }
+    for day in days(output_dir, &mut unreadable) {
+        runs.extend(
+            entries(&day, &mut unreadable)
+                .iter()
+                .filter_map(|file| RunPaths::of_journal(file)),
+        );
     }
     runs.sort_by_key(sort_key);
     (runs, unreadable)
+}
+
+/// The folders of the days, and what can't be read.
+pub fn days(output_dir: &Path, unreadable: &mut Vec<JournalError>) -> Vec<PathBuf> {
+    let is_day = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.len() == 10 && name.as_bytes().get(4) == Some(&b'-'))
+            && path.is_dir()
+    };
+    let mut days = entries(output_dir, unreadable);
+    days.retain(is_day);
+    days
 }
 
 fn entries(dir: &Path, unreadable: &mut Vec<JournalError>) -> Vec<PathBuf> {
@@ -176,6 +186,38 @@ fn sort_key(run: &RunPaths) -> (PathBuf, String, u32) {
     let rest = run.stem.strip_prefix("run-").unwrap_or(&run.stem);
     let (time, n) = rest.split_once('-').unwrap_or((rest, "1"));
     (run.dir.clone(), time.to_owned(), n.parse().unwrap_or(0))
+}
+
+/// Keeps the runs of a results folder from being removed as long as the file is open; waits while
+/// others are. `None` where that can't be, such as on file systems without locks.
+pub fn hold_results(output_dir: &Path) -> Result<Option<File>, JournalError> {
+    let held = File::open(output_dir).and_then(|folder| {
+        let state = lock_shared(&folder, REMOVAL_PATIENCE, REMOVAL_PAUSE)?;
+        Ok((folder, state))
+    });
+    match held {
+        Ok((folder, LockState::Held)) => Ok(Some(folder)),
+        Ok((_, LockState::Busy)) => Err(JournalError::Removing {
+            dir: output_dir.to_owned(),
+        }),
+        Ok((_, LockState::Unsupported)) | Err(_) => Ok(None),
+    }
+}
+
+/// Locks a results folder, in which then no run is written or graded again: to remove runs.
+pub fn lock_results(output_dir: &Path) -> Result<File, JournalError> {
+    let fail = |source| JournalError::Read {
+        path: output_dir.to_owned(),
+        source,
+    };
+    let folder = File::open(output_dir).map_err(fail)?;
+    match lock(&folder, REMOVAL_PAUSE, REMOVAL_PAUSE).map_err(fail)? {
+        LockState::Held => Ok(folder),
+        LockState::Busy => Err(JournalError::InUse {
+            dir: output_dir.to_owned(),
+        }),
+        LockState::Unsupported => Err(fail(std::io::ErrorKind::Unsupported.into())),
+    }
 }
 
 /// Finds a run by id, by `latest`, or by the path of its journal, which may have been copied to

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::durable::DurableFile;
 use super::outputs::{LARGE, OutputStore};
-use super::paths::outputs_of;
+use super::paths::{hold_results, outputs_of};
 use super::tail::sound_length;
 use super::{JournalError, RunPaths};
 
@@ -127,6 +127,8 @@ pub struct JournalWriter {
     lines: Vec<u8>,
     /// Bytes of whole lines in the file.
     length: u64,
+    /// As long as it is open no run of the folder is removed.
+    _results: Option<File>,
     /// Set when a write failed: nothing may follow, for events that were lost can't be told from
     /// events that never were.
     broken: bool,
@@ -140,6 +142,10 @@ impl JournalWriter {
         let fail = |source| JournalError::Open {
             path: path.to_owned(),
             source,
+        };
+        let results = match path.parent().and_then(Path::parent) {
+            Some(results) => hold_results(results)?,
+            None => None,
         };
         let file = OpenOptions::new()
             .read(true)
@@ -165,6 +171,7 @@ impl JournalWriter {
             outputs: OutputStore::new(outputs_of(path)),
             lines: Vec::new(),
             length,
+            _results: results,
             broken: false,
         })
     }

@@ -73,6 +73,11 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         cancel,
         observers,
     } = request;
+    // Its outputs are needed until the end.
+    let _source = match source.dir.parent() {
+        Some(results) => journal::hold_results(results)?,
+        None => None,
+    };
     let mut earlier = EarlierRun::read(&source.journal(), &mut SummaryFold::counting(), |_| ())?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
     let samples = |eval: &Eval, case: CaseOutline<'_>| {

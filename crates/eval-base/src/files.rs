@@ -82,9 +82,22 @@ pub enum LockState {
 /// Locks a file or a folder for one writer, trying again after each pause until `longest` is over.
 /// The lock is advisory: whoever only reads needs none.
 pub fn lock(file: &File, longest: Duration, pause: Duration) -> io::Result<LockState> {
+    locked(longest, pause, || file.try_lock())
+}
+
+/// As [`lock`], beside others that lock it in this way.
+pub fn lock_shared(file: &File, longest: Duration, pause: Duration) -> io::Result<LockState> {
+    locked(longest, pause, || file.try_lock_shared())
+}
+
+fn locked(
+    longest: Duration,
+    pause: Duration,
+    try_lock: impl Fn() -> Result<(), TryLockError>,
+) -> io::Result<LockState> {
     let until = Instant::now() + longest;
     loop {
-        match file.try_lock() {
+        match try_lock() {
             Ok(()) => return Ok(LockState::Held),
             Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(pause),
             Err(TryLockError::WouldBlock) => return Ok(LockState::Busy),

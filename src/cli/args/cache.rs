@@ -92,7 +92,7 @@ pub struct CacheClearArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheAge(pub i64);
 
-fn age(text: &str) -> Result<CacheAge, String> {
+pub(super) fn age(text: &str) -> Result<CacheAge, String> {
     let wrong = || "write a time such as 12h, 30d or 8w".to_owned();
     let at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let (digits, unit) = text.split_at(at);

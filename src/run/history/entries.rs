@@ -83,7 +83,7 @@ pub(super) fn left_out(error: &JournalError) -> String {
 }
 
 /// What the shards of one run have in common.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct ShardIdentity {
     suite: (String, Option<String>),
     target: (String, String),
@@ -115,6 +115,12 @@ fn common(started: &RunStarted, shard: Shard) -> ShardIdentity {
         filters: started.run.filters.clone(),
         regrade: started.run.regrade_of.is_some(),
     }
+}
+
+/// What the shards of one run have in common, as a text; `None` of a run that is no shard.
+pub(super) fn shard_identity(started: &RunStarted) -> Option<String> {
+    let shard = started.run.shard?;
+    Some(format!("{:?}", common(started, shard)))
 }
 
 /// Joins shards. Of one suite run twice in shards, each shard goes to the oldest run that still

@@ -7,8 +7,10 @@
 
 mod entries;
 mod figures;
+mod named;
 mod rates;
 mod read;
+mod remove;
 mod stored;
 
 #[cfg(test)]
@@ -27,7 +29,9 @@ use crate::model::{Environment, GitState};
 
 pub(super) use rates::PastRatesReader;
 
+pub use named::named_runs;
 use read::TextInterner;
+pub use remove::{KeptReason, RemovalCandidate, kept, removal_candidates, remove, sweep};
 pub use stored::{StoredRun, StoredRuns, stored_runs};
 
 pub use figures::{EvalHistory, FlakyCommit};

@@ -78,21 +78,21 @@ pub fn stored_runs(results: &Path, last: Option<usize>, threads: usize) -> Store
 }
 
 /// Whether another process writes the journal.
-fn is_running(paths: &RunPaths) -> bool {
+pub(super) fn is_running(paths: &RunPaths) -> bool {
     let file = File::open(paths.journal());
     let state = file.and_then(|file| lock(&file, Duration::ZERO, Duration::ZERO));
     matches!(state, Ok(LockState::Busy))
 }
 
 /// Everything in the day's folder that is named after the run.
-fn files(paths: &RunPaths) -> Vec<PathBuf> {
+pub(super) fn files(paths: &RunPaths) -> Vec<PathBuf> {
     let prefix = format!("{}.", paths.stem);
     let entries = fs::read_dir(&paths.dir).into_iter().flatten().flatten();
     let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
     own.map(|entry| entry.path()).collect()
 }
 
-fn size(path: &Path) -> u64 {
+pub(super) fn size(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return 0;
     };
