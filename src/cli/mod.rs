@@ -3,6 +3,7 @@
 mod args;
 mod baseline;
 mod cache;
+mod changed;
 mod ci;
 mod compare;
 mod compared;
@@ -32,6 +33,7 @@ mod sides;
 mod signals;
 mod suite;
 mod validate;
+mod watch;
 
 use std::process;
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::args::{ProgressMode, RunArgs};
 use super::ci::{self, GithubStep};
@@ -9,7 +10,10 @@ use super::console::Console;
 use super::progress::RunProgress;
 use super::report::results_dir;
 use super::resume::ResumedRun;
-use super::{CliFailure, CliResult, compared, list, notify, resume, sides, signals, suite};
+use super::suite::SelectedSuite;
+use super::{
+    CliFailure, CliResult, changed, compared, list, notify, resume, sides, signals, suite, watch,
+};
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{LoadOverrides, PlanPurpose};
@@ -17,13 +21,22 @@ use crate::model::{Event, NotifyChannel, Plan, ReportFormat, Summary};
 use crate::notify::NotifyMessage;
 use crate::report::{self, write_reports};
 use crate::run::{
-    self, CancelSwitch, FinishedRun, PreparedRun, RunError, RunInvocation, RunObserver, RunRequest,
+    self, CancelSwitch, ChangeSource, FinishedRun, PreparedRun, RunError, RunInvocation,
+    RunObserver, RunRequest,
 };
 use eval_base::clock::SystemClock;
 use eval_base::json;
 
 pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let words = resume::typed("run", "--resume");
+    if args.since.is_some() && !(args.changed || args.watch) {
+        return Err(CliFailure::wrong(
+            "`--since` needs `--changed` or `--watch`",
+        ));
+    }
+    if args.watch {
+        return watch::watch(console, args, words);
+    }
     let Some(run) = &args.resume else {
         return match args.suite.target.len() {
             0 | 1 => start(console, args, words, None),
@@ -71,7 +84,7 @@ fn start(
 ) -> CliResult {
     let ready = ReadyRun::of(console, args, words, resume)?;
     if args.dry_run {
-        return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
+        return list::dry_run(console, &ready);
     }
     let (finished, after) = ready.drive(console, args)?;
     conclude(console, args, &finished, &after)
@@ -82,6 +95,8 @@ pub struct ReadyRun {
     pub prepared: PreparedRun,
     /// What the run is compared with, in words.
     pub compared: Option<String>,
+    /// The run whose samples are reused.
+    pub changed: Option<Arc<ChangeSource>>,
     said: RunInvocation,
     after: AfterRun,
     resume: Option<RunPaths>,
@@ -97,6 +112,17 @@ impl ReadyRun {
         resume: Option<ResumedRun>,
     ) -> Result<ReadyRun, CliFailure> {
         let selected = suite::load(&args.suite, PlanPurpose::Run, overrides(args))?;
+        ReadyRun::of_loaded(console, args, words, resume, selected)
+    }
+
+    /// As [`ReadyRun::of`], of a suite that was loaded.
+    pub fn of_loaded(
+        console: &Console,
+        args: &RunArgs,
+        words: Vec<String>,
+        resume: Option<ResumedRun>,
+        selected: SelectedSuite,
+    ) -> Result<ReadyRun, CliFailure> {
         let plan = suite::plan_or_problems(console, selected.loaded)?;
         let comparison = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
@@ -105,6 +131,10 @@ impl ReadyRun {
             .iter()
             .for_each(|warning| console.warn(warning));
         let compared = compared::described(&comparison);
+        let changed = match args.changed && resume.is_none() {
+            true => changed::source(console, args, &prepared.plan, &selected.filters)?,
+            false => None,
+        };
         let said = RunInvocation {
             capture: false,
             comparison,
@@ -116,6 +146,7 @@ impl ReadyRun {
         Ok(ReadyRun {
             prepared,
             compared,
+            changed,
             said,
             after,
             resume: resume.map(|run| run.paths),
@@ -130,6 +161,7 @@ impl ReadyRun {
         let ReadyRun {
             prepared,
             compared: _,
+            changed,
             said,
             after,
             resume,
@@ -145,6 +177,7 @@ impl ReadyRun {
                 cancel,
                 observers,
                 resume,
+                changed,
             };
             run::run(request).await
         })?;
@@ -266,6 +299,13 @@ pub struct AfterRun {
 }
 
 impl AfterRun {
+    pub fn without_notifications(self) -> AfterRun {
+        AfterRun {
+            notify: false,
+            ..self
+        }
+    }
+
     pub fn formats(&self) -> &[ReportFormat] {
         &self.formats
     }

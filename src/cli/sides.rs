@@ -27,6 +27,12 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
         .iter()
         .filter(|target| seen.insert(*target))
         .collect();
+    if args.since.is_some() && targets.len() > 1 {
+        return Err(CliFailure::wrong(
+            "`--since` names the run of one target, but several are selected",
+        )
+        .hint("without it, the latest run of each target is reused"));
+    }
     let mut ready = Vec::with_capacity(targets.len());
     for target in targets {
         let mut words = resume::without(words.to_vec(), "--target");
@@ -38,7 +44,11 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
         let mut page = Page::default();
         for (ready, _, target) in &ready {
             page.section(text!["Target ", outside(target)]);
-            let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
+            let planned = list::planned(
+                &ready.prepared,
+                ready.compared.as_deref(),
+                ready.changed.as_deref(),
+            )?;
             page.blocks.extend(planned.blocks);
         }
         page.push(PageBlock::Gap);

@@ -16,7 +16,7 @@ mod writer;
 
 pub use paths::{RunPaths, find_run, list_runs, scan_runs};
 pub use reader::{JournalReader, evals, read, read_counts, sessions, started};
-pub use samples::{SampleIndex, index_samples};
+pub use samples::{SampleEnding, SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;
 

@@ -16,6 +16,7 @@ use eval_models::ModelSettings;
 
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::EvalCases;
+use super::dependency::Dependencies;
 use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{CaseGrading, ExtractMethod};
@@ -35,6 +36,8 @@ pub struct Plan {
     pub target: Option<Target>,
     /// Over `target`: with another one a run can't be resumed. Empty without one.
     pub target_hash: String,
+    /// What outputs of `target` depend on besides; empty unless the plan is to be run.
+    pub dependencies: Dependencies,
     pub evals: Vec<Arc<Eval>>,
     /// Over all cases of the suite, whatever part of it this plan is; empty but in a shard.
     pub whole_hash: String,
@@ -210,16 +213,21 @@ pub struct EvalInfo {
     /// File and line of its definition; absent in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Place>,
+    /// What its outputs depend on, if it has `depends_on` or a target of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Box<Dependencies>>,
 }
 
 impl EvalInfo {
-    /// Whether both say the same of an eval, wherever it stands.
+    /// Whether both say the same of an eval, wherever it stands and whatever its files hold.
     pub fn agrees(&self, other: &EvalInfo) -> bool {
         EvalInfo {
             source: None,
+            dependencies: None,
             ..self.clone()
         } == EvalInfo {
             source: None,
+            dependencies: None,
             ..other.clone()
         }
     }

@@ -132,6 +132,7 @@ pub fn eval(id: &str, cases: EvalCases) -> Eval {
         pass_rate_threshold: 1.0,
         score_threshold: None,
         source: None,
+        dependencies: None,
     };
     Eval {
         info,
@@ -153,6 +154,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target_name: String::new(),
         target: None,
         target_hash: String::new(),
+        dependencies: Default::default(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
         evals,
@@ -306,6 +308,7 @@ pub fn compared_side(label: &str) -> ComparedSide {
         shards: vec![],
         interrupted: false,
         regrade_of: None,
+        changed_since: None,
         capture: false,
     }
 }

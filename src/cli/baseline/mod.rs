@@ -42,12 +42,18 @@ pub fn baseline(console: &Console, verb: &BaselineVerb) -> CliResult {
     }
 }
 
+/// Whether this is a machine on which nobody sits.
+pub fn is_ci() -> bool {
+    let value = std::env::var("CI").unwrap_or_default();
+    value == "1" || value.eq_ignore_ascii_case("true")
+}
+
 /// Where nobody looks at what is accepted, nothing may be.
 fn refuse_in_ci(verb: &str) -> Result<(), CliFailure> {
-    let value = std::env::var("CI").unwrap_or_default();
-    if value != "1" && !value.eq_ignore_ascii_case("true") {
+    if !is_ci() {
         return Ok(());
     }
+    let value = std::env::var("CI").unwrap_or_default();
     let message =
         format!("`baseline {verb}` writes baselines, which is not allowed in CI (CI={value})");
     Err(CliFailure::wrong(message)
