@@ -3,7 +3,7 @@
 use super::{ExitCode, near};
 use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec,
-    GateTallies, Outcome, RunTally, Shard, Threshold, ThresholdResult,
+    GateTallies, Outcome, RunTally, Shard, Threshold, ThresholdResult, shown_metric,
 };
 use eval_stats::{reaches, stays_within};
 
@@ -275,7 +275,7 @@ fn threshold_reason(
         Figure::CiLower => "the lower end of the interval of ",
         Figure::CiUpper => "the upper end of the interval of ",
     };
-    let name = &result.metric;
+    let (name, shown) = (&result.metric, shown_metric(&result.metric));
     match (result.value, result.status) {
         (Some(value), status) => {
             let (value, bound) = apart(value, result.threshold);
@@ -293,7 +293,7 @@ fn threshold_reason(
                     )
                 });
                 let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-                format!("{of}{name} is {value}, but {sign} {bound} is required{near}")
+                format!("{of}{shown} is {value}, but {sign} {bound} is required{near}")
             } else {
                 // A worst case that has no value says itself what is missing.
                 let open = tallies
@@ -303,7 +303,7 @@ fn threshold_reason(
                     .and_then(|worst| worst.undefined.as_deref());
                 let open = open.map(|open| format!(" ({open})")).unwrap_or_default();
                 format!(
-                    "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on samples \
+                    "{of}{shown} is {value} over what was graded; whether it is {sign} {bound} depends on samples \
                          without a grade{open}"
                 )
             }
@@ -320,7 +320,7 @@ fn threshold_reason(
                 Some(Estimate { value: Some(_), .. }) => "too few cases for an interval",
                 _ => "it has no value here",
             };
-            format!("{of}{name} is undefined: {reason}")
+            format!("{of}{shown} is undefined: {reason}")
         }
     }
 }
@@ -627,7 +627,7 @@ mod tests {
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(
             gate.reasons,
-            ["pass_at_1 is 0.9, but at least 0.95 is required: 0.05 short"]
+            ["pass@1 is 0.9, but at least 0.95 is required: 0.05 short"]
         );
         assert_eq!(
             decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision,
@@ -641,7 +641,7 @@ mod tests {
         let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
         assert_eq!(
             gate.reasons,
-            ["pass_at_1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
+            ["pass@1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
         );
         assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
         assert_eq!(
@@ -721,7 +721,7 @@ mod tests {
         // No human grade is missing, so nobody is to be sent to review it.
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         assert_eq!(gate.thresholds[0].status, Decision::Incomplete);
-        assert_eq!(gate.reasons[0], "pass_at_1 is undefined: no data");
+        assert_eq!(gate.reasons[0], "pass@1 is undefined: no data");
         let mut alone = settled(tally(&[(CAP, None, Outcome::Passed)], Some(1.0)));
         for reading in [&mut alone.actual, &mut alone.worst, &mut alone.best] {
             reading.metrics.get_mut("pass_at_1").unwrap().ci = None;
@@ -730,7 +730,7 @@ mod tests {
         assert_eq!(gate.exit_code, 3);
         assert_eq!(
             gate.reasons[0],
-            "the lower end of the interval of pass_at_1 is undefined: too few cases for an interval"
+            "the lower end of the interval of pass@1 is undefined: too few cases for an interval"
         );
         let waits = GateTallies { pending: 1, ..run };
         assert_eq!(

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::part::split_part;
 use crate::spec::words::Bound;
+use eval_base::text;
 
 /// A metric of a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -265,6 +267,37 @@ impl Component {
         let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
         if self.invert { 1.0 - share } else { share }
     }
+}
+
+/// A metric's name as reports show it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; a
+/// part of the run in brackets, `pass@3 [tag=critical]`.
+pub fn shown_metric(metric: &str) -> String {
+    if metric == "cost_usd_per_sample" {
+        return "cost per sample".to_owned();
+    }
+    if let (metric, Some(part)) = split_part(metric) {
+        return format!("{} [{}]", shown_metric(metric), text::one_line(part));
+    }
+    for (prefix, sign) in [("pass_at_", '@'), ("pass_hat_", '^')] {
+        let Some(rest) = metric.strip_prefix(prefix) else {
+            continue;
+        };
+        let (k, variant) = rest.split_once('_').unwrap_or((rest, ""));
+        if k.is_empty() || !k.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        let name = format!("pass{sign}{k}");
+        return if variant.is_empty() {
+            name
+        } else {
+            format!("{name} ({})", variant.replace('_', " "))
+        };
+    }
+    let name = ["_ms", "_usd", "_seconds"]
+        .iter()
+        .find_map(|unit| metric.strip_suffix(unit))
+        .unwrap_or(metric);
+    text::one_line(&name.replace('_', " "))
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use crate::model::{
 };
 use eval_base::text;
 
+pub use crate::model::shown_metric;
+
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
 
@@ -217,37 +219,6 @@ pub fn plural(n: u64, noun: &str) -> String {
     text::plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
 }
 
-/// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part
-/// of the run with what names it, `pass@3 [tag=critical]`.
-pub fn metric_name(metric: &str) -> String {
-    if metric == COST_PER_SAMPLE {
-        return "cost per sample".to_owned();
-    }
-    if let (metric, Some(part)) = split_part(metric) {
-        return format!("{} [{}]", metric_name(metric), text::one_line(part));
-    }
-    for (prefix, sign) in [("pass_at_", '@'), ("pass_hat_", '^')] {
-        let Some(rest) = metric.strip_prefix(prefix) else {
-            continue;
-        };
-        let (k, variant) = rest.split_once('_').unwrap_or((rest, ""));
-        if k.is_empty() || !k.bytes().all(|b| b.is_ascii_digit()) {
-            continue;
-        }
-        let name = format!("pass{sign}{k}");
-        return if variant.is_empty() {
-            name
-        } else {
-            format!("{name} ({})", variant.replace('_', " "))
-        };
-    }
-    let name = ["_ms", "_usd", "_seconds"]
-        .iter()
-        .find_map(|unit| metric.strip_suffix(unit))
-        .unwrap_or(metric);
-    text::one_line(&name.replace('_', " "))
-}
-
 /// Names of metrics in the order in which people read them: rates, pass@k and pass^k by k, scores,
 /// latency, cost.
 pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
@@ -336,7 +307,7 @@ pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     let estimate = summary.estimates.get(metric);
     let value = value_of(summary, metric);
     MetricRow {
-        name: metric_name(metric),
+        name: shown_metric(metric),
         value: figure_or_none(metric, value),
         interval: interval_of(summary, metric),
         range: estimate
@@ -457,7 +428,7 @@ pub struct ThresholdRow {
 
 /// A threshold in words. Value and threshold get as many decimals as it takes to tell them apart.
 pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
-    let name = metric_name(&threshold.metric);
+    let name = shown_metric(&threshold.metric);
     let metric = match threshold.on {
         Figure::Value => name,
         Figure::CiLower => format!("{name} (lower end)"),
@@ -685,7 +656,7 @@ mod tests {
                 "0.5",
             ),
         ] {
-            assert_eq!(metric_name(metric), name);
+            assert_eq!(shown_metric(metric), name);
             assert_eq!(figure(metric, 0.5), value);
         }
     }

@@ -202,7 +202,7 @@ fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
     } else {
         "at most"
     };
-    let name = figures::metric_name(&threshold.metric);
+    let name = figures::shown_metric(&threshold.metric);
     let value = figures::figure(&threshold.metric, threshold.value);
     let met = match threshold.chance {
         Some(met) => format!(

@@ -229,7 +229,7 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
         ListItem::new(ListMark::Sign(mark(earlier.outcome)), text![words, reason])
     }));
     let measured = sample.metrics.iter().map(|(name, value)| {
-        let label = outside(&figures::metric_name(name));
+        let label = outside(&figures::shown_metric(name));
         (label, own(figures::figure(name, *value)))
     });
     let facts = facts_of_sample(sample, usize::MAX)

@@ -4,7 +4,7 @@
 use crate::gate::number;
 use crate::model::{
     Bound, EvalType, Figure, IntervalScope, IntervalShortfall, Metric, MetricName, PartSelector,
-    Threshold,
+    Threshold, shown_metric,
 };
 use crate::summary::{CaseSamples, IntervalDesign, OverCases};
 
@@ -117,7 +117,10 @@ fn missed(threshold: &Threshold, best: &IntervalDesign) -> Option<String> {
         (false, 1) => "it passes",
         (false, _) => "all pass",
     };
-    let (are, metric) = (if units == 1 { "is" } else { "are" }, &threshold.metric);
+    let (are, metric) = (
+        if units == 1 { "is" } else { "are" },
+        shown_metric(&threshold.metric),
+    );
     let (value, reached) = (number(threshold.value, 4), number(end, 4));
     let needed = match needed {
         None => format!(", and no number of {} would be enough", plural(2)),
@@ -177,12 +180,12 @@ mod tests {
         let said = |metric: &str, value: f64, n: usize| {
             warning(metric, value, SIMILAR, &vec![eval(&[1]); n])
         };
-        insta::assert_snapshot!(said("pass_rate", 0.9, 12), @"the threshold on pass_rate requires a lower end of at least 0.9, but 12 evals are planned: even if all pass, the interval ends at 0.7526; it takes 33 evals");
-        insta::assert_snapshot!(said("pass_at_1", 0.9, 32), @"the threshold on pass_at_1 requires a lower end of at least 0.9, but 32 cases are planned: even if all pass, the interval ends at 0.8976; it takes 33 cases");
+        insta::assert_snapshot!(said("pass_rate", 0.9, 12), @"the threshold on pass rate requires a lower end of at least 0.9, but 12 evals are planned: even if all pass, the interval ends at 0.7526; it takes 33 evals");
+        insta::assert_snapshot!(said("pass_at_1", 0.9, 32), @"the threshold on pass@1 requires a lower end of at least 0.9, but 32 cases are planned: even if all pass, the interval ends at 0.8976; it takes 33 cases");
         assert_eq!(said("pass_at_1", 0.9, 33), "");
-        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, 35), @"the threshold on case_pass_rate[tag=a] requires a lower end of at least 0.5, but 1 case is planned: even if it passes, the interval ends at 0.0552; it takes 5 cases");
-        insta::assert_snapshot!(said("errors", 0.05, 12), @"the threshold on pass_rate requires an upper end of at most 0.05, but 12 evals are planned: even if none passes, the interval ends at 0.2474; it takes 68 evals");
-        insta::assert_snapshot!(said("pass_rate", 1.0, 12), @"the threshold on pass_rate requires a lower end of at least 1, but 12 evals are planned: even if all pass, the interval ends at 0.7526, and no number of evals would be enough");
+        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, 35), @"the threshold on case pass rate [tag=a] requires a lower end of at least 0.5, but 1 case is planned: even if it passes, the interval ends at 0.0552; it takes 5 cases");
+        insta::assert_snapshot!(said("errors", 0.05, 12), @"the threshold on pass rate requires an upper end of at most 0.05, but 12 evals are planned: even if none passes, the interval ends at 0.2474; it takes 68 evals");
+        insta::assert_snapshot!(said("pass_rate", 1.0, 12), @"the threshold on pass rate requires a lower end of at least 1, but 12 evals are planned: even if all pass, the interval ends at 0.7526, and no number of evals would be enough");
         assert_eq!(said("latency_p95_ms", 0.9, 2), "");
         assert_eq!(said("regression_pass_rate", 0.9, 2), "");
     }
@@ -195,15 +198,15 @@ mod tests {
             warning("pass_at_3", 0.95, IntervalScope::TheseCases, &several),
             ""
         );
-        insta::assert_snapshot!(said(IntervalScope::SimilarCases), @"the threshold on pass_at_3 requires a lower end of at least 0.95, but 40 cases are planned: even if all pass, the interval ends at 0.9134; it takes 70 cases");
-        insta::assert_snapshot!(said(IntervalScope::SimilarEvals), @"the threshold on pass_at_3 requires a lower end of at least 0.95, but 4 evals are planned: even if all pass, the interval ends at 0.4406; it takes 68 evals");
-        insta::assert_snapshot!(warning("pass_at_1", 0.97, IntervalScope::TheseCases, &vec![eval(&[5; 10]); 2]), @"the threshold on pass_at_1 requires a lower end of at least 0.97, but 100 samples are planned: even if all pass, the interval ends at 0.9652; it takes 117 samples");
+        insta::assert_snapshot!(said(IntervalScope::SimilarCases), @"the threshold on pass@3 requires a lower end of at least 0.95, but 40 cases are planned: even if all pass, the interval ends at 0.9134; it takes 70 cases");
+        insta::assert_snapshot!(said(IntervalScope::SimilarEvals), @"the threshold on pass@3 requires a lower end of at least 0.95, but 4 evals are planned: even if all pass, the interval ends at 0.4406; it takes 68 evals");
+        insta::assert_snapshot!(warning("pass_at_1", 0.97, IntervalScope::TheseCases, &vec![eval(&[5; 10]); 2]), @"the threshold on pass@1 requires a lower end of at least 0.97, but 100 samples are planned: even if all pass, the interval ends at 0.9652; it takes 117 samples");
         let heavy = PlannedEval {
             weight: 3.0,
             ..eval(&[1])
         };
         let weighted = [eval(&[1]), eval(&[1]), eval(&[1]), heavy];
-        insta::assert_snapshot!(warning("weighted_score", 0.6, SIMILAR, &weighted), @"the threshold on weighted_score requires a lower end of at least 0.6, but 4 cases are planned: even if all pass, the interval ends at 0.3875; it takes 9 cases");
+        insta::assert_snapshot!(warning("weighted_score", 0.6, SIMILAR, &weighted), @"the threshold on weighted score requires a lower end of at least 0.6, but 4 cases are planned: even if all pass, the interval ends at 0.3875; it takes 9 cases");
     }
 
     /// What is out of reach is so in the gate's own interval, and the number that it takes is

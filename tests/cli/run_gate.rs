@@ -715,7 +715,7 @@ eval_suite:
         .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
         .expect(3);
     assert!(
-        call.stdout.contains("regression_pass_rate"),
+        call.stdout.contains("regression pass rate is undefined"),
         "{}",
         call.stdout
     );

@@ -222,7 +222,7 @@ fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
         for (name, before, after) in &changes.metrics {
             let figures = [before, after].map(|value| own(figures::figure_or_none(name, *value)));
             table.row(
-                [outside(&figures::metric_name(name))]
+                [outside(&figures::shown_metric(name))]
                     .into_iter()
                     .chain(figures),
             );

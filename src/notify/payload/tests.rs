@@ -11,7 +11,7 @@ fn message() -> NotifyMessage {
         phase: None,
         decision: Decision::Fail,
         exit_code: 1,
-        reasons: vec!["pass_at_1 is 60.0% and must be at least 90.0%".to_owned()],
+        reasons: vec!["pass@1 is 60.0% and must be at least 90.0%".to_owned()],
         failures: vec![
             NotifyFailure {
                 kind: "case",
@@ -61,7 +61,7 @@ fn slack_is_told_in_its_own_markup_and_no_name_is_any() {
     assert!(faults.is_empty());
     insta::assert_snapshot!(body["text"].as_str().unwrap(), @"
     ❌ *FAIL* suite `support` (exit code 1)
-    • `pass_at_1 is 60.0% and must be at least 90.0%`
+    • `pass@1 is 60.0% and must be at least 90.0%`
     • failed case `cap-1/a`
     • errored case `cap-1/b` `&lt;!channel&gt; ∗read∗ &lt;http:/∕evil|me&gt; ＠here`
     ... and 3 more items that did not pass
@@ -73,7 +73,7 @@ fn slack_is_told_in_its_own_markup_and_no_name_is_any() {
 #[test]
 fn json_is_the_message_as_it_is() {
     let (bytes, _) = of(&hook(NotifyFormat::Json, None), &message());
-    insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r#"{"suite":"support","phase":null,"decision":"fail","exit_code":1,"reasons":["pass_at_1 is 60.0% and must be at least 90.0%"],"failures":[{"kind":"case","id":"cap-1/a","name":"a","outcome":"failed"},{"kind":"case","id":"cap-1/b","name":"<!channel> *read* <http://evil|me> @here","outcome":"errored"}],"more_failures":3,"metrics":{"pass_at_1":0.6,"pass_at_3":null},"run_id":"eval-20260304-101500","report":"results/2026-03-04/run-101500.md"}"#);
+    insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r#"{"suite":"support","phase":null,"decision":"fail","exit_code":1,"reasons":["pass@1 is 60.0% and must be at least 90.0%"],"failures":[{"kind":"case","id":"cap-1/a","name":"a","outcome":"failed"},{"kind":"case","id":"cap-1/b","name":"<!channel> *read* <http://evil|me> @here","outcome":"errored"}],"more_failures":3,"metrics":{"pass_at_1":0.6,"pass_at_3":null},"run_id":"eval-20260304-101500","report":"results/2026-03-04/run-101500.md"}"#);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::model::{EvalStepResult, Figure, Metric, Summary};
 use crate::report::figures::{
-    self, FigureUnit, NO_VALUE, decision_label, figure_or_none, interval_of, metric_name,
+    self, FigureUnit, NO_VALUE, decision_label, figure_or_none, interval_of, shown_metric,
     threshold_row,
 };
 use crate::report::page::DrawnInterval;
@@ -75,7 +75,7 @@ pub fn rows(eval: &EvalStepResult) -> Vec<PhaseMetricRow> {
 fn unbounded(summary: &Summary, metric: &str) -> PhaseMetricRow {
     PhaseMetricRow {
         metric: metric.to_owned(),
-        name: metric_name(metric),
+        name: shown_metric(metric),
         value: brief(
             metric,
             &figure_or_none(metric, figures::value_of(summary, metric)),

@@ -355,7 +355,7 @@ fn group(kind: &ShownGroups, comparison: &Comparison, view: &PageView) -> PageBl
     let metric = kind
         .shown
         .first()
-        .map(|group| figures::metric_name(&group.metric.name));
+        .map(|group| figures::shown_metric(&group.metric.name));
     let differ = kind.shown.iter();
     let differ = differ.filter(|group| group.verdict != ComparisonVerdict::None);
     let finding = match differ.count() {

@@ -100,7 +100,7 @@ fn metric(sides: &RunSides<'_>, metric: &str) -> Value {
         })
         .collect();
     let min = places().fold(0.0, f64::min);
-    json!({ "name": figures::metric_name(metric), "min": min, "max": max, "cells": cells })
+    json!({ "name": figures::shown_metric(metric), "min": min, "max": max, "cells": cells })
 }
 
 fn eval(line: &EvalLine<'_>) -> Value {

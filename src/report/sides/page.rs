@@ -77,7 +77,7 @@ fn figures(page: &mut Page, sides: &RunSides, view: &PageView) {
         line("run".into(), &|run| code(&run.metadata.run_id));
     }
     for metric in sides.metrics() {
-        line(outside(&figures::metric_name(metric)), &|run| {
+        line(outside(&figures::shown_metric(metric)), &|run| {
             let row = figures::metric_row(run, metric);
             match row.interval.is_empty() {
                 true => own(row.value),

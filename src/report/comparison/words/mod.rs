@@ -360,7 +360,7 @@ pub fn method(comparison: &Comparison) -> String {
     let metrics: Vec<String> = settings
         .metrics
         .iter()
-        .map(|name| figures::metric_name(name))
+        .map(|name| figures::shown_metric(name))
         .collect();
     let mut words = format!(
         "tested: {} at {}, one-sided",

@@ -114,7 +114,7 @@ pub fn row(metric: &MetricDifference, comparison: &Comparison) -> ComparisonRow 
         _ => String::new(),
     };
     ComparisonRow {
-        name: figures::metric_name(&metric.name),
+        name: figures::shown_metric(&metric.name),
         decides: decides(metric),
         leaning: leaning(metric),
         moved: has_moved(metric, alpha),

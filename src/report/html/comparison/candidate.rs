@@ -124,7 +124,7 @@ fn groups(comparison: &Comparison) -> Vec<Value> {
         };
         Some(json!({
             "by": telling.by.name(),
-            "metric": figures::metric_name(&first.metric.name),
+            "metric": figures::shown_metric(&first.metric.name),
             "decides": telling.decides,
             "rows": ordered.iter().map(row).collect::<Vec<_>>(),
             "telling": telling.shown.len(),

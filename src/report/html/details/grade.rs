@@ -112,7 +112,7 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
             .unmeasured
             .iter()
             .take(limits::ENTRIES)
-            .map(|name| shown::name(&figures::metric_name(name), limit).into_owned())
+            .map(|name| shown::name(&figures::shown_metric(name), limit).into_owned())
             .collect(),
         informative: grade.informative,
         adjudicated: grade.adjudicated,

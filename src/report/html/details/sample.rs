@@ -207,7 +207,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
 
 /// A number that a grader measured.
 pub fn measured(name: &str, value: f64, limit: usize) -> LabelledFact<'static> {
-    let label = shown::name(&figures::metric_name(name), limit).into_owned();
+    let label = shown::name(&figures::shown_metric(name), limit).into_owned();
     (Cow::Owned(label), Cow::Owned(figures::figure(name, value)))
 }
 
