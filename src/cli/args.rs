@@ -288,6 +288,9 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
+  eval-harness run --changed                       run only what changed since the latest run
+  eval-harness run --changed --dry-run             show what would be reused, and what would run and why
+  eval-harness run --watch                         run again whenever a file changes
   eval-harness run --compare-to previous           fail if it is worse than the previous run
   eval-harness run --baseline                      compare with the accepted scores; `--baseline=FILE`: with those of a file
   eval-harness run --baseline --against origin/main --fail-on significant
@@ -308,6 +311,20 @@ pub struct RunArgs {
     /// `--progress`, `--quiet` and `--verbose`; arguments given now override them.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub resume: Option<String>,
+    /// Reuse samples of an earlier run: those of which nothing changed are taken over, those whose
+    /// grader or expectation changed are graded again, the others run. In doubt a sample runs. The
+    /// earlier run is the latest one of this suite and target, unless `--since` names one.
+    #[arg(long, conflicts_with_all = ["resume", "record", "replay"])]
+    pub changed: bool,
+    /// With `--changed` or `--watch`: the run to reuse (`latest`, a run id, or the path of a journal).
+    #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
+    pub since: Option<String>,
+    /// Run, wait until a file of the suite changes, and run again what it affects, as `--changed`
+    /// does. At a terminal, `a` runs all, `f` what did not pass, `r` what changed, and `q` quits.
+    #[arg(long, conflicts_with_all = [
+        "resume", "dry_run", "failed_in", "shard", "record", "replay", "events",
+    ])]
+    pub watch: bool,
     /// Time limit in seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,

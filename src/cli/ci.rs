@@ -136,12 +136,18 @@ impl GithubStep {
     }
 }
 
+/// Whether this is a machine on which nobody sits.
+pub fn is_ci() -> bool {
+    let value = std::env::var("CI").unwrap_or_default();
+    value == "1" || value.eq_ignore_ascii_case("true")
+}
+
 /// Refuses a verb that accepts results where no one looks at them; `what` it writes.
 pub fn refuse(verb: &str, what: &str) -> Result<(), CliFailure> {
-    let value = std::env::var("CI").unwrap_or_default();
-    if value != "1" && !value.eq_ignore_ascii_case("true") {
+    if !is_ci() {
         return Ok(());
     }
+    let value = std::env::var("CI").unwrap_or_default();
     let message = format!("`{verb}` writes {what}, which is not allowed in CI (CI={value})");
     Err(CliFailure::wrong(message)
         .hint("run it on a machine where you can review the result and commit it"))

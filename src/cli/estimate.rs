@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::grade::judge_question_bytes;
-use crate::model::{CacheMode, Endpoint, ModelTarget, Plan, RunBudget, Target, TokenPrice};
+use crate::model::{
+    CacheMode, CaseOutline, Endpoint, ModelTarget, Plan, RunBudget, Target, TokenPrice,
+};
 use crate::report::figures::cost;
-use crate::run::PreparedRun;
+use crate::run::{ChangeOutline, PreparedRun, SamplesToDo};
 use crate::target::question_bytes;
 use eval_base::text::{group_digits, one_line, plural};
 use eval_models::{TokenCounts, about_tokens, cost_of, longest_answer};
@@ -24,13 +26,50 @@ struct ModelEstimate {
     price: Option<TokenPrice>,
 }
 
+/// The samples of a run, as far as it calls anything for them.
+pub struct PlannedWork<'a> {
+    prepared: &'a PreparedRun,
+    changed: Option<&'a ChangeOutline>,
+}
+
+impl<'a> PlannedWork<'a> {
+    /// `changed` has what is reused.
+    pub fn of(prepared: &'a PreparedRun, changed: Option<&'a ChangeOutline>) -> PlannedWork<'a> {
+        PlannedWork { prepared, changed }
+    }
+
+    /// Samples of a case that the target is called for, and those that are graded.
+    fn samples(&self, (eval, at): (usize, usize), case: CaseOutline<'_>) -> (u64, u64) {
+        match self.changed {
+            None => {
+                let all = u64::from(PreparedRun::samples(case));
+                (all, all)
+            }
+            Some(changed) => {
+                let SamplesToDo { run, graded_again } = changed.case(eval, at);
+                let run = u64::from(run);
+                (run, run + u64::from(graded_again))
+            }
+        }
+    }
+
+    /// Every case with the numbers of [`PlannedWork::samples`].
+    fn cases(&self) -> impl Iterator<Item = (CaseOutline<'a>, (u64, u64))> {
+        let evals = self.prepared.plan.evals.iter().enumerate();
+        evals.flat_map(move |(number, eval)| {
+            let cases = eval.cases.outlines().enumerate();
+            cases.map(move |(at, case)| (case, self.samples((number, at), case)))
+        })
+    }
+}
+
 /// Calls of targets that a run would make, and how many of them at once at most. What is recorded
 /// is not called for.
-pub fn calls(prepared: &PreparedRun) -> (u64, usize) {
-    let plan = &prepared.plan;
+pub fn calls(work: &PlannedWork<'_>) -> (u64, usize) {
+    let plan = &work.prepared.plan;
     let (mut calls, mut others) = (0u64, 0);
     let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
-    for outline in plan.evals.iter().flat_map(|eval| eval.cases.outlines()) {
+    for (outline, (samples, _)) in work.cases().filter(|(_, (samples, _))| *samples > 0) {
         match outline.profile.target.as_ref().or(plan.target.as_ref()) {
             None | Some(Target::Recorded { .. }) => continue,
             Some(Target::Model(model)) if is_offline(plan, &model.endpoint) => continue,
@@ -40,7 +79,7 @@ pub fn calls(prepared: &PreparedRun) -> (u64, usize) {
             }
             Some(_) => others = plan.settings.max_workers,
         }
-        calls = calls.saturating_add(u64::from(PreparedRun::samples(outline)));
+        calls = calls.saturating_add(samples);
     }
     let at_once = lanes
         .values()
@@ -56,25 +95,27 @@ fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
 }
 
 /// What models would be asked: labels with lines, to be shown one below the other.
-pub fn lines(prepared: &PreparedRun) -> io::Result<Vec<(&'static str, String)>> {
-    let asked = asked(prepared)?;
-    let mut lines: Vec<(&'static str, String)> = judged(prepared)
+pub fn lines(work: &PlannedWork<'_>) -> io::Result<Vec<(&'static str, String)>> {
+    let asked = asked(work)?;
+    let mut lines: Vec<(&'static str, String)> = judged(work)
         .map(|words| ("judged", words))
         .into_iter()
         .collect();
     lines.extend(told(&asked));
     if !asked.is_empty() {
-        lines.extend(budget(prepared.plan.settings.models.budget).map(|words| ("budget", words)));
+        lines.extend(
+            budget(work.prepared.plan.settings.models.budget).map(|words| ("budget", words)),
+        );
     }
     Ok(lines)
 }
 
 /// The calls of judges, and how many of them at once at most; `None` when none would be asked.
-fn judged(prepared: &PreparedRun) -> Option<String> {
-    let plan = &prepared.plan;
+fn judged(work: &PlannedWork<'_>) -> Option<String> {
+    let plan = &work.prepared.plan;
     let (mut calls, mut widest) = (0u64, 0u64);
     let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
-    for outline in plan.evals.iter().flat_map(|eval| eval.cases.outlines()) {
+    for (outline, (_, samples)) in work.cases().filter(|(_, (_, samples))| *samples > 0) {
         let mut votes = 0u64;
         for panel in outline
             .profile
@@ -92,8 +133,7 @@ fn judged(prepared: &PreparedRun) -> Option<String> {
                 votes += u64::from(panel.votes);
             }
         }
-        calls =
-            calls.saturating_add(votes.saturating_mul(u64::from(PreparedRun::samples(outline))));
+        calls = calls.saturating_add(votes.saturating_mul(samples));
         widest = widest.max(votes);
     }
     let lanes = lanes
@@ -118,11 +158,11 @@ fn judged(prepared: &PreparedRun) -> Option<String> {
 /// A model as what it is asked: its name, and whether it judges.
 type ModelRole = (String, bool);
 
-fn asked(prepared: &PreparedRun) -> io::Result<BTreeMap<ModelRole, ModelEstimate>> {
-    let plan = &prepared.plan;
+fn asked(work: &PlannedWork<'_>) -> io::Result<BTreeMap<ModelRole, ModelEstimate>> {
+    let plan = &work.prepared.plan;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut all: BTreeMap<ModelRole, ModelEstimate> = BTreeMap::new();
-    for eval in &plan.evals {
+    for (number, eval) in plan.evals.iter().enumerate() {
         let is_model = |target: &Option<Target>| matches!(target.as_ref().or(plan.target.as_ref()), Some(Target::Model(model)) if !is_offline(plan, &model.endpoint));
         let profiles = eval.cases.profiles();
         let judged = profiles
@@ -132,10 +172,15 @@ fn asked(prepared: &PreparedRun) -> io::Result<BTreeMap<ModelRole, ModelEstimate
             continue;
         }
         for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
+            let (samples, graded) = work.samples((number, streamed.at), outline);
+            if graded == 0 {
+                continue;
+            }
             let case = streamed.case.map_err(io::Error::other)?;
-            let samples = u64::from(PreparedRun::samples(outline));
             let target = case.target.as_ref().or(plan.target.as_ref());
-            if let Some(Target::Model(model)) = target.filter(|_| is_model(&case.target)) {
+            if let Some(Target::Model(model)) =
+                target.filter(|_| samples > 0 && is_model(&case.target))
+            {
                 let bytes = runtime.block_on(async {
                     let asked = prepared.targets.prompted(eval, &case).await.ok()?;
                     question_bytes(model, &asked).await
@@ -159,7 +204,7 @@ fn asked(prepared: &PreparedRun) -> io::Result<BTreeMap<ModelRole, ModelEstimate
                         runtime.block_on(judge_question_bytes(judge, &case))
                     });
                     let own = model.system.as_ref().map_or(0, String::len);
-                    let calls = samples.saturating_mul(u64::from(judge.votes));
+                    let calls = graded.saturating_mul(u64::from(judge.votes));
                     of_role(&mut all, model, true).add(
                         calls,
                         shared.map(|bytes| bytes + own),

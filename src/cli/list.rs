@@ -10,7 +10,9 @@ use serde::{Serialize, Serializer};
 use super::args::{ListArgs, ListFormat};
 use super::baseline::relative;
 use super::console::Console;
-use super::{CliResult, estimate, suite};
+use super::estimate::{self, PlannedWork};
+use super::run::ReadyRun;
+use super::{CliResult, changed, suite};
 use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{LoadOverrides, PlanPurpose};
@@ -22,7 +24,7 @@ use crate::report::page::{
     DOT, ListItem, Page, PageBlock, PageTable, StyledText, TableColumn, TextTone, code, dim,
     outside, own, span, text,
 };
-use crate::run::PreparedRun;
+use crate::run::{ChangeOutline, ChangeSource, PreparedRun};
 use eval_base::text::{group_digits, plural};
 
 /// Cases of a page, of which nobody holds a million at once.
@@ -77,8 +79,12 @@ impl Write for Stdout<'_> {
 }
 
 /// The plan of a run that does not take place.
-pub fn dry_run(console: &Console, prepared: &PreparedRun, compared: Option<&str>) -> CliResult {
-    let mut page = planned(prepared, compared)?;
+pub fn dry_run(console: &Console, ready: &ReadyRun) -> CliResult {
+    let mut page = planned(
+        &ready.prepared,
+        ready.compared.as_deref(),
+        ready.changed.as_deref(),
+    )?;
     page.push(PageBlock::Gap);
     page.lead(NOTHING_RUN);
     console.page(&page)?;
@@ -88,12 +94,18 @@ pub fn dry_run(console: &Console, prepared: &PreparedRun, compared: Option<&str>
 /// The last line of a dry run.
 pub const NOTHING_RUN: &str = "Dry run: nothing was run.";
 
-/// What a run would do.
-pub fn planned(prepared: &PreparedRun, compared: Option<&str>) -> io::Result<Page> {
+/// What a run would do; `changed` is the run whose samples it reuses.
+pub fn planned(
+    prepared: &PreparedRun,
+    compared: Option<&str>,
+    changed: Option<&ChangeSource>,
+) -> io::Result<Page> {
     let plan = &prepared.plan;
     let mut page = evals(plan)?;
+    let changed = changed.map(|source| ChangeOutline::of(prepared, source));
+    let work = PlannedWork::of(prepared, changed.as_ref());
     let target = plan.target.as_ref().map_or("none", |target| target.kind());
-    let calls = match estimate::calls(prepared) {
+    let calls = match estimate::calls(&work) {
         (0, _) => "no calls of the target".to_owned(),
         (1, _) => "1 call of the target".to_owned(),
         (calls, most) => format!("{calls} calls of the target, at most {most} at once"),
@@ -107,7 +119,8 @@ pub fn planned(prepared: &PreparedRun, compared: Option<&str>) -> io::Result<Pag
         ),
         ("samples", own(format!("{samples} ({calls})"))),
     ];
-    let asked = estimate::lines(prepared)?.into_iter();
+    facts.extend(changed.iter().flat_map(changed::facts));
+    let asked = estimate::lines(&work)?.into_iter();
     facts.extend(asked.map(|(label, words)| (label, outside(&words))));
     let dir = plan.reporting.output_dir.display().to_string();
     facts.push(("results", outside(&dir)));

@@ -4,6 +4,7 @@ mod accept;
 mod args;
 mod baseline;
 mod cache;
+mod changed;
 mod ci;
 mod compare;
 mod compared;
@@ -35,6 +36,7 @@ mod sides;
 mod signals;
 mod suite;
 mod validate;
+mod watch;
 
 use std::process;
 

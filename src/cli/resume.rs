@@ -145,6 +145,9 @@ fn merged(
     let own = parse(&typed).map_err(unreadable)?;
     // Of most options the last one counts; targets would add up.
     let mut words = without_display(session.arguments.clone());
+    // Its journal has what it took from an earlier run.
+    words = without(words, "--since");
+    words.retain(|word| word != "--changed");
     if !own.suite.target.is_empty() {
         words = without(words, "--target");
     }

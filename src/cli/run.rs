@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::args::{ProgressMode, RunArgs};
 use super::ci::{self, GithubStep};
@@ -9,7 +10,10 @@ use super::console::Console;
 use super::progress::RunProgress;
 use super::report::results_dir;
 use super::resume::ResumedRun;
-use super::{CliFailure, CliResult, compared, list, notify, resume, sides, signals, suite};
+use super::suite::SelectedSuite;
+use super::{
+    CliFailure, CliResult, changed, compared, list, notify, resume, sides, signals, suite, watch,
+};
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{LoadOverrides, PlanPurpose};
@@ -17,13 +21,22 @@ use crate::model::{Event, NotifyChannel, Plan, ReportFormat, Summary};
 use crate::notify::NotifyMessage;
 use crate::report::{self, write_reports};
 use crate::run::{
-    self, CancelSwitch, FinishedRun, PreparedRun, RunError, RunInvocation, RunObserver, RunRequest,
+    self, CancelSwitch, ChangeSource, FinishedRun, PreparedRun, RunError, RunInvocation,
+    RunObserver, RunRequest,
 };
 use eval_base::clock::SystemClock;
 use eval_base::json;
 
 pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let words = resume::typed("run", "--resume");
+    if args.since.is_some() && !(args.changed || args.watch) {
+        return Err(CliFailure::wrong(
+            "`--since` needs `--changed` or `--watch`",
+        ));
+    }
+    if args.watch {
+        return watch::watch(console, args, words);
+    }
     let Some(run) = &args.resume else {
         if args.suite.target.len() > 1 || args.suite.prompt.len() > 1 {
             return sides::run(console, args, &words);
@@ -68,11 +81,19 @@ pub struct LoadedSuite {
 /// When a definition or a setting is wrong.
 pub fn load(console: &Console, args: &RunArgs) -> Result<LoadedSuite, CliFailure> {
     let selected = suite::load(&args.suite, PlanPurpose::Run, overrides(args))?;
-    Ok(LoadedSuite {
-        plan: suite::plan_or_problems(console, selected.loaded)?,
-        filters: selected.filters,
-        failed_in: selected.failed_in,
-    })
+    LoadedSuite::of(console, selected)
+}
+
+impl LoadedSuite {
+    /// # Errors
+    /// When a definition or a setting is wrong.
+    pub fn of(console: &Console, selected: SelectedSuite) -> Result<LoadedSuite, CliFailure> {
+        Ok(LoadedSuite {
+            plan: suite::plan_or_problems(console, selected.loaded)?,
+            filters: selected.filters,
+            failed_in: selected.failed_in,
+        })
+    }
 }
 
 /// What the arguments say in place of the files.
@@ -96,7 +117,7 @@ pub fn overrides(args: &RunArgs) -> LoadOverrides {
 /// Begins a run, or goes on with one.
 fn start(console: &Console, args: &RunArgs, ready: ReadyRun) -> CliResult {
     if args.dry_run {
-        return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
+        return list::dry_run(console, &ready);
     }
     let (finished, after) = ready.drive(console, args, None)?;
     conclude(console, args, &finished, &after)
@@ -107,6 +128,8 @@ pub struct ReadyRun {
     pub prepared: PreparedRun,
     /// What the run is compared with, in words.
     pub compared: Option<String>,
+    /// The run whose samples are reused.
+    pub changed: Option<Arc<ChangeSource>>,
     said: RunInvocation,
     after: AfterRun,
     resume: Option<RunPaths>,
@@ -136,6 +159,10 @@ impl ReadyRun {
             .iter()
             .for_each(|warning| console.warn(warning));
         let compared = compared::described(&comparison);
+        let changed = match args.changed && resume.is_none() {
+            true => changed::source(console, args, &prepared.plan, &filters)?,
+            false => None,
+        };
         let said = RunInvocation {
             capture: false,
             comparison,
@@ -147,6 +174,7 @@ impl ReadyRun {
         Ok(ReadyRun {
             prepared,
             compared,
+            changed,
             said,
             after,
             resume: resume.map(|run| run.paths),
@@ -163,6 +191,7 @@ impl ReadyRun {
         let ReadyRun {
             prepared,
             compared: _,
+            changed,
             said,
             after,
             resume,
@@ -178,6 +207,7 @@ impl ReadyRun {
                 cancel,
                 observers,
                 resume,
+                changed,
             };
             run::run(request).await
         })?;
@@ -304,6 +334,13 @@ pub struct AfterRun {
 }
 
 impl AfterRun {
+    pub fn without_notifications(self) -> AfterRun {
+        AfterRun {
+            notify: false,
+            ..self
+        }
+    }
+
     pub fn formats(&self) -> &[ReportFormat] {
         &self.formats
     }

@@ -26,6 +26,12 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
             "several targets or prompts need arguments that are valid UTF-8",
         ));
     }
+    if args.since.is_some() {
+        return Err(CliFailure::wrong(
+            "`--since` names the run of one target and prompt, but several are selected",
+        )
+        .hint("without it, the latest run of each is reused"));
+    }
     let mut ready = Vec::new();
     for words in arguments(args, words) {
         let own = parse(&words)?;
@@ -48,7 +54,11 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
         let mut page = Page::default();
         for (ready, _) in &ready {
             page.section(text!["Run on ", outside(&ready.prepared.plan.target_name)]);
-            let planned = list::planned(&ready.prepared, ready.compared.as_deref())?;
+            let planned = list::planned(
+                &ready.prepared,
+                ready.compared.as_deref(),
+                ready.changed.as_deref(),
+            )?;
             page.blocks.extend(planned.blocks);
         }
         page.push(PageBlock::Gap);

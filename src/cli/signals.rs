@@ -34,6 +34,33 @@ pub fn listen(cancel: CancelSwitch, say: impl Fn(&str) + Send + 'static) -> std:
     Ok(())
 }
 
+/// The signals that end waiting.
+pub struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Option<Signal>,
+}
+
+impl StopSignals {
+    /// To be called within a runtime.
+    pub fn new() -> std::io::Result<StopSignals> {
+        let hangup = SignalKind::hangup();
+        Ok(StopSignals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: (!is_ignored(hangup)).then(|| signal(hangup)).transpose()?,
+        })
+    }
+
+    pub async fn received(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = next(&mut self.hangup) => {}
+        }
+    }
+}
+
 async fn next(signal: &mut Option<Signal>) -> Option<()> {
     match signal {
         Some(signal) => signal.recv().await,

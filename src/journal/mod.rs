@@ -16,7 +16,7 @@ mod writer;
 
 pub use paths::{RunPaths, days, find_run, hold_results, list_runs, lock_results, scan_runs};
 pub use reader::{JournalReader, evals, read, read_counts, sessions, started};
-pub use samples::{SampleIndex, index_samples};
+pub use samples::{SampleEnding, SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;
 

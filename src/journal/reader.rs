@@ -370,6 +370,7 @@ mod tests {
             sample: 0,
             attempts: vec![attempt],
             finished_at: "2026-03-04T05:06:08.300Z".into(),
+            reused_from: None,
         }))
     }
 

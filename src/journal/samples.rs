@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{JournalError, JournalReader};
-use crate::model::{Event, SampleFinished};
+use crate::model::{AnswerSource, Attempt, Event, ModelCall, Outcome, SampleFinished};
 use eval_base::blocks::FileBlocks;
 use eval_base::names::InternedTexts;
 
@@ -18,6 +18,44 @@ struct SampleEntry {
     line: u32,
     length: u32,
     offset: u64,
+    ending: SampleEnding,
+}
+
+/// How a sample ended, and what its outputs can still be used for.
+#[derive(Debug, Clone, Copy)]
+pub struct SampleEnding {
+    pub outcome: Outcome,
+    /// The last attempt has an output that graders may judge.
+    pub answered: bool,
+    /// A secret was redacted in an output that graders would judge.
+    pub redacted: bool,
+    /// The target's answer came from a recording of model calls, and whether a judge's did.
+    pub replayed: [bool; 2],
+}
+
+impl SampleEnding {
+    /// `None` without an attempt, which no run records.
+    fn of(sample: &SampleFinished) -> Option<SampleEnding> {
+        let last = sample.attempts.last()?;
+        let is_recorded = |call: &ModelCall| call.source == AnswerSource::Recording;
+        let mut attempts = sample.attempts.iter();
+        Some(SampleEnding {
+            outcome: last.verdict.outcome,
+            answered: last.is_answer() && (last.output.is_some() || last.stored.is_some()),
+            redacted: attempts.any(|attempt| attempt.is_answer() && attempt.redacted),
+            replayed: [
+                sample
+                    .attempts
+                    .iter()
+                    .any(|attempt| attempt.call.as_deref().is_some_and(is_recorded)),
+                sample
+                    .attempts
+                    .iter()
+                    .flat_map(Attempt::judge_calls)
+                    .any(|asked| is_recorded(&asked.call)),
+            ],
+        })
+    }
 }
 
 /// Where the finished samples of a journal lie.
@@ -26,10 +64,11 @@ pub struct SampleIndex {
     path: PathBuf,
     blocks: FileBlocks,
     entries: Vec<SampleEntry>,
+    ranks: CaseRanks,
 }
 
 /// The cases of a journal and their places in the plan.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct CaseRanks {
     evals: InternedTexts,
     cases: InternedTexts,
@@ -42,6 +81,11 @@ impl CaseRanks {
         let key = (self.evals.add(eval)?, self.cases.add(case)?);
         let next = u32::try_from(self.ranks.len()).ok()?;
         Some(*self.ranks.entry(key).or_insert(next))
+    }
+
+    fn known(&self, eval: &str, case: &str) -> Option<u32> {
+        let key = (self.evals.number(eval)?, self.cases.number(case)?);
+        self.ranks.get(&key).copied()
     }
 }
 
@@ -68,7 +112,11 @@ pub fn index_samples(
                 }
             }
             Event::SampleFinished(sample) if wanted(&sample.eval, &sample.case) => {
+                let Some(ending) = SampleEnding::of(&sample) else {
+                    continue;
+                };
                 entries.push(SampleEntry {
+                    ending,
                     rank: ranks.of(&sample.eval, &sample.case).ok_or_else(too_much)?,
                     sample: sample.sample,
                     line: u32::try_from(place.line).map_err(|_| too_much())?,
@@ -85,6 +133,7 @@ pub fn index_samples(
         path: path.to_owned(),
         blocks: journal.into_blocks()?,
         entries,
+        ranks,
     })
 }
 
@@ -96,6 +145,29 @@ impl SampleIndex {
     /// The samples, by the plan's order of cases and then by sample, in whatever order they ended.
     pub fn iter(&self) -> impl Iterator<Item = Result<SampleFinished, JournalError>> {
         self.entries.iter().map(|entry| self.read(entry))
+    }
+
+    /// How a sample ended; `None` when it did not finish.
+    pub fn ending(&self, eval: &str, case: &str, sample: u32) -> Option<SampleEnding> {
+        self.find(eval, case, sample).map(|entry| entry.ending)
+    }
+
+    /// One sample; `None` when it did not finish.
+    pub fn get(
+        &self,
+        eval: &str,
+        case: &str,
+        sample: u32,
+    ) -> Option<Result<SampleFinished, JournalError>> {
+        self.find(eval, case, sample).map(|entry| self.read(entry))
+    }
+
+    fn find(&self, eval: &str, case: &str, sample: u32) -> Option<&SampleEntry> {
+        let key = (self.ranks.known(eval, case)?, sample);
+        let at = self
+            .entries
+            .binary_search_by_key(&key, |entry| (entry.rank, entry.sample));
+        self.entries.get(at.ok()?)
     }
 
     fn read(&self, entry: &SampleEntry) -> Result<SampleFinished, JournalError> {
@@ -133,6 +205,7 @@ mod tests {
             grading_hash: String::new(),
             data_hash: None,
             target_hash: None,
+            call_hash: None,
             tags: Vec::new(),
             position: None,
             input: None,
@@ -163,6 +236,7 @@ mod tests {
             sample,
             attempts: vec![attempt],
             finished_at: String::new(),
+            reused_from: None,
         }))
     }
 

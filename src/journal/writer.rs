@@ -27,7 +27,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well
 /// be such a word (`passed`).
-const OWN_WORDS: [&str; 27] = [
+const OWN_WORDS: [&str; 30] = [
     "outcome",
     "cause",
     "fault",
@@ -49,8 +49,11 @@ const OWN_WORDS: [&str; 27] = [
     "grading_hash",
     "data_hash",
     "target_hash",
+    "call_hash",
     "whole_hash",
+    "hash",
     "regrade_of",
+    "changed_since",
     "sha256",
     "kind",
     "fail_on",
@@ -374,6 +377,7 @@ mod tests {
             sample: 0,
             attempts: vec![attempt],
             finished_at: "2026-03-04T05:06:08.300Z".into(),
+            reused_from: None,
         }))
     }
 
@@ -617,6 +621,7 @@ mod tests {
             grading_hash: String::new(),
             data_hash: None,
             target_hash: None,
+            call_hash: None,
             tags: vec![],
             position: None,
             input: Some(Box::new(input)),

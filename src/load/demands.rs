@@ -108,7 +108,9 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
 /// An interpreter is a program like those of commands: it may lie anywhere.
 fn python(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
     // An empty folder in PATH is the one that a program is started in, which differs.
-    let found = find_program(desk, text, |path| path.parent() != Some(Path::new("")));
+    let found = find_program(desk.suite, text, |path| {
+        path.parent() != Some(Path::new(""))
+    });
     // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another
     // place.
     if found.is_none() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::baselines::{self, BaselineShelf};
 use super::cases::UniqueCases;
 use super::dataset;
+use super::depends;
 use super::graders::{self, CaseBaseline, WrittenGraders};
 use super::inputs;
 use super::kinds::{DocumentPart, parts};
@@ -21,8 +22,8 @@ use super::tree::{MappingKey, Node, NodeValue};
 use crate::graders::settings::PlacedExpectation;
 use crate::graders::structural_match::check_matchers;
 use crate::model::{
-    self, Case, CaseGrading, CaseInput, Eval, EvalInfo, EvalType, ExtractMethod, Fingerprint,
-    Target,
+    self, Case, CaseGrading, CaseInput, Dependencies, Eval, EvalInfo, EvalType, ExtractMethod,
+    Fingerprint, Target,
 };
 use crate::spec::{
     CaseSpec, EvalConfig, EvalFile, EvalMetadata, ExactExpected, ExpectedRef, ExpectedSpec, NameOr,
@@ -156,7 +157,23 @@ fn info_of(
         pass_rate_threshold: config.pass_rate_threshold.unwrap_or(1.0),
         score_threshold: config.score_threshold,
         source: desk.line_of(node.locate("/metadata/id")),
+        dependencies: None,
     })
+}
+
+/// What outputs of the eval depend on, if it says so or has a target of its own.
+fn dependencies(
+    desk: &mut SuiteDesk,
+    node: &Node,
+    config: &EvalConfig,
+    target: Option<&Target>,
+) -> Option<Box<Dependencies>> {
+    let written = node
+        .get("config")
+        .and_then(|config| config.get("depends_on"));
+    let dir = desk.dir.to_path_buf();
+    let depends_on = depends::declared(desk, config.depends_on.as_ref(), written, &dir);
+    depends::of_eval(depends_on.as_ref(), target, desk.suite)
 }
 
 /// A share of 0 would let an eval pass that never passed anything.
@@ -266,6 +283,10 @@ fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<
         header.max_latency_ms = spec.max_latency_ms;
         let kind = spec.eval_type.unwrap_or(EvalType::Capability);
         info = info_of(desk, &head, kind, &spec.metadata, &spec.config);
+        let dependencies = dependencies(desk, &head, &spec.config, None);
+        if let Some(info) = &mut info {
+            info.dependencies = dependencies;
+        }
     }
     let mut cases = UniqueCases::default();
     let written = cases_node.as_ref().and_then(Node::as_seq);
@@ -333,9 +354,14 @@ fn regression(
     let kind = spec.eval_type.unwrap_or(EvalType::Regression);
     let info = info_of(desk, node, kind, &spec.metadata, &spec.config);
     let case = regression_case(desk, node, &spec, &header, shelf)?;
+    let dependencies = dependencies(desk, node, &spec.config, case.target.as_ref());
+    let info = EvalInfo {
+        dependencies,
+        ..info?
+    };
     let cases = model::EvalCases::written(vec![Arc::new(case)]);
     let prompts = prompts::of_eval(desk, &spec.prompts, node);
-    Some(built(info?, &spec.config, prompts, cases, node))
+    Some(built(info, &spec.config, prompts, cases, node))
 }
 
 fn regression_case(

@@ -310,7 +310,8 @@ pub(super) fn grading_hashed<'a>(
     (grading, extract, max_latency_ms)
 }
 
-fn file_hash(path: &std::path::Path) -> Option<Fingerprint> {
+/// Over the content of a file; `None` when it can't be read.
+pub(super) fn file_hash(path: &std::path::Path) -> Option<Fingerprint> {
     let mut file = eval_base::files::open_file(path).ok()?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];

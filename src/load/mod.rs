@@ -13,6 +13,7 @@ mod cases;
 mod check;
 mod dataset;
 mod demands;
+mod depends;
 mod edit;
 mod enclosing;
 mod evals;
@@ -70,6 +71,7 @@ pub use names::{SuiteNames, suite_names};
 pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
+pub use refs::ReadFiles;
 pub use request::{
     CaseFilters, CheckRequest, LoadOverrides, LoadRequest, LoadedOverview, LoadedPlan,
     ModelOverrides, PlanPurpose, SuiteOverview,

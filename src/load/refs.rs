@@ -1,10 +1,12 @@
 //! `$ref`s and other paths that files name: resolving, globs, and the fence around the project.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::problem::{Code, Problem};
 use super::source::Span;
-use eval_base::globs::{files_below, is_glob, path_glob};
+use eval_base::globs::{GlobMatcher, files_below, is_glob, path_glob};
 use eval_base::nearest::did_you_mean;
 
 /// Files that one glob may look at.
@@ -14,15 +16,61 @@ const MAX_WALK: usize = 200_000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathFence {
     folders: Vec<PathBuf>,
+    /// What was looked for, inside or not.
+    read: Arc<Mutex<ReadFiles>>,
+}
+
+/// Files that a suite is made of, whether they exist or not, and globs over further ones.
+#[derive(Debug, Clone, Default)]
+pub struct ReadFiles {
+    /// Absolute.
+    pub files: BTreeSet<PathBuf>,
+    /// Each with the folder in which it starts.
+    pub globs: Vec<(PathBuf, GlobMatcher)>,
+}
+
+impl ReadFiles {
+    /// True when one of the globs matches the path.
+    pub fn matches(&self, path: &Path) -> bool {
+        self.globs.iter().any(|(folder, glob)| {
+            path.strip_prefix(folder)
+                .is_ok_and(|below| glob.is_match(below))
+        })
+    }
 }
 
 impl PathFence {
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> PathFence {
+        PathFence::default().around(folders)
+    }
+
+    /// Another fence that notes what is read in the same place.
+    pub fn around<'a>(&self, folders: impl IntoIterator<Item = &'a Path>) -> PathFence {
         let folders = folders
             .into_iter()
             .map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned()))
             .collect();
-        PathFence { folders }
+        PathFence {
+            folders,
+            read: Arc::clone(&self.read),
+        }
+    }
+
+    pub fn note(&self, file: &Path) {
+        self.noted().files.insert(file.to_owned());
+    }
+
+    fn note_glob(&self, folder: &Path, glob: &GlobMatcher) {
+        self.noted().globs.push((folder.to_owned(), glob.clone()));
+    }
+
+    /// Everything that was looked for so far.
+    pub fn read_files(&self) -> ReadFiles {
+        self.noted().clone()
+    }
+
+    fn noted(&self) -> MutexGuard<'_, ReadFiles> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn holds(&self, real: &Path) -> bool {
@@ -105,7 +153,7 @@ pub(super) fn existing_folder(
 }
 
 /// What exists inside the fence: its absolute path without `.` and `..`, and its real one.
-fn existing(
+pub(super) fn existing(
     dir: &Path,
     text: &str,
     fence: &PathFence,
@@ -119,6 +167,7 @@ fn existing(
         ));
     }
     let path = lexical(&dir.join(text));
+    fence.note(&path);
     let Ok(real) = path.canonicalize() else {
         // Of a path that is not there only the words tell whether it would lie outside.
         return Err(
@@ -220,6 +269,7 @@ pub(super) fn expand(
             format!("`{pattern}` is not a glob: {reason}"),
         )
     })?;
+    fence.note_glob(&base, &matcher);
     if nearest_real(&base).is_some_and(|real| !fence.holds(&real)) {
         return Err(escaping(pattern, at));
     }
@@ -232,6 +282,7 @@ pub(super) fn expand(
         .into_iter()
         .filter(|f| f.canonicalize().is_ok_and(|real| fence.holds(&real)))
         .collect();
+    inside.iter().for_each(|file| fence.note(file));
     if inside.is_empty() {
         return Err(
             Problem::error(Code::EmptyGlob, at, format!("`{pattern}` matches no file"))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::problem::Problems;
+use super::refs::ReadFiles;
 use super::source::SourceFiles;
 use crate::model::{
     AskedThreshold, BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan,
@@ -142,6 +143,8 @@ pub struct LoadedPlan {
     /// Every eval and case that the suite defines, before filters.
     pub total: SuiteCounts,
     pub selected: SuiteCounts,
+    /// What it was read from.
+    pub read: ReadFiles,
 }
 
 /// What a suite says of itself, when its evals don't matter.

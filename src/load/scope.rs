@@ -100,6 +100,8 @@ pub(super) struct SuiteScope {
     pub dir: PathBuf,
     /// The project root. Absolute.
     pub root: PathBuf,
+    /// The results folder. Absolute.
+    pub output_dir: PathBuf,
     /// Where the paths of sources start, when they are not absolute.
     pub cwd: PathBuf,
     pub baselines: BaselineSettings,

@@ -34,6 +34,7 @@ pub(super) struct LoadSession {
 impl LoadSession {
     /// Reads and parses a file; what is wrong is noted, at `at` when the file was named by another.
     pub fn parse(&mut self, path: &Path, at: Option<Span>) -> Option<Node> {
+        self.fence.note(path);
         let display = self.display(path);
         let file = match self.sources.read(path, display) {
             Ok(file) => file,

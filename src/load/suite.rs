@@ -60,9 +60,13 @@ pub fn load(request: &LoadRequest) -> LoadedPlan {
     }
     let plan = plan.filter(|_| !session.problems.has_errors());
     let LoadSession {
-        problems, sources, ..
+        problems,
+        sources,
+        fence,
+        ..
     } = session;
     LoadedPlan {
+        read: fence.read_files(),
         plan,
         problems,
         sources,
@@ -188,7 +192,8 @@ impl SuiteLoader<'_> {
             .map(|folder| lexical(&self.dir.join(folder)))
             .collect();
         let all = [self.root.as_path(), self.dir.as_path()].into_iter();
-        self.session.fence = PathFence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
+        let folders = all.chain(allowed.iter().map(PathBuf::as_path));
+        self.session.fence = self.session.fence.around(folders);
         let dir = self.dir.clone();
         for eval in inline_evals(node) {
             prompts::read_files_of_evals(self.session, eval, &dir);
@@ -315,11 +320,23 @@ impl SuiteLoader<'_> {
         }
     }
 
+    fn output_dir(&self, spec: &SuiteSpec) -> PathBuf {
+        match (
+            &self.request.overrides.output_dir,
+            &spec.reporting.output_dir,
+        ) {
+            (Some(dir), _) => lexical(&self.request.cwd.join(dir)),
+            (None, Some(dir)) => lexical(&self.dir.join(dir)),
+            (None, None) => self.root.join("results"),
+        }
+    }
+
     fn base_scope(&self, spec: &SuiteSpec) -> SuiteScope {
         let (overrides, config) = (&self.request.overrides, &spec.config);
         SuiteScope {
             dir: self.dir.clone(),
             root: self.root.clone(),
+            output_dir: self.output_dir(spec),
             cwd: self.session.cwd.clone(),
             baselines: baselines::settings(spec.baselines.as_ref(), &self.dir, &self.root),
             known_good: Arc::clone(&overrides.known_good),

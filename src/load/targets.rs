@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::depends;
 use super::models;
 use super::problem::{Code, Problem};
 use super::reach::{InheritedKind, MissingValues, SparePart};
 use super::refs::lexical;
-use super::scope::{SuiteDesk, seconds};
+use super::scope::{SuiteDesk, SuiteScope, seconds};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{CommandTarget, HttpTarget, Target};
@@ -55,17 +56,24 @@ pub(super) fn resolve(
                 output: c.output,
                 sandbox: c.sandbox,
                 separate_thoughts: c.thoughts == Some(ThoughtsMode::Separate),
+                depends_on: depends::declared(
+                    desk,
+                    c.depends_on.as_ref(),
+                    node.get("depends_on"),
+                    dir,
+                ),
             })
         }
         TargetSpec::Echo(_) => Target::Echo,
         TargetSpec::Model(m) => Target::Model(Box::new(models::resolve(desk, m, node, dir)?)),
         TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
-        TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node)?)),
+        TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node, dir)?)),
     })
 }
 
 /// A recording that a run needs must be there; while files are only looked at, its lack warns.
 fn recorded(desk: &mut SuiteDesk, path: &Path, written: &str, at: Span) -> Option<()> {
+    desk.suite.fence.note(path);
     let message = match check_stream(path) {
         Ok(()) => return Some(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -96,7 +104,10 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
             "the command contains a NUL character",
         ));
     }
-    if find_program(desk, program, |_| true).is_none() && !super::template::is_template(program) {
+    depends::note_named_files(desk.suite, argv);
+    if find_program(desk.suite, program, |_| true).is_none()
+        && !super::template::is_template(program)
+    {
         let hint = if program.contains('/') {
             "a path with a slash is relative to the suite's folder"
         } else {
@@ -112,11 +123,10 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
 /// The first fitting file of a program: below the suite's folder, or in the folders where programs
 /// are looked for.
 pub(super) fn find_program(
-    desk: &SuiteDesk,
+    suite: &SuiteScope,
     program: &str,
     fits: impl Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
-    let suite = desk.suite;
     let fits = |file: &PathBuf| file.is_file() && fits(file);
     if program.contains('/') {
         return Some(suite.dir.join(program)).filter(fits);
@@ -158,6 +168,7 @@ pub(super) fn choose(
     suite_at: Span,
 ) -> ChosenTarget {
     if let Some(path) = choice.outputs {
+        desk.suite.fence.note(&path);
         if let Err(error) = check_stream(&path) {
             let message = match error.kind() {
                 ErrorKind::NotFound => {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::dependency::{Dependencies, ReusedFrom};
 use super::grade::{Output, Stored, Verdict};
 use super::grader::Combine;
 use super::input_shown::InputShown;
@@ -56,6 +57,12 @@ pub struct RunStarted {
     /// shards.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub whole_hash: String,
+    /// Further attempts after a failed grade, of cases that do not set it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retry_failed: u32,
+    /// What outputs of the suite's target depend on; absent in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
     /// The recordings that outputs were taken from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<RecordingRead>,
@@ -220,6 +227,10 @@ pub struct CasePlanned {
     /// Fingerprint (hex) of the case's own target, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_hash: Option<String>,
+    /// Fingerprint (hex) of how the target is called: time limit, retries, and whether the prompt
+    /// contains the context. Absent in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_hash: Option<String>,
     /// Tags of the case, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
@@ -259,6 +270,9 @@ pub struct SampleFinished {
     /// Time of the end (RFC 3339, UTC).
     #[serde(deserialize_with = "detail")]
     pub finished_at: String,
+    /// The source of a sample that was taken from an earlier run; absent if this run ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused_from: Option<Box<ReusedFrom>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -3,6 +3,7 @@
 mod baseline;
 mod cases;
 mod comparison;
+mod dependency;
 mod event;
 mod executor;
 mod fingerprint;
@@ -37,6 +38,7 @@ pub mod testing;
 pub use baseline::*;
 pub use cases::*;
 pub use comparison::*;
+pub use dependency::*;
 pub use event::*;
 pub use executor::*;
 pub use fingerprint::*;

@@ -171,13 +171,18 @@ impl Attempt {
 }
 
 impl SampleFinished {
-    /// What the calls of all attempts took of the network.
+    /// What the calls of all attempts took of the network, as far as this run made them.
     pub fn spent(&self) -> ModelSpending {
         let mut spent = ModelSpending::default();
-        self.attempts
-            .iter()
-            .flat_map(Attempt::spent)
-            .for_each(|usage| spent.add(usage.into()));
+        let from = self.reused_from.as_deref();
+        for attempt in &self.attempts {
+            let target = attempt.spent_by_target().filter(|_| from.is_none());
+            let is_judged = from.is_none_or(|from| from.graded_again);
+            let judges = attempt.spent_by_judges().filter(|_| is_judged);
+            target
+                .chain(judges)
+                .for_each(|usage| spent.add(usage.into()));
+        }
         spent
     }
 }

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
 
 use super::cases::CaseFault;
 use super::event::CombineRule;
@@ -54,6 +57,27 @@ pub struct CaseProfile {
     pub target: Option<Target>,
     /// Over `target`.
     pub target_hash: Option<Fingerprint>,
+    pub call: CallSettings,
+}
+
+/// How the target of a case is called, whatever target that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub struct CallSettings {
+    pub timeout: Duration,
+    /// Further attempts after a failed grade; `None` where the suite decides.
+    pub retries: Option<u32>,
+    /// True when the prompt says what the context holds.
+    pub context_told: bool,
+}
+
+impl CallSettings {
+    fn of(case: &Case) -> CallSettings {
+        CallSettings {
+            timeout: case.timeout,
+            retries: case.retries,
+            context_told: case.context_told,
+        }
+    }
 }
 
 /// A grader without what it compares with.
@@ -148,6 +172,7 @@ type ProfileKey<'a> = (
     Option<Difficulty>,
     &'a [GraderOutline],
     [Option<Fingerprint>; 2],
+    CallSettings,
 );
 
 impl CaseProfile {
@@ -161,6 +186,7 @@ impl CaseProfile {
             graders: grader_outlines(case).collect(),
             target: case.target.clone(),
             target_hash: case.target.as_ref().map(Fingerprint::of),
+            call: CallSettings::of(case),
         }
     }
 
@@ -188,6 +214,7 @@ impl CaseProfile {
             && self.difficulty == case.difficulty
             && case.target.is_none()
             && self.target.is_none()
+            && self.call == CallSettings::of(case)
             && self.combine == combine_rule(case)
             && self.graders.len() == case.grading.graders.len()
             && grader_outlines(case)
@@ -201,6 +228,7 @@ impl CaseProfile {
             self.difficulty,
             &self.graders,
             [self.target_hash, self.combine_hash],
+            self.call,
         )
     }
 }

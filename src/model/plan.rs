@@ -16,6 +16,7 @@ use eval_models::ModelSettings;
 
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::EvalCases;
+use super::dependency::Dependencies;
 use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{CaseGrading, ExtractMethod};
@@ -40,6 +41,8 @@ pub struct Plan {
     /// The prompt of the run, a name among those of its evals; `None` when inputs are given
     /// to the target unchanged, or none was chosen.
     pub prompt: Option<String>,
+    /// What outputs of `target` depend on besides; empty unless the plan is to be run.
+    pub dependencies: Dependencies,
     pub evals: Vec<Arc<Eval>>,
     /// Over all cases of the suite, whatever part of it this plan is; empty but in a shard.
     pub whole_hash: String,
@@ -260,16 +263,21 @@ pub struct EvalInfo {
     /// File and line of its definition; absent in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Place>,
+    /// What its outputs depend on, if it has `depends_on` or a target of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Box<Dependencies>>,
 }
 
 impl EvalInfo {
-    /// Whether both say the same of an eval, wherever it stands.
+    /// Whether both say the same of an eval, wherever it stands and whatever its files hold.
     pub fn agrees(&self, other: &EvalInfo) -> bool {
         EvalInfo {
             source: None,
+            dependencies: None,
             ..self.clone()
         } == EvalInfo {
             source: None,
+            dependencies: None,
             ..other.clone()
         }
     }

@@ -30,6 +30,9 @@ pub struct RunIdentity {
     /// The run whose stored outputs were graded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// The run from which samples were taken whose inputs did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_since: Option<String>,
     /// The git revision whose baselines were used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,

@@ -68,6 +68,9 @@ pub struct ComparedSide {
     /// The run whose stored outputs were graded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// The run from which unchanged samples were taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_since: Option<String>,
     /// True if the run captured baselines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capture: bool,

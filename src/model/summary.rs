@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::comparison::Comparison;
+use super::dependency::{ReuseCounts, ReusedFrom};
 use super::grade::{Grade, Trust};
 use super::input_shown::InputShown;
 use super::judge_health::JudgeHealth;
@@ -152,6 +153,10 @@ pub struct Metadata {
     /// The other runs that were joined with this one, each a shard of the same suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
+    /// Samples that were taken from `changed_since`, and those that were not; absent if the run
+    /// took none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused: Option<ReuseCounts>,
 }
 
 /// The fields of the identity are fields of the metadata, as they are in JSON.
@@ -417,6 +422,9 @@ pub struct SampleResult {
     /// The model call for the last answer; absent if no model was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ModelCall>>,
+    /// The source of a sample that was taken from an earlier run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused_from: Option<Box<ReusedFrom>>,
 }
 
 /// An attempt that another one followed.

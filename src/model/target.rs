@@ -11,6 +11,7 @@ use eval_base::ordered::OrderedValue;
 use eval_base::redact::{serialize_headers, serialize_url, without_secret_parameters};
 use eval_models::{Endpoint, SamplingOptions};
 
+use super::dependency::DependsOn;
 use crate::spec::words::{OnError, OutputFormat};
 
 /// What produces an output for a case.
@@ -87,6 +88,8 @@ pub struct CommandTarget {
     /// The reasoning with which stdout opens is no part of the output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub separate_thoughts: bool,
+    #[serde(skip)]
+    pub depends_on: Option<DependsOn>,
 }
 
 /// An HTTP service. Serialised it is what tells services apart: no secrets, no paths of one
@@ -117,6 +120,8 @@ pub struct HttpTarget {
     /// Further tries of a call that did not get through.
     #[serde(skip)]
     pub retries: u32,
+    #[serde(skip)]
+    pub depends_on: Option<DependsOn>,
 }
 
 /// A request that is made of any input: texts in it may hold `{{ prompt }}`, `{{ messages }}`,

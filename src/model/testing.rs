@@ -132,6 +132,7 @@ pub fn eval(id: &str, cases: EvalCases) -> Eval {
         pass_rate_threshold: 1.0,
         score_threshold: None,
         source: None,
+        dependencies: None,
     };
     Eval {
         info,
@@ -154,6 +155,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target_name: String::new(),
         target: None,
         target_hash: String::new(),
+        dependencies: Default::default(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
         prompt: None,
@@ -308,6 +310,7 @@ pub fn compared_side(label: &str) -> ComparedSide {
         shards: vec![],
         interrupted: false,
         regrade_of: None,
+        changed_since: None,
         capture: false,
     }
 }

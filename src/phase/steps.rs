@@ -140,6 +140,7 @@ async fn run_suite(
         cancel,
         observers,
         resume: None,
+        changed: None,
     };
     let FinishedRun { paths, summary, .. } = match run::run(asked).await {
         Ok(finished) => finished,

@@ -65,6 +65,7 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
             "Regraded the stored outputs of {run}; the target was not called"
         )));
     }
+    all.extend(reused(summary).map(PageNotice::quiet));
     all.extend(models::kept(summary).map(PageNotice::quiet));
     if let Some(against) = &metadata.against {
         all.push(PageNotice::quiet(format!(
@@ -97,6 +98,21 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
         all.push(PageNotice::quiet(omitted(summary)));
     }
     all
+}
+
+/// What a run with `--changed` took from an earlier one.
+pub fn reused(summary: &Summary) -> Option<String> {
+    let counts = summary.metadata.reused?;
+    let run = match summary.metadata.joined.is_empty() {
+        true => summary.metadata.changed_since.as_deref()?,
+        false => "earlier runs",
+    };
+    Some(format!(
+        "{} reused from {run}, {} graded again, {} run",
+        text::plural(counts.reused, "sample"),
+        text::group_digits(counts.graded_again),
+        text::group_digits(counts.run)
+    ))
 }
 
 /// Samples that show no more than one of them would.

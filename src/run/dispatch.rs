@@ -11,10 +11,8 @@ use super::RunError;
 use super::cancel::{CancelLevel, CancelSwitch};
 use super::queue::{SampleQueue, SampleWork};
 use super::recorder::{RunRecorder, TRAFFIC};
-use super::sample::{SampleContext, fault, run_sample, unrecorded};
-use crate::model::{
-    Attempt, Cause, Eval, Event, Outcome, PlanSettings, SampleFinished, SampleSkipped,
-};
+use super::sample::{SampleAttempts, SampleContext, fault, run_sample, unrecorded};
+use crate::model::{Cause, Eval, Event, Outcome, PlanSettings, SampleFinished, SampleSkipped};
 use eval_base::clock::{Clock, rfc3339};
 
 /// Why samples that did not start were left out.
@@ -43,7 +41,7 @@ const BATCH: usize = 32;
 const SKIPPED: usize = 1000;
 
 /// A task's samples and what came of them.
-type SampleTasks = JoinSet<Vec<Vec<Attempt>>>;
+type SampleTasks = JoinSet<Vec<SampleAttempts>>;
 
 impl Dispatcher<'_, '_> {
     /// Runs everything, or what can be run before the run is ended early; records what was left
@@ -135,9 +133,9 @@ impl Dispatcher<'_, '_> {
                     while done.len() < BATCH && let Some(joined) = tasks.try_join_next_with_id() {
                         done.extend(take(running, joined));
                     }
-                    for (work, attempts) in &done {
+                    for (work, ran) in &done {
                         queue.done(work);
-                        let outcome = attempts.last().map(|attempt| attempt.verdict.outcome);
+                        let outcome = ran.attempts.last().map(|attempt| attempt.verdict.outcome);
                         failed += usize::from(outcome == Some(Outcome::Failed));
                     }
                     let refused = self.finished(done)?;
@@ -197,17 +195,18 @@ impl Dispatcher<'_, '_> {
     }
 
     /// Records what came of samples; true when one was not asked for because the budget is spent.
-    fn finished(&mut self, done: Vec<(SampleWork, Vec<Attempt>)>) -> Result<bool, RunError> {
+    fn finished(&mut self, done: Vec<(SampleWork, SampleAttempts)>) -> Result<bool, RunError> {
         let finished_at = rfc3339(self.clock.now());
-        let refused = done.iter().any(|(_, attempts)| attempts.is_empty());
-        let event = |(work, attempts): (SampleWork, Vec<Attempt>)| match unrecorded(&attempts) {
+        let refused = done.iter().any(|(_, ran)| ran.attempts.is_empty());
+        let event = |(work, ran): (SampleWork, SampleAttempts)| match unrecorded(&ran.attempts) {
             Some(cause) => skipped(&work.eval, work.case_id(), work.sample, cause),
             None => Event::SampleFinished(Box::new(SampleFinished {
                 eval: work.eval.info.id.clone(),
                 case: work.case_id().to_owned(),
                 sample: work.sample,
-                attempts,
+                attempts: ran.attempts,
                 finished_at: finished_at.clone(),
+                reused_from: ran.reused_from,
             })),
         };
         self.recorder
@@ -234,8 +233,8 @@ fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
 /// the outputs.
 fn take(
     running: &mut RunningTasks,
-    joined: Result<(Id, Vec<Vec<Attempt>>), JoinError>,
-) -> Vec<(SampleWork, Vec<Attempt>)> {
+    joined: Result<(Id, Vec<SampleAttempts>), JoinError>,
+) -> Vec<(SampleWork, SampleAttempts)> {
     let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
     let Some(batch) = running.remove(&id) else {
         return Vec::new();
@@ -246,7 +245,7 @@ fn take(
             let reason = format!("internal error in eval-harness: {error}");
             batch
                 .into_iter()
-                .map(|work| (work, vec![fault(reason.clone())]))
+                .map(|work| (work, vec![fault(reason.clone())].into()))
                 .collect()
         }
     }

@@ -8,7 +8,8 @@ use std::path::Path;
 use super::RunError;
 use crate::journal;
 use crate::model::{
-    CasePlanned, CasesPlanned, EvalInfo, Event, Outcome, RunFinished, RunStarted, SampleFinished,
+    CasePlanned, CasesPlanned, Dependencies, Dependency, EvalInfo, Event, Outcome, RunFinished,
+    RunStarted, SampleFinished,
 };
 use crate::summary::{SummaryError, SummaryFold};
 use eval_base::names::InternedTexts;
@@ -20,6 +21,8 @@ pub(super) struct EarlierRun {
     pub started: RunStarted,
     /// What its last session said; the first one's words when there was no other.
     pub session: RunStarted,
+    /// What each session said, the first one first.
+    pub sessions: Vec<RunStarted>,
     /// The end of the last session; `None` when it was cut off.
     pub finished: Option<RunFinished>,
     pub evals: HashMap<String, EarlierEval>,
@@ -35,6 +38,8 @@ pub(super) struct EarlierRun {
 #[derive(Debug)]
 pub(super) struct EarlierEval {
     pub info: EvalInfo,
+    /// True when sessions found different dependencies.
+    pub dependencies_differ: bool,
     ids: InternedTexts,
     /// In the order of `ids`.
     cases: Vec<EarlierCase>,
@@ -44,9 +49,22 @@ impl EarlierEval {
     fn of(info: EvalInfo) -> EarlierEval {
         EarlierEval {
             info,
+            dependencies_differ: false,
             ids: InternedTexts::default(),
             cases: Vec::new(),
         }
+    }
+
+    /// What its outputs depend on; when sessions differ, on what equals nothing.
+    pub fn dependencies(&self) -> Option<Box<Dependencies>> {
+        let mut all = self.info.dependencies.clone();
+        if self.dependencies_differ {
+            all.get_or_insert_default().found.push(Dependency {
+                name: "depends_on".to_owned(),
+                hash: String::new(),
+            });
+        }
+        all
     }
 
     pub fn case(&self, id: &str) -> Option<&EarlierCase> {
@@ -73,6 +91,8 @@ pub(super) struct EarlierCase {
     pub input: HashPrefix,
     pub grading: HashPrefix,
     pub target: Option<HashPrefix>,
+    /// How its target is called; of a case that was planned in several ways equal to nothing.
+    pub call: HashPrefix,
     /// Over everything that was said of the case.
     pub about: u64,
     /// Its place in the whole eval, in a shard.
@@ -96,6 +116,16 @@ impl HashPrefix {
         )
     }
 
+    /// In hex digits; nothing of one that equals nothing.
+    pub fn hex(self) -> Option<String> {
+        let number = self.0.map(u128::from_be_bytes)?;
+        Some(format!("{number:032x}"))
+    }
+
+    pub fn is_known(self) -> bool {
+        self.0.is_some()
+    }
+
     pub fn is(self, other: HashPrefix) -> bool {
         self.0.is_some() && self.0 == other.0
     }
@@ -115,6 +145,7 @@ pub(super) fn about(case: &CasePlanned) -> u64 {
     (
         &case.data_hash,
         &case.target_hash,
+        &case.call_hash,
         &case.tags,
         case.position,
     )
@@ -123,6 +154,16 @@ pub(super) fn about(case: &CasePlanned) -> u64 {
 }
 
 impl EarlierRun {
+    /// What the outputs of the suite's target depend on, if all sessions say the same of it.
+    pub fn dependencies(&self) -> Option<&Dependencies> {
+        let last = self.session.dependencies.as_ref();
+        last.filter(|last| {
+            self.sessions
+                .iter()
+                .all(|session| session.dependencies.as_ref() == Some(last))
+        })
+    }
+
     /// Reads a journal once, into the fold, too; `see` sees every event.
     pub fn read(
         journal: &Path,
@@ -152,6 +193,7 @@ impl EarlierRun {
     fn begun(started: RunStarted) -> EarlierRun {
         EarlierRun {
             session: started.clone(),
+            sessions: vec![started.clone()],
             started,
             finished: None,
             evals: HashMap::new(),
@@ -164,6 +206,7 @@ impl EarlierRun {
     fn push(&mut self, event: Event) {
         match event {
             Event::RunStarted(session) | Event::RunResumed(session) => {
+                self.sessions.push((*session).clone());
                 self.session = *session;
                 self.finished = None;
             }
@@ -171,7 +214,11 @@ impl EarlierRun {
                 let known = self.evals.entry(planned.eval.id.clone());
                 let fresh = EarlierEval::of(planned.eval.clone());
                 known
-                    .and_modify(|eval| eval.info = planned.eval)
+                    .and_modify(|eval| {
+                        eval.dependencies_differ |=
+                            eval.info.dependencies != planned.eval.dependencies;
+                        eval.info = planned.eval;
+                    })
                     .or_insert(fresh);
             }
             Event::CasesPlanned(planned) => self.plan(&planned),
@@ -187,12 +234,16 @@ impl EarlierRun {
         };
         for case in &planned.cases {
             self.has_inputs |= case.input.is_some();
-            let before = eval.case(&case.id).map_or(0, |known| known.samples);
+            let known = eval.case(&case.id);
+            let before = known.map_or(0, |known| known.samples);
+            let call = HashPrefix::of(case.call_hash.as_deref().unwrap_or_default());
+            let changed = known.is_some_and(|known| !known.call.is(call));
             let known = EarlierCase {
                 samples: case.samples.max(before),
                 input: HashPrefix::of(&case.input_hash),
                 grading: HashPrefix::of(&case.grading_hash),
                 target: case.target_hash.as_deref().map(HashPrefix::of),
+                call: if changed { HashPrefix::of("") } else { call },
                 about: about(case),
                 position: case.position,
                 at: None,

@@ -7,6 +7,7 @@
 //! over the same events.
 
 mod cancel;
+mod changed;
 mod check;
 mod dispatch;
 mod earlier;
@@ -25,12 +26,14 @@ mod recordings;
 mod refused;
 mod regrade;
 mod remaining;
+mod reuse;
 mod sample;
 mod scores;
 mod session;
 mod windows;
 
 pub use cancel::{CancelLevel, CancelSwitch};
+pub use changed::{ChangeOutline, ChangeSource, SampleAction, SamplesToDo};
 pub use environment::{git_state, harness_version};
 pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
@@ -39,16 +42,17 @@ pub use prepare::{PreparedRun, prepare, too_few};
 pub use recorder::{EndedCase, RunObserver};
 pub use refused::RunRefusal;
 pub use regrade::{RegradeRequest, regrade};
+pub use reuse::unlisted_warning;
 pub use scores::{ScoreBaselineResult, scores};
 pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
-use crate::model::{CaseResult, EvalResult, Event, Omitted, Summary};
+use crate::model::{CaseResult, EvalResult, Event, Omitted, Outcome, Summary};
 use crate::summary::{SummaryError, SummaryFold, UngatedSummary};
 use crate::target::TargetError;
 
@@ -270,6 +274,15 @@ pub fn cases(journal: &Path, passed: bool) -> Result<BTreeSet<(String, String)>,
         .cases_that(passed)
         .map(|(eval, case)| (eval.to_owned(), case.to_owned()))
         .collect())
+}
+
+/// How each case of a run ended, by eval and case.
+pub fn outcomes(journal: &Path) -> Result<BTreeMap<(String, String), Outcome>, RunError> {
+    let fold = folded(journal, |_| ())?;
+    let outcome = |(eval, case, outcome): (&str, &str, Outcome)| {
+        ((eval.to_owned(), case.to_owned()), outcome)
+    };
+    Ok(fold.outcomes().map(outcome).collect())
 }
 
 fn folded(journal: &Path, mut see: impl FnMut(&Event)) -> Result<SummaryFold, RunError> {

@@ -6,10 +6,12 @@ use super::RunError;
 use super::inputs::InputRenderer;
 use super::prepare::PreparedRun;
 use super::recorder::RunRecorder;
-use crate::model::{Case, CasePlanned, CasesPlanned, Eval, EvalPlanned, Event, Plan};
+use crate::model::{
+    Case, CasePlanned, CasesPlanned, Eval, EvalInfo, EvalPlanned, Event, Fingerprint, Plan,
+};
 
 /// Cases in one `cases_planned` event.
-const CHUNK: usize = 500;
+pub(super) const CHUNK: usize = 500;
 /// Bytes of inputs in one event.
 const CHUNK_BYTES: usize = 1 << 20;
 /// About how much memory cases may take that are held until they run because they were built for
@@ -31,6 +33,7 @@ pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = Cas
             grading_hash: case.grading_hash.to_string(),
             data_hash: Some(case.data_hash.to_string()),
             target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
+            call_hash: Some(Fingerprint::of(&case.profile.call).to_string()),
             tags: case
                 .profile
                 .tags
@@ -62,7 +65,7 @@ pub(super) fn record_plan(
     let mut room = BUILT_BYTES;
     let mut all = Vec::new();
     for eval in &plan.evals {
-        record_eval(eval, eval.cases.len(), recorder)?;
+        record_eval(&eval.info, eval.cases.len(), recorder)?;
         let mut built = BuiltCases::new();
         let cases = case_planned(eval, shard).enumerate();
         record_cases(eval, cases, inputs, recorder, |at, bytes, case| {
@@ -77,12 +80,12 @@ pub(super) fn record_plan(
 }
 
 pub(super) fn record_eval(
-    eval: &Eval,
+    eval: &EvalInfo,
     cases: usize,
     recorder: &mut RunRecorder<'_>,
 ) -> Result<(), RunError> {
     recorder.record(Event::EvalPlanned(EvalPlanned {
-        eval: eval.info.clone(),
+        eval: eval.clone(),
         cases,
     }))
 }

@@ -193,7 +193,7 @@ impl<'a> RunRecorder<'a> {
         }
     }
 
-    fn warned(&mut self, warning: &str) {
+    pub fn warned(&mut self, warning: &str) {
         for observer in &mut self.observers {
             observer.warned(warning);
         }

@@ -11,7 +11,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::cancel::{CancelLevel, CancelSwitch};
 use super::dispatch::DispatchEnd;
-use super::earlier::{EarlierRun, HashPrefix};
+use super::earlier::{EarlierEval, EarlierRun, HashPrefix};
 use super::history::PastRatesReader;
 use super::inputs::InputRenderer;
 use super::planned::{case_planned, record_cases, record_eval};
@@ -25,8 +25,8 @@ use super::{RunError, conclude};
 use crate::grade::{RunGraders, SampleAttempt, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
-    Attempt, Case, CaseFault, CaseOutline, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Plan,
-    RunIdentity, RunStarted, SampleFinished, SampleSkipped,
+    Attempt, Case, CaseFault, CaseOutline, Cause, Eval, EvalInfo, Event, JOURNAL_VERSION, Outcome,
+    Plan, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
 use crate::summary::SummaryFold;
 use eval_base::clock::{Clock, SystemClock, rfc3339};
@@ -253,6 +253,7 @@ fn introduction(plan: &Plan, said: RunInvocation, earlier: &EarlierRun, part: bo
             ..identity(plan, was.run.environment)
         },
         config: config(plan, was.config.comparison),
+        dependencies: earlier.dependencies().cloned(),
         suite_path: plan.suite.path.clone(),
         capture: false,
         arguments: said.arguments,
@@ -274,8 +275,13 @@ fn record_selected(
         .zip(&selected.cases)
         .filter(|(_, places)| !places.is_empty())
     {
-        record_eval(eval, places.len(), recorder)?;
         let known = earlier.evals.get(&eval.info.id);
+        // The outputs are those of then.
+        let info = EvalInfo {
+            dependencies: known.and_then(EarlierEval::dependencies),
+            ..eval.info.clone()
+        };
+        record_eval(&info, places.len(), recorder)?;
         let mut wanted = places.iter().copied().peekable();
         let cases = case_planned(eval, false)
             .enumerate()
@@ -284,6 +290,8 @@ fn record_selected(
             if let Some(case) = known.and_then(|known| known.case(&planned.id)) {
                 planned.samples = case.samples;
                 planned.position = case.position;
+                planned.call_hash = case.call.hex();
+                planned.target_hash = case.target.and_then(HashPrefix::hex);
             }
             (at, planned)
         });
@@ -294,18 +302,18 @@ fn record_selected(
 
 /// What all tasks share.
 #[derive(Clone)]
-struct RegradeContext {
-    graders: Arc<RunGraders>,
-    redactor: Redactor,
-    source: Arc<RunPaths>,
+pub(super) struct RegradeContext {
+    pub graders: Arc<RunGraders>,
+    pub redactor: Redactor,
+    pub source: Arc<RunPaths>,
     /// Of judges.
-    models: Arc<RunModels>,
+    pub models: Arc<RunModels>,
 }
 
 /// A finished sample and the case as it is now.
-struct RegradeItem {
-    case: Result<Arc<Case>, CaseFault>,
-    sample: SampleFinished,
+pub(super) struct RegradeItem {
+    pub case: Result<Arc<Case>, CaseFault>,
+    pub sample: SampleFinished,
 }
 
 struct RegradeDriver<'a, 'b> {
@@ -477,7 +485,7 @@ impl RegradeDriver<'_, '_> {
 }
 
 /// About how much memory an attempt takes.
-fn size(attempt: &Attempt) -> usize {
+pub(super) fn size(attempt: &Attempt) -> usize {
     use crate::model::OutputValue::{Json, Program, Text};
     match (
         &attempt.stored,
@@ -491,8 +499,11 @@ fn size(attempt: &Attempt) -> usize {
 }
 
 /// Without attempts when the budget was spent before a judge was asked.
-async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> SampleFinished {
+pub(super) async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> SampleFinished {
     let RegradeItem { case, mut sample } = item;
+    if let Some(from) = &mut sample.reused_from {
+        from.graded_again = true;
+    }
     let case = match case {
         Ok(case) => case,
         Err(error) => {

@@ -7,9 +7,11 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue::SampleWork;
+use super::regrade::{RegradeContext, RegradeItem, grade_sample};
+use super::reuse::StoredSamples;
 use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
 use crate::model::{
-    Attempt, Case, CaseOutline, Cause, JudgeVote, ModelCall, Outcome, Output, Verdict,
+    Attempt, Case, CaseOutline, Cause, JudgeVote, ModelCall, Outcome, Output, ReusedFrom, Verdict,
 };
 use crate::target::{RunTargets, TargetAnswer};
 use eval_base::backoff::Backoff;
@@ -35,6 +37,25 @@ pub(super) struct SampleContext {
     pub redactor: Redactor,
     /// One for each worker, where more samples are under way than there are workers.
     pub workers: Option<Arc<Semaphore>>,
+    /// Outputs of an earlier run that are graded again.
+    pub stored: Option<Arc<StoredSamples>>,
+}
+
+/// What came of a sample.
+#[derive(Debug)]
+pub(super) struct SampleAttempts {
+    /// Without one, the run may spend no more on models.
+    pub attempts: Vec<Attempt>,
+    pub reused_from: Option<Box<ReusedFrom>>,
+}
+
+impl From<Vec<Attempt>> for SampleAttempts {
+    fn from(attempts: Vec<Attempt>) -> SampleAttempts {
+        SampleAttempts {
+            attempts,
+            reused_from: None,
+        }
+    }
 }
 
 impl SampleContext {
@@ -83,9 +104,31 @@ pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
     }
 }
 
-/// Runs a sample to its end: at least one attempt, or none when the run may spend no more on
-/// models.
-pub(super) async fn run_sample(bench: &SampleContext, work: &SampleWork) -> Vec<Attempt> {
+/// Runs a sample to its end, or grades what an earlier run has of it.
+pub(super) async fn run_sample(bench: &SampleContext, work: &SampleWork) -> SampleAttempts {
+    let Some((stored, sample)) = bench
+        .stored
+        .as_ref()
+        .and_then(|stored| Some((stored, stored.get(work)?)))
+    else {
+        return ask_and_grade(bench, work).await.into();
+    };
+    let context = RegradeContext {
+        graders: Arc::clone(&bench.graders),
+        redactor: bench.redactor.clone(),
+        source: Arc::new(stored.source.paths.clone()),
+        models: Arc::clone(bench.targets.models()),
+    };
+    let case = work.case.clone();
+    let graded = grade_sample(&context, RegradeItem { case, sample }).await;
+    SampleAttempts {
+        attempts: graded.attempts,
+        reused_from: graded.reused_from,
+    }
+}
+
+/// At least one attempt, or none when the run may spend no more on models.
+async fn ask_and_grade(bench: &SampleContext, work: &SampleWork) -> Vec<Attempt> {
     let case = match &work.case {
         Ok(case) => case,
         Err(error) => return vec![fault(error.to_string())],

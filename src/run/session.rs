@@ -7,6 +7,7 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 use super::cancel::CancelSwitch;
+use super::changed::ChangeSource;
 use super::check::{ResumePlan, check};
 use super::dispatch::{DispatchEnd, Dispatcher};
 use super::earlier::EarlierRun;
@@ -19,6 +20,7 @@ use super::queue::SampleQueue;
 use super::recorder::{RunObserver, RunRecorder};
 use super::recordings::{changed, recordings};
 use super::remaining::RemainingSamples;
+use super::reuse::{StoredSamples, record_reused};
 use super::sample::{SampleContext, milliseconds};
 use super::{RunError, conclude};
 use crate::grade::{GradersConfig, RunGraders};
@@ -43,6 +45,9 @@ pub struct RunRequest<'a> {
     pub observers: Vec<&'a mut dyn RunObserver>,
     /// The run that goes on; `None` for a new one.
     pub resume: Option<RunPaths>,
+    /// The run whose samples are reused where nothing changed; of a run that goes on they are in
+    /// its journal already.
+    pub changed: Option<Arc<ChangeSource>>,
 }
 
 /// What the command line said, for the journal.
@@ -88,6 +93,7 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
         cancel,
         observers,
         resume: _,
+        changed,
     } = request;
     let plan = &prepared.plan;
     let workers = workers(plan);
@@ -103,7 +109,8 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     let redactor = Redactor::new(plan.secrets.iter().cloned());
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = RunRecorder::new(journal, observers);
-    let mut started = introduction(plan, said, environment);
+    let mut started = introduction(plan, said, environment.clone());
+    started.run.changed_since = changed.as_ref().map(|source| source.run_id().to_owned());
     started.run.run_id = paths.run_id.clone();
     started.run.timestamp = rfc3339(started_at);
     started.recordings = recordings(&prepared);
@@ -117,6 +124,11 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
         &mut recorder,
     )?;
     prepared.hold(built);
+    let (mut remaining, mut stored) = (RemainingSamples::all(), None);
+    if let Some(source) = &changed {
+        let reused = record_reused(&prepared, source, &environment, &mut recorder)?;
+        (remaining, stored) = (reused.remaining, Some(Arc::new(reused.stored)));
+    }
     let drive = SessionDriver {
         prepared: &prepared,
         graders,
@@ -126,8 +138,9 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
         cancel,
         timer,
         history,
+        stored,
     };
-    drive.run(&mut recorder, RemainingSamples::all()).await?;
+    drive.run(&mut recorder, remaining).await?;
     Ok(FinishedRun {
         paths,
         summary: conclude(&recorder.fold)?,
@@ -145,6 +158,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         cancel,
         observers,
         resume: _,
+        changed: _,
     } = request;
     let plan = &prepared.plan;
     let timer = Instant::now();
@@ -162,6 +176,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
     let mut now = introduction(plan, said, environment(plan, git.clone()));
     now.run.run_id = earlier.started.run.run_id.clone();
     now.run.timestamp = rfc3339(clock.now());
+    now.run
+        .changed_since
+        .clone_from(&earlier.session.run.changed_since);
     now.recordings = recordings(&prepared);
     let compares = |said: &RunStarted| said.config.comparison.reference.is_some();
     if !compares(&now) {
@@ -219,7 +236,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
     let history = PastRatesReader::of(plan, &now, &earlier.started.run.timestamp);
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
-        record_eval(eval, eval.cases.len(), &mut recorder)?;
+        record_eval(&eval.info, eval.cases.len(), &mut recorder)?;
         let mut wanted = again.iter().copied().peekable();
         let cases = case_planned(eval, shard)
             .enumerate()
@@ -239,6 +256,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         cancel,
         timer,
         history,
+        stored: None,
     };
     drive.run(&mut recorder, next.remaining).await?;
     Ok(FinishedRun {
@@ -315,6 +333,8 @@ fn introduction(plan: &Plan, said: RunInvocation, environment: Environment) -> R
         suite_path: plan.suite.path.clone(),
         target_hash: plan.target_hash.clone(),
         whole_hash: plan.whole_hash.clone(),
+        retry_failed: plan.settings.retry_failed,
+        dependencies: Some(plan.dependencies.clone()),
         recordings: Vec::new(),
         capture: said.capture,
         arguments: said.arguments,
@@ -359,6 +379,7 @@ struct SessionDriver<'a> {
     cancel: CancelSwitch,
     timer: Instant,
     history: PastRatesReader,
+    stored: Option<Arc<StoredSamples>>,
 }
 
 impl SessionDriver<'_> {
@@ -376,6 +397,7 @@ impl SessionDriver<'_> {
             retry_failed: plan.settings.retry_failed,
             redactor: self.redactor,
             workers: self.workers,
+            stored: self.stored,
         };
         let queue = SampleQueue::new(plan, remaining);
         let dispatcher = Dispatcher {

@@ -107,6 +107,9 @@ pub struct EvalConfig {
     /// Mean score of the cases from which the eval passes even if cases failed.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub score_threshold: Option<f64>,
+    /// Files that the outputs depend on, as paths, folders or globs relative to this file. If one
+    /// changes, `run --changed` calls the target again.
+    pub depends_on: Option<Vec<String>>,
 }
 
 /// A file with `metadata` and `test_cases` (or a `dataset`): one eval of many cases.

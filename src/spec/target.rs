@@ -68,6 +68,9 @@ pub struct CommandSpec {
     pub sandbox: bool,
     /// `separate` removes the reasoning at the beginning of stdout from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
+    /// Files that the program reads, as paths, folders or globs relative to this file. If one
+    /// changes, `run --changed` calls the target again. Default: the files that the command names.
+    pub depends_on: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -204,6 +207,9 @@ pub struct HttpSpec {
         skip_serializing_if = "Option::is_none"
     )]
     pub body: Option<Value>,
+    /// Files of the service, as paths, folders or globs relative to this file. If one changes,
+    /// `run --changed` calls the target again; without `depends_on`, it always does.
+    pub depends_on: Option<Vec<String>>,
 }
 
 /// A skill of a coding agent. Defaults for an eval's `execution` are in the suite's `skill:`, or in
@@ -232,4 +238,7 @@ pub struct SkillSpec {
     pub output: Option<OutputFormat>,
     /// `separate` removes the reasoning at the beginning of stdout from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
+    /// Files of the skill, as paths, folders or globs relative to this file. If one changes,
+    /// `run --changed` calls the target again. Default: the files that the command names.
+    pub depends_on: Option<Vec<String>>,
 }

@@ -14,7 +14,6 @@ use super::packed::PackedSample;
 use super::parts;
 use super::recommend::{self, RunFindings};
 use super::rerun;
-use super::sessions::FoldedSessions;
 use crate::model::{
     CaseResult, Comparison, ComparisonReference, Counts, Estimate, EvalResult, Failure, Figure,
     Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate,
@@ -91,7 +90,7 @@ impl SummaryFold {
             ..lister.totals
         };
         Ok(UngatedSummary {
-            metadata: metadata(&started, &self.sessions),
+            metadata: metadata(self, &started),
             interrupted: self.sessions.interrupted(),
             models: self.calls.finish(&counted.evals),
             judges: counted.judges().map(|counts| self.judges.health(counts)),
@@ -263,7 +262,9 @@ fn ranged(tallies: &GateTallies) -> BTreeMap<String, Estimate> {
     estimates
 }
 
-fn metadata(started: &RunStarted, sessions: &FoldedSessions) -> Metadata {
+fn metadata(fold: &SummaryFold, started: &RunStarted) -> Metadata {
+    let sessions = &fold.sessions;
+    let reused = started.run.changed_since.as_ref().map(|_| fold.reused());
     Metadata {
         run: sessions.identity(started),
         duration_seconds: sessions.duration_seconds(),
@@ -272,6 +273,7 @@ fn metadata(started: &RunStarted, sessions: &FoldedSessions) -> Metadata {
         suite_path: rerun::suite_path(started),
         rerun_arguments: rerun::arguments(&started.arguments),
         joined: sessions.joined(),
+        reused: reused.filter(|counts| counts.reused + counts.graded_again > 0),
     }
 }
 

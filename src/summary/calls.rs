@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::metrics::CountedEval;
 use crate::model::{
     AnswerSource, Attempt, Cause, FinishReason, JudgeCall, Latencies, ModelCall, ModelUsed,
-    ModelsUsed, Usage,
+    ModelsUsed, ReusedFrom, Usage,
 };
 use eval_stats::percentile;
 
@@ -117,14 +117,19 @@ impl CallTotals {
         self.graded_again = graded_again;
     }
 
-    /// Counts the calls of a sample; the number of the model that gave the last output.
-    pub fn add(&mut self, attempts: &[Attempt]) -> u16 {
+    /// Counts the calls of a sample; the number of the model that gave the last output. Those of an
+    /// earlier run, which `from` says, are not of this one.
+    pub fn add(&mut self, attempts: &[Attempt], from: Option<&ReusedFrom>) -> u16 {
         let mut last = NO_MODEL;
+        if from.is_some_and(|from| !from.graded_again) {
+            return last;
+        }
+        let asks_target = !self.graded_again && from.is_none();
         for attempt in attempts {
             attempt
                 .judge_calls()
                 .for_each(|asked| self.add_judge(asked));
-            let Some(call) = attempt.call.as_deref().filter(|_| !self.graded_again) else {
+            let Some(call) = attempt.call.as_deref().filter(|_| asks_target) else {
                 continue;
             };
             let asked = CountedCall::of_target(attempt, call);

@@ -8,7 +8,9 @@ use super::calls::NO_MODEL;
 use super::contents::{NO_CONTENT, content, content_of, parts_of, short};
 use super::judges::JudgedSample;
 use super::outcomes::SampleCounts;
-use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, PackedSample, USAGE, trust_mark};
+use super::packed::{
+    ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, PackedSample, REUSED, USAGE, trust_mark,
+};
 use super::tags::CaseTags;
 use crate::model::{CasePlanned, Cause, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
 use crate::spec::CaseContent;
@@ -327,6 +329,11 @@ impl<'a> CaseView<'a> {
             .iter()
             .for_each(|packed| counts.add(packed.first(), None));
         counts
+    }
+
+    /// True when all of its samples were taken from an earlier run.
+    pub fn is_reused(self) -> bool {
+        self.samples().iter().all(|packed| packed.has(REUSED))
     }
 
     pub fn flaky_samples(self) -> usize {

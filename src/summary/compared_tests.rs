@@ -109,6 +109,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
             grading_hash: String::new(),
             data_hash: None,
             target_hash: None,
+            call_hash: None,
             tags: Vec::new(),
             position: None,
             input: None,
@@ -149,6 +150,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
                     redacted: false,
                 }],
                 finished_at: String::new(),
+                reused_from: None,
             })));
         }
     }

@@ -284,6 +284,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         usage: usage(sample),
         finish: last.finish(),
         call: last.call.clone(),
+        reused_from: sample.reused_from.clone(),
     }
 }
 
@@ -419,6 +420,7 @@ mod tests {
             sample: index,
             attempts: vec![],
             finished_at: String::new(),
+            reused_from: None,
         };
         let verdict =
             crate::model::Verdict::without_grades(crate::model::Cause::Timeout, "x".repeat(reason));

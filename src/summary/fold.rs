@@ -10,13 +10,15 @@ use super::details::{self, DetailBudget, DetailKey, SampleDetails};
 use super::doubts::RunDoubts;
 use super::inputs::ShownInputs;
 use super::judges::JudgeNames;
-use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, PackedSample, USAGE_IN_PART};
+use super::packed::{
+    ADJUDICATED, COST_IN_PART, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED, USAGE_IN_PART,
+};
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
 use crate::model::limits;
 use crate::model::{
-    CasesPlanned, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
-    SampleResult, SampleSkipped,
+    CasesPlanned, EvalPlanned, Event, InputShown, Outcome, ReuseCounts, RunStarted, RunWarning,
+    SampleFinished, SampleResult, SampleSkipped,
 };
 
 /// What is known of a run so far.
@@ -172,6 +174,20 @@ impl SummaryFold {
         packed.is_finished().then(|| packed.outcome())
     }
 
+    /// How many samples were taken from an earlier run.
+    pub(super) fn reused(&self) -> ReuseCounts {
+        let mut counts = ReuseCounts::default();
+        for packed in self.cases().flat_map(CaseView::samples) {
+            let n = match (packed.has(REUSED), packed.has(GRADED_AGAIN)) {
+                (true, _) => &mut counts.reused,
+                (_, true) => &mut counts.graded_again,
+                _ => &mut counts.run,
+            };
+            *n += 1;
+        }
+        counts
+    }
+
     /// Planned samples that did not finish, as eval, case and sample, in the order in which they
     /// were planned.
     #[cfg(test)]
@@ -204,11 +220,18 @@ impl SummaryFold {
 
     /// Cases that passed, or those that did not, as eval and case.
     pub fn cases_that(&self, passed: bool) -> impl Iterator<Item = (&str, &str)> {
-        let found = self.cases().filter(move |case| {
-            let outcome = case.finals().outcome(case.eval.info.pass_rate_threshold);
-            (outcome == Outcome::Passed) == passed
-        });
-        found.map(|case| (case.eval.info.id.as_str(), case.id()))
+        self.outcomes()
+            .filter(move |(_, _, outcome)| (*outcome == Outcome::Passed) == passed)
+            .map(|(eval, case, _)| (eval, case))
+    }
+
+    /// Every case as eval and case, with its outcome.
+    pub fn outcomes(&self) -> impl Iterator<Item = (&str, &str, Outcome)> {
+        self.cases().map(|case| {
+            let info = &case.eval.info;
+            let outcome = case.finals().outcome(info.pass_rate_threshold);
+            (info.id.as_str(), case.id(), outcome)
+        })
     }
 
     pub(crate) fn sessions(&self) -> &FoldedSessions {
@@ -384,6 +407,12 @@ impl SummaryFold {
             .marked(FLAKY, details::is_flaky(sample, verdict.outcome))
             .marked(ADJUDICATED, adjudicated)
             .marked(KEPT, details::is_kept(last));
+        let from = sample.reused_from.as_deref();
+        let packed = match from.map(|from| from.graded_again) {
+            None => packed,
+            Some(false) => packed.with(REUSED),
+            Some(true) => packed.with(GRADED_AGAIN),
+        };
         let [untold, unpriced] = details::untold(sample);
         let packed = packed
             .marked(USAGE_IN_PART, untold)
@@ -395,7 +424,7 @@ impl SummaryFold {
             latency_ms: last.latency_ms,
             usage: details::usage(sample),
             infrastructure_retries: details::infrastructure_retries(sample),
-            model: self.calls.add(&sample.attempts),
+            model: self.calls.add(&sample.attempts, from),
             trust: details::trust(&verdict.grades),
             judged: self.judges.see(&verdict.grades),
             metrics: if graded {

@@ -244,6 +244,7 @@ fn a_top_up_keeps_what_is_known() {
                 grading_hash: String::new(),
                 data_hash: None,
                 target_hash: None,
+                call_hash: None,
                 tags: Vec::new(),
                 position: None,
                 input: None,
@@ -277,6 +278,7 @@ fn a_top_up_keeps_what_is_known() {
             sample,
             attempts: vec![attempt],
             finished_at,
+            reused_from: None,
         }))
     };
     events.extend([

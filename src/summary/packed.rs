@@ -29,6 +29,10 @@ pub(super) const USAGE_IN_PART: u32 = 1 << 26;
 pub(super) const COST_IN_PART: u32 = 1 << 27;
 /// Its answer came from a cache or a recording of a model's answers, so that it has no latency.
 pub(super) const KEPT: u32 = 1 << 28;
+/// Output and grade were taken from an earlier run.
+pub(super) const REUSED: u32 = 1 << 29;
+/// The output was taken from an earlier run.
+pub(super) const GRADED_AGAIN: u32 = 1 << 30;
 
 /// The mark of a level of trust.
 pub(super) const fn trust_mark(trust: Trust) -> u32 {

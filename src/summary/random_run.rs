@@ -436,6 +436,7 @@ pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = RandomRun> {
                         pass_rate_threshold,
                         score_threshold,
                         source: None,
+                        dependencies: None,
                     };
                     RunEval { info, cases }
                 },
@@ -505,6 +506,7 @@ impl RandomRun {
                     grading_hash: String::new(),
                     data_hash: None,
                     target_hash: None,
+                    call_hash: None,
                     tags: case.tags.clone(),
                     position: parts.then_some(c as u32),
                     input: None,
@@ -545,6 +547,7 @@ impl RandomRun {
                                 sample: s as u32,
                                 attempts,
                                 finished_at: String::new(),
+                                reused_from: None,
                             }))
                         }
                     };

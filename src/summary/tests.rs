@@ -23,6 +23,7 @@ fn eval_info(id: &str, kind: EvalType) -> EvalInfo {
         pass_rate_threshold: 1.0,
         score_threshold: None,
         source: None,
+        dependencies: None,
     }
 }
 
@@ -100,6 +101,7 @@ pub(super) fn planned_run(samples: u32) -> (Vec<Event>, impl Fn(u32, Vec<Attempt
             sample,
             attempts,
             finished_at: "2026-03-04T05:06:08.000Z".into(),
+            reused_from: None,
         }))
     };
     (events(&run, &[1]).0, finish)
@@ -124,6 +126,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             grading_hash: String::new(),
             data_hash: None,
             target_hash: None,
+            call_hash: None,
             tags: Vec::new(),
             position: None,
             input: None,
@@ -150,6 +153,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
                         sample: s as u32,
                         attempts: attempts.iter().copied().map(attempt).collect(),
                         finished_at: "2026-03-04T05:06:08.000Z".into(),
+                        reused_from: None,
                     }))
                 });
             }

@@ -58,6 +58,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
                 pass_rate_threshold: 1.0,
                 score_threshold: None,
                 source: None,
+                dependencies: None,
             };
             let cases = cases
                 .iter()
@@ -83,6 +84,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target_name: "t".into(),
         target,
         target_hash: String::new(),
+        dependencies: Default::default(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
         prompt: None,
@@ -427,6 +429,7 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
         on_error: OnError::Error,
         output: OutputFormat::Text,
         sandbox: false,
+        depends_on: None,
     }
 }
 

@@ -50,6 +50,7 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
         cancel: CancelSwitch::default(),
         observers: Vec::new(),
         resume: None,
+        changed: None,
     })
     .await
     .expect("a run");

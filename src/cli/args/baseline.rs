@@ -142,6 +142,9 @@ impl CaptureArgs {
                 ..self.of.whole()
             },
             resume: None,
+            changed: false,
+            since: None,
+            watch: false,
             timeout: self.timeout,
             budget: None,
             max_fail: None,

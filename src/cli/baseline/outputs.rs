@@ -99,6 +99,7 @@ pub(super) fn by_run(
             cancel,
             observers,
             resume: None,
+            changed: None,
         };
         run::run(request).await
     })?;

@@ -22,6 +22,7 @@ use crate::summary::compare::{self as engine, CompareSettings, ComparisonError};
 use eval_base::whole_file::write_whole;
 
 pub use places::ProjectLocator;
+pub use previous::previous;
 use side::NamedSides;
 pub use side::{OppositeSide, SideResolver, is_of_run};
 

@@ -19,7 +19,7 @@ pub fn dry_run(console: &Console, ready: &ReadyPhase) -> CliResult {
         if matches!(step.work, StepWork::Eval(_))
             && let Some(suite) = suites.next()
         {
-            let planned = list::planned(&suite.prepared, None)?;
+            let planned = list::planned(&suite.prepared, None, None)?;
             page.blocks.extend(planned.blocks);
         }
     }

@@ -29,6 +29,7 @@ fn planned(cases: usize, samples: u32) -> Event {
         grading_hash: String::new(),
         data_hash: None,
         target_hash: None,
+        call_hash: None,
         tags: Vec::new(),
         position: None,
         input: None,
@@ -61,6 +62,7 @@ fn finished(eval: &str, case: &str, sample: u32, outcome: Outcome) -> Event {
         sample,
         attempts: vec![attempt],
         finished_at: String::new(),
+        reused_from: None,
     }))
 }
 

@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use super::variables::unread_vars;
 use super::{SuiteLoader, count};
+use crate::load::depends;
 use crate::load::metrics;
 use crate::load::models;
 use crate::load::prices;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::prompts;
-use crate::load::refs::lexical;
 use crate::load::request::{PlanPurpose, SuiteCounts};
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
@@ -198,6 +198,10 @@ impl SuiteLoader<'_> {
                 .map(|target| Fingerprint::of(&located(target, &self.root)).to_string())
                 .unwrap_or_default(),
             prompt: None,
+            dependencies: target
+                .filter(|_| !parts.scope.lenient)
+                .map(|target| depends::of_target(target, &parts.scope))
+                .unwrap_or_default(),
             whole_hash,
             target: parts.chosen.target,
             evals,
@@ -236,11 +240,7 @@ impl SuiteLoader<'_> {
             again: overrides.filters.only.is_some(),
             reporting: ReportSettings {
                 formats: formats(overrides.formats.as_ref(), &spec.reporting),
-                output_dir: match (&overrides.output_dir, &spec.reporting.output_dir) {
-                    (Some(dir), _) => lexical(&self.request.cwd.join(dir)),
-                    (None, Some(dir)) => lexical(&self.dir.join(dir)),
-                    (None, None) => self.root.join("results"),
-                },
+                output_dir: parts.scope.output_dir.clone(),
                 include_details: spec.reporting.include_details.unwrap_or(true),
                 notify_on_failure: spec.reporting.notify_on_failure.unwrap_or(false),
                 channels: parts.channels,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::load::depends;
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::{InheritedKind, SparePart};
@@ -79,6 +80,10 @@ pub(super) fn resolve(
     if let Some(file) = &spec.ca_file {
         target.ca_file = authorities(desk, file, node.locate("/ca_file"), dir)?;
     }
+    let depends_on = spec.depends_on.as_ref();
+    if let Some(list) = depends::declared(desk, depends_on, node.get("depends_on"), dir) {
+        target.depends_on = Some(list);
+    }
     if let Some(call) = call(desk, spec, node, &target.base_url)? {
         target.call = Some(call);
     }
@@ -127,6 +132,7 @@ fn usual() -> HttpTarget {
         connect_timeout: CONNECT_TIMEOUT,
         ca_file: None,
         retries: RETRIES,
+        depends_on: None,
     }
 }
 

@@ -1,9 +1,12 @@
 //! Skills: the command line that the suite gives once, filled for each eval.
 
+use std::path::Path;
+
 use minijinja::Value as Jinja;
 use serde_json::Value;
 
 use super::check_program;
+use crate::load::depends;
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::{InheritedKind, SparePart};
 use crate::load::scope::{SuiteDesk, seconds};
@@ -21,7 +24,12 @@ const BESIDE: [&str; 3] = ["skill_name", "parameters", "input_file"];
 
 /// A skill with everything in place. What the spec leaves out is taken from what the suite says of
 /// skills.
-pub(super) fn resolve(desk: &mut SuiteDesk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
+pub(super) fn resolve(
+    desk: &mut SuiteDesk,
+    spec: &SkillSpec,
+    node: &Node,
+    dir: &Path,
+) -> Option<SkillTarget> {
     desk.require(&SparePart::Inherited(InheritedKind::Skill))?;
     let (base, base_node) = desk
         .suite
@@ -60,6 +68,11 @@ pub(super) fn resolve(desk: &mut SuiteDesk, spec: &SkillSpec, node: &Node) -> Op
         spec.env.clone()
     };
     let timeout = spec.timeout_seconds.or(base.timeout_seconds).map(seconds);
+    let (list, home, dir) = match &spec.depends_on {
+        Some(list) => (Some(list), node, dir.to_path_buf()),
+        None => (base.depends_on.as_ref(), &base_node, desk.suite.dir.clone()),
+    };
+    let depends_on = depends::declared(desk, list, home.get("depends_on"), &dir);
     let command = CommandTarget {
         argv,
         dir: desk.suite.dir.clone(),
@@ -73,6 +86,7 @@ pub(super) fn resolve(desk: &mut SuiteDesk, spec: &SkillSpec, node: &Node) -> Op
         output: spec.output.or(base.output).unwrap_or_default(),
         sandbox: false,
         separate_thoughts: spec.thoughts.or(base.thoughts) == Some(ThoughtsMode::Separate),
+        depends_on,
     };
     Some(SkillTarget {
         skill_name: name,

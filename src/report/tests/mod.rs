@@ -32,6 +32,7 @@ pub(in crate::report) fn sample(
     reason: &str,
 ) -> SampleResult {
     SampleResult {
+        reused_from: None,
         index: 0,
         outcome,
         score: outcome
@@ -323,6 +324,7 @@ pub(super) fn rich() -> Summary {
     Summary {
         warnings: Vec::new(),
         metadata: Metadata {
+            reused: None,
             run: RunIdentity {
                 suite_name: "Parser suite".to_owned(),
                 suite_version: Some("1.2.0".to_owned()),

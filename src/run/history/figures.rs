@@ -123,7 +123,7 @@ impl HistoryGroup {
         type Tries<'a> = HashMap<(Option<&'a str>, u64, u64, &'a str, &'a str), (usize, usize)>;
         let mut tries = Tries::new();
         for run in &self.runs {
-            for (eval, case) in run.cases() {
+            for (eval, case) in run.cases().filter(|(_, case)| !case.reused) {
                 let key = (
                     run.clean_commit(),
                     run.conditions,

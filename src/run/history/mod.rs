@@ -158,7 +158,10 @@ pub struct PastCase {
     pub cause: Option<Cause>,
     /// Some sample passed only on a later attempt.
     pub flaky: bool,
+    /// Of samples that the run ran.
     pub latencies_ms: Vec<f64>,
+    /// All of its samples were taken from an earlier run, and say nothing new.
+    pub reused: bool,
     /// Equal for two cases with one input, one grading and one target of their own.
     pub(super) definition: u64,
 }
@@ -178,6 +181,7 @@ impl PastCase {
             cause,
             flaky: false,
             latencies_ms,
+            reused: false,
             definition: 0,
         }
     }

@@ -311,13 +311,15 @@ impl FoldedJournals {
             let outcome = counter.add(&finals);
             counts.add(outcome);
             let definition = self.definitions.get(&place(&info.id, case.id()));
+            let reused = case.is_reused();
             PastCase {
+                reused,
                 id: texts.keep(case.id()),
                 outcome,
                 score: finals.score(),
                 cause: case.commonest_cause(outcome),
                 flaky: case.flaky_samples() > 0,
-                latencies_ms: case.latencies_ms().collect(),
+                latencies_ms: case.latencies_ms().filter(|_| !reused).collect(),
                 definition: definition.copied().unwrap_or(0),
             }
         };

@@ -105,6 +105,7 @@ impl Written {
                 grading_hash: "g".into(),
                 data_hash: None,
                 target_hash: None,
+                call_hash: None,
                 tags: Vec::new(),
                 position: None,
                 input: None,
@@ -180,6 +181,7 @@ fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
             redacted: false,
         }],
         finished_at: String::new(),
+        reused_from: None,
     }))
 }
 

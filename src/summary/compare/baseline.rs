@@ -31,6 +31,7 @@ pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
             shards: Vec::new(),
             interrupted: false,
             regrade_of: None,
+            changed_since: None,
             capture: false,
         },
         ks: file.ks.clone(),

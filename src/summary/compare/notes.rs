@@ -137,6 +137,14 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
             ));
         }
     }
+    for (side, other, name) in [(a, b, "reference"), (b, a, "candidate")] {
+        notes.extend(side.changed_since.as_ref().map(|run| match *run == other.run_id {
+            true => format!(
+                "the {name} reused unchanged samples of the other run: their outcomes are equal by construction"
+            ),
+            false => format!("the {name} reused unchanged samples of run {run}"),
+        }));
+    }
     match (&a.regrade_of, &b.regrade_of) {
         (None, Some(of)) if *of == a.run_id => {
             notes.push(

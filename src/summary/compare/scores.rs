@@ -53,6 +53,7 @@ impl SummaryFold {
             shards: self.sessions.lone_shards(),
             interrupted: self.sessions.interrupted(),
             regrade_of: run.regrade_of,
+            changed_since: run.changed_since,
             capture: started.capture,
         }
     }

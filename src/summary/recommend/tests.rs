@@ -48,6 +48,7 @@ fn run() -> Run {
 
 fn sample(outcome: Outcome) -> SampleResult {
     SampleResult {
+        reused_from: None,
         index: 0,
         outcome,
         score: None,

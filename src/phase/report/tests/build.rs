@@ -34,6 +34,7 @@ pub fn info(id: &str, name: &str, kind: EvalType) -> EvalInfo {
         pass_rate_threshold: 1.0,
         score_threshold: None,
         source: None,
+        dependencies: None,
     }
 }
 
@@ -145,6 +146,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             grading_hash: String::new(),
             data_hash: None,
             target_hash: None,
+            call_hash: None,
             tags: Vec::new(),
             position: None,
             input: None,
@@ -164,6 +166,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
                     sample: sample as u32,
                     attempts: vec![attempt],
                     finished_at: "2026-03-04T05:06:08.000Z".into(),
+                    reused_from: None,
                 })));
             }
         }

@@ -9,6 +9,7 @@ use crate::model::{
 
 fn sample(outcome: Outcome, output: Value) -> SampleResult {
     SampleResult {
+        reused_from: None,
         index: 0,
         outcome,
         score: Some(0.0),

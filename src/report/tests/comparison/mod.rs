@@ -35,6 +35,7 @@ pub(super) fn side(label: &str, run: &str) -> ComparedSide {
         shards: Vec::new(),
         interrupted: false,
         regrade_of: None,
+        changed_since: None,
         capture: false,
     }
 }

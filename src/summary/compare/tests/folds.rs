@@ -131,6 +131,7 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
             grading_hash: grading.into(),
             data_hash: None,
             target_hash: None,
+            call_hash: None,
             tags: vec![],
             position: None,
             input: None,

@@ -1,0 +1,83 @@
+//! `run --changed`: the run whose samples are reused, and what a dry run shows of it.
+
+use std::sync::Arc;
+
+use super::CliFailure;
+use super::args::RunArgs;
+use super::compare::{OppositeSide, previous};
+use super::console::Console;
+use crate::journal;
+use crate::model::Plan;
+use crate::report::page::{StyledText, outside, own};
+use crate::run::{ChangeOutline, ChangeSource, SampleAction, unlisted_warning};
+use eval_base::text::{one_line, plural};
+
+/// The run that `--since` names, else the latest one of this suite and target; `None`, with a note,
+/// when there is none.
+pub fn source(
+    console: &Console,
+    args: &RunArgs,
+    plan: &Plan,
+    filters: &[String],
+) -> Result<Option<Arc<ChangeSource>>, CliFailure> {
+    let results = &plan.reporting.output_dir;
+    let paths = match &args.since {
+        Some(run) => journal::find_run(results, run)?,
+        None => {
+            let beside = OppositeSide {
+                suite: plan.suite.name.clone(),
+                target: plan.target_name.clone(),
+                filters: filters.to_vec(),
+                ..OppositeSide::default()
+            };
+            match previous(console, results, &beside)? {
+                Some(paths) => paths,
+                None => {
+                    console
+                        .note("there is no earlier run of this suite and target: all samples run");
+                    return Ok(None);
+                }
+            }
+        }
+    };
+    let source = ChangeSource::read(paths).map_err(super::run::failure)?;
+    if source.suite() != plan.suite.name {
+        return Err(CliFailure::wrong(format!(
+            "run {} is a run of suite `{}`, not `{}`",
+            source.run_id(),
+            one_line(source.suite()),
+            one_line(&plan.suite.name)
+        )));
+    }
+    Ok(Some(Arc::new(source)))
+}
+
+/// What would be reused, graded again and run, and why: labels with lines below each other.
+pub fn facts(outline: &ChangeOutline) -> Vec<(&'static str, StyledText)> {
+    let mut facts = vec![("changed", own(format!("since {}", outline.run_id)))];
+    let mut last = None;
+    for ((action, cause), samples) in &outline.counts {
+        let label = match action {
+            SampleAction::Reuse => "reuse",
+            SampleAction::GradeAgain => "grade again",
+            SampleAction::Run => "run",
+        };
+        let label = if last.replace(*action) == Some(*action) {
+            ""
+        } else {
+            label
+        };
+        let words = format!("{}: {cause}", plural(*samples, "sample"));
+        facts.push((label, outside(&one_line(&words))));
+    }
+    let surroundings = outline.needs_surroundings.then(|| {
+        "graded code runs again if the sandbox or an interpreter differs from those of the run"
+            .to_owned()
+    });
+    let notes = surroundings
+        .into_iter()
+        .chain(unlisted_warning(outline.unlisted_files));
+    let labels = std::iter::once("note").chain(std::iter::repeat(""));
+    facts.extend(labels.zip(notes.map(own)));
+    facts
+}

@@ -1,0 +1,361 @@
+//! `run --watch`: runs again what a changed file touches, shows what flipped, and waits.
+
+mod files;
+mod keys;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+use self::files::WatchedFiles;
+use self::keys::{KeyReader, WatchKey};
+use super::args::{CiMode, RunArgs};
+use super::ci::is_ci;
+use super::console::Console;
+use super::run::{LoadedSuite, ReadyRun, conclude_with, overrides};
+use super::{CliFailure, CliResult, resume, signals, suite};
+use crate::gate::ExitCode;
+use crate::load::PlanPurpose;
+use crate::model::{Outcome, Summary};
+use crate::report::notices;
+use crate::report::page::{
+    ListItem, ListMark, Page, StyledText, TextTone, outside, own, span, text,
+};
+use crate::report::run::verdict;
+use crate::run::{self, FinishedRun};
+use eval_base::text::{one_line, plural};
+
+/// How long nothing may change before a change is looked at: editors write a file in several steps.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// Files that a line names.
+const NAMED: usize = 3;
+
+/// What ends the waiting.
+enum WatchEvent {
+    Changed(PathBuf),
+    Key(WatchKey),
+}
+
+/// What is run next.
+enum NextRun {
+    Changed,
+    All,
+    /// The cases that did not pass in this run.
+    NotPassed(String),
+}
+
+/// The outcomes of cases, by eval and case.
+type CaseOutcomes = BTreeMap<(String, String), Outcome>;
+
+/// The last run of everything that is watched.
+struct LastRun {
+    id: String,
+    outcomes: CaseOutcomes,
+}
+
+/// Runs, waits for changes, and runs again, until a signal or a key ends it.
+pub fn watch(console: &Console, args: &RunArgs, words: Vec<String>) -> CliResult {
+    if args.suite.target.len() > 1 || args.suite.prompt.len() > 1 {
+        return Err(CliFailure::wrong(
+            "`--watch` watches the run of one target and one prompt, but several are selected",
+        ));
+    }
+    if is_ci() || args.session.ci.mode == CiMode::Github {
+        return Err(CliFailure::wrong(
+            "`--watch` waits for files to change, so it is not allowed in CI",
+        )
+        .hint("use `run` without `--watch`"));
+    }
+    let mut words = resume::without(words, "--since");
+    words.retain(|word| !matches!(word.as_str(), "--watch" | "--changed"));
+    let (sender, events) = mpsc::unbounded_channel();
+    let changes = sender.clone();
+    let files = WatchedFiles::new(move |path| {
+        // The receiver is gone at the end.
+        let _ = changes.send(WatchEvent::Changed(path));
+    })?;
+    let keys = KeyReader::start(move |key| sender.send(WatchEvent::Key(key)).is_ok());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
+    let stop = {
+        let _entered = runtime.enter();
+        signals::StopSignals::new().map_err(|error| {
+            CliFailure::incomplete(format!("cannot listen for signals: {error}"))
+        })?
+    };
+    let session = WatchSession {
+        console,
+        words,
+        since: args.since.clone(),
+        files,
+        keys,
+        events,
+        runtime,
+        stop,
+        last: None,
+        ends_with: ExitCode::Wrong,
+    };
+    session.run()
+}
+
+struct WatchSession<'a> {
+    console: &'a Console,
+    /// The arguments of every run.
+    words: Vec<String>,
+    /// The run that the first one reuses, if one is named.
+    since: Option<String>,
+    files: WatchedFiles,
+    keys: Option<KeyReader>,
+    events: UnboundedReceiver<WatchEvent>,
+    runtime: tokio::runtime::Runtime,
+    stop: signals::StopSignals,
+    last: Option<LastRun>,
+    /// The exit code when the waiting is over.
+    ends_with: ExitCode,
+}
+
+impl WatchSession<'_> {
+    fn run(mut self) -> CliResult {
+        let mut next = NextRun::Changed;
+        loop {
+            match self.run_once(&next) {
+                Ok(ExitCode::Interrupted) => return Ok(ExitCode::Interrupted),
+                Ok(code) => self.ends_with = code,
+                // While files are edited they are often wrong.
+                Err(failure) if self.files.is_watching() => {
+                    self.ends_with = failure.code;
+                    self.console
+                        .error(&failure.message, failure.hint.as_deref());
+                }
+                Err(failure) => return Err(failure),
+            }
+            next = match self.wait() {
+                Some(next) => next,
+                None => return Ok(self.ends_with),
+            };
+        }
+    }
+
+    /// Loads the suite and runs it, as `next` requires.
+    fn run_once(&mut self, next: &NextRun) -> CliResult {
+        let mut words = self.words.clone();
+        match next {
+            NextRun::All => {}
+            NextRun::NotPassed(run) => words.extend(["--failed-in".to_owned(), run.clone()]),
+            NextRun::Changed => {
+                words.push("--changed".to_owned());
+                let since = self.last.as_ref().map(|last| last.id.clone());
+                let since = since.or_else(|| self.since.clone());
+                words.extend(
+                    since
+                        .into_iter()
+                        .flat_map(|run| ["--since".to_owned(), run]),
+                );
+            }
+        }
+        let args = resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
+        self.files.stamp();
+        let mut selected = suite::load(&args.suite, PlanPurpose::Run, overrides(&args))?;
+        self.files.add(std::mem::take(&mut selected.loaded.read));
+        let loaded = LoadedSuite::of(self.console, selected)?;
+        let ready = ReadyRun::of(self.console, &args, words, None, loaded)?;
+        self.files.ignore(&ready.prepared.plan.reporting.output_dir);
+        let (finished, after) = ready.drive(self.console, &args)?;
+        let is_first = self.last.is_none();
+        let shows = is_first || args.session.verbose;
+        let after = after.without_notifications();
+        let code = conclude_with(self.console, &args, &finished, &after, shows)?;
+        let outcomes = run::outcomes(&finished.paths.journal()).map_err(super::run::failure)?;
+        if !shows {
+            self.show(&finished, &outcomes)?;
+        }
+        match (&mut self.last, next) {
+            // A part of the cases: the next run reuses the last whole one.
+            (Some(_), NextRun::NotPassed(_)) => {}
+            (last, _) => {
+                *last = Some(LastRun {
+                    id: finished.paths.run_id.clone(),
+                    outcomes,
+                });
+            }
+        }
+        Ok(code)
+    }
+
+    /// What flipped, and the gate.
+    fn show(&self, finished: &FinishedRun, outcomes: &CaseOutcomes) -> Result<(), CliFailure> {
+        let summary = &finished.summary;
+        let before = self.last.as_ref().map(|last| &last.outcomes);
+        let mut page = Page::default();
+        page.list(
+            flips(before, outcomes)
+                .into_iter()
+                .map(|flip| flip.item(summary)),
+        );
+        page.words(own(counts(summary, outcomes)));
+        let unsandboxed = notices::is_unsandboxed(summary);
+        verdict(
+            &mut page,
+            summary.gate.decision,
+            &summary.gate.reasons,
+            unsandboxed,
+        );
+        Ok(self.console.page(&page)?)
+    }
+
+    fn say_that_it_waits(&self) {
+        let files = plural(self.files.len(), "file");
+        let keys = match &self.keys {
+            Some(_) => ": a runs all, f what did not pass, r or Enter what changed, q quits",
+            None => "",
+        };
+        self.console.note(&format!("watching {files}{keys}"));
+    }
+
+    /// What to run next; `None` when this is to end.
+    fn wait(&mut self) -> Option<NextRun> {
+        let _raw = self.keys.as_ref().map(KeyReader::raw);
+        self.say_that_it_waits();
+        loop {
+            let event = self.runtime.block_on(async {
+                tokio::select! {
+                    () = self.stop.received() => None,
+                    event = self.events.recv() => event,
+                }
+            });
+            let Some(event) = event else {
+                self.ends_with = ExitCode::Interrupted;
+                return None;
+            };
+            match event {
+                WatchEvent::Key(WatchKey::Quit) => return None,
+                WatchEvent::Key(WatchKey::All) => return Some(NextRun::All),
+                WatchEvent::Key(WatchKey::Changed) => return Some(NextRun::Changed),
+                WatchEvent::Key(WatchKey::NotPassed) => match self.not_passed() {
+                    Some(run) => return Some(NextRun::NotPassed(run)),
+                    None => self.console.note("every case passed"),
+                },
+                WatchEvent::Changed(path) => {
+                    let changed = self.changed_files(path);
+                    if !changed.is_empty() {
+                        self.console.note(&format!("{} changed", listed(&changed)));
+                        return Some(NextRun::Changed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The last run, if a case of it did not pass.
+    fn not_passed(&self) -> Option<String> {
+        let last = self.last.as_ref()?;
+        let mut outcomes = last.outcomes.values();
+        outcomes
+            .any(|outcome| *outcome != Outcome::Passed)
+            .then(|| last.id.clone())
+    }
+
+    /// The watched files among those that change until nothing does for a moment.
+    fn changed_files(&mut self, first: PathBuf) -> Vec<PathBuf> {
+        let mut paths = vec![first];
+        let events = &mut self.events;
+        self.runtime.block_on(async {
+            while let Ok(Some(event)) = tokio::time::timeout(QUIET, events.recv()).await {
+                // A key that comes within the moment would do the same.
+                if let WatchEvent::Changed(path) = event {
+                    paths.push(path);
+                }
+            }
+        });
+        paths.sort();
+        paths.dedup();
+        paths.retain(|path| self.files.has_changed(path));
+        paths
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        one_line(&name.to_string_lossy())
+    };
+    let mut names: Vec<String> = paths.iter().take(NAMED).map(|path| name(path)).collect();
+    if paths.len() > NAMED {
+        names.push(plural(paths.len() - NAMED, "more file"));
+    }
+    names.join(", ")
+}
+
+/// A case whose outcome is not that of before.
+struct CaseFlip<'a> {
+    eval: &'a str,
+    case: &'a str,
+    /// `None` for a new case.
+    before: Option<Outcome>,
+    now: Outcome,
+}
+
+/// Cases with another outcome than before, and new ones that did not pass; nothing of a first run.
+fn flips<'a>(before: Option<&CaseOutcomes>, now: &'a CaseOutcomes) -> Vec<CaseFlip<'a>> {
+    let Some(before) = before else {
+        return Vec::new();
+    };
+    let flip = |((eval, case), now): (&'a (String, String), &'a Outcome)| {
+        let before = before.get(&(eval.clone(), case.clone())).copied();
+        let is_news = match before {
+            Some(before) => before != *now,
+            None => *now != Outcome::Passed,
+        };
+        is_news.then_some(CaseFlip {
+            eval,
+            case,
+            before,
+            now: *now,
+        })
+    };
+    now.iter().filter_map(flip).collect()
+}
+
+impl CaseFlip<'_> {
+    fn item(&self, summary: &Summary) -> ListItem {
+        let tone = TextTone::of(self.now);
+        let before = self.before.map_or("new", Outcome::name);
+        let name = match self.eval == self.case {
+            true => self.eval.to_owned(),
+            false => format!("{}/{}", self.eval, self.case),
+        };
+        let mut failures = summary.failures.iter();
+        let failure = failures.find(|f| f.eval_id == self.eval && f.case_id == self.case);
+        let reason = failure.map(|failure| one_line(&failure.reason));
+        let reason = reason.filter(|reason| !reason.is_empty());
+        let mut line: StyledText = text![
+            outside(&name),
+            own(format!(": {before}, now ")),
+            span(tone, self.now.name())
+        ];
+        if let Some(reason) = reason {
+            line = text![line, own(": "), outside(&reason)];
+        }
+        ListItem::new(ListMark::Dash, line)
+    }
+}
+
+fn counts(summary: &Summary, outcomes: &CaseOutcomes) -> String {
+    let passed = outcomes
+        .values()
+        .filter(|outcome| **outcome == Outcome::Passed);
+    let cases = format!(
+        "{} of {} passed",
+        passed.count(),
+        plural(outcomes.len(), "case")
+    );
+    match notices::reused(summary) {
+        Some(reused) => format!("{cases}; {reused}"),
+        None => cases,
+    }
+}

@@ -1,0 +1,146 @@
+//! Taking samples of an earlier run into a new one: those whose output and grade stay are recorded
+//! at once, those that are graded again wait for their turn.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::RunError;
+use super::changed::{ChangePlanner, ChangeSource, SampleAction, has_unlisted_files};
+use super::planned::CHUNK;
+use super::prepare::PreparedRun;
+use super::queue::SampleWork;
+use super::recorder::RunRecorder;
+use super::remaining::RemainingSamples;
+use crate::journal::output_of;
+use crate::model::{Environment, Event, ReusedFrom, SampleFinished};
+use eval_base::text;
+
+/// Bytes of outputs in one write, about.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Outputs of an earlier run that are graded again.
+#[derive(Debug)]
+pub(super) struct StoredSamples {
+    pub source: Arc<ChangeSource>,
+    samples: RemainingSamples,
+}
+
+impl StoredSamples {
+    /// The stored sample, when it is one of those and its outputs can still be read.
+    pub fn get(&self, work: &SampleWork) -> Option<SampleFinished> {
+        let (eval, case) = work.place;
+        if !self.samples.wants(eval, case, work.sample) {
+            return None;
+        }
+        let stored = load(
+            &self.source,
+            &work.eval.info.id,
+            work.case_id(),
+            work.sample,
+        )?;
+        Some(from(&self.source, stored, true))
+    }
+}
+
+/// What is left after samples were taken over.
+pub(super) struct ReusedSamples {
+    pub remaining: RemainingSamples,
+    pub stored: StoredSamples,
+}
+
+/// Records every sample that can be reused, after the plan.
+pub(super) fn record_reused(
+    prepared: &PreparedRun,
+    source: &Arc<ChangeSource>,
+    environment: &Environment,
+    recorder: &mut RunRecorder<'_>,
+) -> Result<ReusedSamples, RunError> {
+    let planner = ChangePlanner::new(prepared, source, Some(environment));
+    let (mut remaining, mut stored) = (RemainingSamples::none(), RemainingSamples::none());
+    let (mut kept, mut unlisted) = (BTreeMap::new(), 0);
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    for eval in &prepared.plan.evals {
+        remaining.add_eval();
+        stored.add_eval();
+        for case in eval.cases.outlines() {
+            let change = planner.case(eval, case);
+            let samples = PreparedRun::samples(case);
+            let (mut done, mut graded) = (Vec::new(), Vec::new());
+            for sample in 0..samples {
+                let ending = source.index.ending(&eval.info.id, case.id, sample);
+                let (action, _) = change.sample(ending);
+                // One whose output is gone runs.
+                let taken = (action == SampleAction::Reuse)
+                    .then(|| load(source, &eval.info.id, case.id, sample))
+                    .flatten();
+                done.push(taken.is_some());
+                graded.push(action == SampleAction::GradeAgain);
+                if action != SampleAction::Run && has_unlisted_files(prepared, eval, case) {
+                    unlisted += 1;
+                }
+                let Some(taken) = taken else { continue };
+                if let Some(ending) = ending {
+                    *kept.entry(ending.outcome).or_default() += 1;
+                }
+                bytes += size(&taken);
+                let taken = from(source, taken, false);
+                events.push(Event::SampleFinished(Box::new(taken)));
+                if events.len() >= CHUNK || bytes > CHUNK_BYTES {
+                    recorder.record_all(std::mem::take(&mut events))?;
+                    bytes = 0;
+                }
+            }
+            let is = |list: &[bool], sample: u32| list.get(sample as usize).copied() == Some(true);
+            remaining.add_case(samples, |sample| is(&done, sample));
+            stored.add_case(samples, |sample| !is(&graded, sample));
+        }
+    }
+    recorder.record_all(events)?;
+    recorder.resumed(prepared.total_samples(), &kept);
+    if let Some(warning) = unlisted_warning(unlisted) {
+        recorder.warned(&warning);
+    }
+    Ok(ReusedSamples {
+        remaining,
+        stored: StoredSamples {
+            source: Arc::clone(source),
+            samples: stored,
+        },
+    })
+}
+
+/// What a reader of reused samples must know of commands whose files are not all known.
+pub fn unlisted_warning(samples: usize) -> Option<String> {
+    let reused = (samples > 0).then(|| text::plural(samples, "reused output"))?;
+    Some(format!(
+        "{reused} came from a command that may read more files than it names; to have their changes noticed, list \
+         them under `depends_on` of the target"
+    ))
+}
+
+/// A sample with its outputs, large ones included; `None` when one of them can't be read.
+fn load(source: &ChangeSource, eval: &str, case: &str, sample: u32) -> Option<SampleFinished> {
+    let mut stored = source.index.get(eval, case, sample)?.ok()?;
+    for attempt in &mut stored.attempts {
+        if attempt.stored.is_some() {
+            attempt.output = output_of(&source.paths, attempt).ok()?;
+            attempt.stored = None;
+        }
+    }
+    Some(stored)
+}
+
+/// The sample as one of this run. Its outputs may come from a run before the earlier one.
+fn from(source: &ChangeSource, sample: SampleFinished, graded_again: bool) -> SampleFinished {
+    let before = sample.reused_from.as_ref().map(|from| from.run.as_str());
+    let run = before.unwrap_or_else(|| source.called_in()).to_owned();
+    SampleFinished {
+        reused_from: Some(Box::new(ReusedFrom { run, graded_again })),
+        ..sample
+    }
+}
+
+/// About how much memory a sample takes.
+fn size(sample: &SampleFinished) -> usize {
+    sample.attempts.iter().map(super::regrade::size).sum()
+}

@@ -1,0 +1,517 @@
+//! `run --changed`: what is reused of an earlier run, what is graded again, and what runs.
+
+use crate::support::{Call, Project};
+use serde_json::Value;
+
+/// Answers with the last word of its input, and notes the input of each call.
+const SOLVE: &str = r#"input=$(cat)
+echo "$input" >> calls
+case "$input" in *break*) exit 3;; esac
+echo "${input##* }"
+"#;
+
+const SUITE: &str = r#"
+eval_suite:
+  name: Changes
+  config: {max_workers: 1}
+  evals: [{$ref: cases.yaml}]
+  target: {type: command, command: [sh, solve.sh], env: [MODE]}
+  reporting: {format: [json, markdown]}
+"#;
+
+const CASES: &str = r"
+metadata: {id: words, name: Words}
+test_cases:
+  - {id: a, input: say one, expected: one}
+  - {id: b, input: say two, expected: two}
+  - {id: c, input: say three, expected: wrong}
+";
+
+fn project() -> Project {
+    let project = Project::with(&[
+        ("suite.yaml", SUITE),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+    ]);
+    run(&project, &[]).expect(1);
+    project
+}
+
+fn run(project: &Project, args: &[&str]) -> Call {
+    project.call(&[&["run", "--suite", "suite.yaml", "--quiet"], args].concat())
+}
+
+fn edit(project: &Project, file: &str, from: &str, to: &str) {
+    let path = project.path().join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{file} has no {from}");
+    std::fs::write(path, text.replace(from, to)).unwrap();
+}
+
+/// Inputs of the calls since the last look.
+fn calls(project: &Project) -> String {
+    let path = project.path().join("calls");
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let _ = std::fs::remove_file(path);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.join(", ")
+}
+
+/// Reused, graded again and run, as the report of the latest run has it.
+fn counts(project: &Project) -> [u64; 3] {
+    let report = project.report();
+    let counts = &report["metadata"]["reused"];
+    ["reused", "graded_again", "run"].map(|name| counts[name].as_u64().unwrap_or_default())
+}
+
+fn outcomes(project: &Project) -> String {
+    let report = project.report();
+    let mut said = Vec::new();
+    for case in report["evals"][0]["cases"].as_array().unwrap() {
+        let outcome = |sample: &Value| sample["outcome"].as_str().unwrap().to_owned();
+        let samples = case["samples"].as_array().unwrap().iter().map(outcome);
+        let samples: Vec<String> = samples.collect();
+        said.push(format!(
+            "{}: {}",
+            case["id"].as_str().unwrap(),
+            samples.join(" ")
+        ));
+    }
+    said.join("; ")
+}
+
+/// Changes something after a first run, and runs with `--changed`: counts, calls and outcomes.
+fn after(change: impl FnOnce(&Project), args: &[&str]) -> String {
+    let project = project();
+    calls(&project);
+    change(&project);
+    run(&project, &[&["--changed"], args].concat());
+    format!(
+        "{:?} calls: {} | {}",
+        counts(&project),
+        calls(&project),
+        outcomes(&project)
+    )
+}
+
+fn nothing(_: &Project) {}
+
+#[test]
+fn each_change_reaches_the_samples_that_depend_on_it() {
+    insta::assert_snapshot!(after(nothing, &[]), @"[3, 0, 0] calls:  | a: passed; b: passed; c: failed");
+    let expectation = |p: &Project| edit(p, "cases.yaml", "expected: wrong", "expected: three");
+    insta::assert_snapshot!(after(expectation, &[]), @"[2, 1, 0] calls:  | a: passed; b: passed; c: passed");
+    let input = |p: &Project| edit(p, "cases.yaml", "say two", "repeat two");
+    insta::assert_snapshot!(after(input, &[]), @"[2, 0, 1] calls: repeat two | a: passed; b: passed; c: failed");
+    let script = |p: &Project| edit(p, "solve.sh", "echo \"${input##* }\"", "echo one");
+    insta::assert_snapshot!(after(script, &[]), @"[0, 0, 0] calls: say one, say three, say two | a: passed; b: failed; c: failed");
+    let command = |p: &Project| edit(p, "suite.yaml", "[sh, solve.sh]", "[sh, solve.sh, -v]");
+    insta::assert_snapshot!(after(command, &[]), @"[0, 0, 0] calls: say one, say three, say two | a: passed; b: passed; c: failed");
+    let case = |p: &Project| {
+        edit(
+            p,
+            "cases.yaml",
+            "{id: b",
+            "{id: d, input: say four, expected: four}\n  - {id: b",
+        );
+    };
+    insta::assert_snapshot!(after(case, &[]), @"[3, 0, 1] calls: say four | a: passed; d: passed; b: passed; c: failed");
+    insta::assert_snapshot!(after(nothing, &["--samples", "2"]), @"[3, 0, 3] calls: say one, say three, say two | a: passed passed; b: passed passed; c: failed failed");
+    insta::assert_snapshot!(after(nothing, &["--timeout", "5"]), @"[0, 0, 0] calls: say one, say three, say two | a: passed; b: passed; c: failed");
+    let names = |p: &Project| edit(p, "cases.yaml", "name: Words", "name: Other");
+    insta::assert_snapshot!(after(names, &["--threshold", "pass@1=0.5"]), @"[3, 0, 0] calls:  | a: passed; b: passed; c: failed");
+    let retries = |p: &Project| {
+        edit(
+            p,
+            "suite.yaml",
+            "max_workers: 1",
+            "max_workers: 1, retry_failed: true",
+        );
+    };
+    insta::assert_snapshot!(after(retries, &[]), @"[0, 0, 0] calls: say one, say three, say three, say two | a: passed; b: passed; c: failed");
+}
+
+#[test]
+fn a_changed_variable_of_the_command_runs_everything() {
+    let project = project();
+    calls(&project);
+    let mut command = project.command(&["run", "--suite", "suite.yaml", "--changed"]);
+    Call::of(command.env("MODE", "other").output().unwrap()).expect(1);
+    assert_eq!(counts(&project), [0, 0, 0]);
+    assert_eq!(calls(&project), "say one, say three, say two");
+    let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
+    assert!(journal.contains("\"env MODE\""), "{journal}");
+}
+
+#[test]
+fn listed_files_count_and_folders_and_globs_may_be_listed() {
+    let project = Project::with(&[
+        ("suite.yaml", SUITE),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+        ("lib/deep/words.txt", "1"),
+        ("rules/a.md", "1"),
+    ]);
+    edit(
+        &project,
+        "suite.yaml",
+        "env: [MODE]",
+        "depends_on: [lib, \"rules/*.md\"]",
+    );
+    run(&project, &[]).expect(1);
+    let second = run(&project, &["--changed"]).expect(1);
+    assert_eq!((counts(&project), second.stderr.as_str()), ([3, 0, 0], ""));
+    for file in ["lib/deep/words.txt", "rules/a.md", "rules/b.md"] {
+        project.write(file, "2");
+        run(&project, &["--changed"]).expect(1);
+        assert_eq!(counts(&project), [0, 0, 0], "{file}");
+        run(&project, &["--changed"]).expect(1);
+        assert_eq!(counts(&project), [3, 0, 0], "{file}");
+    }
+    edit(&project, "suite.yaml", "lib,", "lip,");
+    let refused = run(&project, &["--changed"]).expect(2);
+    assert!(
+        refused.stderr.contains("did you mean `lib`?"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn files_of_an_eval_concern_its_own_samples() {
+    let project = project();
+    let other = CASES.replace("id: words", "id: other");
+    project.write(
+        "other.yaml",
+        &format!("{other}config: {{depends_on: [notes.txt]}}\n"),
+    );
+    project.write("notes.txt", "1");
+    edit(
+        &project,
+        "suite.yaml",
+        "[{$ref: cases.yaml}]",
+        "[{$ref: cases.yaml}, {$ref: other.yaml}]",
+    );
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(counts(&project), [3, 0, 3]);
+    project.write("notes.txt", "2");
+    let plan = project.call(&["run", "--suite", "suite.yaml", "--changed", "--dry-run"]);
+    assert!(
+        plan.stdout.contains("3 samples: notes.txt changed"),
+        "{}",
+        plan.stdout
+    );
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(counts(&project), [3, 0, 3]);
+}
+
+#[test]
+fn a_dry_run_shows_what_would_happen_and_why() {
+    let project = project();
+    edit(&project, "cases.yaml", "say two", "say zwei");
+    edit(&project, "cases.yaml", "expected: wrong", "expected: three");
+    let plan = project
+        .call(&["run", "--suite", "suite.yaml", "--changed", "--dry-run"])
+        .expect(0);
+    let plan = plan
+        .stdout
+        .replace(&project.path().display().to_string(), "DIR");
+    let run = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    insta::assert_snapshot!(plan.replace(&run, "RUN"), @"
+      Eval   Type        Cases  Graders
+      words  capability      3  exact_match
+
+      suite        Changes
+      target       command (command)
+      samples      3 (1 call of the target)
+      changed      since RUN
+      reuse        1 sample: nothing changed
+      grade again  1 sample: the grader or the expectation changed
+      run          1 sample: the input changed
+      note         2 reused outputs came from a command that may read more files
+                   than it names; to have their changes noticed, list them under
+                   `depends_on` of the target
+      cost         none is known: no model is called
+      results      DIR/results
+
+    Dry run: nothing was run.
+    ");
+}
+
+#[test]
+fn what_cannot_be_known_runs_or_is_graded_again() {
+    let reason = |suite: &dyn Fn(String) -> String, cases: &dyn Fn(String) -> String| {
+        let project = Project::with(&[
+            ("suite.yaml", &suite(SUITE.to_owned())),
+            ("cases.yaml", &cases(CASES.to_owned())),
+            ("solve.sh", SOLVE),
+            ("check.sh", "exit 0"),
+        ]);
+        run(&project, &[]);
+        let plan = project.call(&["run", "--suite", "suite.yaml", "--changed", "--dry-run"]);
+        let lines = plan.stdout.lines().map(str::trim);
+        let lines = lines
+            .skip_while(|line| !line.starts_with("changed"))
+            .skip(1);
+        let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("cost")).collect();
+        lines.join(" / ")
+    };
+    let same = |text: String| text;
+    let no_file = |text: String| text.replace("[sh, solve.sh]", "[sh, -c, \"read x; echo one\"]");
+    insta::assert_snapshot!(reason(&no_file, &same), @"run      3 samples: the files of the target are unknown; list them under / `depends_on`");
+    let declared = |text: String| no_file(text).replace("env: [MODE]", "depends_on: []");
+    insta::assert_snapshot!(reason(&declared, &same), @"reuse    3 samples: nothing changed");
+    let by_command = |text: String| {
+        format!(
+            "{text}grader: {{type: code, config: {{method: command, command: [sh, check.sh]}}}}\n"
+        )
+    };
+    insta::assert_snapshot!(reason(&same, &by_command), @"grade again  3 samples: a command grades them, and its files are unknown / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
+    let pending =
+        |text: String| text.replace("expected: wrong", "grader: {type: human, config: {}}");
+    insta::assert_snapshot!(reason(&same, &pending), @"reuse        2 samples: nothing changed / grade again  1 sample: human grades are missing / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
+    let broken = |text: String| text.replace("say one", "break one");
+    insta::assert_snapshot!(reason(&same, &broken), @"reuse    2 samples: nothing changed / run      1 sample: they errored / note     2 reused outputs came from a command that may read more files than it / names; to have their changes noticed, list them under `depends_on` of / the target");
+}
+
+/// A changed grader decides which attempts are made: failed samples alone must not get others.
+#[test]
+fn with_retries_a_changed_grader_runs_the_samples() {
+    let project = Project::with(&[
+        (
+            "suite.yaml",
+            &SUITE.replace("max_workers: 1", "max_workers: 1, retry_failed: true"),
+        ),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+    ]);
+    run(&project, &[]).expect(1);
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(counts(&project), [3, 0, 0]);
+    edit(&project, "cases.yaml", "expected: wrong", "expected: three");
+    run(&project, &["--changed"]).expect(0);
+    assert_eq!(counts(&project), [2, 0, 1]);
+}
+
+#[test]
+fn grades_of_another_version_are_not_reused() {
+    let project = project();
+    let journal = project.result(".journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let version = format!("\"harness_version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version));
+    std::fs::write(
+        &journal,
+        text.replace(&version, "\"harness_version\":\"0.0.9\""),
+    )
+    .unwrap();
+    calls(&project);
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(
+        (counts(&project), calls(&project).as_str()),
+        ([0, 3, 0], "")
+    );
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(counts(&project), [3, 0, 0]);
+}
+
+/// The journal of a run that reused samples needs no other journal, and says where they come from.
+#[test]
+fn a_run_of_reused_samples_stands_alone() {
+    let project = project();
+    let first = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let long = "x".repeat(100_000);
+    edit(
+        &project,
+        "solve.sh",
+        "echo \"${input##* }\"",
+        &format!("echo \"${{input##* }}\"; [ -z \"$LONG\" ] && printf %s {long} > /dev/null"),
+    );
+    run(&project, &["--changed"]).expect(1);
+    let second = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    run(&project, &["--changed"]).expect(1);
+    run(&project, &["--changed"]).expect(1);
+    let report = project.report();
+    let sample = &report["evals"][0]["cases"][0]["samples"][0];
+    assert_eq!(sample["reused_from"]["run"], second.as_str());
+    assert_ne!(first, second);
+    let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
+    let since = report["metadata"]["changed_since"].as_str().unwrap();
+    let notice = format!("3 samples reused from {since}, 0 graded again, 0 run");
+    assert!(markdown.contains(&notice), "{markdown}");
+    let last = project.result(".journal.jsonl");
+    for entry in std::fs::read_dir(project.path().join("results/latest")).unwrap() {
+        let path = entry.unwrap().path();
+        if path != last {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    assert_eq!(project.report()["gate"], report["gate"]);
+    project
+        .call(&["regrade", "--run", "latest", "--quiet"])
+        .expect(1);
+    let resumed = project.call(&["run", "--resume", "latest", "--quiet"]);
+    assert!(
+        resumed.stderr.contains("it regraded the outputs of"),
+        "{}",
+        resumed.stderr
+    );
+}
+
+#[test]
+fn large_outputs_are_copied_and_missing_ones_run() {
+    let project = Project::with(&[
+        ("suite.yaml", SUITE),
+        ("cases.yaml", CASES),
+        (
+            "solve.sh",
+            "input=$(cat); echo $input >> calls; head -c 200000 /dev/zero | tr '\\0' x; echo $input",
+        ),
+    ]);
+    run(&project, &[]).expect(1);
+    calls(&project);
+    let outputs = |project: &Project| {
+        let journal = project.result(".journal.jsonl").display().to_string();
+        journal.replace(".journal.jsonl", ".outputs")
+    };
+    let first = outputs(&project);
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(
+        (counts(&project), calls(&project).as_str()),
+        ([3, 0, 0], "")
+    );
+    std::fs::remove_dir_all(first).unwrap();
+    let exported = project.call(&["export", "--run", "latest"]).expect(0);
+    assert_eq!(
+        exported
+            .stdout
+            .lines()
+            .filter(|line| line.len() > 200_000)
+            .count(),
+        3
+    );
+    std::fs::remove_dir_all(outputs(&project)).unwrap();
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(counts(&project), [0, 0, 0]);
+    assert_eq!(calls(&project), "say one, say three, say two");
+}
+
+/// A regrade says nothing of the script as it is now: its outputs are older.
+#[test]
+fn outputs_of_a_regrade_keep_what_they_depend_on() {
+    let project = project();
+    edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
+    project
+        .call(&["regrade", "--run", "latest", "--quiet"])
+        .expect(1);
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(counts(&project), [0, 0, 0]);
+    assert_eq!(outcomes(&project), "a: passed; b: failed; c: failed");
+    // And where nothing changed they are those of the run that called the target.
+    let asked = project.report()["metadata"]["run_id"].clone();
+    project
+        .call(&["regrade", "--run", "latest", "--quiet"])
+        .expect(1);
+    run(&project, &["--changed"]).expect(1);
+    let report = project.report();
+    assert_eq!(counts(&project), [3, 0, 0]);
+    assert_eq!(
+        report["evals"][0]["cases"][0]["samples"][0]["reused_from"]["run"],
+        asked
+    );
+}
+
+#[test]
+fn a_run_can_be_named_and_foreign_ones_are_refused() {
+    let project = project();
+    let first = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
+    run(&project, &["--changed"]).expect(1);
+    edit(&project, "solve.sh", "echo one", "echo \"${input##* }\"");
+    run(&project, &["--changed", "--since", &first]).expect(1);
+    assert_eq!(counts(&project), [3, 0, 0]);
+    assert_eq!(
+        project.report()["metadata"]["changed_since"],
+        first.as_str()
+    );
+    for (args, said) in [
+        (&["--since", "latest"][..], "--changed"),
+        (&["--changed", "--resume", "latest"], "cannot be used with"),
+        (&["--changed", "--record", "r"], "cannot be used with"),
+        (&["--changed", "--since", "eval-20200101-000000"], "no run"),
+    ] {
+        let refused = run(&project, args).expect(2);
+        assert!(
+            refused.stderr.contains(said),
+            "{args:?}: {}",
+            refused.stderr
+        );
+    }
+    edit(&project, "suite.yaml", "name: Changes", "name: Others");
+    let none = run(&project, &["--changed"]).expect(1);
+    assert!(
+        none.stderr.contains("there is no earlier run"),
+        "{}",
+        none.stderr
+    );
+    let refused = run(&project, &["--changed", "--since", &first]).expect(2);
+    assert!(
+        refused.stderr.contains("of suite `Changes`, not `Others`"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// Each run of reused samples has the outcomes of the first one: they don't show that a case is
+/// steady, nor that it is flaky.
+#[test]
+fn history_does_not_count_reused_samples_twice() {
+    let project = project();
+    run(&project, &["--changed"]).expect(1);
+    let history = project
+        .call(&["history", "--suite", "suite.yaml", "--format", "json"])
+        .expect(0);
+    let history: Value = serde_json::from_str(&history.stdout).unwrap();
+    let slow = history.to_string();
+    assert!(
+        slow.contains("\"samples\":1") && !slow.contains("\"samples\":2"),
+        "{slow}"
+    );
+}
+
+#[test]
+fn an_interrupted_run_goes_on_with_what_it_reused() {
+    let project = project();
+    edit(&project, "cases.yaml", "say two", "say zwei");
+    run(&project, &["--changed", "--max-fail", "1"]).expect(1);
+    let journal = project.result(".journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    // As if it had been killed when the reused samples were recorded.
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        kept.push(line);
+        if line.contains("sample_finished") && line.contains("\"case\":\"c\"") {
+            break;
+        }
+    }
+    std::fs::write(&journal, kept.join("\n") + "\n").unwrap();
+    calls(&project);
+    project
+        .call(&["run", "--resume", "latest", "--quiet"])
+        .expect(1);
+    assert_eq!(calls(&project), "say zwei");
+    assert_eq!(counts(&project), [2, 0, 1]);
+}
