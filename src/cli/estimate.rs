@@ -182,7 +182,7 @@ fn asked(work: &PlannedWork<'_>) -> io::Result<BTreeMap<ModelRole, ModelEstimate
                 target.filter(|_| samples > 0 && is_model(&case.target))
             {
                 let bytes = runtime.block_on(async {
-                    let asked = prepared.targets.prompted(eval, &case).await.ok()?;
+                    let asked = work.prepared.targets.prompted(eval, &case).await.ok()?;
                     question_bytes(model, &asked).await
                 });
                 of_role(&mut all, model, false).add(samples, bytes, model);

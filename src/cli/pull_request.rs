@@ -105,7 +105,7 @@ pub fn ci(console: &Console, args: CiRunArgs) -> CliResult {
     let loaded = load(console, &run)?;
     let ready = ReadyRun::of(console, &run, words, None, loaded)?;
     if run.dry_run {
-        return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
+        return list::dry_run(console, &ready);
     }
     let (finished, after) = ready.drive(console, &run, None)?;
     let mut code = conclude(console, &run, &finished, &after)?;

@@ -165,7 +165,7 @@ impl WatchSession<'_> {
         let loaded = LoadedSuite::of(self.console, selected)?;
         let ready = ReadyRun::of(self.console, &args, words, None, loaded)?;
         self.files.ignore(&ready.prepared.plan.reporting.output_dir);
-        let (finished, after) = ready.drive(self.console, &args)?;
+        let (finished, after) = ready.drive(self.console, &args, None)?;
         let is_first = self.last.is_none();
         let shows = is_first || args.session.verbose;
         let after = after.without_notifications();
