@@ -96,7 +96,10 @@ pub fn new_eval(kind: NewKind, id: &str, path: &Path) -> String {
 
 /// The data file of a new dataset, beside its eval file.
 pub fn rows_beside(path: &Path) -> PathBuf {
-    path.with_extension("jsonl")
+    match path.extension().is_some_and(|end| end == "jsonl") {
+        true => path.with_extension("rows.jsonl"),
+        false => path.with_extension("jsonl"),
+    }
 }
 
 /// The way from a file in the project to `schemas/` at its top. Of a path whose depth is not known:
