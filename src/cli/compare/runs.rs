@@ -8,6 +8,7 @@ use crate::cli::console::Console;
 use crate::cli::report::page_of;
 use crate::journal::{self, JournalError, RunPaths};
 use crate::model::{Comparisons, EvalResult};
+use crate::report::comparison::words::FlipKind;
 use crate::report::html::{ComparedRun, ComparedRuns};
 use crate::report::page_address;
 use crate::run::{self, RunError};
@@ -24,22 +25,15 @@ pub fn read(
     journals: &[Vec<PathBuf>],
     output: Option<&Path>,
 ) -> ComparedRuns {
-    let mut listed = HashSet::new();
-    for candidate in &comparisons.candidates {
-        let cases = &candidate.cases;
-        for list in [
-            &cases.broken,
-            &cases.fixed,
-            &cases.still_failing,
-            &cases.new,
-            &cases.gone,
-            &cases.changed,
-            &cases.ungraded,
-        ] {
-            let ids = list.cases.iter();
-            listed.extend(ids.map(|flip| (flip.eval_id.as_str(), flip.case_id.as_str())));
-        }
-    }
+    let kinds = FlipKind::ALL.into_iter();
+    let lists = kinds.flat_map(|kind| {
+        let candidates = comparisons.candidates.iter();
+        candidates.map(move |candidate| kind.of(&candidate.cases))
+    });
+    let flips = lists.flat_map(|list| &list.cases);
+    let listed: HashSet<(&str, &str)> = flips
+        .map(|flip| (flip.eval_id.as_str(), flip.case_id.as_str()))
+        .collect();
     let takes = |eval: &str, case: &str| listed.contains(&(eval, case));
     let mut sides = journals.iter().map(|journals| {
         let evals = journals.iter().map(|journal| cases(journal, takes));
