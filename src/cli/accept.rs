@@ -105,6 +105,22 @@ pub struct ChosenAnswer {
     pub sample: u32,
     /// In the run.
     pub outcome: Outcome,
+    /// Samples of the case without an output, of all that were considered.
+    pub missing: usize,
+    pub samples: usize,
+}
+
+impl ChosenAnswer {
+    /// How many samples have no output, if there are any.
+    pub fn missing_samples(&self) -> Option<String> {
+        let verb = match self.missing {
+            0 => return None,
+            1 => "has",
+            _ => "have",
+        };
+        let (missing, samples) = (self.missing, plural(self.samples, "sample"));
+        Some(format!("{missing} of {samples} {verb} no output"))
+    }
 }
 
 /// What graders see of the samples of a case.
@@ -113,6 +129,8 @@ struct SeenAnswers {
     answers: Vec<ChosenAnswer>,
     /// The first sample of which they see nothing, from 1, with the reason.
     missing: Option<(u32, String)>,
+    /// How many samples these are.
+    missing_count: usize,
 }
 
 impl ChosenCase {
@@ -183,7 +201,8 @@ impl ChosenCase {
         }
     }
 
-    /// The answer that is meant, if the case is still what the run was of.
+    /// The answer that is meant, if the case is still what the run was of. Of samples with equal
+    /// outputs it is the first that did not pass, if there is one.
     pub fn answer(
         &self,
         console: &Console,
@@ -213,8 +232,9 @@ impl ChosenCase {
             ));
         }
         let SeenAnswers {
-            answers: seen,
+            answers: mut seen,
             missing,
+            missing_count,
         } = self.seen(graders, answers, sample)?;
         let mut different: Vec<&OutputValue> = Vec::new();
         for answer in &seen {
@@ -242,8 +262,17 @@ impl ChosenCase {
             }
             (None, None) => format!("{run} has no sample of `{name}`"),
         };
-        let answer = seen.into_iter().next();
-        answer.ok_or_else(|| CliFailure::wrong(why))
+        if seen.is_empty() {
+            return Err(CliFailure::wrong(why));
+        }
+        let samples = seen.len() + missing_count;
+        let first = seen.iter().position(|one| one.outcome != Outcome::Passed);
+        let answer = seen.swap_remove(first.unwrap_or(0));
+        Ok(ChosenAnswer {
+            missing: missing_count,
+            samples,
+            ..answer
+        })
     }
 
     /// What the graders see of one sample, or of all.
@@ -275,8 +304,13 @@ impl ChosenCase {
                     value,
                     sample: number + 1,
                     outcome,
+                    missing: 0,
+                    samples: 1,
                 }),
-                Err(why) => seen.missing = seen.missing.or(Some((number + 1, why))),
+                Err(why) => {
+                    seen.missing_count += 1;
+                    seen.missing = seen.missing.or(Some((number + 1, why)));
+                }
             }
         }
         Ok(seen)
@@ -440,6 +474,9 @@ impl ChosenCase {
         ]);
         page.words(outside(&edit.place));
         page.push(PageBlock::Diff(lines.into_iter().chain(more).collect()));
+        if let Some(missing) = answer.missing_samples() {
+            page.words(dim(own(format!("{missing}."))));
+        }
         let judged = self.case.grading.graders.iter();
         if judged
             .clone()

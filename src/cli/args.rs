@@ -311,8 +311,8 @@ pub struct RunArgs {
     /// `--progress`, `--quiet` and `--verbose`; arguments given now override them.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub resume: Option<String>,
-    /// Reuse samples of an earlier run: those of which nothing changed are taken over, those whose
-    /// grader or expectation changed are graded again, the others run. In doubt a sample runs. The
+    /// Reuse samples of an earlier run: unchanged samples are reused, those whose grader or
+    /// expectation changed are graded again, and the others run. If unsure, the sample runs. The
     /// earlier run is the latest one of this suite and target, unless `--since` names one.
     #[arg(long, conflicts_with_all = ["resume", "record", "replay"])]
     pub changed: bool,

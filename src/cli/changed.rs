@@ -7,9 +7,9 @@ use super::args::RunArgs;
 use super::compare::{OppositeSide, previous};
 use super::console::Console;
 use crate::journal;
-use crate::model::Plan;
+use crate::model::{Plan, ReuseCounts};
 use crate::report::page::{StyledText, outside, own};
-use crate::run::{ChangeOutline, ChangeSource, SampleAction, unlisted_warning};
+use crate::run::{ChangeOutline, ChangeSource, SampleAction};
 use eval_base::text::{one_line, plural};
 
 /// The run that `--since` names, else the latest one of this suite and target; `None`, with a note,
@@ -33,8 +33,7 @@ pub fn source(
             match previous(console, results, &beside)? {
                 Some(paths) => paths,
                 None => {
-                    console
-                        .note("there is no earlier run of this suite and target: all samples run");
+                    console.note("no earlier run of this suite and target; running all samples");
                     return Ok(None);
                 }
             }
@@ -43,7 +42,7 @@ pub fn source(
     let source = ChangeSource::read(paths).map_err(super::run::failure)?;
     if source.suite() != plan.suite.name {
         return Err(CliFailure::wrong(format!(
-            "run {} is a run of suite `{}`, not `{}`",
+            "run {} belongs to suite `{}`, not `{}`",
             source.run_id(),
             one_line(source.suite()),
             one_line(&plan.suite.name)
@@ -71,12 +70,12 @@ pub fn facts(outline: &ChangeOutline) -> Vec<(&'static str, StyledText)> {
         facts.push((label, outside(&one_line(&words))));
     }
     let surroundings = outline.needs_surroundings.then(|| {
-        "graded code runs again if the sandbox or an interpreter differs from those of the run"
+        "code is graded again if the sandbox or an interpreter differs from the earlier run"
             .to_owned()
     });
     let notes = surroundings
         .into_iter()
-        .chain(unlisted_warning(outline.unlisted_files));
+        .chain(ReuseCounts::unlisted_warning(outline.unlisted_files));
     let labels = std::iter::once("note").chain(std::iter::repeat(""));
     facts.extend(labels.zip(notes.map(own)));
     facts

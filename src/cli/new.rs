@@ -1,5 +1,6 @@
 //! `eval-harness init` and `eval-harness new`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::{InitArgs, NewArgs, NewKind};
@@ -7,13 +8,14 @@ use super::console::Console;
 use super::{CliFailure, CliResult, new_regression, scaffold};
 use crate::gate::ExitCode;
 use eval_base::text::escape_path_component;
+use eval_base::whole_file::write_whole;
 
 pub fn init(console: &Console, args: &InitArgs) -> CliResult {
     if let Some(folder) = &args.skill {
         return install_skill(console, args, folder.as_deref());
     }
     let mut files = scaffold::init_files();
-    // What somebody wishes git to ignore is theirs to say.
+    // An existing `.gitignore` is kept.
     files.retain(|(path, _)| !path.ends_with(".gitignore") || !args.dir.join(path).exists());
     write_new(console, args, files)?;
     ignore_results(console, &args.dir);
@@ -49,21 +51,14 @@ fn write_new(
     args: &InitArgs,
     files: Vec<(String, String)>,
 ) -> Result<(), CliFailure> {
-    let taken: Vec<String> = files
+    let changed: Vec<PathBuf> = files
         .iter()
         .map(|(path, text)| (args.dir.join(path), text))
-        // A file that says the same (a schema, say) is in nobody's way.
-        .filter(|(path, text)| {
-            path.exists() && std::fs::read_to_string(path).ok().as_ref() != Some(text)
-        })
-        .map(|(path, _)| path.display().to_string())
+        // An identical file does not count as existing.
+        .filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(text))
+        .map(|(path, _)| path)
         .collect();
-    if !taken.is_empty() && !args.force {
-        return Err(
-            CliFailure::wrong(format!("already exists: {}", taken.join(", ")))
-                .hint("nothing was written; --force overwrites them"),
-        );
-    }
+    may_write(changed.iter().map(PathBuf::as_path), args.force)?;
     for (path, text) in files {
         write(&args.dir.join(&path), &text)?;
         console.note(&format!("wrote {}", args.dir.join(&path).display()));
@@ -93,17 +88,7 @@ pub fn new(console: &Console, args: &NewArgs) -> CliResult {
     if args.kind == NewKind::Dataset {
         files.push((scaffold::rows_beside(&path), scaffold::ROWS.to_owned()));
     }
-    let taken: Vec<String> = files
-        .iter()
-        .filter(|(path, _)| path.exists())
-        .map(|(path, _)| path.display().to_string())
-        .collect();
-    if !taken.is_empty() && !args.force {
-        return Err(
-            CliFailure::wrong(format!("already exists: {}", taken.join(", ")))
-                .hint("nothing was written; --force overwrites it"),
-        );
-    }
+    may_write(files.iter().map(|(path, _)| path.as_path()), args.force)?;
     let mut advice = String::new();
     for (path, text) in &files {
         write(path, text)?;
@@ -117,15 +102,24 @@ pub fn new(console: &Console, args: &NewArgs) -> CliResult {
     Ok(ExitCode::Pass)
 }
 
-/// Refuses a file that exists, unless it is to be overwritten.
-pub fn may_write(path: &Path, force: bool) -> Result<(), CliFailure> {
-    if path.exists() && !force {
-        return Err(
-            CliFailure::wrong(format!("already exists: {}", path.display()))
-                .hint("nothing was written; --force overwrites it"),
-        );
+/// Refuses files that exist, unless they are to be overwritten.
+pub fn may_write<'p>(
+    paths: impl IntoIterator<Item = &'p Path>,
+    force: bool,
+) -> Result<(), CliFailure> {
+    let taken: Vec<String> = paths
+        .into_iter()
+        .filter(|path| path.exists())
+        .map(|path| path.display().to_string())
+        .collect();
+    if taken.is_empty() || force {
+        return Ok(());
     }
-    Ok(())
+    let them = if taken.len() == 1 { "it" } else { "them" };
+    Err(
+        CliFailure::wrong(format!("already exists: {}", taken.join(", ")))
+            .hint(format!("nothing was written; --force overwrites {them}")),
+    )
 }
 
 pub fn write(path: &Path, text: &str) -> Result<(), CliFailure> {
@@ -139,13 +133,20 @@ pub fn write(path: &Path, text: &str) -> Result<(), CliFailure> {
 /// Makes git ignore the results of the new suite, in the repository that holds it; what
 /// `.gitignore` says already stays as it is.
 fn ignore_results(console: &Console, dir: &Path) {
-    let Ok(dir) = std::path::absolute(dir) else {
+    // Without links and `..`, so that its ancestors are the folders that hold it.
+    let Ok(dir) = dir.canonicalize() else {
         return;
     };
     let Some(root) = dir.ancestors().find(|dir| dir.join(".git").exists()) else {
         return;
     };
     let file = root.join(".gitignore");
+    if file.is_symlink() {
+        return console.warn(&format!(
+            "{} is a symbolic link; add `{RESULTS}` to it",
+            file.display()
+        ));
+    }
     let outcome = match std::fs::read(&file) {
         Ok(text) => with_results(&text).map(|text| ("added", text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -159,7 +160,13 @@ fn ignore_results(console: &Console, dir: &Path) {
         }
     };
     let Some((done, text)) = outcome else { return };
-    match std::fs::write(&file, text) {
+    let written = write_whole(&file, |out| -> std::io::Result<()> {
+        if let Ok(there) = file.metadata() {
+            out.set_permissions(there.permissions())?;
+        }
+        out.write_all(&text)
+    });
+    match written {
         Ok(()) if done == "added" => {
             console.note(&format!("added `{RESULTS}` to {}", file.display()));
         }

@@ -49,6 +49,10 @@ pub fn from_case(console: &Console, args: &NewArgs, pattern: &str) -> CliResult 
         return Err(CliFailure::wrong(message)
             .hint("select a sample that passed with --sample, or accept the output first"));
     }
+    if let Some(missing) = answer.missing_samples() {
+        let message = format!("`{}`: {missing}", case.id);
+        return Err(CliFailure::wrong(message).hint("select a sample that passed with --sample"));
+    }
     let id = match &args.id {
         Some(id) if id.trim().is_empty() => {
             return Err(CliFailure::wrong("an id can't be empty"));
@@ -70,7 +74,7 @@ pub fn from_case(console: &Console, args: &NewArgs, pattern: &str) -> CliResult 
             chosen.plan.suite.dir.join("regression").join(name)
         }
     };
-    may_write(&path, args.force)?;
+    may_write([path.as_path()], args.force)?;
     let text = RegressionText {
         chosen: &chosen,
         answer: &answer,
@@ -141,11 +145,15 @@ impl RegressionText<'_> {
             yaml::entry(&mut text, key, value, 1);
         }
         let secrets = &self.chosen.plan.secrets;
+        // YAML may escape or wrap a text, so the values are searched and not the file.
         if secrets.iter().any(|secret| {
-            secret.len() >= eval_base::redact::SHORTEST_SECRET && text.contains(secret.as_str())
+            secret.len() >= eval_base::redact::SHORTEST_SECRET
+                && entries
+                    .iter()
+                    .any(|(_, value)| has_text(value, secret.as_str()))
         }) {
             return Err(CliFailure::wrong(
-                "the input contains a secret, which would be written into the file",
+                "the case or its output contains a secret, which would be written into the file",
             )
             .hint("write the regression by hand, with the secret as a variable"));
         }
@@ -263,11 +271,24 @@ impl RegressionText<'_> {
         }
         let expected = written.get("expected");
         let grader = expected.and_then(grader_of).ok_or_else(|| {
-            let message = format!("the grader of `{}` cannot be taken over", chosen.case.id);
+            let message = format!("the grader of `{}` cannot be copied", chosen.case.id);
             CliFailure::wrong(message).hint("write the regression by hand")
         })?;
         entries.push(("grader", grader));
         Ok(entries)
+    }
+}
+
+/// True if a key or a value somewhere in it contains the text.
+fn has_text(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(value) => value.contains(text),
+        Value::Array(items) => items.iter().any(|item| has_text(item, text)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| key.contains(text) || has_text(value, text)),
+        Value::Number(number) => number.to_string().contains(text),
+        Value::Null | Value::Bool(_) => false,
     }
 }
 
@@ -316,7 +337,7 @@ fn way(from: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(shared)).collect()
 }
 
-/// Loads the new file as a later run would: it asks the same, and the output passes.
+/// Loads the new file as a later run would: the input is unchanged and the output passes.
 fn prove(
     chosen: &ChosenCase,
     graders: &RunGraders,

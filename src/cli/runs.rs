@@ -164,7 +164,7 @@ impl RemovalFolder {
         if !dry_run {
             sweep(&self.results).map_err(|error| {
                 CliFailure::incomplete(format!(
-                    "cannot remove what an earlier removal left in {}: {error}",
+                    "cannot remove the remaining files of an earlier removal in {}: {error}",
                     self.results.display()
                 ))
             })?;
@@ -184,7 +184,7 @@ fn rm(console: &Console, args: &RunsRmArgs) -> CliResult {
     if let Some((run, reason)) = reasons.first_key_value() {
         let others = match reasons.len() - 1 {
             0 => String::new(),
-            more => format!(", and {} to keep as well", plural(more, "more run")),
+            more => format!("; {} can't be removed either", plural(more, "more run")),
         };
         let failure = CliFailure::wrong(format!(
             "run {run} can't be removed: {reason}{others}; nothing was removed"
@@ -209,8 +209,12 @@ fn prune(console: &Console, args: &RunsPruneArgs) -> CliResult {
     let mut newest = HashSet::new();
     let mut wanted = BTreeSet::new();
     for run in all.iter().rev() {
-        newest.insert(run.group());
-        let is_new = args.keep.is_some_and(|keep| newest.len() <= keep);
+        // A journal without a readable beginning is no result, so it counts for none.
+        if run.has_beginning {
+            newest.insert(run.group());
+        }
+        let newer = newest.len() - usize::from(run.has_beginning);
+        let is_new = args.keep.is_some_and(|keep| newer < keep);
         // The age of a run that does not say when it began is not known.
         let is_young =
             limit.is_some_and(|limit| run.began.is_none_or(|began| began.as_second() > limit));

@@ -1,6 +1,6 @@
 //! From arguments to a loaded suite: what all verbs on suites share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::args::SuiteArgs;
@@ -111,7 +111,8 @@ pub fn load(
             Some(&request.suite),
             request.overrides.output_dir.as_deref(),
         )?;
-        let (paths, cases) = not_passed(&dir, run)?;
+        let paths = crate::journal::find_run(&dir, run)?;
+        let cases = run::cases(&paths.journal(), false).map_err(super::run::failure)?;
         request.overrides.filters.only = Some(cases);
         failed_in = Some(if run == "latest" {
             paths.run_id.clone()
@@ -125,9 +126,11 @@ pub fn load(
         words.retain(|word| !word.ends_with("named cases"));
         words.push(format!("not passed in {run}"));
     }
-    let loaded = load::load(&request);
-    if let Some(earlier) = earlier.filter(|_| loaded.plan.is_none() && loaded.selected.cases == 0) {
-        others_passed(&earlier, &request)?;
+    let mut loaded = load::load(&request);
+    if let Some(earlier) = earlier.filter(|_| loaded.plan.is_none() && loaded.selected.cases == 0)
+        && let Some(broken) = nothing_selected(&earlier, &request)?
+    {
+        loaded = broken;
     }
     Ok(SelectedSuite {
         loaded,
@@ -161,65 +164,72 @@ fn filters(args: &SuiteArgs) -> CaseFilters {
     }
 }
 
-/// The cases of an earlier run that did not pass.
-fn not_passed(
-    results: &Path,
-    run: &str,
-) -> Result<(RunPaths, BTreeSet<(String, String)>), CliFailure> {
-    let paths = crate::journal::find_run(results, run)?;
-    let cases = run::cases(&paths.journal(), false).map_err(super::run::failure)?;
-    if cases.is_empty() {
-        return Err(all_passed(&paths)?);
-    }
-    Ok((paths, cases))
-}
-
-/// The end of a verb for which no case is left. A gate that did not pass may depend on more than
-/// single cases.
-fn all_passed(paths: &RunPaths) -> Result<CliFailure, CliFailure> {
-    let summary = run::reread(&paths.journal())
+/// Ends the verb where `--failed-in` selects no case because all of them passed in the earlier run.
+/// Errors of the suite and of the other filters come first: they are returned.
+fn nothing_selected(
+    earlier: &RunPaths,
+    request: &LoadRequest,
+) -> Result<Option<LoadedPlan>, CliFailure> {
+    let mut wider = request.clone();
+    let only = wider.overrides.filters.only.take();
+    let all_passed = only.is_none_or(|cases| cases.is_empty());
+    let is_filtered = !wider.overrides.filters.is_empty();
+    // Nothing runs, so no threshold is checked.
+    wider.overrides.gateless = true;
+    let loaded = load::load(&wider);
+    let Some(plan) = &loaded.plan else {
+        return Ok(Some(loaded));
+    };
+    let summary = run::reread(&earlier.journal())
         .map_err(CliFailure::unreadable)?
         .summary;
-    let id = &paths.run_id;
-    Ok(match super::run::exit_code(&summary) {
-        ExitCode::Pass => CliFailure::nothing_to_do(format!(
-            "every case of {id} passed: there is nothing to run again"
-        )),
-        _ => CliFailure::wrong(format!(
+    let id = &earlier.run_id;
+    if summary.metadata.suite_name != plan.suite.name {
+        let message = format!(
+            "{id} belongs to suite `{}`, not `{}`",
+            summary.metadata.suite_name, plan.suite.name
+        );
+        return Err(CliFailure::wrong(message).hint("pass a run of this suite to `--failed-in`"));
+    }
+    if all_passed && super::run::exit_code(&summary) != ExitCode::Pass {
+        // A gate may depend on more than single cases.
+        return Err(CliFailure::wrong(format!(
             "every case of {id} passed, so nothing is selected, but its gate did not pass"
         ))
         .hint(format!(
             "`eval-harness report --run {id}` shows why; run the suite without `--failed-in`"
-        )),
-    })
-}
-
-/// Ends the verb where the other filters select only cases that passed in the earlier run.
-fn others_passed(earlier: &RunPaths, request: &LoadRequest) -> Result<(), CliFailure> {
-    let mut wider = request.clone();
-    wider.overrides.filters.only = None;
-    if wider.overrides.filters.is_empty() {
-        return Ok(());
+        )));
     }
-    let Some(plan) = load::load(&wider).plan else {
-        return Ok(());
-    };
+    if !is_filtered {
+        return match all_passed {
+            true => Err(CliFailure::nothing_to_do(format!(
+                "every case of {id} passed: there is nothing to run again"
+            ))),
+            false => Ok(None),
+        };
+    }
     let passed = run::cases(&earlier.journal(), true).map_err(super::run::failure)?;
     let selected = plan.evals.iter().flat_map(|eval| {
         let id = eval.info.id.as_str();
         eval.cases.outlines().map(move |case| (id, case.id))
     });
     let mut selected = selected.peekable();
-    let has_some = selected.peek().is_some();
+    // A shard may have no case at all.
+    let has_some = selected.peek().is_some() || request.overrides.shard.is_some();
     let has_passed =
         |(eval, case): (&str, &str)| passed.contains(&(eval.to_owned(), case.to_owned()));
-    match has_some && selected.all(has_passed) {
-        true => Err(CliFailure::nothing_to_do(format!(
-            "every selected case passed in {}: there is nothing to run again",
-            earlier.run_id
-        ))),
-        false => Ok(()),
+    if has_some && selected.all(has_passed) {
+        return Err(CliFailure::nothing_to_do(format!(
+            "every selected case passed in {id}: there is nothing to run again"
+        )));
     }
+    if all_passed {
+        let message = format!(
+            "every case of {id} passed, but the filters select cases that it does not have"
+        );
+        return Err(CliFailure::wrong(message).hint("run them without `--failed-in`"));
+    }
+    Ok(None)
 }
 
 /// The plan, or every problem on stderr and exit code 2. Warnings are shown either way.

@@ -311,6 +311,7 @@ mod tests {
             interrupted: false,
             history: Vec::new(),
             expired_graces: None,
+            changed_files: Vec::new(),
         })
     }
 

@@ -589,6 +589,7 @@ mod tests {
             interrupted: false,
             history: Vec::new(),
             expired_graces: None,
+            changed_files: Vec::new(),
         };
         assert!(
             writer.append(Event::RunFinished(end)).is_err(),

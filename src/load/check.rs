@@ -218,8 +218,8 @@ fn kind_of(session: &mut LoadSession, file: &Path) -> Option<SchemaKind> {
     node.and_then(|node| detect(&node))
 }
 
-/// Checks a file of graders, of which its suite reads only those that it uses. Whether a name is
-/// defined is for the suite to say.
+/// Checks a file of graders, of which its suite reads only those that it uses. Undefined names are
+/// checked with the suite.
 fn unused_graders(request: &CheckRequest, file: &Path, session: &mut LoadSession) {
     let others = std::mem::take(&mut session.problems);
     one_file(request, file, true, session);
@@ -236,7 +236,7 @@ fn unused_graders(request: &CheckRequest, file: &Path, session: &mut LoadSession
 }
 
 /// Checks a suite that may refer to the requested files, and returns the files that it refers to. Of
-/// its problems, those in the requested files are kept.
+/// its problems, those in or related to the requested files are kept.
 fn check_in(
     request: &CheckRequest,
     suite: &Path,
@@ -248,7 +248,8 @@ fn check_in(
     let found = std::mem::replace(&mut session.problems, others);
     let read = session.sources.paths(&session.files);
     let is_requested = |problem: &Problem| {
-        problem.span.is_some_and(|span| {
+        let related = problem.related.iter().map(|place| place.span);
+        problem.span.into_iter().chain(related).any(|span| {
             let path = session.sources.paths(&BTreeSet::from([span.file]));
             path.iter().any(|path| requested.contains(path.as_path()))
         })

@@ -12,8 +12,8 @@ use super::scope::{SuiteDesk, SuiteScope};
 use super::targets::find_program;
 use super::tree::Node;
 use crate::model::{
-    CommandTarget, Dependencies, Dependency, DependsOn, DependsOnEntry, Fingerprint, Target,
-    UnseenDependencies,
+    CommandTarget, Dependencies, Dependency, DependsOn, DependsOnEntry, FileStamp, FileStamps,
+    Fingerprint, Plan, Target, UnseenDependencies,
 };
 use eval_base::globs::is_glob;
 
@@ -75,6 +75,9 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
             return Dependencies::default();
         }
     };
+    let argv = command.map_or(&[][..], |command| &command.argv);
+    let mut stamps = stamps(files_of(argv, suite));
+    stamps.extend(listed_stamps(depends_on.as_ref(), suite));
     let named = command.map_or_else(Vec::new, |command| named_files(command, suite));
     let unseen = match (depends_on, target) {
         (Some(_), _) => UnseenDependencies::Nothing,
@@ -90,6 +93,7 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
         found,
         declared: depends_on.is_some(),
         unseen,
+        stamps: FileStamps(stamps),
     }
 }
 
@@ -103,6 +107,7 @@ pub(super) fn of_eval(
         return None;
     }
     let mut all = target.map_or_else(Dependencies::default, |target| of_target(target, suite));
+    all.stamps.0.extend(listed_stamps(depends_on, suite));
     all.found.extend(entries(depends_on, suite));
     if depends_on.is_some() {
         all.declared = true;
@@ -132,6 +137,35 @@ fn entries(depends_on: Option<&DependsOn>, suite: &SuiteScope) -> Vec<Dependency
         }
     };
     entries.iter().map(hash).collect()
+}
+
+fn stamp(file: &Path) -> FileStamp {
+    let metadata = file.metadata().ok()?;
+    Some((metadata.len(), metadata.modified().ok()))
+}
+
+fn stamps(files: impl Iterator<Item = PathBuf>) -> Vec<(PathBuf, FileStamp)> {
+    files.map(|file| (file.clone(), stamp(&file))).collect()
+}
+
+fn listed_stamps(depends_on: Option<&DependsOn>, suite: &SuiteScope) -> Vec<(PathBuf, FileStamp)> {
+    let entries = depends_on.map_or(&[][..], |depends_on| &depends_on.entries);
+    let files = entries.iter().flat_map(|entry| &entry.files);
+    let files = files.filter(|file| !file.starts_with(&suite.output_dir));
+    stamps(files.cloned())
+}
+
+/// The files on which outputs of a plan depend that are not as they were when it was loaded.
+pub fn files_changed_since_load(plan: &Plan) -> Vec<String> {
+    let of_evals = plan.evals.iter();
+    let of_evals = of_evals.filter_map(|eval| eval.info.dependencies.as_deref());
+    let all = std::iter::once(&plan.dependencies).chain(of_evals);
+    let files = all.flat_map(|dependencies| &dependencies.stamps.0);
+    let changed = files.filter(|(file, then)| stamp(file) != *then);
+    let names: BTreeSet<String> = changed
+        .map(|(file, _)| shown(&plan.suite.root, file))
+        .collect();
+    names.into_iter().collect()
 }
 
 /// Over names and contents; empty, which equals nothing, when one can't be read.

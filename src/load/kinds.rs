@@ -86,7 +86,8 @@ pub(super) fn unknown_kind(node: &Node) -> Problem {
     } else if has(&["evals"]) {
         (
             "this looks like a suite without `eval_suite:`",
-            "begin the file with `eval_suite:`, and indent all other lines below it".to_owned(),
+            "begin the file with `eval_suite:`, and indent the rest of the file below it"
+                .to_owned(),
         )
     } else if has(&["tests", "providers", "prompts"]) {
         (

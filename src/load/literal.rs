@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::edit::{DocumentText, EditError};
 use super::kinds::{DocumentPart, detect, inline_evals, parts};
 use super::problem::Problems;
+use super::short;
 use super::source::SourceFiles;
 use super::template::{has_template, is_template};
 use super::tree::{self, Node, NodeValue};
@@ -84,7 +85,11 @@ pub fn written_grading(
         "expected",
         "expected_output",
     ];
-    let (sources, root) = document(eval.path, eval.display)?;
+    let (sources, mut root) = document(eval.path, eval.display)?;
+    // Graders may be written as `asserts:` or `judge:`. The file was loaded, so it has no problems.
+    for document in eval_documents(&mut root) {
+        short::evals(document, &mut Problems::new());
+    }
     let is_eval = |id: &Node| eval.has_id(&sources, id);
     let mut found = BTreeMap::new();
     let (mut whole, mut own) = (root.clone(), root);
@@ -224,15 +229,19 @@ fn written_eval<'t>(
     root: &'t mut Node,
     is_eval: &impl Fn(&Node) -> bool,
 ) -> Option<DocumentPart<'t>> {
-    let evals = match detect(root) {
-        Some(SchemaKind::Suite) => inline_evals(root),
-        _ => vec![root],
-    };
     let is_it = |part: &DocumentPart<'_>| {
         let id = part.head().and_then(|head| head.get("id"));
         id.is_some_and(is_eval)
     };
-    evals.into_iter().flat_map(parts).find(is_it)
+    eval_documents(root).into_iter().flat_map(parts).find(is_it)
+}
+
+/// A document of evals, or the inline evals of a suite.
+fn eval_documents(root: &mut Node) -> Vec<&mut Node> {
+    match detect(root) {
+        Some(SchemaKind::Suite) => inline_evals(root),
+        _ => vec![root],
+    }
 }
 
 /// The definition of a case: that of its eval, or its test case of this id.
@@ -273,22 +282,20 @@ fn literal<'t>(
     let at = sources.place(expected.span);
     let kind = expected.get("type").and_then(Node::as_text);
     let kind = kind.map(|kind| LITERALS.into_iter().find(|literal| *literal == kind));
-    match (&expected.value, kind) {
-        (NodeValue::Text(_) | NodeValue::Number(_) | NodeValue::Bool(_), _) => {
-            return Ok((expected, BARE));
+    if expected.as_text().is_some() || short::is_literal(expected) {
+        return Ok((expected, BARE));
+    }
+    // Only a map has a type.
+    if let Some(Some(kind)) = kind {
+        if !expected.seq("alternatives").is_empty() {
+            return Err(refusal(
+                format!("{at}: the case has several expectations"),
+                "add the output to `alternatives` by hand, or remove them",
+            ));
         }
-        (NodeValue::Map(_), Some(Some(kind))) => {
-            if !expected.seq("alternatives").is_empty() {
-                return Err(refusal(
-                    format!("{at}: the case has several expectations"),
-                    "add the output to `alternatives` by hand, or remove them",
-                ));
-            }
-            if let Some(value) = expected.get_mut("value") {
-                return Ok((value, kind));
-            }
+        if let Some(value) = expected.get_mut("value") {
+            return Ok((value, kind));
         }
-        _ => {}
     }
     Err(refusal(
         format!("{at}: `expected` is not a literal value"),
@@ -324,12 +331,14 @@ fn new_value(kind: &str, old: &Node, case: &Case, output: &OutputValue) -> Resul
         (_, OutputValue::Json(value)) => value.clone(),
     };
     let new = not_rendered(new);
-    Ok(match new {
-        Value::String(_) => new,
-        _ if kind == BARE && Node::of_json(&new, old.span).kind() != old.kind() => {
-            serde_json::json!({ "type": "exact", "value": new })
-        }
-        _ => new,
+    if kind != BARE || new.is_string() {
+        return Ok(new);
+    }
+    let node = Node::of_json(&new, old.span);
+    Ok(if node.kind() == old.kind() && short::is_literal(&node) {
+        new
+    } else {
+        serde_json::json!({ "type": "exact", "value": new })
     })
 }
 

@@ -62,6 +62,7 @@ pub mod tree;
 pub mod yaml;
 
 pub use check::check_files;
+pub use depends::files_changed_since_load;
 pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
 pub use literal::{
     LiteralEdit, WrittenEval, accepted_literal, added_reference, not_rendered, written_grading,

@@ -6,7 +6,7 @@
 //! their schemas.
 
 use super::kinds::{DocumentPart, parts};
-use super::problem::{Code, Problem, Problems};
+use super::problem::{Code, Problem, Problems, only_near};
 use super::source::Span;
 use super::tree::{MappingKey, Node, NodeValue};
 use crate::spec::EXPECTATION_KEYS;
@@ -40,7 +40,8 @@ pub(super) fn case(case: &mut Node, problems: &mut Problems) {
     prompt(case, problems);
     asserts(case, problems);
     for key in ["expected", "expected_output"] {
-        case.get_mut(key).into_iter().for_each(expected);
+        let node = case.get_mut(key);
+        node.into_iter().for_each(|node| expected(node, problems));
     }
     graders(case);
 }
@@ -67,7 +68,7 @@ fn regression(node: &mut Node, problems: &mut Problems) {
                     .push(both(short, key.span, other, at).hint(
                         "put the input under `current:`, which may also have an `execution`",
                     ));
-                // That it is missing there is no problem of its own.
+                // Avoids a second error for the missing `input`.
                 if let Some(current) = node.get_mut(other).filter(|c| c.get("input").is_none()) {
                     put(current, "input", key.span, input);
                 }
@@ -157,18 +158,39 @@ fn asserts(case: &mut Node, problems: &mut Problems) {
 }
 
 /// A literal is an exact expectation. A text is one as it is.
-fn expected(node: &mut Node) {
-    let is_literal = match &node.value {
-        NodeValue::Null | NodeValue::Text(_) => false,
+fn expected(node: &mut Node, problems: &mut Problems) {
+    if !is_literal(node) {
+        return;
+    }
+    let keys = node.as_map().unwrap_or_default().iter();
+    let mut misspelt = keys.filter_map(|(key, _)| {
+        // `tax` and `bin` are words, not misspelt `max` and `min`.
+        let marks = EXPECTATION_KEYS.into_iter().filter(|mark| mark.len() > 3);
+        let near = only_near(&key.name, marks)?;
+        Some((key, near))
+    });
+    if let Some((key, near)) = misspelt.next() {
+        let name = &key.name;
+        let message = format!("`{name}` makes this map a literal; did you mean `{near}`?");
+        problems.push(
+            Problem::warning(Code::SuspiciousValue, key.span, message)
+                .hint("for a literal write `{type: exact, value: {...}}`"),
+        );
+    }
+    wrap(node, "value");
+    node.insert("type", Node::of_text(node.span.at_start(), "exact"));
+}
+
+/// True for a value under `expected:` that is short for `{type: exact, value: VALUE}`; a text is
+/// not rewritten.
+pub(super) fn is_literal(expected: &Node) -> bool {
+    match &expected.value {
+        NodeValue::Bool(_) | NodeValue::Number(_) | NodeValue::Seq(_) => true,
+        NodeValue::Null | NodeValue::Special(_) | NodeValue::Text(_) => false,
         NodeValue::Map(entries) => {
             let is_mark = |key: &str| EXPECTATION_KEYS.contains(&key);
             !entries.is_empty() && !entries.iter().any(|(key, _)| is_mark(&key.name))
         }
-        _ => true,
-    };
-    if is_literal {
-        wrap(node, "value");
-        node.insert("type", Node::of_text(node.span.at_start(), "exact"));
     }
 }
 
@@ -184,7 +206,8 @@ fn judge(grader: &mut Node) {
         .is_none_or(|kind| kind.is_null() || kind.as_text() == Some("model"));
     let is_named = grader.get("judge").is_some_and(|model| !model.is_null());
     let clashes = ["config", "model", "models"];
-    if !is_model || !is_named || place_of(grader, &clashes).is_some() {
+    let has_clash = clashes.iter().any(|key| grader.get(key).is_some());
+    if !is_model || !is_named || has_clash {
         return;
     }
     take(grader, "type");
@@ -211,7 +234,7 @@ fn judge(grader: &mut Node) {
     );
 }
 
-/// Puts a value under a key of a new map, which stands where the value stands.
+/// Puts a value under a key of a new map with the span of the value.
 fn wrap(node: &mut Node, key: &str) {
     let span = node.span;
     let value = std::mem::replace(&mut node.value, NodeValue::Map(Vec::new()));
@@ -226,17 +249,20 @@ fn take(node: &mut Node, key: &str) -> Option<(MappingKey, Node)> {
     Some(entries.remove(at))
 }
 
+/// Adds a key; a null under the same key is replaced.
 fn put(node: &mut Node, name: &str, at: Span, value: Node) {
     if let NodeValue::Map(entries) = &mut node.value {
+        entries.retain(|(key, _)| &*key.name != name);
         let name = name.into();
         entries.push((MappingKey { name, span: at }, value));
     }
 }
 
-/// The first of these keys that a map has, and its place.
+/// The first of these keys that has a value in a map, and its place.
 fn place_of<'k>(node: &Node, keys: &[&'k str]) -> Option<(&'k str, Span)> {
-    keys.iter()
-        .find_map(|key| Some((*key, node.key_place(key)?)))
+    let has_value = |key: &&&str| node.get(key).is_some_and(|value| !value.is_null());
+    let mut keys = keys.iter().filter(has_value);
+    keys.find_map(|key| Some((*key, node.key_place(key)?)))
 }
 
 fn both(short: &str, at: Span, other: &str, other_at: Span) -> Problem {

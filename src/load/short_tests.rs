@@ -420,7 +420,7 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
     name: s
     evals: [{id: a, input: x, expected: y}]
     graders: {}
-      1:1 unknown-shape this looks like a suite without `eval_suite:` | begin the file with `eval_suite:`, and indent all other lines below it
+      1:1 unknown-shape this looks like a suite without `eval_suite:` | begin the file with `eval_suite:`, and indent the rest of the file below it
     prompts: [x]
     providers: [openai:gpt-4o]
     tests: [{vars: {q: x}}]
@@ -430,4 +430,38 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
     something: else
       1:1 unknown-shape eval-harness does not know this kind of file | a suite begins with `eval_suite:`; other files have one of these top-level keys: eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input
     "#);
+}
+
+#[test]
+fn literal_with_a_misspelt_key_of_an_expectation_is_a_warning() {
+    let of = |keys: &str| told(&loaded(&suite(&format!("    - {{id: a, {keys}}}\n")), &[]));
+    assert_eq!(
+        of("prompt: x, expected: {must_includ: [x]}"),
+        [
+            "5:37 warning suspicious-value `must_includ` makes this map a literal; did you mean `must_include`? | for a literal write `{type: exact, value: {...}}`"
+        ]
+    );
+    for keys in [
+        "prompt: x, expected: {tax: 3, names: [a], id: 7}",
+        "prompt: x, expected: {type: exact, value: {must_includ: [x]}}",
+    ] {
+        assert_eq!(of(keys), [""; 0], "{keys}");
+    }
+}
+
+#[test]
+fn null_beside_a_short_form_is_as_if_it_were_absent() {
+    for keys in [
+        "input: null, prompt: x, expected: y",
+        "prompt: x, asserts: [assert f()], grader: null",
+    ] {
+        let loaded = loaded(&suite(&format!("    - {{id: a, {keys}}}\n")), &[]);
+        assert_eq!(told(&loaded), [""; 0], "{keys}");
+    }
+}
+
+#[test]
+fn number_that_is_not_finite_is_not_a_literal() {
+    let loaded = loaded(&suite("    - {id: a, prompt: x, expected: .nan}\n"), &[]);
+    assert!(loaded.problems.has_errors());
 }

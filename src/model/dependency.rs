@@ -2,9 +2,12 @@
 //! environment variables. Runs record it, so that a later one can reuse outputs.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use eval_base::text;
 
 /// Everything of that kind that is known of a target or an eval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +20,23 @@ pub struct Dependencies {
     /// What the target may depend on in addition.
     #[serde(default, skip_serializing_if = "UnseenDependencies::is_nothing")]
     pub unseen: UnseenDependencies,
+    /// The files, as they were before their content was read.
+    #[serde(skip)]
+    pub stamps: FileStamps,
+}
+
+/// Size and time of a file; `None` when it is not there.
+pub type FileStamp = Option<(u64, Option<SystemTime>)>;
+
+/// Files as they were at one time. They are neither recorded nor
+/// compared: a checkout changes the times.
+#[derive(Debug, Clone, Default)]
+pub struct FileStamps(pub Vec<(PathBuf, FileStamp)>);
+
+impl PartialEq for FileStamps {
+    fn eq(&self, _: &FileStamps) -> bool {
+        true
+    }
 }
 
 /// One of them, and a fingerprint of its content.
@@ -72,6 +92,9 @@ pub struct ReusedFrom {
     /// True if this run graded them again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub graded_again: bool,
+    /// True if the outputs are those of a command that may read more files than it names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlisted_files: bool,
 }
 
 /// Samples of a run that were taken from an earlier run.
@@ -84,4 +107,23 @@ pub struct ReuseCounts {
     pub graded_again: usize,
     /// All others: samples that this run ran, or did not get to.
     pub run: usize,
+    /// Samples of the first two counts whose outputs are those of a command that may read more files
+    /// than it names.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unlisted_files: usize,
+}
+
+impl ReuseCounts {
+    /// The warning about `unlisted_files` outputs, if there are any.
+    pub fn unlisted_warning(unlisted_files: usize) -> Option<String> {
+        let reused = (unlisted_files > 0).then(|| text::plural(unlisted_files, "reused output"))?;
+        Some(format!(
+            "{reused} came from a command that may read more files than it names; to have their changes noticed, list \
+             them under `depends_on` of the target"
+        ))
+    }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }

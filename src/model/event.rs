@@ -357,4 +357,8 @@ pub struct RunFinished {
     /// cause none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expired_graces: Option<u64>,
+    /// Files on which outputs depend that changed during this session, relative to the project root
+    /// if they are inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<String>,
 }

@@ -1,6 +1,6 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
-use crate::model::{Shard, Summary, Trust};
+use crate::model::{ReuseCounts, Shard, Summary, Trust};
 use crate::report::page::PageNotice;
 use crate::report::{commands, models};
 use eval_base::text;
@@ -65,7 +65,16 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
             "Regraded the stored outputs of {run}; the target was not called"
         )));
     }
-    all.extend(reused(summary).map(PageNotice::quiet));
+    all.extend(reused(summary).map(|headline| {
+        PageNotice {
+            notes: metadata
+                .reused
+                .and_then(|counts| ReuseCounts::unlisted_warning(counts.unlisted_files))
+                .into_iter()
+                .collect(),
+            ..PageNotice::quiet(headline)
+        }
+    }));
     all.extend(models::kept(summary).map(PageNotice::quiet));
     if let Some(against) = &metadata.against {
         all.push(PageNotice::quiet(format!(

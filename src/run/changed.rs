@@ -77,6 +77,7 @@ pub enum ChangeCause {
     RecordedOutputs,
     /// A file, a glob, a program or variables.
     Dependency(Arc<str>),
+    ChangedDuringRun(Arc<str>),
     UnknownDependencies,
     EarlierVersion,
     Replayed,
@@ -97,8 +98,8 @@ impl fmt::Display for ChangeCause {
         f.write_str(match self {
             ChangeCause::Unchanged => "nothing changed",
             ChangeCause::NewCase => "the case is new",
-            ChangeCause::NotFinished => "they did not finish",
-            ChangeCause::Errored => "they errored",
+            ChangeCause::NotFinished => "not finished",
+            ChangeCause::Errored => "errored",
             ChangeCause::Input => "the input changed",
             ChangeCause::Target => "the target changed",
             ChangeCause::CallSettings => {
@@ -111,13 +112,18 @@ impl fmt::Display for ChangeCause {
                     None => write!(f, "{name} changed"),
                 };
             }
+            ChangeCause::ChangedDuringRun(name) => {
+                return write!(f, "{name} changed during the earlier run");
+            }
             ChangeCause::UnknownDependencies => {
-                "the files of the target are unknown; list them under `depends_on`"
+                "what the target depends on is unknown; list its files under `depends_on`"
             }
             ChangeCause::EarlierVersion => "the run does not record what its outputs depend on",
             ChangeCause::Replayed => "the answers come from recordings",
             ChangeCause::Redacted => "a secret was redacted in the stored output",
-            ChangeCause::Retried => "failed grades are retried, and grading may have changed",
+            ChangeCause::Retried => {
+                "failed grades are retried, so a change of grading can change which attempts are made"
+            }
             ChangeCause::Grader => "the grader or the expectation changed",
             ChangeCause::GradedByVersion(version) => {
                 return write!(f, "graded by eval-harness {version}");
@@ -163,9 +169,9 @@ impl CaseChange {
             }
             (GradeAgain, _) => (GradeAgain, self.cause.clone()),
             (_, Outcome::Errored | Outcome::Skipped) => (GradeAgain, ChangeCause::NoVerdict),
-            (_, Outcome::Pending) if !ending.redacted => {
-                return (GradeAgain, ChangeCause::Pending);
-            }
+            // People would be shown the redacted output.
+            (_, Outcome::Pending) if ending.redacted => return (Run, ChangeCause::Redacted),
+            (_, Outcome::Pending) => return (GradeAgain, ChangeCause::Pending),
             (action, _) if judge_replayed => (action.max(GradeAgain), ChangeCause::Replayed),
             (action, _) => (action, self.cause.clone()),
         };
@@ -266,7 +272,7 @@ impl<'a> ChangePlanner<'a> {
                     return Some(cause.clone());
                 }
             }
-            (Some(then), Some(now)) if is(then, now) => {}
+            (Some(then), Some(now)) if is(then, now) && !self.prompt_differs(eval, target) => {}
             _ => return Some(ChangeCause::Target),
         }
         let plan = &self.prepared.plan;
@@ -281,6 +287,9 @@ impl<'a> ChangePlanner<'a> {
                 true => ChangeCause::CallSettings,
                 false => ChangeCause::EarlierVersion,
             });
+        }
+        if let Some(file) = self.source.earlier.changed_files.first() {
+            return Some(ChangeCause::ChangedDuringRun(file.as_str().into()));
         }
         let own = eval.info.dependencies.as_deref();
         let then = known.info.dependencies.as_deref();
@@ -355,6 +364,21 @@ impl<'a> ChangePlanner<'a> {
             }
         }
         None
+    }
+
+    /// True when a target of a case may have another prompt than then: only the hash of the suite's
+    /// target says which prompt it was.
+    fn prompt_differs(&self, eval: &Eval, target: Option<&Target>) -> bool {
+        let plan = &self.prepared.plan;
+        let has_prompts = !eval.prompts.is_empty()
+            || self
+                .sessions()
+                .any(|session| session.run.environment.prompt.is_some());
+        let is_prompted = has_prompts && !matches!(target, Some(Target::Recorded { .. }));
+        is_prompted
+            && self.sessions().any(|session| {
+                !HashPrefix::of(&session.target_hash).is(HashPrefix::of(&plan.target_hash))
+            })
     }
 
     fn same_recording(&self, path: &std::path::Path) -> bool {
@@ -575,6 +599,12 @@ mod tests {
                     unjudged,
                     ending(Pending),
                 ];
+                let redacted = SampleEnding {
+                    redacted: true,
+                    ..ending(Pending)
+                };
+                let (run, _) = change(action, retries).sample(Some(redacted));
+                assert_eq!(run, Run);
                 let said = all.map(|ending| {
                     let (action, cause) = change(action, retries).sample(Some(ending));
                     format!("{action:?} ({cause})")
@@ -586,10 +616,10 @@ mod tests {
             }
         }
         insta::assert_snapshot!(lines.join("\n"), @"
-        Reuse, 0 retries: Reuse (nothing changed); Reuse (nothing changed); Run (they errored); GradeAgain (the grader gave no verdict); GradeAgain (human grades are missing)
-        Reuse, 1 retries: Reuse (nothing changed); Reuse (nothing changed); Run (they errored); Run (failed grades are retried, and grading may have changed); GradeAgain (human grades are missing)
-        GradeAgain, 0 retries: GradeAgain (the grader or the expectation changed); GradeAgain (the grader or the expectation changed); Run (they errored); GradeAgain (the grader or the expectation changed); GradeAgain (the grader or the expectation changed)
-        GradeAgain, 1 retries: Run (failed grades are retried, and grading may have changed); Run (failed grades are retried, and grading may have changed); Run (they errored); Run (failed grades are retried, and grading may have changed); Run (failed grades are retried, and grading may have changed)
+        Reuse, 0 retries: Reuse (nothing changed); Reuse (nothing changed); Run (errored); GradeAgain (the grader gave no verdict); GradeAgain (human grades are missing)
+        Reuse, 1 retries: Reuse (nothing changed); Reuse (nothing changed); Run (errored); Run (failed grades are retried, so a change of grading can change which attempts are made); GradeAgain (human grades are missing)
+        GradeAgain, 0 retries: GradeAgain (the grader or the expectation changed); GradeAgain (the grader or the expectation changed); Run (errored); GradeAgain (the grader or the expectation changed); GradeAgain (the grader or the expectation changed)
+        GradeAgain, 1 retries: Run (failed grades are retried, so a change of grading can change which attempts are made); Run (failed grades are retried, so a change of grading can change which attempts are made); Run (errored); Run (failed grades are retried, so a change of grading can change which attempts are made); Run (failed grades are retried, so a change of grading can change which attempts are made)
         Run, 0 retries: Run (the input changed); Run (the input changed); Run (the input changed); Run (the input changed); Run (the input changed)
         Run, 1 retries: Run (the input changed); Run (the input changed); Run (the input changed); Run (the input changed); Run (the input changed)
         ");

@@ -25,6 +25,8 @@ pub(super) struct EarlierRun {
     pub sessions: Vec<RunStarted>,
     /// The end of the last session; `None` when it was cut off.
     pub finished: Option<RunFinished>,
+    /// Files on which outputs depend that changed during a session.
+    pub changed_files: Vec<String>,
     pub evals: HashMap<String, EarlierEval>,
     /// Finished samples that are not errored, by outcome.
     pub kept: BTreeMap<Outcome, usize>,
@@ -196,6 +198,7 @@ impl EarlierRun {
             sessions: vec![started.clone()],
             started,
             finished: None,
+            changed_files: Vec::new(),
             evals: HashMap::new(),
             kept: BTreeMap::new(),
             has_inputs: false,
@@ -223,7 +226,11 @@ impl EarlierRun {
             }
             Event::CasesPlanned(planned) => self.plan(&planned),
             Event::SampleFinished(_) | Event::SampleSkipped(_) => {}
-            Event::RunFinished(finished) => self.finished = Some(finished),
+            Event::RunFinished(finished) => {
+                self.changed_files
+                    .extend(finished.changed_files.iter().cloned());
+                self.finished = Some(finished);
+            }
         }
     }
 

@@ -42,7 +42,6 @@ pub use prepare::{PreparedRun, prepare, too_few};
 pub use recorder::{EndedCase, RunObserver};
 pub use refused::RunRefusal;
 pub use regrade::{RegradeRequest, regrade};
-pub use reuse::unlisted_warning;
 pub use scores::{ScoreBaselineResult, scores};
 pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 

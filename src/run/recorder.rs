@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::RunError;
 use crate::journal::JournalWriter;
-use crate::model::{Cause, Event, Outcome};
+use crate::model::{Cause, Event, Outcome, SampleFinished};
 use crate::summary::SummaryFold;
 use eval_models::{RunModels, TrafficNow};
 
@@ -48,7 +48,9 @@ pub struct EndedCase<'a> {
     pub passed: u32,
     pub samples: u32,
     pub flaky: bool,
-    /// All samples of this session together.
+    /// Output and grade of all its samples are those of an earlier run.
+    pub reused: bool,
+    /// All samples of this session together, without reused ones.
     pub duration_ms: f64,
 }
 
@@ -96,7 +98,14 @@ impl OpenCases {
 
     /// To be called after the fold took the event: the case that it was the last of.
     fn after<'e>(&mut self, fold: &SummaryFold, event: &'e Event) -> Option<EndedCase<'e>> {
+        let is_reused = |sample: &SampleFinished| {
+            let from = sample.reused_from.as_ref();
+            from.is_some_and(|from| !from.graded_again)
+        };
         let (eval, case, attempts) = match event {
+            Event::SampleFinished(sample) if is_reused(sample) => {
+                (&sample.eval, &sample.case, &[][..])
+            }
             Event::SampleFinished(sample) => (&sample.eval, &sample.case, &sample.attempts[..]),
             Event::SampleSkipped(sample) => (&sample.eval, &sample.case, &[][..]),
             _ => return None,
@@ -120,6 +129,7 @@ impl OpenCases {
             passed: counts.passed,
             samples: counts.total(),
             flaky: view.flaky_samples() > 0,
+            reused: view.is_reused(),
             duration_ms,
         })
     }

@@ -147,6 +147,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         ending,
         history,
         graders.expired_graces(),
+        earlier.changed_files,
     )?;
     Ok(FinishedRun {
         paths,

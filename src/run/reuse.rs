@@ -1,7 +1,7 @@
 //! Taking samples of an earlier run into a new one: those whose output and grade stay are recorded
 //! at once, those that are graded again wait for their turn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::RunError;
@@ -12,8 +12,7 @@ use super::queue::SampleWork;
 use super::recorder::RunRecorder;
 use super::remaining::RemainingSamples;
 use crate::journal::output_of;
-use crate::model::{Environment, Event, ReusedFrom, SampleFinished};
-use eval_base::text;
+use crate::model::{Environment, Event, ReuseCounts, ReusedFrom, SampleFinished};
 
 /// Bytes of outputs in one write, about.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -23,6 +22,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(super) struct StoredSamples {
     pub source: Arc<ChangeSource>,
     samples: RemainingSamples,
+    /// Eval and case, by their places in the plan, of commands that may read unlisted files.
+    unlisted: HashSet<(usize, usize)>,
 }
 
 impl StoredSamples {
@@ -38,7 +39,12 @@ impl StoredSamples {
             work.case_id(),
             work.sample,
         )?;
-        Some(from(&self.source, stored, true))
+        let origin = ReusedFrom {
+            run: origin(&self.source, &stored),
+            graded_again: true,
+            unlisted_files: self.unlisted.contains(&work.place),
+        };
+        Some(from(origin, stored))
     }
 }
 
@@ -58,12 +64,14 @@ pub(super) fn record_reused(
     let planner = ChangePlanner::new(prepared, source, Some(environment));
     let (mut remaining, mut stored) = (RemainingSamples::none(), RemainingSamples::none());
     let (mut kept, mut unlisted) = (BTreeMap::new(), 0);
+    let mut unlisted_cases = HashSet::new();
     let (mut events, mut bytes) = (Vec::new(), 0);
-    for eval in &prepared.plan.evals {
+    for (eval_at, eval) in prepared.plan.evals.iter().enumerate() {
         remaining.add_eval();
         stored.add_eval();
-        for case in eval.cases.outlines() {
+        for (case_at, case) in eval.cases.outlines().enumerate() {
             let change = planner.case(eval, case);
+            let unlisted_files = has_unlisted_files(prepared, eval, case);
             let samples = PreparedRun::samples(case);
             let (mut done, mut graded) = (Vec::new(), Vec::new());
             for sample in 0..samples {
@@ -75,15 +83,22 @@ pub(super) fn record_reused(
                     .flatten();
                 done.push(taken.is_some());
                 graded.push(action == SampleAction::GradeAgain);
-                if action != SampleAction::Run && has_unlisted_files(prepared, eval, case) {
+                if action == SampleAction::GradeAgain && unlisted_files {
                     unlisted += 1;
+                    unlisted_cases.insert((eval_at, case_at));
                 }
                 let Some(taken) = taken else { continue };
+                unlisted += usize::from(unlisted_files);
                 if let Some(ending) = ending {
                     *kept.entry(ending.outcome).or_default() += 1;
                 }
                 bytes += size(&taken);
-                let taken = from(source, taken, false);
+                let origin = ReusedFrom {
+                    run: origin(source, &taken),
+                    graded_again: false,
+                    unlisted_files,
+                };
+                let taken = from(origin, taken);
                 events.push(Event::SampleFinished(Box::new(taken)));
                 if events.len() >= CHUNK || bytes > CHUNK_BYTES {
                     recorder.record_all(std::mem::take(&mut events))?;
@@ -97,7 +112,7 @@ pub(super) fn record_reused(
     }
     recorder.record_all(events)?;
     recorder.resumed(prepared.total_samples(), &kept);
-    if let Some(warning) = unlisted_warning(unlisted) {
+    if let Some(warning) = ReuseCounts::unlisted_warning(unlisted) {
         recorder.warned(&warning);
     }
     Ok(ReusedSamples {
@@ -105,17 +120,9 @@ pub(super) fn record_reused(
         stored: StoredSamples {
             source: Arc::clone(source),
             samples: stored,
+            unlisted: unlisted_cases,
         },
     })
-}
-
-/// What a reader of reused samples must know of commands whose files are not all known.
-pub fn unlisted_warning(samples: usize) -> Option<String> {
-    let reused = (samples > 0).then(|| text::plural(samples, "reused output"))?;
-    Some(format!(
-        "{reused} came from a command that may read more files than it names; to have their changes noticed, list \
-         them under `depends_on` of the target"
-    ))
 }
 
 /// A sample with its outputs, large ones included; `None` when one of them can't be read.
@@ -130,12 +137,16 @@ fn load(source: &ChangeSource, eval: &str, case: &str, sample: u32) -> Option<Sa
     Some(stored)
 }
 
-/// The sample as one of this run. Its outputs may come from a run before the earlier one.
-fn from(source: &ChangeSource, sample: SampleFinished, graded_again: bool) -> SampleFinished {
+/// The run that called the target: it may be one before the earlier one.
+fn origin(source: &ChangeSource, sample: &SampleFinished) -> String {
     let before = sample.reused_from.as_ref().map(|from| from.run.as_str());
-    let run = before.unwrap_or_else(|| source.called_in()).to_owned();
+    before.unwrap_or_else(|| source.called_in()).to_owned()
+}
+
+/// The sample as one of this run.
+fn from(origin: ReusedFrom, sample: SampleFinished) -> SampleFinished {
     SampleFinished {
-        reused_from: Some(Box::new(ReusedFrom { run, graded_again })),
+        reused_from: Some(Box::new(origin)),
         ..sample
     }
 }

@@ -25,12 +25,14 @@ use super::sample::{SampleContext, milliseconds};
 use super::{RunError, conclude};
 use crate::grade::{GradersConfig, RunGraders};
 use crate::journal::{JournalWriter, RunPaths};
+use crate::load::files_changed_since_load;
 use crate::model::{
     Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunConfig,
     RunFinished, RunIdentity, RunStarted, Summary,
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
+use eval_base::text;
 use eval_models::{ModelSpending, RunModels};
 
 /// Everything that a run needs from outside.
@@ -409,6 +411,16 @@ impl SessionDriver<'_> {
         };
         let ending = dispatcher.drive(queue).await?;
         let seconds = milliseconds(self.timer.elapsed()) / 1000.0;
+        let changed_files = files_changed_since_load(plan);
+        if let Some(first) = changed_files.first() {
+            let more = match changed_files.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {}", text::plural(more, "more file")),
+            };
+            recorder.warned(&format!(
+                "{first}{more} changed during the run; `run --changed` reuses no sample of it"
+            ));
+        }
         end(
             recorder,
             self.clock,
@@ -416,6 +428,7 @@ impl SessionDriver<'_> {
             ending,
             self.history,
             graders.expired_graces(),
+            changed_files,
         )
     }
 }
@@ -428,6 +441,7 @@ pub(super) fn end(
     ending: DispatchEnd,
     history: PastRatesReader,
     expired_graces: Option<u64>,
+    changed_files: Vec<String>,
 ) -> Result<(), RunError> {
     let interrupted = matches!(ending, DispatchEnd::Early(Cause::Interrupted));
     let timestamp = rfc3339(clock.now());
@@ -438,6 +452,7 @@ pub(super) fn end(
         interrupted,
         history,
         expired_graces,
+        changed_files,
     };
     recorder.record(Event::RunFinished(finished))?;
     Ok(recorder.journal.sync()?)

@@ -52,8 +52,8 @@ pub struct SuiteSpec {
     /// are built in.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderSpec>,
-    /// Prompts to compare, by name: each replaces the text of every input, which it reads as
-    /// `input`. Without `--prompt`, `run` uses every one.
+    /// Prompts to compare, by name: each replaces the text of every input; `{{ input }}` is that
+    /// text. Without `--prompt`, `run` uses every one.
     #[serde(default)]
     pub prompts: SuitePrompts,
     /// How skills are run: defaults for `execution: {type: skill}` of evals.

@@ -331,9 +331,23 @@ impl<'a> CaseView<'a> {
         counts
     }
 
-    /// True when all of its samples were taken from an earlier run.
+    /// True when output and grade of all its samples were taken from an earlier run.
     pub fn is_reused(self) -> bool {
         self.samples().iter().all(|packed| packed.has(REUSED))
+    }
+
+    /// True when the output of one of its samples was taken from an earlier run.
+    pub fn has_earlier_outputs(self) -> bool {
+        let mut samples = self.samples().iter();
+        samples.any(|packed| packed.is_from_earlier_run())
+    }
+
+    /// Flaky samples that this run ran.
+    pub fn newly_flaky_samples(self) -> usize {
+        let samples = self.samples().iter();
+        samples
+            .filter(|packed| packed.has(FLAKY) && !packed.is_from_earlier_run())
+            .count()
     }
 
     pub fn flaky_samples(self) -> usize {

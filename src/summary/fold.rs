@@ -11,7 +11,8 @@ use super::doubts::RunDoubts;
 use super::inputs::ShownInputs;
 use super::judges::JudgeNames;
 use super::packed::{
-    ADJUDICATED, COST_IN_PART, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED, USAGE_IN_PART,
+    ADJUDICATED, COST_IN_PART, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED, UNLISTED_FILES,
+    USAGE_IN_PART,
 };
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;
@@ -184,6 +185,7 @@ impl SummaryFold {
                 _ => &mut counts.run,
             };
             *n += 1;
+            counts.unlisted_files += usize::from(packed.has(UNLISTED_FILES));
         }
         counts
     }
@@ -408,6 +410,11 @@ impl SummaryFold {
             .marked(ADJUDICATED, adjudicated)
             .marked(KEPT, details::is_kept(last));
         let from = sample.reused_from.as_deref();
+        // What an earlier run measured is not counted as a latency of this one.
+        let latency_ms = last.latency_ms.filter(|_| from.is_none());
+        let packed = packed
+            .marked(KEPT, from.is_some() && last.latency_ms.is_some())
+            .marked(UNLISTED_FILES, from.is_some_and(|from| from.unlisted_files));
         let packed = match from.map(|from| from.graded_again) {
             None => packed,
             Some(false) => packed.with(REUSED),
@@ -421,9 +428,13 @@ impl SummaryFold {
         let figures = SampleFigures {
             packed,
             score: verdict.score,
-            latency_ms: last.latency_ms,
+            latency_ms,
             usage: details::usage(sample),
-            infrastructure_retries: details::infrastructure_retries(sample),
+            infrastructure_retries: match from {
+                None => details::infrastructure_retries(sample),
+                // Calls of an earlier run.
+                Some(_) => 0,
+            },
             model: self.calls.add(&sample.attempts, from),
             trust: details::trust(&verdict.grades),
             judged: self.judges.see(&verdict.grades),

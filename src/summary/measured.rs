@@ -18,7 +18,7 @@ pub(super) struct MeasuredTotals {
     skipped: usize,
     flaky: usize,
     latencies: usize,
-    /// Samples whose answer came from a cache or a recording.
+    /// Samples whose answer came from a cache, a recording or an earlier run.
     kept: usize,
     /// Mean, median and 95th percentile of the latencies, when there are any.
     latency: Option<[Result<f64, UndefinedReason>; 3]>,
@@ -122,7 +122,7 @@ impl MeasuredTotals {
         let latency = |value: Result<f64, UndefinedReason>| match (self.latencies, self.kept) {
             (_, 0) => observed(value, self.latencies),
             (n, kept) if n == 0 || reading == OutcomeReading::Worst => undefined_because(format!(
-                "{kept} of {} samples have no latency: their answers came from a cache or a recording",
+                "{kept} of {} samples have no latency: their answers came from a cache, a recording or an earlier run",
                 self.finished
             )),
             (n, _) => observed(value, n),

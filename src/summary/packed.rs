@@ -27,12 +27,15 @@ pub(super) const MORE_GRADES: u32 = 1 << 25;
 pub(super) const USAGE_IN_PART: u32 = 1 << 26;
 /// The cost of some of its outputs is not known.
 pub(super) const COST_IN_PART: u32 = 1 << 27;
-/// Its answer came from a cache or a recording of a model's answers, so that it has no latency.
+/// Its answer came from a cache, a recording of a model's answers or an earlier run, so that it has
+/// no latency.
 pub(super) const KEPT: u32 = 1 << 28;
 /// Output and grade were taken from an earlier run.
 pub(super) const REUSED: u32 = 1 << 29;
 /// The output was taken from an earlier run.
 pub(super) const GRADED_AGAIN: u32 = 1 << 30;
+/// The output was taken from an earlier run, and its command may read more files than it names.
+pub(super) const UNLISTED_FILES: u32 = 1 << 31;
 
 /// The mark of a level of trust.
 pub(super) const fn trust_mark(trust: Trust) -> u32 {
@@ -65,6 +68,11 @@ impl PackedSample {
 
     pub fn marked(self, mark: u32, yes: bool) -> PackedSample {
         if yes { self.with(mark) } else { self }
+    }
+
+    /// True when its output was taken from an earlier run.
+    pub fn is_from_earlier_run(self) -> bool {
+        self.has(REUSED) || self.has(GRADED_AGAIN)
     }
 
     pub fn has(self, mark: u32) -> bool {

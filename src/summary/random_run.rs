@@ -583,6 +583,7 @@ pub(crate) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
         interrupted,
         history: Vec::new(),
         expired_graces: None,
+        changed_files: Vec::new(),
     })
 }
 

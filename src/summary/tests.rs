@@ -45,6 +45,7 @@ fn finished() -> Event {
         interrupted: false,
         history: Vec::new(),
         expired_graces: None,
+        changed_files: Vec::new(),
     })
 }
 
@@ -293,7 +294,7 @@ fn latencies_of_a_few_answers_say_nothing_of_those_that_a_cache_gave() {
         report(&plan, &samples).tallies
     };
     let some = with([fresh(), cached(), cached()]);
-    let why = "2 of 3 samples have no latency: their answers came from a cache or a recording";
+    let why = "2 of 3 samples have no latency: their answers came from a cache, a recording or an earlier run";
     for metric in ["latency_mean_ms", "latency_p50_ms", "latency_p95_ms"] {
         assert_eq!(some.actual.metrics[metric].value, Some(10.0), "{metric}");
         assert_eq!(
@@ -479,7 +480,7 @@ fn events_that_contradict_the_plan_are_refused() {
     let error = fold.push(&Event::SampleFinished(wrong)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the journal has sample 1 of case `c0` of eval `e0`, but 1 were planned"
+        "the journal has sample 2 of case `c0` of eval `e0`, but 1 were planned"
     );
     assert_eq!(
         SummaryFold::new().finish().err(),

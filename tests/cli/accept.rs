@@ -509,3 +509,57 @@ fn a_case_that_works_becomes_a_regression() {
         .expect(2);
     assert!(lone.stderr.contains("--from"), "{}", lone.stderr);
 }
+
+/// A suite of short forms with recorded outputs, that was run.
+fn short_forms(evals: &str, outputs: &[(&str, Value)]) -> Project {
+    let suite = format!(
+        "eval_suite:\n  name: Short\n  target: {{type: recorded, path: outputs.jsonl}}\n  evals:\n{evals}"
+    );
+    let lines: Vec<String> = outputs
+        .iter()
+        .map(|(case, output)| json!({"case": case, "output": output}).to_string())
+        .collect();
+    let project = Project::with(&[
+        ("evals/eval-suite.yaml", &suite),
+        ("evals/outputs.jsonl", &lines.join("\n")),
+    ]);
+    project.call(&["run", "--progress", "none"]).expect(1);
+    project
+}
+
+#[test]
+fn short_lists_and_maps_are_replaced() {
+    let evals = "    - {id: cap-list, input: x, expected: [1, 2]}\n    - {id: cap-map, input: x, expected: {name: Ann, id: 7}}\n    - {id: cap-mark, input: x, expected: {name: Ann}}\n";
+    let outputs = [
+        ("cap-list", json!([1, 3])),
+        ("cap-map", json!({"name": "Bo", "id": 7})),
+        ("cap-mark", json!({"type": "user"})),
+    ];
+    let project = short_forms(evals, &outputs);
+    for case in ["cap-list", "cap-map", "cap-mark"] {
+        accept(&project, &[case, "--yes"]).expect(0);
+    }
+    project.call(&["run", "--progress", "none"]).expect(0);
+    let suite = read(&project, "evals/eval-suite.yaml");
+    assert!(suite.contains("type: exact"), "{suite}");
+}
+
+#[test]
+fn another_pending_baseline_is_not_overwritten() {
+    let project = project();
+    project
+        .call(&["baseline", "capture", "reg-users", "--run", "latest"])
+        .expect(0);
+    let path = "baselines/reg-users.pending.yaml";
+    let pending = read(&project, path);
+    for (old, new) in [
+        ("suite: Accepting", "suite: Other"),
+        ("users: 2", "users: 3"),
+    ] {
+        let changed = pending.replace(old, new);
+        assert_ne!(changed, pending);
+        project.write(path, &changed);
+        accept(&project, &["reg-users", "--yes"]).expect(2);
+        assert_eq!(read(&project, path), changed);
+    }
+}

@@ -1244,7 +1244,7 @@ fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
     assert!(
         stranger
             .stderr
-            .contains("is a run of suite `shop`, not `desk`"),
+            .contains("belongs to suite `shop`, not `desk`"),
         "{}",
         stranger.stderr
     );

@@ -540,7 +540,7 @@ fn the_settings_of_baselines_are_judged_where_they_stand() {
         .call(&["validate", "--suite", "suite.yaml", "--format", "json"])
         .expect(2);
     let report: Value = serde_json::from_str(&call.stdout).expect("JSON");
-    let problems = report.as_array().expect("problems");
+    let problems = report["problems"].as_array().expect("problems");
     let lines: Vec<String> = problems
         .iter()
         .filter(|problem| problem["severity"] == "error")

@@ -178,6 +178,69 @@ fn listed_files_count_and_folders_and_globs_may_be_listed() {
     );
 }
 
+/// The prompt is also sent to a target that a case has for itself.
+#[test]
+fn a_changed_prompt_runs_cases_with_a_target_of_their_own() {
+    let suite = r#"
+eval_suite:
+  name: Own targets
+  prompts: {short: "{{ input }} now"}
+  evals:
+    - id: reg-own
+      baseline: {output: {value: now}}
+      current: {input: say one, execution: {type: command, command: [sh, solve.sh]}}
+"#;
+    let project = Project::with(&[("suite.yaml", suite), ("solve.sh", SOLVE)]);
+    run(&project, &[]);
+    calls(&project);
+    run(&project, &["--changed"]);
+    assert_eq!(calls(&project), "");
+    edit(
+        &project,
+        "suite.yaml",
+        "{{ input }} now",
+        "{{ input }} later",
+    );
+    run(&project, &["--changed"]);
+    assert_eq!(calls(&project), "say one later");
+}
+
+#[test]
+fn reports_warn_of_reused_outputs_with_unlisted_files() {
+    let project = project();
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(project.report()["metadata"]["reused"]["unlisted_files"], 3);
+    let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
+    assert!(
+        markdown.contains("3 reused outputs came from a command that may read more files"),
+        "{markdown}"
+    );
+}
+
+/// It is not known which of the outputs the file was read for.
+#[test]
+fn a_file_that_changed_during_the_run_runs_everything() {
+    let project = Project::with(&[
+        ("suite.yaml", SUITE),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+        ("words.txt", "1"),
+    ]);
+    edit(
+        &project,
+        "suite.yaml",
+        "env: [MODE]",
+        "depends_on: [words.txt, solve.sh]",
+    );
+    let solve = format!("{SOLVE}echo 2 >> words.txt\n");
+    project.write("solve.sh", &solve);
+    run(&project, &[]).expect(1);
+    project.write("words.txt", "1");
+    let plan = project.call(&["run", "--suite", "suite.yaml", "--changed", "--dry-run"]);
+    let why = "3 samples: words.txt changed during the earlier run";
+    assert!(plan.stdout.contains(why), "{}", plan.stdout);
+}
+
 #[test]
 fn files_of_an_eval_concern_its_own_samples() {
     let project = project();
@@ -262,7 +325,7 @@ fn what_cannot_be_known_runs_or_is_graded_again() {
     };
     let same = |text: String| text;
     let no_file = |text: String| text.replace("[sh, solve.sh]", "[sh, -c, \"read x; echo one\"]");
-    insta::assert_snapshot!(reason(&no_file, &same), @"run      3 samples: the files of the target are unknown; list them under / `depends_on`");
+    insta::assert_snapshot!(reason(&no_file, &same), @"run      3 samples: what the target depends on is unknown; list its files / under `depends_on`");
     let declared = |text: String| no_file(text).replace("env: [MODE]", "depends_on: []");
     insta::assert_snapshot!(reason(&declared, &same), @"reuse    3 samples: nothing changed");
     let by_command = |text: String| {
@@ -275,7 +338,7 @@ fn what_cannot_be_known_runs_or_is_graded_again() {
         |text: String| text.replace("expected: wrong", "grader: {type: human, config: {}}");
     insta::assert_snapshot!(reason(&same, &pending), @"reuse        2 samples: nothing changed / grade again  1 sample: human grades are missing / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
     let broken = |text: String| text.replace("say one", "break one");
-    insta::assert_snapshot!(reason(&same, &broken), @"reuse    2 samples: nothing changed / run      1 sample: they errored / note     2 reused outputs came from a command that may read more files than it / names; to have their changes noticed, list them under `depends_on` of / the target");
+    insta::assert_snapshot!(reason(&same, &broken), @"reuse    2 samples: nothing changed / run      1 sample: errored / note     2 reused outputs came from a command that may read more files than it / names; to have their changes noticed, list them under `depends_on` of / the target");
 }
 
 /// A changed grader decides which attempts are made: failed samples alone must not get others.
@@ -463,13 +526,15 @@ fn a_run_can_be_named_and_foreign_ones_are_refused() {
     edit(&project, "suite.yaml", "name: Changes", "name: Others");
     let none = run(&project, &["--changed"]).expect(1);
     assert!(
-        none.stderr.contains("there is no earlier run"),
+        none.stderr.contains("no earlier run of this suite"),
         "{}",
         none.stderr
     );
     let refused = run(&project, &["--changed", "--since", &first]).expect(2);
     assert!(
-        refused.stderr.contains("of suite `Changes`, not `Others`"),
+        refused
+            .stderr
+            .contains("belongs to suite `Changes`, not `Others`"),
         "{}",
         refused.stderr
     );

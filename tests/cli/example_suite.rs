@@ -57,16 +57,13 @@ fn project() -> tempfile::TempDir {
     dir
 }
 
-/// The one file of the latest run with this ending.
+/// The newest file with this ending.
 fn latest(dir: &Path, ending: &str) -> PathBuf {
     let files = std::fs::read_dir(dir.join("results/latest"))
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let found: Vec<PathBuf> = files
-        .filter(|p| p.to_str().unwrap().ends_with(ending))
-        .collect();
-    assert_eq!(found.len(), 1, "{found:?}");
-    found.into_iter().next().unwrap()
+    let found = files.filter(|p| p.to_str().unwrap().ends_with(ending));
+    found.max().unwrap()
 }
 
 fn read_json(path: &Path) -> Value {
@@ -522,7 +519,7 @@ fn what_init_writes_is_valid_and_passes() {
     .unwrap();
     expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
     std::fs::write(&suite, written).unwrap();
-    // Files that say the same are in nobody's way; a changed one is never written over.
+    // Identical files do not count as existing; a changed one is not overwritten.
     expect(0, dir.path(), &["init"]);
     let suite = dir.path().join(SUITE[1]);
     std::fs::write(&suite, "mine").unwrap();
@@ -557,7 +554,7 @@ fn what_new_writes_is_valid_as_it_is() {
     }
     expect(2, dir.path(), &["new", "capability", "cap-new-001"]);
     // Neither of the two files of a dataset is written over.
-    std::fs::remove_file(dir.path().join("evals/capability/data%2F__ID__ 1.yaml")).unwrap();
+    std::fs::remove_file(dir.path().join("evals/capability/data%2F__ID__%201.yaml")).unwrap();
     expect(2, dir.path(), &["new", "dataset", "data/__ID__ 1"]);
 }
 
@@ -613,6 +610,15 @@ fn init_in_a_repository_makes_git_ignore_the_results() {
     assert_eq!(ignored(), "target\r\n/results/\r\n");
     expect(0, &inner, &["run", "--quiet"]);
     assert!(dir.path().join("results/latest").exists());
+    // The repository that holds the folder, not the one that its path begins with.
+    let beside = tempfile::tempdir().unwrap();
+    let outside = format!(
+        "../../{}",
+        beside.path().file_name().unwrap().to_str().unwrap()
+    );
+    std::fs::remove_file(dir.path().join(".gitignore")).unwrap();
+    expect(0, &inner, &["init", &outside]);
+    assert!(beside.path().join("evals").exists() && !dir.path().join(".gitignore").exists());
     // Without a repository nothing is ignored.
     let lone = tempfile::tempdir().unwrap();
     expect(0, lone.path(), &["init"]);

@@ -148,8 +148,8 @@ fn completions_are_text_and_what_is_none_is_refused_by_name() {
     let call = project
         .call(&["export", "--format", "completions", "--output", "c.jsonl"])
         .expect(2);
-    insta::assert_snapshot!(call.stderr, @r"
-    error: the output of case `a` (eval `cap-values`, sample 1) is JSON, but a completion must be text
+    insta::assert_snapshot!(call.stderr, @"
+    error: the output of case `a` (eval `cap-values`, sample 2) is JSON, but a completion must be text
     hint: use `--format outputs`, or select outputs that are text with --eval and --case
     ");
     let left: Vec<_> = std::fs::read_dir(project.path())

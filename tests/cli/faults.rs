@@ -368,7 +368,7 @@ fn a_broken_line_of_a_recording_is_named_and_leaves_the_run_incomplete() {
     std::fs::write(&path, text).expect("outputs");
     let call = project.call(&RUN).expect(3);
     assert!(
-        call.stdout.contains("(number\n   778)") && call.stdout.contains("999/1000"),
+        call.stdout.contains("(number\n   778)") && call.stdout.contains("     999        1"),
         "{}",
         call.stdout
     );

@@ -184,19 +184,19 @@ async fn a_check_is_run_against_completions() {
                 .await,
         ));
     }
-    insta::assert_snapshot!(told.join("\n"), @r##"
+    insta::assert_snapshot!(told.join("\n"), @"
     passed 1.00 -
     passed 1.00 -
     passed 1.00 -
-    failed 0.00 wrong_answer line 2 of the tests does not hold: assert candidate(2) == 4
-    failed 0.00 wrong_answer line 3 of the tests does not hold: assert candidate([1]) == [1, 1], 'lists too' (lists too)
+    failed 0.00 wrong_answer line 2 of the tests does not hold: assert candidate(2) == 4; the call returned None
+    failed 0.00 wrong_answer line 3 of the tests does not hold: assert candidate([1]) == [1, 1], 'lists too' (lists too); the call returned [1]
     failed 0.00 exception the code raised ValueError: no
     failed 0.00 syntax_error the code does not parse: unmatched ')' (line 3)
     failed 0.00 exited the program ended with exit code 0 before its tests did
     failed 0.00 exited the program ended with exit code 0 before its tests did
     failed 0.00 exited the program ended with exit code 0 before its tests did
     failed 0.00 wrong_answer the code returned a Liar object, whose comparisons prove nothing
-    "##);
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,13 +237,13 @@ async fn programs_are_judged_by_what_they_print() {
                 .await,
         ));
     }
-    insta::assert_snapshot!(told.join("\n"), @r##"
+    insta::assert_snapshot!(told.join("\n"), @r#"
     passed 1.00 -
-    failed 0.50 wrong_answer given "4 5": at line 1, column 1: expected "9", got "3"
+    failed 0.50 wrong_answer given "4 5": expected "9", got "3"
     failed 0.00 syntax_error given "1 2": the program ended with exit code 1: SyntaxError: unmatched ')'
     failed 0.00 exception given "1 2": the program ended with exit code 1: ValueError: x
     failed 0.00 no_code the output is empty
-    "##);
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]

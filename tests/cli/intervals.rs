@@ -96,7 +96,11 @@ fn few_evals_have_no_interval_of_evals_like_these() {
         estimate["note"],
         "no interval: 4 evals are too few to generalize to evals like these (at least 5 are needed)"
     );
-    let page = without.project.call(&["report"]).expect(1).stdout;
+    let page = without
+        .project
+        .call(&["report", "--verbose"])
+        .expect(1)
+        .stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         page.contains("No interval: 4 evals are too few to generalize to evals like these"),

@@ -78,7 +78,8 @@ fn what_is_written_validates() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let example = junit_of(dir, "evals/eval-suite.yaml", 0);
-    assert!(example.contains("<failure ") && example.contains("<properties>"));
+    // The gate passes, so failures are tolerated: skipped, with a reason.
+    assert!(example.contains("<skipped ") && example.contains("<properties>"));
     assert_eq!(judged(dir, &example), Ok(()));
     let suite = dir.join("hostile.yaml");
     std::fs::write(&suite, HOSTILE).unwrap();

@@ -1120,7 +1120,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Recommendations
 
-    1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
+    1. Fix Session timeout (cap-auth-003): 3 samples failed: expected "Session expires after 30 min", got "Session persists indefinitely"
     2. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     "#);
     assert_snapshot!(steady(&project, &shown.stdout), @r#"
@@ -1146,8 +1146,8 @@ fn every_report_of_the_seeds_scenario() {
       Reason  Run capability evals did not pass
 
     Recommendations
-      1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
-         expected "expires after 30 min", got "persists indefinitely"
+      1. Fix Session timeout (cap-auth-003): 3 samples failed: expected "Session
+         expires after 30 min", got "Session persists indefinitely"
       2. Do not rely on small differences between these figures: with 9 samples
          graded the intervals are wide
 
@@ -1205,7 +1205,7 @@ fn every_report_of_the_seeds_scenario() {
         "when": null
       },
       "recommendations": [
-        "Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected \"expires after 30 min\", got \"persists indefinitely\"",
+        "Fix Session timeout (cap-auth-003): 3 samples failed: expected \"Session expires after 30 min\", got \"Session persists indefinitely\"",
         "Do not rely on small differences between these figures: with 9 samples graded the intervals are wide"
       ],
       "steps": [
@@ -1321,7 +1321,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Recommendations
 
-    1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
+    1. Fix Session timeout (cap-auth-003): 3 samples failed: expected "Session expires after 30 min", got "Session persists indefinitely"
     2. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     "#);
 

@@ -140,13 +140,46 @@ fn mistakes_are_told_before_anything_runs() {
     );
     project.write("prompts/plain.md", "Say {{ vars.haw }} {{ input }}");
     let undefined = run(&project, &[]).expect(2);
-    insta::assert_snapshot!(undefined.stderr, @"");
+    insta::assert_snapshot!(undefined.stderr, @"
+    error[EH0404]: `vars.haw` is not defined
+     --> prompts/plain.md:1:8
+      |
+    1 | Say {{ vars.haw }} {{ input }}
+      |        ^^^^^^^^
+      |
+      = help: did you mean `vars.how`?
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    ");
     project.write("prompts/plain.md", " \n");
     let empty = run(&project, &[]).expect(2);
-    insta::assert_snapshot!(empty.stderr, @"");
+    insta::assert_snapshot!(empty.stderr, @r#"
+    error[EH0104]: `prompts/plain.md` is empty
+     --> suite.yaml:8:19
+      |
+    7 |     loud: "{{ vars.how }} the word.\n{{ input }}"
+    8 |     plain: {file: prompts/plain.md}
+      |                   ^^^^^^^^^^^^^^^^
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    "#);
     std::fs::remove_file(project.path().join("prompts/plain.md")).unwrap();
     let missing = run(&project, &[]).expect(2);
-    insta::assert_snapshot!(missing.stderr, @"");
+    insta::assert_snapshot!(missing.stderr, @r#"
+    error[EH0302]: the file `prompts/plain.md` does not exist
+     --> suite.yaml:8:19
+      |
+    7 |     loud: "{{ vars.how }} the word.\n{{ input }}"
+    8 |     plain: {file: prompts/plain.md}
+      |                   ^^^^^^^^^^^^^^^^
+      |
+      = help: paths are relative to the file that contains them
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    "#);
 }
 
 #[test]

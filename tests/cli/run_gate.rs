@@ -347,6 +347,27 @@ fn failed_in_with_other_filters_passes_only_what_passed() {
 }
 
 #[test]
+fn failed_in_a_green_run_passes_only_its_own_suite() {
+    let project = project(GOOD);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    let again = ["run", "--suite", "suite.yaml", "--failed-in", "latest"];
+    project.call(&again).expect(0);
+    project
+        .call(&[&again[..], &["--eval", "typo*"]].concat())
+        .expect(2);
+    project.write(
+        "other.yaml",
+        "eval_suite:\n  name: Other\n  target: {type: echo}\n  evals: [{id: z, input: x, expected: y}]\n",
+    );
+    let call = project
+        .call(&["run", "--suite", "other.yaml", "--failed-in", "latest"])
+        .expect(2);
+    assert!(call.stderr.contains("not `Other`"), "{}", call.stderr);
+    project.write("suite.yaml", "eval_suite: [\n");
+    project.call(&again).expect(2);
+}
+
+#[test]
 fn failed_in_a_run_whose_gate_failed_alone_is_an_error() {
     let suite = "eval_suite:\n  name: Slow\n  target: {type: echo}\n  thresholds: {latency_p95_ms: 0.000001}\n  evals: [{id: a, input: x, expected: x}]\n";
     let project = Project::with(&[("suite.yaml", suite)]);
@@ -1271,9 +1292,9 @@ fn a_missing_key_is_reported_once() {
         ),
         (
             "d.yaml",
-            "metadata: {id: d, name: D}\ndataset:\n  path: rows.jsonl\n  case: {id: \"{{ row.id }}\", input: x, expected: x}\n",
+            "metadata: {id: d, name: D}\ndataset:\n  path: rows.txt\n  case: {id: \"{{ row.id }}\", input: x, expected: x}\n",
         ),
-        ("rows.jsonl", "{\"id\": \"a\"}\n"),
+        ("rows.txt", "{\"id\": \"a\"}\n"),
     ]);
     let call = project
         .call(&["validate", "--suite", "eval-suite.yaml", "--format", "json"])

@@ -108,7 +108,7 @@ fn show_prints_what_did_not_pass() {
       ✗ Sample 2  wrong_answer
         Output
         │ four
-        ✗ exact_match: at line 1, column 1: expected "three", got "four"
+        ✗ exact_match: expected "three", got "four"
           expected  three
           actual    four
       If the output is right: eval-harness accept cap-words/shaky --suite
@@ -147,7 +147,7 @@ fn show_selects_cases_and_samples() {
       ✗ Sample 2  wrong_answer
         Output
         │ four
-        ✗ exact_match: at line 1, column 1: expected "three", got "four"
+        ✗ exact_match: expected "three", got "four"
           expected  three
           actual    four
       If the output is right: eval-harness accept cap-words/shaky --suite
@@ -267,10 +267,8 @@ fn report_filters_change_lists_and_keep_figures() {
             names.all(|name| cases.contains(&name.expect("an id"))),
             "{args:?}"
         );
-        assert_eq!(
-            part["list_filters"][0],
-            args[..args.len().min(1)].join(" ").as_str()
-        );
+        let filter = part["list_filters"][0].as_str().expect("a filter");
+        assert!(filter.starts_with(args[0]), "{args:?}: {filter}");
     }
     assert!(whole.get("list_filters").is_none());
     let page = report(&["--case", "right"]);

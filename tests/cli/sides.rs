@@ -71,22 +71,16 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     insta::assert_snapshot!(shown, @"
     Words: 2 targets side by side
 
-                            good            bad
-      gate                  ✓ PASS          ✗ FAIL
-      cases passed          2 of 2          1 of 2
-      capability pass rate  1.000           0.000
-                            [0.055, 1.000]  [0.000, 0.945]
-      case pass rate        1.000           0.500
-                            [0.210, 1.000]  [0.028, 0.972]
-      pass rate             1.000           0.000
-                            [0.055, 1.000]  [0.000, 0.945]
-      pass@1                1.000           0.500
-                            [0.210, 1.000]  [0.028, 0.972]
-      score                 1.000           0.500
-                            [0.210, 1.000]  [0.028, 0.972]
-      weighted score        1.000           0.500
-                            [0.210, 1.000]  [0.028, 0.972]
-      failed samples        0               1
+                      good            bad
+      gate            ✓ PASS          ✗ FAIL
+      cases passed    2 of 2          1 of 2
+      case pass rate  1.000           0.500
+                      [0.210, 1.000]  [0.028, 0.972]
+      pass@1          1.000           0.500
+                      [0.210, 1.000]  [0.028, 0.972]
+      score           1.000           0.500
+                      [0.210, 1.000]  [0.028, 0.972]
+      failed samples  0               1
       In brackets: the 95 % interval of each run.
 
     Differences

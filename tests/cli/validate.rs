@@ -177,6 +177,7 @@ fn uncertain_fixes_are_left_out() {
         // Two names are near, the rest of the line belongs to the value, a text is no number.
         "thresholds: {pass_at_1: 0.5, tokens_outptu: 1, flakey_sample: 0, judge_repair_rat: 1}\n",
         "- id: a\n  input: {{ vars.x }} and more\n  expected: y\n",
+        "- id: a\n  input: {q: {{ row[\"q\"] }}}\n  expected: y\n",
         "- id: a\n  input: x\n  expected: y\n  config: {samples: two, retries: '1.5'}\n",
     ];
     for (at, text) in files.iter().enumerate() {
@@ -250,6 +251,15 @@ fn files_are_checked_in_the_suite_that_refers_to_them() {
         ["unknown-key", "undefined-variable", "unknown-grader"],
         "{found:#}"
     );
+    // An id that both files have is a problem of both.
+    project.write(
+        "evals/cases/c.yaml",
+        "- {id: a, input: '{{ vars.who }}', expected: you}\n",
+    );
+    for file in ["evals/cases/a.yaml", "evals/cases/c.yaml"] {
+        let found = problems(&project, &[file], 2);
+        assert_eq!(found["problems"][0]["slug"], "duplicate-id", "{found:#}");
+    }
     // A suite that can't be read refers to nothing.
     project.write("evals/eval-suite.yaml", "eval_suite: [\n");
     let found = problems(&project, &["evals/cases/a.yaml"], 0);

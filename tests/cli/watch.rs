@@ -240,6 +240,45 @@ fn keys_at_a_terminal_run_all_or_what_failed_and_quit() {
 }
 
 #[test]
+fn a_file_that_every_run_changes_does_not_run_forever() {
+    let project = Project::with(&[
+        (
+            "suite.yaml",
+            &SUITE.replace("solve.sh]", "solve.sh], depends_on: [calls]"),
+        ),
+        ("cases/words.yaml", CASES),
+        ("solve.sh", SOLVE),
+        ("calls", ""),
+    ]);
+    let watching = Watching::start(&project, false);
+    let shown = watching.shown();
+    assert!(
+        shown.contains("calls changed during two runs in a row"),
+        "{shown}"
+    );
+    assert_eq!((runs(&project), calls(&project)), (2, 4));
+    assert_eq!(watching.interrupt(), Some(130));
+}
+
+#[test]
+fn a_suite_with_several_prompts_needs_one_selected() {
+    let prompts = "  prompts: {a: \"{{ input }}\", b: \"say {{ input }}\"}\n  target:";
+    let project = Project::with(&[
+        ("suite.yaml", &SUITE.replace("  target:", prompts)),
+        ("cases/words.yaml", CASES),
+        ("solve.sh", SOLVE),
+    ]);
+    let refused = project
+        .call(&["run", "--suite", "suite.yaml", "--watch"])
+        .expect(2);
+    assert!(
+        refused.stderr.contains("select one with `--prompt NAME`"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn flags_that_make_no_sense_are_refused() {
     let project = project();
     for flags in [

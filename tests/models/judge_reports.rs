@@ -179,10 +179,10 @@ fn what_judges_did_can_be_demanded() {
     );
     gate(&["good"], all.clone(), 0);
     let missed = gate(&["good", "mended"], all, 1);
-    assert!(missed.contains("judge_repair_rate is 0.5"), "{missed}");
+    assert!(missed.contains("judge repair rate is 0.5"), "{missed}");
     let errored = gate(&["good", "lost"], json!({"judge_errored_rate": 0.4}), 1);
     assert!(
-        errored.contains("judge_errored_rate is 0.5, but at most 0.4 is required"),
+        errored.contains("judge errored rate is 0.5, but at most 0.4 is required"),
         "{errored}"
     );
     // Votes that were lost might have differed.

@@ -402,7 +402,11 @@ fn a_latency_of_few_answers_does_not_pass_for_those_that_the_cache_gave() {
         "",
         &format!("    - {{id: a, input: x, {grader}}}\n"),
     );
-    let gate = [&RUN[..], &["--threshold", "latency_p95_ms=60000"]].concat();
+    let gate = [
+        &RUN[..],
+        &["--threshold", "latency_p95_ms=60000", "--verbose"],
+    ]
+    .concat();
     call(&project, &gate).expect(0);
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
     project.write(

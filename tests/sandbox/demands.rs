@@ -108,6 +108,7 @@ fn verdicts_say_what_they_rest_on_and_reports_total_them() {
             "suite.yaml",
             "--format",
             "json,markdown,junit",
+            "--verbose",
         ])
         .expect(0);
     let report = project.report();
@@ -212,7 +213,7 @@ fn too_weak_a_machine_runs_nothing_whatever_the_command_line_says() {
     project.write("suite.yaml", &of("sandbox: {minimum: none}"));
     let call = forbidden(
         &project,
-        "run --suite suite.yaml --allow-unsandboxed --format json",
+        "run --suite suite.yaml --allow-unsandboxed --format json --verbose",
     )
     .expect(0);
     assert!(call.stdout.contains("Trust "), "{}", call.stdout);

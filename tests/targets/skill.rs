@@ -180,7 +180,7 @@ fn init_installs_it_where_agents_look() {
     assert_eq!(installed(".claude/skills").as_deref(), Some(SKILL));
     assert_eq!(harness(dir, &["init", "--skill=skills"]).0, 0);
     assert_eq!(installed("skills").as_deref(), Some(SKILL));
-    // The same again is in nobody's way; what somebody changed is kept.
+    // An identical file does not count as existing; a changed one is kept.
     assert_eq!(harness(dir, &["init", "--skill=skills"]).0, 0);
     std::fs::write(dir.join("skills/eval-harness/SKILL.md"), "mine").unwrap();
     let (code, said) = harness(dir, &["init", "--skill=skills"]);

@@ -1,10 +1,11 @@
 //! The output of a run as the accepted baseline of one regression, without a pending one between.
 
 use super::capture::{CaptureResult, captured};
+use super::keep::in_the_way;
 use super::pending::PendingBaseline;
 use super::shown::change;
 use super::{failure, relative};
-use crate::baseline::{BaselineStore, KeptBaseline};
+use crate::baseline::{BaselineStore, KeptBaseline, StoreError};
 use crate::cli::CliFailure;
 use crate::cli::accept::AcceptPlan;
 use crate::cli::args::CaptureArgs;
@@ -77,15 +78,39 @@ pub fn accept_output(
     let mut page = Page::default();
     page.push(change(&pending, limits));
     let inline_bytes = captured.settings.inline_bytes;
+    let subject = subject.clone();
     Ok(Some(AcceptPlan {
         page,
         write: Box::new(move || {
             let locked = store.lock().map_err(failure)?;
+            let id = &pending.id;
+            let suite = file.suite.as_deref().unwrap_or_default();
+            if let Some(why) = in_the_way(&store, &subject, suite)? {
+                return Err(CliFailure::wrong(format!("`{id}`: {why}")));
+            }
+            // A broken one is replaced.
+            if let Ok(Some(other)) = store.pending(id)
+                && other.fingerprint != pending.pending.fingerprint
+            {
+                return Err(
+                    CliFailure::wrong(format!("another output of `{id}` is pending")).hint(format!(
+                        "`eval-harness baseline review` shows it; `eval-harness baseline reject {id}` removes it"
+                    )),
+                );
+            }
             locked.write_pending(&file, inline_bytes).map_err(failure)?;
-            let pending = store.pending(&pending.id).map_err(failure)?;
-            let shown = pending.ok_or_else(|| CliFailure::incomplete("nothing is pending"))?;
-            let accepted = locked.accept_shown(&shown, false).map_err(failure)?;
-            Ok(relative(&accepted.path))
+            let written = store.pending(id).map_err(failure)?;
+            let shown = written.ok_or_else(|| CliFailure::incomplete("nothing is pending"))?;
+            match locked.accept_shown(&shown, false) {
+                Ok(accepted) => Ok(relative(&accepted.path)),
+                Err(error) => {
+                    // A write that failed may have to be finished with the pending baseline.
+                    if !matches!(error, StoreError::Io { .. }) {
+                        locked.reject(id).map_err(failure)?;
+                    }
+                    Err(failure(error))
+                }
+            }
         }),
     }))
 }

@@ -28,6 +28,7 @@ use crate::model::{
 };
 
 /// One regression whose baseline is to be captured, as the suite has it now.
+#[derive(Clone)]
 pub(super) struct CaptureSubject {
     pub eval: Arc<Eval>,
     pub case: Arc<Case>,

@@ -63,6 +63,34 @@ fn refused(
     decision("refused", subject.id(), "", outside(why))
 }
 
+/// Why a baseline can't be written now: the accepted one changed since this capture began, or the
+/// pending one belongs to another suite.
+pub(super) fn in_the_way(
+    store: &BaselineStore,
+    subject: &CaptureSubject,
+    suite: &str,
+) -> Result<Option<String>, CliFailure> {
+    let then = subject.case.baseline.as_deref();
+    let then = then.filter(|origin| matches!(origin.place, BaselinePlace::Store { .. }));
+    let now = match store.accepted(subject.id()) {
+        Ok(now) => now,
+        Err(error @ StoreError::Broken { .. }) => return Ok(Some(error.to_string())),
+        Err(error) => return Err(super::failure(error)),
+    };
+    if now.map(|kept| kept.fingerprint) != then.map(|origin| origin.fingerprint) {
+        let why = "the accepted baseline changed during the capture; capture it again";
+        return Ok(Some(why.to_owned()));
+    }
+    let other = match store.pending(subject.id()) {
+        Ok(Some(kept)) => kept.file.suite.filter(|of| of != suite),
+        // A broken one is replaced.
+        Ok(None) | Err(_) => None,
+    };
+    Ok(other.map(|suite| {
+        format!("the pending baseline belongs to suite `{suite}`; accept or reject it there")
+    }))
+}
+
 impl CaptureReport<'_> {
     /// Writes what is to be written, tells what came of every eval, and what to do next.
     pub fn keep(
@@ -82,9 +110,16 @@ impl CaptureReport<'_> {
                     varying,
                 } => {
                     self.warn_of_variation(subject, &varying);
-                    match self.in_the_way(&locked, subject)? {
+                    let in_the_way = match self.fresh {
+                        true => None,
+                        false => in_the_way(locked.store(), subject, &self.about.suite)?,
+                    };
+                    match in_the_way {
                         None => self.write(&locked, subject, written, finished_at, &mut counts)?,
-                        Some(why) => refused(subject, &why, false, &mut counts),
+                        Some(why) => {
+                            let why = format!("{why}, or use --force");
+                            refused(subject, &why, false, &mut counts)
+                        }
                     }
                 }
                 CaptureResult::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
@@ -92,40 +127,6 @@ impl CaptureReport<'_> {
         }
         drop(locked);
         self.tell(table, &counts, subjects.len())
-    }
-
-    /// Why a baseline is not to be written now: what was accepted when this capture began is no
-    /// more, or another suite waits for a decision on its own.
-    fn in_the_way(
-        &self,
-        locked: &LockedStore,
-        subject: &CaptureSubject,
-    ) -> Result<Option<String>, CliFailure> {
-        if self.fresh {
-            return Ok(None);
-        }
-        let store = locked.store();
-        let then = subject.case.baseline.as_deref();
-        let then = then.filter(|origin| matches!(origin.place, BaselinePlace::Store { .. }));
-        let now = match store.accepted(subject.id()) {
-            Ok(now) => now,
-            Err(error @ StoreError::Broken { .. }) => return Ok(Some(error.to_string())),
-            Err(error) => return Err(super::failure(error)),
-        };
-        if now.map(|kept| kept.fingerprint) != then.map(|origin| origin.fingerprint) {
-            let why = "the accepted baseline changed during the capture; capture it again";
-            return Ok(Some(why.to_owned()));
-        }
-        let other = match store.pending(subject.id()) {
-            Ok(Some(kept)) => kept.file.suite.filter(|suite| *suite != self.about.suite),
-            // A broken one is replaced.
-            Ok(None) | Err(_) => None,
-        };
-        Ok(other.map(|suite| {
-            format!(
-                "the pending baseline belongs to suite `{suite}`; accept or reject it there, or use --force"
-            )
-        }))
     }
 
     fn write(

@@ -124,7 +124,7 @@ pub(in crate::cli) fn of_run(
     let source = read(paths, chosen)?;
     if source.suite != plan.suite.name {
         let message = format!(
-            "{} is a run of suite `{}`, not `{}`",
+            "{} belongs to suite `{}`, not `{}`",
             source.run_id, source.suite, plan.suite.name
         );
         return Err(

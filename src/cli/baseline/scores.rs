@@ -49,7 +49,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> CliResult {
     };
     if file.suite != suite.name {
         let message = format!(
-            "{} is a run of suite `{}`, not `{}`",
+            "{} belongs to suite `{}`, not `{}`",
             paths.run_id, file.suite, suite.name
         );
         return Err(

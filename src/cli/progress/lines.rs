@@ -242,6 +242,10 @@ pub fn case(ended: &EndedCase<'_>, with: &CaseLines) -> String {
         true => own("  flaky").toned(TextTone::Warn),
         false => StyledText::default(),
     };
+    let reused = match ended.reused {
+        true => dim(own("  reused")),
+        false => StyledText::default(),
+    };
     let line = text![
         "  ",
         mark(ended.outcome),
@@ -251,6 +255,7 @@ pub fn case(ended: &EndedCase<'_>, with: &CaseLines) -> String {
         bold(place(ended.eval, ended.case)),
         cause,
         flaky,
+        reused,
     ];
     let mut out = Vec::new();
     // Writing to memory can't fail.

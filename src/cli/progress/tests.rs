@@ -315,6 +315,7 @@ fn plain_lines_from_start_to_end() {
         interrupted: true,
         history: Vec::new(),
         expired_graces: None,
+        changed_files: Vec::new(),
     }));
     said.extend(plain.end(&state, seconds(102)));
     assert!(

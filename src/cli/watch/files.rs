@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::cli::CliFailure;
 use crate::load::ReadFiles;
-
-/// Size and time of a file; `None` when it is not there.
-type FileStamp = Option<(u64, Option<SystemTime>)>;
+use crate::model::FileStamp;
 
 /// Watches the folders of files, since editors replace a file by another one of the same name.
 pub(super) struct WatchedFiles {
@@ -18,7 +15,7 @@ pub(super) struct WatchedFiles {
     read: ReadFiles,
     stamps: HashMap<PathBuf, FileStamp>,
     folders: HashSet<PathBuf>,
-    /// Folders whose content is never looked at: results, and the insides of git.
+    /// Files, and folders with all in them, of which changes are ignored.
     ignored: BTreeSet<PathBuf>,
 }
 
@@ -82,8 +79,9 @@ impl WatchedFiles {
         }
     }
 
-    pub fn ignore(&mut self, folder: &Path) {
-        self.ignored.insert(folder.to_owned());
+    /// Ignores changes of a file, or of all files of a folder.
+    pub fn ignore(&mut self, path: &Path) {
+        self.ignored.insert(path.to_owned());
     }
 
     /// True for a file of the suite that is not as it was when it was read.

@@ -3,7 +3,7 @@
 mod files;
 mod keys;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::run::{LoadedSuite, ReadyRun, conclude_with, overrides};
 use super::{CliFailure, CliResult, resume, signals, suite};
 use crate::gate::ExitCode;
 use crate::load::PlanPurpose;
-use crate::model::{Outcome, Summary};
+use crate::model::{Outcome, Plan, Summary};
 use crate::report::notices;
 use crate::report::page::{
     ListItem, ListMark, Page, StyledText, TextTone, outside, own, span, text,
@@ -60,7 +60,7 @@ struct LastRun {
 pub fn watch(console: &Console, args: &RunArgs, words: Vec<String>) -> CliResult {
     if args.suite.target.len() > 1 || args.suite.prompt.len() > 1 {
         return Err(CliFailure::wrong(
-            "`--watch` watches the run of one target and one prompt, but several are selected",
+            "`--watch` supports one target and one prompt; select them with `--target` and `--prompt`",
         ));
     }
     if is_ci() || args.session.ci.mode == CiMode::Github {
@@ -98,6 +98,7 @@ pub fn watch(console: &Console, args: &RunArgs, words: Vec<String>) -> CliResult
         runtime,
         stop,
         last: None,
+        changed_by_run: BTreeSet::new(),
         ends_with: ExitCode::Wrong,
     };
     session.run()
@@ -115,6 +116,8 @@ struct WatchSession<'a> {
     runtime: tokio::runtime::Runtime,
     stop: signals::StopSignals,
     last: Option<LastRun>,
+    /// Files that changed during the last run, unless others changed after it.
+    changed_by_run: BTreeSet<PathBuf>,
     /// The exit code when the waiting is over.
     ends_with: ExitCode,
 }
@@ -125,6 +128,8 @@ impl WatchSession<'_> {
         loop {
             match self.run_once(&next) {
                 Ok(ExitCode::Interrupted) => return Ok(ExitCode::Interrupted),
+                // A run of some cases leaves the verdict on all of them as it is.
+                Ok(_) if matches!(next, NextRun::NotPassed(_)) => {}
                 Ok(code) => self.ends_with = code,
                 // While files are edited they are often wrong.
                 Err(failure) if self.files.is_watching() => {
@@ -161,7 +166,22 @@ impl WatchSession<'_> {
         let args = resume::parse(&words).map_err(|error| CliFailure::wrong(error.to_string()))?;
         self.files.stamp();
         let mut selected = suite::load(&args.suite, PlanPurpose::Run, overrides(&args))?;
-        self.files.add(std::mem::take(&mut selected.loaded.read));
+        let open = selected.loaded.plan.as_ref().map(Plan::open_prompts);
+        let refusal = open.filter(|open| !open.is_empty()).map(|open| {
+            let names: Vec<&str> = open.into_iter().collect();
+            CliFailure::wrong(format!(
+                "`--watch` supports one prompt, but the suite has several: {}",
+                names.join(", ")
+            ))
+            .hint("select one with `--prompt NAME`")
+        });
+        // At the first run nothing is watched then, and this ends.
+        if refusal.is_none() || self.files.is_watching() {
+            self.files.add(std::mem::take(&mut selected.loaded.read));
+        }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
         let loaded = LoadedSuite::of(self.console, selected)?;
         let ready = ReadyRun::of(self.console, &args, words, None, loaded)?;
         self.files.ignore(&ready.prepared.plan.reporting.output_dir);
@@ -220,14 +240,19 @@ impl WatchSession<'_> {
     /// What to run next; `None` when this is to end.
     fn wait(&mut self) -> Option<NextRun> {
         let _raw = self.keys.as_ref().map(KeyReader::raw);
+        let (paths, key) = self.changes_until_quiet(Vec::new());
+        let changed = self.changed_during_run(paths);
+        if !changed.is_empty() && !matches!(key, Some(WatchKey::Quit | WatchKey::All)) {
+            self.console.note(&format!("{} changed", listed(&changed)));
+            return Some(NextRun::Changed);
+        }
+        let mut next = key.map(WatchEvent::Key);
         self.say_that_it_waits();
         loop {
-            let event = self.runtime.block_on(async {
-                tokio::select! {
-                    () = self.stop.received() => None,
-                    event = self.events.recv() => event,
-                }
-            });
+            let event = match next.take() {
+                Some(event) => Some(event),
+                None => self.next_event(),
+            };
             let Some(event) = event else {
                 self.ends_with = ExitCode::Interrupted;
                 return None;
@@ -241,8 +266,12 @@ impl WatchSession<'_> {
                     None => self.console.note("every case passed"),
                 },
                 WatchEvent::Changed(path) => {
-                    let changed = self.changed_files(path);
-                    if !changed.is_empty() {
+                    let (paths, key) = self.changes_until_quiet(vec![path]);
+                    let changed = self.changed_files(paths);
+                    next = key.map(WatchEvent::Key);
+                    let decides = matches!(key, Some(WatchKey::Quit | WatchKey::All));
+                    if !changed.is_empty() && !decides {
+                        self.changed_by_run.clear();
                         self.console.note(&format!("{} changed", listed(&changed)));
                         return Some(NextRun::Changed);
                     }
@@ -260,22 +289,56 @@ impl WatchSession<'_> {
             .then(|| last.id.clone())
     }
 
-    /// The watched files among those that change until nothing does for a moment.
-    fn changed_files(&mut self, first: PathBuf) -> Vec<PathBuf> {
-        let mut paths = vec![first];
+    /// The next change or key; `None` after a signal.
+    fn next_event(&mut self) -> Option<WatchEvent> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = self.stop.received() => None,
+                event = self.events.recv() => event,
+            }
+        })
+    }
+
+    /// Paths that change, after `paths`, until nothing changes for a moment or a key is pressed.
+    fn changes_until_quiet(&mut self, mut paths: Vec<PathBuf>) -> (Vec<PathBuf>, Option<WatchKey>) {
         let events = &mut self.events;
         self.runtime.block_on(async {
             while let Ok(Some(event)) = tokio::time::timeout(QUIET, events.recv()).await {
-                // A key that comes within the moment would do the same.
-                if let WatchEvent::Changed(path) = event {
-                    paths.push(path);
+                match event {
+                    WatchEvent::Changed(path) => paths.push(path),
+                    WatchEvent::Key(key) => return (paths, Some(key)),
                 }
             }
-        });
+            (paths, None)
+        })
+    }
+
+    /// The watched files among `paths`.
+    fn changed_files(&mut self, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
         paths.sort();
         paths.dedup();
         paths.retain(|path| self.files.has_changed(path));
         paths
+    }
+
+    /// The files that changed during a run, without those that also did so during the run before:
+    /// the runs change them, and would go on forever.
+    fn changed_during_run(&mut self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let mut changed = self.changed_files(paths);
+        let again = |path: &&PathBuf| self.changed_by_run.contains(*path);
+        let ignored: Vec<PathBuf> = changed.iter().filter(again).cloned().collect();
+        for path in &ignored {
+            self.files.ignore(path);
+        }
+        if !ignored.is_empty() {
+            self.console.warn(&format!(
+                "{} changed during two runs in a row; further changes are ignored",
+                listed(&ignored)
+            ));
+        }
+        changed.retain(|path| !ignored.contains(path));
+        self.changed_by_run = changed.iter().cloned().collect();
+        changed
     }
 }
 

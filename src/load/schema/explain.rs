@@ -68,7 +68,7 @@ struct SchemaExplainer<'e> {
 
 impl SchemaExplainer<'_> {
     fn errors(&mut self, errors: &[ValidationError<'_>]) {
-        // A value of the wrong type breaks other rules as well: only the type is worth telling.
+        // A value of the wrong type breaks other rules as well: only the type is reported.
         let wrong_type: HashSet<&str> = errors
             .iter()
             .filter(|e| matches!(e.kind(), Kind::Type { .. }))

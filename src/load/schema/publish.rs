@@ -113,7 +113,7 @@ fn has_type(types: &Value, name: &str) -> bool {
     }
 }
 
-/// Adds schemas that must fit, too.
+/// Adds schemas to `allOf`.
 fn demand(object: &mut Map<String, Value>, schemas: Vec<Value>) {
     if schemas.is_empty() {
         return;

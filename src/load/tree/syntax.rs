@@ -34,8 +34,12 @@ pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
         wrong: template.to_owned(),
         right: quoted,
     };
-    // In either quotes a text with both kinds, or with escapes, is another one.
-    let certain = !template.contains(['\'', '\\']);
+    // In either quotes a text with both kinds, or with escapes, is another one. With more braces,
+    // the last `}}` may belong to a map around the template.
+    let certain = !template.contains(['\'', '\\'])
+        && template.matches("{{").count() == 1
+        && template.matches("}}").count() == 1
+        && !template.ends_with("}}}");
     Problem::error(Code::UnquotedTemplate, span, message)
         .hint(hint)
         .maybe_fix(certain.then_some(fix))

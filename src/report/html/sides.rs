@@ -56,6 +56,10 @@ fn of(sides: &RunSides<'_>, cases: Option<&[CaseLine<'_>]>, cut: usize) -> Value
         "cases": cases.map(|cases| cases.iter().map(case).collect::<Vec<_>>()),
         "opened": { "block": BLOCK, "cut": cut, "pages": sides.pages },
         "compare": sides.compare(),
+        "count": sides.count(),
+        "pairs": sides.pair_rows(),
+        "pair_metric": sides.pair_metric(),
+        "pair_notes": sides.pair_notes(),
     })
 }
 

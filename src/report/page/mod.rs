@@ -6,6 +6,7 @@
 mod cut;
 pub mod escape;
 mod evidence;
+mod grid;
 pub mod html;
 pub mod lines;
 pub mod markdown;

@@ -2,15 +2,13 @@
 
 use super::RunSides;
 use crate::model::{Outcome, Summary};
-use crate::report::comparison::words::{difference, interval};
 use crate::report::limits;
 use crate::report::page::{
     ListItem, NarrowLayout, Page, PageBlock, PageNotice, PageTable, PageView, StyledText,
     TableColumn, TextTone, bold, code, dim, mark, outside, own, place, span, text,
 };
 use crate::report::{figures, run};
-use crate::summary::compare::{ALPHA, PairVerdict, chance};
-use eval_base::text::{group_digits, plural};
+use eval_base::text::group_digits;
 
 /// Columns of the names of lines that are kept.
 const NAME: usize = 14;
@@ -98,16 +96,14 @@ fn figures(page: &mut Page, sides: &RunSides, view: &PageView) {
 
 /// Whether the runs differ, a line for each pair.
 fn pairs(page: &mut Page, sides: &RunSides) {
-    let Some(first) = sides.pairs.first() else {
+    if sides.pairs.is_empty() {
         return;
-    };
+    }
     page.section("Differences");
-    let labels = sides.labels();
-    let name = |at: usize| labels.get(at).map(|label| outside(label));
     let mut table = PageTable::new([
         TableColumn::left("From").least(NAME),
         TableColumn::left("To").least(NAME),
-        TableColumn::right(outside(&figures::shown_metric(&first.metric.name))),
+        TableColumn::right(outside(&sides.pair_metric())),
         TableColumn::left("95 % CI"),
         TableColumn::right("p"),
         TableColumn::right("Cases"),
@@ -116,41 +112,27 @@ fn pairs(page: &mut Page, sides: &RunSides) {
         TableColumn::left("Verdict"),
     ]);
     table.narrow = NarrowLayout::Split;
-    for pair in &sides.pairs {
-        let metric = &pair.metric;
-        let difference = metric.difference.map(|d| difference(&metric.name, d));
-        let tone = match pair.verdict {
-            PairVerdict::Better => TextTone::Good,
-            PairVerdict::Worse => TextTone::Bad,
-            _ => TextTone::Plain,
+    for row in sides.pair_rows() {
+        let tone = match row.is_better {
+            Some(true) => TextTone::Good,
+            Some(false) => TextTone::Bad,
+            None => TextTone::Plain,
         };
         table.row([
-            name(pair.first).unwrap_or_default(),
-            name(pair.second).unwrap_or_default(),
-            own(difference.unwrap_or_else(|| figures::NO_VALUE.to_owned())),
-            own(interval(&metric.name, metric.ci)),
-            own(pair.p.map(|p| chance(p, ALPHA)).unwrap_or_default()),
-            own(group_digits(metric.n)),
-            own(group_digits(pair.only_first)),
-            own(group_digits(pair.only_second)),
-            text![span(tone, pair.verdict.words())],
+            outside(&row.first),
+            outside(&row.second),
+            own(row.difference),
+            own(row.interval),
+            own(row.p),
+            own(row.n),
+            own(row.only_first),
+            own(row.only_second),
+            text![span(tone, row.verdict)],
         ]);
     }
     page.table(table);
-    let tests = sides.pairs.iter().filter(|pair| pair.p.is_some()).count();
-    let adjusted = match tests {
-        0 | 1 => String::new(),
-        n => format!(", adjusted by Holm over {n} pairs"),
-    };
-    page.words(dim(own(format!(
-        "p: two-sided{adjusted}. Broke and fixed: cases that only the first run, or only the second, passed."
-    ))));
-    let changed = sides.pairs.iter().map(|pair| pair.changed).max();
-    if let Some(changed) = changed.filter(|changed| *changed > 0) {
-        page.words(own(format!(
-            "Up to {} of a pair have a different grader or other data in the two runs, and are not compared.",
-            plural(changed, "case")
-        )));
+    for note in sides.pair_notes() {
+        page.words(dim(own(note)));
     }
 }
 

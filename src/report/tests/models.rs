@@ -106,7 +106,7 @@ fn the_terminal_tells_what_a_model_took() {
         retries  4 of 33 requests (429: 3, timeout: 2)
         waited   12.3 s for rate limits, 4.00 s between retries (all calls together)
         latency  p50 1.20 s, p95 3.40 s, p99 4.10 s
-        tokens   12,345 in, 4567 out
+        tokens   12,345 in, 4,567 out
         cost     $0.0123
         spent    $0.0086 in this run (11,900 tokens, 120 of them wasted)
         ! 1 call ended without an answer
@@ -128,7 +128,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
         retries  4 of 33 requests (429: 3, timeout: 2)
         waited   12.3 s for rate limits, 4.00 s between retries (all calls together)
         latency  p50 1.20 s, p95 3.40 s, p99 4.10 s
-        tokens   12,345 in, 4567 out
+        tokens   12,345 in, 4,567 out
         cost     $0.0123
         spent    $0.0086 in this run (11,900 tokens, 120 of them wasted)
         ! 1 call ended without an answer

@@ -156,11 +156,11 @@ pub struct PastCase {
     pub outcome: Outcome,
     pub score: Option<f64>,
     pub cause: Option<Cause>,
-    /// Some sample passed only on a later attempt.
+    /// Some sample that the run ran passed only on a later attempt.
     pub flaky: bool,
     /// Of samples that the run ran.
     pub latencies_ms: Vec<f64>,
-    /// All of its samples were taken from an earlier run, and say nothing new.
+    /// Outputs of its samples were taken from an earlier run: its outcome is no further evidence.
     pub reused: bool,
     /// Equal for two cases with one input, one grading and one target of their own.
     pub(super) definition: u64,

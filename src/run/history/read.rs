@@ -311,15 +311,14 @@ impl FoldedJournals {
             let outcome = counter.add(&finals);
             counts.add(outcome);
             let definition = self.definitions.get(&place(&info.id, case.id()));
-            let reused = case.is_reused();
             PastCase {
-                reused,
+                reused: case.has_earlier_outputs(),
                 id: texts.keep(case.id()),
                 outcome,
                 score: finals.score(),
                 cause: case.commonest_cause(outcome),
-                flaky: case.flaky_samples() > 0,
-                latencies_ms: case.latencies_ms().filter(|_| !reused).collect(),
+                flaky: case.newly_flaky_samples() > 0,
+                latencies_ms: case.latencies_ms().collect(),
                 definition: definition.copied().unwrap_or(0),
             }
         };

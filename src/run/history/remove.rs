@@ -35,6 +35,8 @@ pub struct RemovalCandidate {
     pub began: Option<Timestamp>,
     /// True when its journal has a beginning that this version can't read.
     pub unreadable: bool,
+    /// True when its journal has a beginning that was read.
+    pub has_beginning: bool,
     /// What the shards of one run have in common.
     shards: Option<String>,
     /// The run whose outputs it graded again.
@@ -115,6 +117,7 @@ pub fn removal_candidates(
         let timestamp = timestamp.and_then(|text| text.parse().ok());
         RemovalCandidate {
             began: timestamp.or_else(|| time_of(&paths.run_id)),
+            has_beginning: started.is_ok(),
             unreadable: !matches!(started, Ok(_) | Err(JournalError::Empty { .. })),
             paths,
             bytes,
@@ -278,6 +281,7 @@ mod tests {
             bytes: 0,
             began: None,
             unreadable: false,
+            has_beginning: true,
             shards: shards.map(|shards| shards.to_string()),
             regrade_of: regrade_of.map(|of| format!("run-{of}")),
             fixed: fixed.then_some(KeptReason::Latest),

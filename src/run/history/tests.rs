@@ -132,6 +132,7 @@ impl Written {
                 interrupted: false,
                 history: Vec::new(),
                 expired_graces: None,
+                changed_files: Vec::new(),
             }));
         }
         events

@@ -267,7 +267,7 @@ fn many_failures_are_one_sentence_and_critical_regressions_come_first() {
         .with(|eval| eval.criticality = Some(Criticality::Critical));
     assert_snapshot!(said.text(), @"
     Fix reg-orders first, a critical regression, which fails the gate whatever the thresholds are: expected 4, got 5
-    Fix the 6 other evals with wrong answers: cap-bad-0, cap-bad-1, cap-bad-2 and 3 more evals
+    Fix the 6 other failed evals: cap-bad-0, cap-bad-1, cap-bad-2 and 3 more evals
     ");
 }
 

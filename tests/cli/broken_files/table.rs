@@ -115,7 +115,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  exepcted: z\n",
         said: &[
-            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`",
+            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`, `prompts`",
         ],
     },
     Broken {

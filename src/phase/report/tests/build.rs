@@ -177,6 +177,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
         interrupted: false,
         history: Vec::new(),
         expired_graces: None,
+        changed_files: Vec::new(),
     }));
     let mut fold = SummaryFold::new();
     events.iter().for_each(|event| fold.push(event).unwrap());

@@ -1,4 +1,4 @@
-// Several targets beside each other: a column each. Nothing here tests a difference, and the page says so.
+// Several runs beside each other: a column each; the differences of each pair are tested.
 
 /** A value with its interval on the axis of its row. */
 function sideCell(cell, metric) {
@@ -52,9 +52,24 @@ function sidesGates() {
 function sidesMetrics() {
   const rows = report.metrics.map((metric) => [said(metric.name), ...metric.cells.map((cell) => sideCell(cell, metric))]);
   return card('Metrics', rows.length > 0 ? sidesOf('Metrics by target', 'Metric', rows) : el('p', { class: 'soft' }, 'No metric was measured.'),
-    el('p', { class: 'soft small' }, 'In brackets: the 95 % interval of each target. Differences between targets are not tested here.',
-      report.compare && ' To test them:'),
-    report.compare && command(report.compare));
+    el('p', { class: 'soft small' }, 'In brackets: the 95 % interval of each run.'));
+}
+
+/** Whether the runs differ by more than chance: a line for each pair. */
+function sidesPairs() {
+  if (report.pairs.length === 0) return null;
+  const columns = [
+    { title: 'From' }, { title: 'To' }, { title: said(report.pair_metric), number: true }, { title: '95 % CI' }, { title: 'p', number: true },
+    { title: 'Cases', number: true }, { title: 'Broke', number: true }, { title: 'Fixed', number: true }, { title: 'Verdict' },
+  ];
+  const tone = (row) => (row.is_better === null ? 'soft' : `tone-${row.is_better ? 'passed' : 'failed'}`);
+  const rows = report.pairs.map((row) => [
+    said(row.first), said(row.second), row.difference, row.interval, row.p, row.n, row.only_first, row.only_second,
+    el('span', { class: tone(row) }, row.verdict),
+  ]);
+  return card('Differences', table('Differences of each pair', columns, rows),
+    report.pair_notes.map((note) => el('p', { class: 'soft small' }, note)),
+    report.compare && labelledCommand('One pair in full', report.compare));
 }
 
 /** A line of names and of cells, one for each target. */
@@ -80,10 +95,10 @@ function sidesList({ label, noun, rows, words, name, make }) {
 /** Evals by their counts; the cases below say why they differ. */
 function sidesEvals() {
   const { evals, alike, cases } = report;
-  const rest = evals.length > 0 && alike && el('p', { class: 'soft small' }, `${alike} had the same outcome on each target.`);
+  const rest = evals.length > 0 && alike && el('p', { class: 'soft small' }, `${alike} had the same outcome in each run.`);
   const node = card('Evals that differ',
     evals.length > 0 ? sidesList({ label: 'evals by target', noun: 'eval', rows: evals, words: (row) => row.id, name: (row) => said(row.id) })
-      : el('p', {}, 'Every eval had the same outcome on each target.'), rest);
+      : el('p', {}, 'Every eval had the same outcome in each run.'), rest);
   return cases?.length > 0 ? foldedCard(node, plural(evals.length, 'eval')) : node;
 }
 
@@ -107,10 +122,11 @@ views.set('sides', {
   kinds: ['sides'],
   draw(main) {
     main.append(...[
-      el('div', { class: 'lead' }, el('p', { class: 'soft' }, said(report.subject ?? '')), el('h1', {}, `${plural(report.runs.length, 'target')} side by side`)),
+      el('div', { class: 'lead' }, el('p', { class: 'soft' }, said(report.subject ?? '')), el('h1', {}, `${report.count} side by side`)),
       report.cautions.length > 0 && el('section', { class: 'card', 'aria-label': 'Cautions' }, el('ul', { class: 'remarks' }, report.cautions.map((words) =>
         el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, said(words)))))),
       sidesGates(),
+      sidesPairs(),
       sidesCases(),
       sidesEvals(),
       sidesMetrics(),

@@ -97,10 +97,10 @@ fn what_could_have_been_found_is_said_when_nothing_was() {
     let half = one(&b, &a);
     let lines = [&seen, &asked, &enough, &half].map(|c| c.sentences[1].clone());
     insta::assert_snapshot!(lines.join("\n"), @"
-    A true drop of 3.5 points would have been found with 80 % chance; for the observed 1.0 points about 3700 cases like these would be needed, or 9 samples of each.
+    A true drop of 3.5 points would have been found with 80 % chance; for the observed 1.0 points about 3,700 cases like these would be needed, or 9 samples of each.
     A true drop of 3.4 points would have been found with 80 % chance; for the required 0.5 points about 14,000 cases like these would be needed, or 32 samples of each.
     A true drop of 3.4 points would have been found with 80 % chance; for the required 10.0 points the 400 cases here are enough.
-    A true drop of 3.5 points would have been found with 80 % chance; for half of that, 1.7 points, about 1400 cases like these would be needed, or 4 samples of each.
+    A true drop of 3.5 points would have been found with 80 % chance; for half of that, 1.7 points, about 1,400 cases like these would be needed, or 4 samples of each.
     ");
 }
 
@@ -155,8 +155,8 @@ fn needed_samples_rest_on_how_samples_of_one_case_vary() {
             .join("; ")
     };
     insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @"
-    for the required 1.0 points about 4100 cases like these would be needed, or 108 samples of each.
-    for the required 1.0 points about 1500 cases like these would be needed, or 32 samples of each.
+    for the required 1.0 points about 4,100 cases like these would be needed, or 108 samples of each.
+    for the required 1.0 points about 1,500 cases like these would be needed, or 32 samples of each.
     ");
 }
 
