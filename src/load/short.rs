@@ -6,10 +6,11 @@
 //! their schemas.
 
 use super::kinds::{DocumentPart, parts};
-use super::problem::{Code, Problem, Problems, only_near};
+use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::tree::{MappingKey, Node, NodeValue};
 use crate::spec::EXPECTATION_KEYS;
+use eval_base::nearest::did_you_mean;
 
 /// Keys of a grader that its settings don't have.
 pub(super) const OF_GRADERS: [&str; 4] = ["negate", "weight", "metric", "informative"];
@@ -166,7 +167,7 @@ fn expected(node: &mut Node, problems: &mut Problems) {
     let mut misspelt = keys.filter_map(|(key, _)| {
         // `tax` and `bin` are words, not misspelt `max` and `min`.
         let marks = EXPECTATION_KEYS.into_iter().filter(|mark| mark.len() > 3);
-        let near = only_near(&key.name, marks)?;
+        let near = did_you_mean(&key.name, marks)?;
         Some((key, near))
     });
     if let Some((key, near)) = misspelt.next() {

@@ -602,7 +602,7 @@ async fn programs_in_javascript_and_bash_read_and_print() {
     passed -
     passed -
     passed -
-    failed wrong_answer given "4 5": at line 1, column 1: expected "9", got "3"
+    failed wrong_answer given "4 5": expected "9", got "3"
     failed syntax_error given "1 2": the program ended with exit code 1: SyntaxError: Unexpected token ';'
     failed exception given "1 2": the program ended with exit code 1: SyntaxError: Expected property name or '}' in JSON at position 1
     failed exception given "1 2": the program ended with exit code 4
@@ -956,7 +956,7 @@ async fn typescript_is_graded_like_javascript() {
     failed exited the program ended with exit code 0 before its tests did
     failed exited the program ended with exit code 0 before its tests did
     passed -
-    failed wrong_answer given "1 2": at line 1, column 1: expected "3", got "4"
+    failed wrong_answer given "1 2": expected "3", got "4"
     failed syntax_error the code does not parse
     failed no_code the output's code is python, not TypeScript
     errored harness the tests do not parse
@@ -1085,7 +1085,7 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     lines.push(told(&graders, &missing, "int main(void) {}").await);
     insta::assert_snapshot!(lines.join("\n"), @r###"
     passed -
-    failed wrong_answer given "40 2": at line 1, column 1: expected "42", got "3"
+    failed wrong_answer given "40 2": expected "42", got "3"
     failed syntax_error the code does not compile: main.c:1:26: error: expected ‘;’ before ‘}’ token
     failed crashed given "1 2": the program was ended by SIGSEGV
     failed exception given "1 2": the program ended with exit code 5
