@@ -9,7 +9,7 @@ use super::run::{exit_code, say_how_to_go_on};
 use super::{CliFailure, CliResult, sides, suite};
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths};
-use crate::model::{ReportFormat, Summary};
+use crate::model::{CaseResult, ReportFormat, Summary};
 use crate::report::sides::RunSides;
 use crate::report::{self, write_report};
 use crate::run;
@@ -134,12 +134,13 @@ impl ListFilters {
     ) -> Result<(), CliFailure> {
         let ListFilters { eval, case, words } = self;
         let takes = |of: &str, id: &str| eval.fit_or_empty(of) && case.fit_or_empty(id);
-        let keeps = |case: &_| args.outcomes.is_empty() || args.outcomes.fit(case);
-        let journal = match journals {
-            [one] => Some(one.as_path()),
-            _ => None,
+        let fit = |case: &CaseResult| args.outcomes.fit(case);
+        let keeps: Option<&dyn Fn(&CaseResult) -> bool> = match args.outcomes.is_empty() {
+            true => None,
+            false => Some(&fit),
         };
-        let any = run::list_only(summary, journal, takes, keeps).map_err(CliFailure::unreadable)?;
+        let any =
+            run::list_only(summary, journals, takes, keeps).map_err(CliFailure::unreadable)?;
         let id = &summary.metadata.run_id;
         if !any {
             let words = words.join(" ");
@@ -149,7 +150,10 @@ impl ListFilters {
             );
         }
         if summary.evals.is_empty() {
-            console.note(&args.outcomes.none_of(id));
+            console.note(&match summary.truncated {
+                true => format!("the lists of run {id} are incomplete and contain no such case"),
+                false => args.outcomes.none_of(id),
+            });
         }
         summary.list_filters = words;
         Ok(())

@@ -29,11 +29,7 @@ use eval_base::json;
 
 pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let words = resume::typed("run", "--resume");
-    if args.since.is_some() && !(args.changed || args.watch) {
-        return Err(CliFailure::wrong(
-            "`--since` needs `--changed` or `--watch`",
-        ));
-    }
+    since_has_a_use(args)?;
     if args.watch {
         return watch::watch(console, args, words);
     }
@@ -65,6 +61,16 @@ pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let loaded = load(console, &again.args)?;
     let ready = ReadyRun::of(console, &again.args, again.words, Some(again.run), loaded)?;
     start(console, &again.args, ready)
+}
+
+/// Refuses a run to reuse where none is reused.
+pub fn since_has_a_use(args: &RunArgs) -> Result<(), CliFailure> {
+    if args.since.is_some() && !(args.changed || args.watch) {
+        return Err(CliFailure::wrong(
+            "`--since` needs `--changed` or `--watch`",
+        ));
+    }
+    Ok(())
 }
 
 /// A suite that can run, and what was selected of it.
@@ -247,9 +253,7 @@ pub fn conclude_with(
     };
     untold.extend(shown.err().map(|failure| failure.message));
     if shows && after.only_usual_formats() && !args.session.quiet && !args.session.events {
-        console.note(
-            "HTML: `eval-harness report --format html --output report.html`; `reporting: {format: [json, markdown, html]}` in the suite writes it after every run",
-        );
+        console.note("HTML report: `eval-harness report --format html --output report.html`");
     }
     let mut code = exit_code(&finished.summary);
     if !untold.is_empty() {

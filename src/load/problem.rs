@@ -193,7 +193,7 @@ pub struct Problem {
     pub path: Option<String>,
     pub message: String,
     pub hint: Option<String>,
-    pub fix: Option<TextFix>,
+    pub fix: Option<Box<TextFix>>,
     pub related: Vec<RelatedPlace>,
 }
 
@@ -266,7 +266,7 @@ impl Problem {
 
     #[must_use]
     pub fn maybe_fix(mut self, fix: Option<TextFix>) -> Problem {
-        self.fix = fix.or(self.fix);
+        self.fix = fix.map(Box::new).or(self.fix);
         self
     }
 

@@ -134,7 +134,7 @@ fn range(span: Span, sources: &SourceFiles) -> TextRange {
 
 /// The fix of a problem, if the text at its place is the one that the fix is for.
 fn fix(problem: &Problem, sources: &SourceFiles) -> Option<FixRecord> {
-    let (span, fix) = (problem.span?, problem.fix.as_ref()?);
+    let (span, fix) = (problem.span?, problem.fix.as_deref()?);
     let found = sources.slice(span);
     let quote = found.chars().next().filter(|c| ['"', '\''].contains(c));
     let inner = match quote {

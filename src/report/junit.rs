@@ -43,7 +43,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     of_run.name = names.unique(of_run.name.as_str());
     report.add_test_suite(of_run);
     let failures = super::failures(summary);
-    let tolerates = summary.gate.decision == Decision::Pass;
+    let tolerates = summary.gate.decision == Decision::Pass && !summary.metadata.interrupted;
     for eval in &summary.evals {
         let mut suite = eval_suite(eval, names.unique(&eval.id), &failures, tolerates);
         if unsandboxed {
@@ -352,12 +352,20 @@ fn test_case(
         status.set_type(cause);
     }
     let message = message(case, failure);
-    status.set_message(line(&match tolerated {
-        true => format!("{}, but the gate passed: {cause}: {message}", case.outcome),
-        false => message,
-    }));
-    if let Some(body) = failure.and_then(description) {
-        status.set_description(xml(&body));
+    let body = failure.and_then(description);
+    match (tolerated, body) {
+        // The xUnit plugin of Jenkins refuses a skipped test with attributes.
+        (true, body) => {
+            let said = format!("{}, but the gate passed: {cause}: {message}", case.outcome);
+            let said = [Some(said), body].into_iter().flatten();
+            status.set_description(xml(&said.collect::<Vec<_>>().join("\n")));
+        }
+        (false, body) => {
+            status.set_message(line(&message));
+            if let Some(body) = body {
+                status.set_description(xml(&body));
+            }
+        }
     }
     status.add_reruns(earlier_attempts(case));
     let mut test = TestCase::new(names.1, status);

@@ -37,7 +37,8 @@ pub mod terminal {
     /// so many.
     pub const FILLED: usize = 24;
     pub const NAMED: usize = 10;
-    /// Evals of a run that are listed without `--verbose`; of more of them none is.
+    /// Evals of a run that are listed without `--verbose`; of more of them only those
+    /// that did not pass.
     pub const EVALS: usize = 10;
 
     pub const LISTS: PageLimits = PageLimits {

@@ -1,6 +1,8 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
-use crate::model::{ReuseCounts, Shard, Summary, Trust};
+use std::collections::HashSet;
+
+use crate::model::{Failure, ReuseCounts, Shard, Summary, Trust};
 use crate::report::page::PageNotice;
 use crate::report::{commands, models};
 use eval_base::text;
@@ -142,6 +144,25 @@ fn repeated(summary: &Summary) -> Option<PageNotice> {
 /// Entries of `failures` that the summary does not list.
 pub fn unlisted_failures(summary: &Summary) -> usize {
     summary.omitted.map_or(0, |omitted| omitted.failures)
+}
+
+/// The number of cases that failures are of: a case with failed and with errored samples has two.
+pub fn cases_of<'a>(failures: impl IntoIterator<Item = &'a Failure>) -> usize {
+    let places: HashSet<(&str, &str)> = failures
+        .into_iter()
+        .map(|failure| (failure.eval_id.as_str(), failure.case_id.as_str()))
+        .collect();
+    places.len()
+}
+
+/// The cases that did not pass, of which so many are listed.
+pub fn unpassed_cases(summary: &Summary, listed: usize) -> usize {
+    let cases = &summary.summary.cases;
+    match unlisted_failures(summary) {
+        0 => listed,
+        unlisted if !summary.list_filters.is_empty() => listed + unlisted,
+        _ => listed.max(cases.failed + cases.errored),
+    }
 }
 
 /// What the lists leave out; the figures count it all.

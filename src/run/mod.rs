@@ -45,13 +45,14 @@ pub use regrade::{RegradeRequest, regrade};
 pub use scores::{ScoreBaselineResult, scores};
 pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError, RunPaths};
-use crate::model::{CaseResult, EvalResult, Event, Omitted, Outcome, Summary};
+use crate::model::limits::DETAILED_SAMPLES;
+use crate::model::{CaseResult, EvalResult, Event, Failure, Omitted, Outcome, Summary};
 use crate::summary::{SummaryError, SummaryFold, UngatedSummary};
 use crate::target::TargetError;
 
@@ -226,36 +227,90 @@ fn selected(
     Ok(fold.finish()?)
 }
 
+/// What the summaries of journals list of selected cases.
+#[derive(Default)]
+struct SelectedLists {
+    /// By eval.
+    cases: HashMap<String, Vec<CaseResult>>,
+    failures: Vec<Failure>,
+    omitted: Omitted,
+    /// Whether cases are omitted, perhaps, that did not pass or were flaky.
+    full: bool,
+}
+
+impl SelectedLists {
+    fn read(
+        journals: &[PathBuf],
+        takes: impl Fn(&str, &str) -> bool,
+    ) -> Result<SelectedLists, RunError> {
+        let mut lists = SelectedLists::default();
+        for journal in journals {
+            let part = selected(journal, &takes, |_| ())?;
+            let listed: usize = part.evals.iter().map(|eval| eval.cases.len()).sum();
+            lists.full |= listed >= DETAILED_SAMPLES;
+            for eval in part.evals {
+                lists.cases.entry(eval.id).or_default().extend(eval.cases);
+            }
+            lists.failures.extend(part.failures);
+            let Omitted {
+                cases,
+                samples,
+                unpassed_samples,
+                failures,
+            } = part.omitted;
+            lists.omitted.cases += cases;
+            lists.omitted.samples += samples;
+            lists.omitted.unpassed_samples += unpassed_samples;
+            lists.omitted.failures += failures;
+        }
+        Ok(lists)
+    }
+}
+
 /// Leaves in the lists of a summary the cases that `takes` selects, by eval and case, and of them
-/// those that `keeps` takes; its figures and its gate stay those of the whole run. Of a large run
-/// the lists are read again from its journal, since a summary lacks most of its cases. True when
+/// those that `keeps` takes, which takes none that passed at once; its figures and its gate stay
+/// those of the whole run. Of a large run the lists are read again from its journals, since a
+/// summary lacks most of its cases; it is still truncated when they are not complete. True when
 /// `takes` selects any.
 pub fn list_only(
     summary: &mut Summary,
-    journal: Option<&Path>,
+    journals: &[PathBuf],
     takes: impl Fn(&str, &str) -> bool,
-    keeps: impl Fn(&CaseResult) -> bool,
+    keeps: Option<&dyn Fn(&CaseResult) -> bool>,
 ) -> Result<bool, RunError> {
-    if summary.truncated
-        && let Some(journal) = journal
-    {
-        let part = selected(journal, &takes, |_| ())?;
-        for eval in &mut summary.evals {
-            let found = part.evals.iter().find(|found| found.id == eval.id);
-            eval.cases = found.map_or_else(Vec::new, |found| found.cases.clone());
+    let kept_by = |case: &CaseResult| keeps.is_none_or(|keeps| keeps(case));
+    let mut any = false;
+    if summary.truncated {
+        let mut lists = SelectedLists::read(journals, &takes)?;
+        any = lists.omitted.cases > 0 || lists.cases.values().any(|cases| !cases.is_empty());
+        if keeps.is_some() && lists.omitted != Omitted::default() {
+            // What was omitted of cases that are not to be listed is nothing that the lists lack.
+            let mut kept: HashMap<String, HashSet<String>> = HashMap::new();
+            for (eval, cases) in &lists.cases {
+                let ids = cases.iter().filter(|case| kept_by(case));
+                let ids = ids.map(|case| case.id.clone());
+                kept.insert(eval.clone(), ids.collect());
+            }
+            let unlisted = lists.full.then_some(lists.omitted.cases);
+            lists = SelectedLists::read(journals, |eval, case| {
+                kept.get(eval).is_some_and(|ids| ids.contains(case))
+            })?;
+            lists.omitted.cases += unlisted.unwrap_or_default();
         }
-        summary.failures = part.failures;
-        summary.truncated = part.omitted != Omitted::default();
-        summary.omitted = summary.truncated.then_some(part.omitted);
+        for eval in &mut summary.evals {
+            eval.cases = lists.cases.remove(&eval.id).unwrap_or_default();
+        }
+        summary.failures = lists.failures;
+        summary.truncated = lists.omitted != Omitted::default();
+        summary.omitted = summary.truncated.then_some(lists.omitted);
     }
-    let mut any = summary.omitted.is_some_and(|omitted| omitted.cases > 0);
     let mut kept: HashSet<(String, String)> = HashSet::new();
     for eval in &mut summary.evals {
         let id = &eval.id;
         eval.cases.retain(|case| {
             let taken = takes(id, &case.id);
             any |= taken;
-            taken && keeps(case) && kept.insert((id.clone(), case.id.clone()))
+            taken && kept_by(case) && kept.insert((id.clone(), case.id.clone()))
         });
     }
     summary.evals.retain(|eval| !eval.cases.is_empty());

@@ -140,10 +140,11 @@ fn reports_name_the_part_and_what_is_lacking() {
         line.contains("0.500  [") && line.contains(">= 1.000") && line.ends_with("FAIL"),
         "{line}"
     );
-    // The command to run again may be longer, since it is to be copied.
+    // Commands may be longer, since they are to be copied.
+    let is_command = |line: &str| line.starts_with("rerun") || line.starts_with("more");
     let wide = terminal
         .lines()
-        .find(|line| line.chars().count() > 80 && !line.starts_with("rerun"));
+        .find(|line| line.chars().count() > 80 && !is_command(line));
     assert_eq!(wide, None, "{terminal}");
     let junit = std::fs::read_to_string(project.result(".junit.xml")).unwrap();
     assert!(

@@ -64,7 +64,15 @@ fn project(accepted: bool) -> Project {
 /// As a CI server calls it.
 fn ci(project: &Project, args: &[&str], set: &[(&str, &Path)]) -> Call {
     let mut command = project.command(&[&["ci", "--progress", "none"], args].concat());
-    command.env("CI", "true").env_remove("GITHUB_BASE_REF");
+    command.env("CI", "true");
+    for name in [
+        "GITHUB_BASE_REF",
+        MERGE_REQUEST.0,
+        "CI_MERGE_REQUEST_PROJECT_ID",
+        "CI_PROJECT_ID",
+    ] {
+        command.env_remove(name);
+    }
     command.envs(set.iter().copied());
     Call::of(command.output().expect("it starts"))
 }
@@ -165,6 +173,97 @@ fn a_base_branch_that_is_not_there_is_an_error() {
     hint: select it with --target, or call `ci` once for each target
     ");
     assert!(!project.path().join("comment.md").exists());
+}
+
+#[test]
+fn a_reference_is_named_once() {
+    let project = project(true);
+    project.write("evals/outputs.jsonl", &outputs(9));
+    for side in ["--baseline", "--compare-to=previous"] {
+        let args = [side, "--against", "origin/main", "--fail-on", "significant"];
+        assert_eq!(
+            ci(&project, &args, &[]).expect(2).stderr,
+            "error: `--against` names what `ci` compares with; use it, or `--compare-to`/`--baseline`, not both\n"
+        );
+    }
+}
+
+#[test]
+fn a_file_is_not_taken_for_the_base_branch() {
+    let project = project(true);
+    let base = (MERGE_REQUEST.0, Path::new(MERGE_REQUEST.1));
+    project.write("evals/outputs.jsonl", &outputs(9));
+    ci(&project, &["--fail-on", "never"], &[base]).expect(0);
+    // Compared with this, nothing became worse.
+    let journal = std::fs::read_to_string(project.result(".journal.jsonl")).expect("a journal");
+    project.write("origin/main", &journal);
+    let call = ci(&project, &[], &[base]).expect(1);
+    assert!(
+        call.stderr.contains("`origin/main` is read as commit "),
+        "{}",
+        call.stderr
+    );
+    let report = project.report();
+    let label = report["comparison"]["reference"]["label"].as_str();
+    let commit = label.expect("a label").to_owned();
+    assert_eq!(commit.len(), 40, "{commit}");
+
+    project.write(&commit, &journal);
+    let call = ci(&project, &[], &[base]).expect(2);
+    assert!(
+        call.stderr.contains("are also names of files or runs"),
+        "{}",
+        call.stderr
+    );
+}
+
+#[test]
+fn accepted_scores_need_a_base_branch() {
+    let project = project(true);
+    project.write("evals/outputs.jsonl", &outputs(9));
+    let said = "\
+error: no base branch was found, so the run can't be compared with the accepted scores of suite `Ours` against target `recorded`
+hint: name it with `--against REV`, such as `--against origin/main`
+";
+    assert_eq!(ci(&project, &[], &[]).expect(2).stderr, said);
+    let mut command = project.command(&["ci", "--progress", "none", "--fail-on", "any"]);
+    for name in [
+        "GITHUB_BASE_REF",
+        MERGE_REQUEST.0,
+        "CI_MERGE_REQUEST_PROJECT_ID",
+    ] {
+        command.env_remove(name);
+    }
+    let call = Call::of(command.output().expect("it starts"));
+    assert_eq!(call.expect(2).stderr, said);
+    ci(&project, &["--against", "origin/main"], &[]).expect(1);
+}
+
+#[test]
+fn a_fork_at_gitlab_names_its_base_branch() {
+    let project = project(true);
+    let set = [
+        (MERGE_REQUEST.0, Path::new(MERGE_REQUEST.1)),
+        ("CI_MERGE_REQUEST_PROJECT_ID", Path::new("7")),
+        ("CI_PROJECT_ID", Path::new("8")),
+    ];
+    let call = ci(&project, &[], &set).expect(2);
+    assert!(call.stderr.contains("from a fork"), "{}", call.stderr);
+    assert!(call.stderr.contains("--against"), "{}", call.stderr);
+    ci(&project, &["--against", "main"], &set).expect(0);
+}
+
+#[test]
+fn options_without_a_use_are_refused() {
+    let project = project(true);
+    let watch = ci(&project, &["--watch"], &[]).expect(2);
+    assert!(watch.stderr.contains("`--watch`"), "{}", watch.stderr);
+    let since = ci(&project, &["--since", "latest"], &[]).expect(2);
+    assert!(
+        since.stderr.contains("`--since` needs `--changed`"),
+        "{}",
+        since.stderr
+    );
 }
 
 #[test]

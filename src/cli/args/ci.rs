@@ -33,7 +33,8 @@ Examples:
 
 The same as `run --compare-to BASE --format json,markdown,html,junit,comment,badge`, with the exit code of `run`. Only the
 scores are read from the base branch; baselines of regressions are those of the checkout. If the base branch has no accepted
-scores, the run is not compared with anything, and the gate alone decides.")]
+scores, the run is not compared with anything, and the gate alone decides. In CI, and with `--fail-on`, it is an error if no
+base branch is found for scores that were accepted.")]
 pub struct CiRunArgs {
     #[command(flatten)]
     pub run: RunArgs,

@@ -11,15 +11,19 @@ use eval_base::text::{group_digits, plural};
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     // A short page of one eval is about its cases, one of many about those that did not pass.
     let short = view.is_terminal() && !view.verbose;
-    if summary.evals.is_empty()
-        || short && !(2..=limits::terminal::EVALS).contains(&summary.evals.len())
-    {
+    if summary.evals.is_empty() || short && summary.evals.len() == 1 {
         return;
     }
-    let most = view.limits.evals;
+    let most = match short {
+        true => limits::terminal::EVALS,
+        false => view.limits.evals,
+    };
     let many = summary.evals.len() > most;
     let listed = |eval: &&EvalResult| !many || eval.outcome != Outcome::Passed;
     let shown: Vec<&EvalResult> = summary.evals.iter().filter(listed).take(most).collect();
+    if short && shown.is_empty() {
+        return;
+    }
     page.section("Evals");
     let mut table = PageTable::new([
         TableColumn::left("Eval").least(12),
@@ -80,6 +84,9 @@ fn rest(page: &mut Page, summary: &Summary, shown: &[&EvalResult], view: &PageVi
     });
     let lead = if shown.is_empty() { "" } else { "not listed: " };
     let words = StyledText::joined(words, ", ");
+    if words.is_empty() {
+        return;
+    }
     page.words(text![lead, words, dim(own(format!("; {}", view.rest())))]);
 }
 

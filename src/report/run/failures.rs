@@ -1,6 +1,6 @@
 //! What did not pass: cause, reason, verdicts, and where expected and actual differ.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -68,7 +68,8 @@ impl<'a> SortedFailures<'a> {
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     let sorted = SortedFailures::of(summary);
     let unlisted = notices::unlisted_failures(summary);
-    let total = sorted.unpassed.len() + unlisted;
+    let listed_cases = notices::cases_of(sorted.unpassed.iter().copied());
+    let total = notices::unpassed_cases(summary, listed_cases);
     if total == 0 {
         return;
     }
@@ -88,18 +89,25 @@ pub fn tolerated(page: &mut Page, summary: &Summary, view: &PageView) {
     if all.is_empty() {
         return;
     }
+    // A case with failed and with errored samples is one case.
+    let mut seen = HashSet::new();
+    let cases: Vec<(&str, &str)> = all
+        .iter()
+        .map(|failure| (failure.eval_id.as_str(), failure.case_id.as_str()))
+        .filter(|case| seen.insert(*case))
+        .collect();
     let title = own(format!(
         "Passed with failed samples ({})",
-        group_digits(all.len())
+        group_digits(cases.len())
     ));
     if view.medium == PageMedium::Markdown || view.verbose {
         page.section(title);
         listed(page, &sorted, all, 0, view);
         return;
     }
-    let named = all.iter().take(TOLERATED);
-    let names = named.map(|failure| place(&failure.eval_id, &failure.case_id));
-    let more = all.len().saturating_sub(TOLERATED);
+    let named = cases.iter().take(TOLERATED);
+    let names = named.map(|(eval, case)| place(eval, case));
+    let more = cases.len().saturating_sub(TOLERATED);
     let more = (more > 0).then(|| own(format!("{} more", group_digits(more))));
     page.push(PageBlock::Gap);
     page.words(text![

@@ -76,12 +76,12 @@ fn described(mut item: ListItem, lines: &[(&'static str, String)], remarks: &[St
     let mut below = Page::default();
     let lines = lines.iter().filter(|(_, words)| !words.is_empty());
     below.facts(lines.map(|(label, words)| (StyledText::from(*label), outside(words))));
-    below.list(remarks.iter().map(remark));
+    below.list(remarks.iter().map(|words| remark(words)));
     item.below = below.blocks;
     item
 }
 
-fn remark(words: &String) -> ListItem {
+fn remark(words: &str) -> ListItem {
     let warn = StyledText::from(Symbol::of(Outcome::Errored)).toned(TextTone::Warn);
     ListItem::new(ListMark::Sign(warn), outside(words).toned(TextTone::Warn))
 }

@@ -106,7 +106,7 @@ fn pairs(page: &mut Page, sides: &RunSides) {
         TableColumn::right(outside(&sides.pair_metric())),
         TableColumn::left("95 % CI"),
         TableColumn::right("p"),
-        TableColumn::right("Cases"),
+        TableColumn::right("n"),
         TableColumn::right("Broke"),
         TableColumn::right("Fixed"),
         TableColumn::left("Verdict"),

@@ -78,7 +78,7 @@ impl RunSides<'_> {
             n => format!(", adjusted by Holm over {n} pairs"),
         };
         let mut notes = vec![format!(
-            "p: two-sided{adjusted}. Broke and fixed: cases that only the first run, or only the second, passed."
+            "p: two-sided{adjusted}. n: compared cases; broke, fixed: those that only the first run, or only the second, passed."
         )];
         let changed = self.pairs.iter().map(|pair| pair.changed).max();
         if let Some(changed) = changed.filter(|changed| *changed > 0) {

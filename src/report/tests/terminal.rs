@@ -485,8 +485,10 @@ fn terminal_shows_failures_last_and_takes_a_screen() {
     let shown = terminal_text(&summary, &TerminalOptions::default());
     let [failures, gate] = ["\nNot passed (30)", "\nGATE FAIL"].map(|part| shown.find(part));
     assert!(failures < gate && failures.is_some(), "{shown}");
-    assert!(shown.lines().count() <= 60, "{shown}");
+    assert!(shown.lines().count() <= 75, "{shown}");
     assert!(shown.contains("... and "), "{shown}");
+    let evals = &shown[shown.find("\nEvals").unwrap()..shown.find("\nSummary").unwrap()];
+    assert_eq!(evals.matches("cap-").count(), 10, "{evals}");
     assert!(
         shown.contains("\nmore     eval-harness report --suite "),
         "{shown}"

@@ -336,7 +336,10 @@ mod tests {
         fs::write(first.report("json"), "{}").expect("a file");
         // As a crash leaves it.
         fs::rename(first.journal(), first.report(REMOVED)).expect("renamed");
-        assert_eq!(journal::list_runs(dir.path()), [second.clone()]);
+        assert_eq!(
+            journal::list_runs(dir.path()),
+            std::slice::from_ref(&second)
+        );
         assert_eq!(sweep(dir.path()).expect("swept"), 1);
         assert_eq!(sweep(dir.path()).expect("swept"), 0);
         assert!(!first.report("json").exists() && second.journal().exists());

@@ -92,7 +92,8 @@ pub(super) fn run_tests(
 
 /// A judge decides what the harness can't. That loosens nothing: its verdict is worth as much,
 /// whatever the candidate did to get there. An assert that failed has failed: a judge may only word
-/// it, or a candidate would have two tries.
+/// it, or a candidate would have two tries. What its calls returned is then not told: they are those
+/// of another process than the judge's, in which the assert that the judge names may hold.
 fn compared_or_split(
     mut place: Place<'_>,
     job: &TestJob,
@@ -104,28 +105,11 @@ fn compared_or_split(
         ComparedOutcome::Failed(report) => Some(report),
         ComparedOutcome::Undecided => None,
     };
-    let mut judged = split::run(&mut place, job, plan)?;
-    let Some(failed) = failed else {
-        return Ok(judged);
-    };
-    match (&mut judged.verdict, &failed.verdict) {
-        (
-            TestVerdict::AssertionFailed {
-                index, returned, ..
-            },
-            TestVerdict::AssertionFailed {
-                index: at,
-                returned: known,
-                ..
-            },
-        ) => {
-            if index == at {
-                returned.clone_from(known);
-            }
-            Ok(judged)
-        }
-        _ => Ok(failed),
-    }
+    let judged = split::run(&mut place, job, plan)?;
+    Ok(match failed {
+        Some(failed) if !matches!(judged.verdict, TestVerdict::AssertionFailed { .. }) => failed,
+        _ => judged,
+    })
 }
 
 /// The mode that the tests would get; `Err` when they can't be read.

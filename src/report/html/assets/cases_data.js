@@ -10,10 +10,9 @@ const CASE_KINDS = [
   ['mixed', 'Some samples failed', isMixed],
 ];
 
-/** True when some of a case's samples passed and others did not. */
+/** True when some of a case's samples passed and others failed or could not be graded. */
 function isMixed(row) {
-  const { passed, graded } = casesData().columns;
-  return passed[row] > 0 && passed[row] < graded[row];
+  return casesData().columns.mixed[row] === 1;
 }
 
 let casesKept = null;

@@ -145,7 +145,8 @@ function caseRow(row, at, columns, tall) {
     samples: () => {
       const { passed, graded } = data;
       const tone = isMixed(row) ? 'errored' : passed[row] === 0 && graded[row] > 0 ? 'failed' : null;
-      return el('span', { class: tone && `part-passed tone-${tone}` }, CASE_COLUMNS.find(({ name }) => name === 'samples').text(row));
+      const text = CASE_COLUMNS.find(({ name }) => name === 'samples').text(row);
+      return el('span', { class: text && tone ? `part-passed tone-${tone}` : null }, text);
     },
     cause: () => [cause && el('span', { class: 'cause' }, cause), data.reason[row] && el('span', { class: 'reason' }, said(data.reason[row]))],
   };

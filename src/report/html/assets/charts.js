@@ -190,12 +190,11 @@ function stackedBar({ label, caption, note, parts, plain = false }) {
     from += wide;
     return bar;
   });
-  const number = (n) => grouped(n, total >= 10000);
-  const words = some.map((part) => `${number(part.count)} ${part.name}`).join(', ');
+  const words = some.map((part) => `${grouped(part.count)} ${part.name}`).join(', ');
   const shape = picture(`${label}: ${words || 'none'}`, { class: 'plot', height: plain ? 8 : 16 }, bars);
   if (plain) return el('span', { class: 'chart-stacked bare' }, shape);
   return chartFigure('stacked', { label, caption, note }, shape, el('ul', { class: 'legend' }, some.map((part) => {
-    const text = [el('span', { class: `sign tone-${part.tone}`, 'aria-hidden': 'true' }, SIGNS[part.tone] ?? ''), el('strong', {}, number(part.count)), ` ${part.name}`];
+    const text = [el('span', { class: `sign tone-${part.tone}`, 'aria-hidden': 'true' }, SIGNS[part.tone] ?? ''), el('strong', {}, grouped(part.count)), ` ${part.name}`];
     return el('li', {}, part.href ? el('a', { href: part.href }, text) : text);
   })));
 }

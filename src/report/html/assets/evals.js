@@ -40,22 +40,23 @@ function failureList(first, tolerated) {
 }
 
 /** The cases that did not pass. */
-function failuresCard({ failed: { first, total }, unlisted }) {
-  if (total + unlisted === 0) return null;
+function failuresCard({ failed: { first, more }, unlisted }) {
+  const hidden = more + unlisted;
   const counts = report.counts.cases;
-  const all = ['failed', 'errored'].filter((outcome) => counts[outcome] > 0 && total + unlisted > first.length);
+  const all = ['failed', 'errored'].filter((outcome) => counts[outcome] > 0 && hidden > 0);
+  if (first.length + all.length === 0) return null;
   return card('Not passed', first.length > 0 && failureList(first, false),
     all.length > 0 && el('p', { class: 'all' }, all.map((outcome, at) => [at > 0 && ', ',
       link({ view: 'cases', outcome }, {}, counts[outcome] === 1 ? `The ${outcome} case` : `All ${plural(counts[outcome], `${outcome} case`)}`)])));
 }
 
 /** Cases that passed although some of their samples did not. */
-function toleratedCard({ tolerated: { first, total } }) {
+function toleratedCard({ tolerated: { first, more, total } }) {
   if (total === 0) return null;
   return card('Passed with failed samples',
     el('p', { class: 'soft small' }, 'Enough samples of these cases passed; the others failed or have no grade.'),
     failureList(first, true),
-    total > first.length && el('p', { class: 'all' }, link({ view: 'cases', outcome: 'passed', mixed: true }, {}, `All ${plural(total, 'case')}`)));
+    more > 0 && el('p', { class: 'all' }, link({ view: 'cases', outcome: 'passed', mixed: true }, {}, `All ${plural(total, 'case')}`)));
 }
 
 function flakyCard({ first, more }) {

@@ -83,17 +83,16 @@ function runGateCard() {
 function outcomesCard() {
   const { evals, cases, samples, remarks, single_eval: single } = report.counts;
   const all = [!single && ['Evals', evals], ['Cases', cases], ['Samples', samples]].filter(Boolean);
-  const large = all.some(([, counts]) => counts.total >= 10000);
   const shown = OUTCOMES.filter((outcome) => outcome === 'passed' || outcome === 'failed' || all.some(([, counts]) => counts[outcome] > 0));
   const cell = (name, counts, outcome) => {
-    const text = grouped(counts[outcome], large);
+    const text = grouped(counts[outcome]);
     return name === 'Cases' && counts[outcome] > 0 ? link({ view: 'cases', outcome }, {}, text) : counts[outcome] > 0 ? text : el('span', { class: 'soft' }, '0');
   };
   return card('Outcomes',
     stackedBar({ label: 'Cases by outcome', caption: el('span', { class: 'away' }, plural(cases.total, 'case')), parts: outcomeParts(cases, (outcome) => address({ view: 'cases', outcome })) }),
     table('Counts by outcome',
       [{ title: el('span', { class: 'away' }, 'What') }, { title: 'Total', number: true }, ...shown.map((outcome) => ({ title: outcome[0].toUpperCase() + outcome.slice(1), number: true })), { title: 'Pass rate', number: true }],
-      all.map(([name, counts]) => [name, grouped(counts.total, large), ...shown.map((outcome) => cell(name, counts, outcome)), counts.rate])),
+      all.map(([name, counts]) => [name, grouped(counts.total), ...shown.map((outcome) => cell(name, counts, outcome)), counts.rate])),
     el('p', { class: 'soft small' }, remarks.join(' ')));
 }
 

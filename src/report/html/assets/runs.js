@@ -25,10 +25,14 @@ function openedCase(opened, at, labels, id) {
 function caseInRuns({ input, runs }, { pages = [], baselines = [] }, labels, id) {
   const outputs = runs.map((run) => run?.sample?.output);
   const two = runs.length === 2 && outputs.every(Boolean) ? outputs : null;
-  const same = two && two[0].text === two[1].text && !two[0].cut;
-  const long = two && !same && two.some(({ text }) => text.includes('\n'));
-  const lines = long && (two[0].json ?? false) === (two[1].json ?? false) ? lineDiff(two[0].text, two[1].text) : null;
-  const words = two && !same && !long ? wordDiff(two[0].text, two[1].text) : null;
+  const cut = two && two.some((output) => output.cut);
+  const alike = two && two[0].text === two[1].text;
+  // Texts that look alike are not the same where one is data, or where more of them is not shown.
+  const kind = two && (two[0].json ?? false) === (two[1].json ?? false);
+  const same = alike && kind && !cut && !runs.some((run) => run.sample.output_truncated);
+  const long = two && !alike && two.some(({ text }) => text.includes('\n'));
+  const lines = long && kind ? lineDiff(two[0].text, two[1].text) : null;
+  const words = two && !alike && !long && !cut ? wordDiff(two[0].text, two[1].text) : null;
   const column = (run, n) => el('section', { class: 'run', 'aria-label': labels[n] },
     el('div', { class: 'grade-head' },
       el('h4', {}, said(labels[n])),
@@ -41,8 +45,9 @@ function caseInRuns({ input, runs }, { pages = [], baselines = [] }, labels, id)
   return [
     input && part('Input', inputParts(input, 'h4', { lines: RUN_INPUT_LINES })),
     same && el('p', {}, runs[0].outcome === runs[1].outcome ? 'The outputs are the same.' : 'The outputs are the same; they were graded differently.'),
+    alike && kind && !same && el('p', {}, 'The shown parts of the outputs are the same.'),
     lines && part('Difference of the outputs', diffView(lines, labels),
-      two.some(({ cut }) => cut) && el('p', { class: 'soft small cut' }, 'Only the shown parts are compared.')),
+      cut && el('p', { class: 'soft small cut' }, 'Only the shown parts are compared.')),
     el('div', { class: 'runs' }, runs.map(column)),
   ];
 }

@@ -60,7 +60,7 @@ function sidesPairs() {
   if (report.pairs.length === 0) return null;
   const columns = [
     { title: 'From' }, { title: 'To' }, { title: said(report.pair_metric), number: true }, { title: '95 % CI' }, { title: 'p', number: true },
-    { title: 'Cases', number: true }, { title: 'Broke', number: true }, { title: 'Fixed', number: true }, { title: 'Verdict' },
+    { title: 'n', number: true }, { title: 'Broke', number: true }, { title: 'Fixed', number: true }, { title: 'Verdict' },
   ];
   const tone = (row) => (row.is_better === null ? 'soft' : `tone-${row.is_better ? 'passed' : 'failed'}`);
   const rows = report.pairs.map((row) => [

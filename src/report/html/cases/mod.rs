@@ -2,7 +2,7 @@
 
 mod select;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use serde::Serialize;
@@ -76,6 +76,8 @@ struct CaseColumns<'a> {
     name: Vec<Option<&'a str>>,
     outcome: Vec<&'static str>,
     flaky: Vec<u8>,
+    /// Whether some samples passed, and others failed or errored.
+    mixed: Vec<u8>,
     /// Only tags that are not the eval's.
     tag: Vec<Vec<usize>>,
     cause: Vec<Option<usize>>,
@@ -145,6 +147,16 @@ impl PageCases<'_> {
             .iter()
             .map(|held| CaseNumbers::of(self.summary, held.case))
             .collect();
+        // Samples that are not listed may still be told as failures.
+        let failures = self.summary.failures.iter();
+        let told: HashSet<(&str, &str)> = failures
+            .map(|failure| (failure.eval_id.as_str(), failure.case_id.as_str()))
+            .collect();
+        let mixed = self.held.iter().zip(&numbers).map(|(held, numbers)| {
+            let told = told.contains(&(held.eval.id.as_str(), held.case.id.as_str()));
+            u8::from(is_mixed(held.case, numbers, told))
+        });
+        let mixed = mixed.collect();
         let cases = || self.held.iter().map(|held| held.case);
         let text_of =
             |value: Option<f64>, words: fn(f64) -> String| value.map(words).unwrap_or_default();
@@ -178,6 +190,7 @@ impl PageCases<'_> {
                 .collect(),
             outcome: cases().map(|case| case.outcome.name()).collect(),
             flaky: cases().map(|case| u8::from(case.flaky)).collect(),
+            mixed,
             reason: cases().map(reason).collect(),
             output: cases().map(output).collect(),
             expected: cases().map(expected).collect(),
@@ -362,6 +375,21 @@ impl CaseNumbers {
     }
 }
 
+/// Whether some of a case's samples passed, and others failed or errored. `told`: it is among the
+/// failures.
+fn is_mixed(case: &CaseResult, numbers: &CaseNumbers, told: bool) -> bool {
+    let any = |outcome: Outcome| case.samples.iter().any(|one| one.outcome == outcome);
+    let counted = numbers.passed.zip(numbers.graded);
+    let passed = case.outcome == Outcome::Passed
+        || counted.is_some_and(|(passed, _)| passed > 0)
+        || any(Outcome::Passed);
+    let unpassed = told
+        || counted.is_some_and(|(passed, graded)| passed < graded)
+        || any(Outcome::Failed)
+        || any(Outcome::Errored);
+    passed && unpassed
+}
+
 /// Whether all samples of a case are listed that ran.
 fn is_whole(summary: &Summary, case: &CaseResult) -> bool {
     if case.samples.is_empty() {
@@ -436,6 +464,30 @@ mod tests {
         });
         summary.evals[0].cases[0].samples = vec![passed(0), passed(1)];
         assert_eq!(json!(told(&summary, &names)), json!([2, 3, "", "", ""]));
+    }
+
+    #[test]
+    fn a_case_with_an_errored_sample_is_mixed_though_it_passed() {
+        let mut summary = green(1);
+        summary.evals.truncate(1);
+        let case = &mut summary.evals[0].cases[0];
+        (case.first_passes, case.first_graded) = (1, 1);
+        case.samples = vec![passed(0)];
+        assert_eq!(told(&summary, &["mixed"]), [json!(0)]);
+        let errored = SampleResult {
+            outcome: Outcome::Errored,
+            ..passed(1)
+        };
+        summary.evals[0].cases[0].samples.push(errored);
+        assert_eq!(
+            told(&summary, &["mixed", "passed", "graded"]),
+            [json!(1), json!(1), json!(1)]
+        );
+        let case = &mut summary.evals[0].cases[0];
+        case.outcome = Outcome::Errored;
+        case.samples.remove(0);
+        (case.first_passes, case.first_graded) = (0, 0);
+        assert_eq!(told(&summary, &["mixed"]), [json!(0)]);
     }
 
     /// A sample that passed on its second attempt is not one that did not pass.

@@ -198,7 +198,8 @@ fn unknown(summary: &Summary) -> Option<Value> {
     Some(json!({ "groups": groups, "ranges": ranges }))
 }
 
-/// What did not pass: first cases, then samples of cases that passed all the same.
+/// What did not pass: first cases, then samples of cases that passed all the same. A case may have
+/// several entries: `total` counts cases, `more` the entries that are not here.
 fn failures(summary: &Summary) -> Value {
     let cases = summary
         .evals
@@ -225,7 +226,8 @@ fn failures(summary: &Summary) -> Value {
     let of = |all: Vec<&Failure>| {
         let first = all.iter().take(limits::FAILURES);
         let first: Vec<Value> = first.map(|told| failure(told)).collect();
-        json!({ "first": first, "total": all.len() })
+        let more = all.len() - first.len();
+        json!({ "first": first, "more": more, "total": notices::cases_of(all) })
     };
     json!({
         "failed": of(failed),

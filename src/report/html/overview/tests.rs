@@ -207,3 +207,17 @@ fn no_picture_is_drawn_of_the_failures_alone() {
         "{pictures}"
     );
 }
+
+/// A case with failed and with errored samples has two failures.
+#[test]
+fn failures_are_counted_by_case() {
+    let mut summary = rich();
+    let mut second = summary.failures[0].clone();
+    second.outcome = crate::model::Outcome::Errored;
+    summary.failures.push(second);
+    let data = data(&summary);
+    let failed = &data["failures"]["failed"];
+    assert_eq!(failed["first"].as_array().map(Vec::len), Some(5));
+    assert_eq!(failed["total"], 4);
+    assert_eq!(failed["more"], 0);
+}
