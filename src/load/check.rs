@@ -106,7 +106,7 @@ fn collect(
             Ok(found) => files.extend(found.into_iter().map(|f| (f, true))),
             Err(problem) => session.problems.push(Problem {
                 span: None,
-                path: Some(text.into_owned()),
+                path: Some(text.into_owned().into_boxed_str()),
                 ..problem
             }),
         }

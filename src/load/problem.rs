@@ -190,7 +190,7 @@ pub struct Problem {
     pub part: Option<NonZeroU32>,
     /// The file (as shown to people) of a problem that has no span, because the file could not be
     /// read as text.
-    pub path: Option<String>,
+    pub path: Option<Box<str>>,
     pub message: String,
     pub hint: Option<String>,
     pub fix: Option<Box<TextFix>>,
@@ -227,7 +227,7 @@ impl Problem {
     /// An error of a whole file, named as messages show it.
     pub fn of_file(code: Code, path: impl Into<String>, message: impl Into<String>) -> Problem {
         Problem {
-            path: Some(path.into()),
+            path: Some(path.into().into_boxed_str()),
             ..Problem::general(code, message)
         }
     }

@@ -216,7 +216,7 @@ fn file_of(problem: &Problem, sources: &SourceFiles) -> Option<String> {
     problem
         .span
         .map(|s| sources.display(s.file).to_owned())
-        .or_else(|| problem.path.clone())
+        .or_else(|| problem.path.as_deref().map(str::to_owned))
 }
 
 /// The text of a workflow command.
@@ -259,7 +259,7 @@ fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles, columns: usize) ->
     };
     let path = problem
         .path
-        .as_ref()
+        .as_deref()
         .filter(|path| problem.span.is_none() && !problem.message.contains(*path));
     let message = match path {
         Some(path) => format!("{}: {}", visible(path), visible(&problem.message)),

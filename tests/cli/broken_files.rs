@@ -53,7 +53,7 @@ fn said(name: &str, bytes: &[u8]) -> Vec<String> {
                 format!("{file}:{}:{}", at.line, at.column)
             }
         }
-        (None, Some(path)) => path.clone(),
+        (None, Some(path)) => path.to_string(),
         (None, None) => "-".to_owned(),
     };
     checked

@@ -68,7 +68,7 @@ fn brief(page: &mut Page, summary: &Summary) {
     }
     page.push(PageBlock::Gap);
     page.facts((!costs.is_empty()).then(|| (bold("Cost"), costs)));
-    page.list(remarks.iter().map(remark));
+    page.list(remarks.iter().map(|words| remark(words)));
 }
 
 /// An item with labelled lines below it, and what should make people look.
