@@ -93,7 +93,7 @@ fn ten_thousand_cases_are_all_there_and_few_are_drawn() {
     );
     assert_eq!(results[4], "#case=many/case-09999");
     assert!(
-        results[5].to_string().contains("1429 of 10,000"),
+        results[5].to_string().contains("1,429 of 10,000"),
         "{}",
         results[5]
     );
