@@ -238,6 +238,8 @@ fn rows_open(visit: Visit, row: &str, sides: [&str; 2], folder: &Path) {
     let visit = visit
         .ask("count", opened.as_str())
         .click(&format!("{row} summary"))
+        // A row is drawn after the event of its opening.
+        .until(&format!("document.querySelector('{opened} h4') !== null"))
         .ask("text", opened.as_str())
         .ask("texts", format!("{opened} h4"))
         .ask("count", format!("{opened} .reason-box"))
@@ -725,7 +727,7 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     ## Trust in verdicts on code
     table What the verdicts rest on | Name | Samples | Grades (1 rows)
     ## Tokens and cost
-    figure cap-code-tasks: 1800 + 387
+    figure cap-code-tasks: 1,800 + 387
     ## Models
     ### openai:gpt-4o-mini
     ### anthropic:claude-3-5-sonnet (judge)
