@@ -133,7 +133,11 @@ fn of_more_cases_all_failures_and_some_passes_are_there_and_the_page_says_so() {
         "the table says how many there are: {}",
         results[0]
     );
-    assert!(results[1].to_string().contains("1,715 of"), "{}", results[1]);
+    assert!(
+        results[1].to_string().contains("1,715 of"),
+        "{}",
+        results[1]
+    );
     assert!(results[2].to_string().contains("12,000"));
 }
 
