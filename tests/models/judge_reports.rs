@@ -191,7 +191,7 @@ fn what_judges_did_can_be_demanded() {
         json!({"judge_disagreement_rate": 0.1}),
         3,
     );
-    assert!(open.contains("judge_disagreement_rate"), "{open}");
+    assert!(open.contains("judge disagreement rate"), "{open}");
 }
 
 #[test]
