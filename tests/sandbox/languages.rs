@@ -682,11 +682,57 @@ async fn tests_in_bash_run_after_the_script() {
     failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] | failed wrong_answer the test does not hold: [ "$x" = 3 ]
     failed exited the program ended with exit code 0 before its tests did | failed exited the program ended with exit code 0 before its tests did
     failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then' | failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then'
-    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 46: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 51: add: command not found)
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 58: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 67: add: command not found)
     passed - | passed -
     failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel | failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel
     passed - | passed -
     "###);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bash_assert_of_several_commands_fails_with_any_of_them() {
+    if !has(BuiltinLanguage::Bash) {
+        return;
+    }
+    let graders = graders();
+    let mut lines = Vec::new();
+    for assert in [
+        "[ \"$(add 1 2)\" = 4 ]\ntrue",
+        "[ \"$(add 1 2)\" = 4 ] && [ \"$(add 2 2)\" = 4 ]\ntrue",
+        "! add 1 2\ntrue",
+        "false; true",
+        "if false; then :; fi\ngrep -q 7 <<<\"$(add 3 3)\"\necho done",
+        "true\nif then\ntrue",
+        "false \\\n  || false\ntrue",
+        "[ 1 = 2 ]\n[ \"$(add 1 1)\" = 2 ]; echo $?",
+        // Each of these holds.
+        "x=$(cat <<E\n5\n\nE\n)\n[ \"$(add 2 3)\" = \"$x\" ]",
+        "if add 1 1 | grep -q 3; then\n  exit 1\nfi\ngrep -q 4 <<<\"$(add 1 1)\" || true",
+        "add 1 1 | grep -q 3\n[ $? = 1 ]\nadd 1 1 | grep -q 3; [ $? = 1 ]",
+        "for i in 1 2; do\n  add $i 1\ndone |\n  tail -1 \\\n  | grep -q 3\n! false",
+        "add 0 0",
+    ] {
+        let asserts = vec!["true".to_owned(), assert.to_owned()];
+        let grader =
+            CodeGrader::CodeExecution(execution(Executor::Bash, CodeTests::Asserts { asserts }));
+        let code = "add() { local n=0; ((n++)); false; echo $(($1 + $2)); }";
+        lines.push(told(&graders, &grader, code).await);
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    failed wrong_answer test 2 of 2 does not hold: [ "$(add 1 2)" = 4 ]
+    failed wrong_answer test 2 of 2 does not hold: [ "$(add 1 2)" = 4 ] && [ "$(add 2 2)" = 4 ]
+    failed wrong_answer test 2 of 2 does not hold: ! add 1 2
+    failed wrong_answer test 2 of 2 does not hold: false; true
+    failed wrong_answer test 2 of 2 does not hold: grep -q 7 <<<"$(add 3 3)"
+    failed wrong_answer test 2 of 2 does not hold: if then true (/usr/bin/bash: eval: line 58: `if then')
+    failed wrong_answer test 2 of 2 does not hold: false \   || false
+    failed wrong_answer test 2 of 2 does not hold: [ 1 = 2 ]
+    passed -
+    passed -
+    passed -
+    passed -
+    passed -
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -723,6 +769,8 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
         "enable() { :; }; readonly -f enable; enable -n set",
         "readonly POSIXLY_CORRECT; enable -n set",
         "readonly _mode=asserts",
+        "readonly _rest=",
+        "readonly _fails=:",
         "declare -n _mode=other; readonly other=asserts",
         "command_not_found_handle() { return 0; }; unset -f add",
         "mkdir b; printf '#!/bin/sh\\n' >b/grep; chmod +x b/grep; PATH=$PWD/b:$PATH",

@@ -19,7 +19,7 @@ if {
     declare typeset readonly let shift wait kill exec enable hash unalias shopt mapfile &&
   hash -r && trap - DEBUG ERR RETURN EXIT CHLD && unalias -a && unset POSIXLY_CORRECT && shopt -u extdebug expand_aliases
 } 2>/dev/null; then
-set +eufvx
+set +eEufvx
 IFS=$' \t\n'
 # A constant of the same name is not read into.
 if IFS= read -r -u 3 _token && IFS= read -r -u 3 _mode && IFS= read -r -u 3 _entry && IFS= read -r -d '' -u 3 _setup; then
@@ -42,8 +42,24 @@ eval "$_setup"
 _index=0
 for _test in "${_tests[@]}"; do
   if [ "$_mode" = asserts ]; then
-    # A subshell: what one line sets, or leaves, is no business of the next.
-    ( eval "$_test" && printf '%s {"held":1}\n' "$_token" >&4 )
+    # A subshell: what one element sets, or leaves, does not reach the next. Each of its commands must succeed. `&&` and
+    # `!` do not raise ERR, so that complete commands run one by one. A line whose first command reads `$?` runs with the
+    # line before it, and commands before `$?` may fail. Functions of the script do not inherit the trap.
+    ( _rest=$_test$_newline _chunk= _said= _reads='*@($\?|${\?}|PIPESTATUS)*'
+      if [[ $_test == *"$_newline"* ]]; then _said='${_chunk//$_newline/ }'; fi
+      _fails='_status=$?; printf "%s {\"line\":1}\t%s\n" "$_token" "'$_said'" >&4; exit "$_status"'
+      trap "$_fails" ERR
+      while [ -n "$_rest" ]; do
+        _chunk+=${_rest%%"$_newline"*} _rest=${_rest#*"$_newline"} _next=${_rest%%"$_newline"*}
+        if [ -n "$_rest" ] && [[ $_chunk == *\\ || ${_next%%[;&|]*} == $_reads ||
+          -n $( { eval "set -n$_newline$_chunk"; } 2>&1 ) ]]; then
+          _chunk+=$_newline
+        else
+          if [[ $_chunk == $_reads ]]; then eval "$_chunk" || eval "$_fails"; else eval "$_chunk"; fi
+          _chunk=
+        fi
+      done
+      printf '%s {"held":1}\n' "$_token" >&4 )
     _status=$?
   else
     ( set -eE
