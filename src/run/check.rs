@@ -1,14 +1,14 @@
 //! Whether a run may go on with the plan as it is now, and what of it is left: a comparison of
 //! data, without side effects.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::earlier::{EarlierCase, EarlierRun, HashPrefix, about};
 use super::planned::case_planned;
 use super::prepare::PreparedRun;
 use super::refused::{RefusedCases, RunRefusal, listed};
 use super::remaining::RemainingSamples;
-use crate::model::{CasePlanned, Eval, RunStarted, SandboxDemand};
+use crate::model::{CasePlanned, Dependencies, Dependency, Eval, RunStarted, SandboxDemand};
 use crate::summary::SummaryFold;
 
 /// What a session that goes on has to do.
@@ -21,6 +21,8 @@ pub(super) struct ResumePlan {
     pub again: Vec<Vec<usize>>,
     /// True when an eval is new or something else is said of one.
     pub evals_differ: bool,
+    /// What may have changed outputs without being a reason to refuse.
+    pub warnings: Vec<String>,
 }
 
 /// Compares the plan with what was done. `now` is what this session would say of itself;
@@ -49,6 +51,7 @@ pub(super) fn check(
         left: 0,
         again: Vec::new(),
         evals_differ: false,
+        warnings: Vec::new(),
     };
     for eval in &prepared.plan.evals {
         compare_eval(
@@ -64,6 +67,20 @@ pub(super) fn check(
         .extend(found.reasons(run, earlier, prepared));
     if next.left > 0 && !earlier.kept.is_empty() {
         refused.reasons.extend(recordings);
+        let then = earlier.session.dependencies.as_ref();
+        let of_target = then.map(|then| (then, &prepared.plan.dependencies));
+        let changes = DependencyChanges::of(of_target.into_iter().chain(found.dependencies));
+        if !changes.files.is_empty() {
+            let command = format!("`eval-harness run --changed --since {run}`");
+            let hint = format!("{command} reuses what the change does not affect");
+            refused.hint = Some(hint);
+        }
+        let files = changes.files.into_iter();
+        let changed = files.map(|name| format!("`{name}` changed since the run began"));
+        refused.reasons.extend(changed);
+        next.warnings.extend(changes.others.into_iter().map(|name| {
+            format!("`{name}` is not as it was when the run began; finished samples are kept")
+        }));
     }
     if found.grading.count > 0 || grade_again {
         let command = format!("`eval-harness regrade --run {run}`");
@@ -144,9 +161,45 @@ fn weaker_sandbox(demand: &SandboxDemand, earlier: &EarlierRun) -> Option<String
     ))
 }
 
+/// Names of what outputs depend on that is not as it was.
+#[derive(Default)]
+struct DependencyChanges<'a> {
+    /// Of what `depends_on` completes: files that had another content.
+    files: BTreeSet<&'a str>,
+    /// Files that a command names and may have written, or that were mended because it failed;
+    /// programs that are elsewhere; variables, such as a new key.
+    others: BTreeSet<&'a str>,
+}
+
+impl<'a> DependencyChanges<'a> {
+    fn of(
+        all: impl Iterator<Item = (&'a Dependencies, &'a Dependencies)>,
+    ) -> DependencyChanges<'a> {
+        let mut changes = DependencyChanges::default();
+        for (then, now) in all {
+            let lacks = |all: &Dependencies, one: &Dependency| !all.found.contains(one);
+            for changed in now.found.iter().filter(|one| lacks(then, one)) {
+                let name = changed.name.as_str();
+                let is_file = !name.starts_with("env ") && !name.starts_with("program ");
+                let was_there = then.found.iter().any(|one| one.name == name);
+                match is_file && was_there && now.declared {
+                    true => changes.files.insert(name),
+                    false => changes.others.insert(name),
+                };
+            }
+            let gone = then.found.iter().filter(|one| lacks(now, one));
+            let gone = gone.map(|one| one.name.as_str());
+            changes
+                .others
+                .extend(gone.filter(|name| !changes.files.contains(name)));
+        }
+        changes
+    }
+}
+
 /// What is wrong with cases.
 #[derive(Default)]
-struct CaseMismatches {
+struct CaseMismatches<'a> {
     input: RefusedCases,
     grading: RefusedCases,
     target: RefusedCases,
@@ -155,19 +208,22 @@ struct CaseMismatches {
     samples: (u32, u32),
     /// Cases of the run that the plan has, by eval.
     matched: Vec<(String, usize)>,
+    /// Of evals with kept samples and samples left to run: what outputs depend on, then and now.
+    dependencies: Vec<(&'a Dependencies, &'a Dependencies)>,
 }
 
-fn compare_eval(
-    eval: &Eval,
-    (earlier, fold): (&EarlierRun, &SummaryFold),
+fn compare_eval<'a>(
+    eval: &'a Eval,
+    (earlier, fold): (&'a EarlierRun, &SummaryFold),
     shard: bool,
-    found: &mut CaseMismatches,
+    found: &mut CaseMismatches<'a>,
     next: &mut ResumePlan,
 ) {
     next.remaining.add_eval();
     let known = earlier.evals.get(&eval.info.id);
     next.evals_differ |= known.is_none_or(|known| !known.info.agrees(&eval.info));
-    let (mut again, mut matched) = (Vec::new(), 0);
+    let (mut again, mut matched, mut keeps) = (Vec::new(), 0, false);
+    let left = next.left;
     for (at, planned) in case_planned(eval, shard).enumerate() {
         let case = known.and_then(|known| known.case(&planned.id));
         let view = fold.case(&eval.info.id, &planned.id);
@@ -180,8 +236,14 @@ fn compare_eval(
         if let Some(case) = case {
             matched += 1;
             let kept = (0..case.samples).any(done);
+            keeps |= kept;
             compare_case(&eval.info.id, &planned, case, kept, found);
         }
+    }
+    if keeps && next.left > left {
+        let then = known.and_then(|known| known.info.dependencies.as_deref());
+        let now = eval.info.dependencies.as_deref();
+        found.dependencies.extend(then.zip(now));
     }
     next.again.push(again);
     found.matched.push((eval.info.id.clone(), matched));
@@ -194,7 +256,7 @@ fn compare_case(
     planned: &CasePlanned,
     case: &EarlierCase,
     kept: bool,
-    found: &mut CaseMismatches,
+    found: &mut CaseMismatches<'_>,
 ) {
     if planned.samples < case.samples {
         if found.fewer.count == 0 {
@@ -221,7 +283,7 @@ fn compare_case(
     }
 }
 
-impl CaseMismatches {
+impl CaseMismatches<'_> {
     fn reasons(&self, run: &str, earlier: &EarlierRun, prepared: &PreparedRun) -> Vec<String> {
         let (then, now) = self.samples;
         let was = if self.fewer.count == 1 { "was" } else { "were" };

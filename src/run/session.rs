@@ -236,6 +236,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
     // What ran since the run began is not among what came before.
     let history = PastRatesReader::of(plan, &now, &earlier.started.run.timestamp);
+    for warning in &next.warnings {
+        recorder.warned(warning);
+    }
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(&eval.info, eval.cases.len(), &mut recorder)?;

@@ -581,3 +581,73 @@ fn an_interrupted_run_goes_on_with_what_it_reused() {
     assert_eq!(calls(&project), "say zwei");
     assert_eq!(counts(&project), [2, 0, 1]);
 }
+
+/// Finished samples are outputs of the old files: a run of both would be a run of neither.
+#[test]
+fn run_whose_files_changed_is_not_resumed() {
+    let project = Project::with(&[
+        (
+            "suite.yaml",
+            &SUITE.replace("env: [MODE]", "env: [MODE], depends_on: [lib]"),
+        ),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+        ("lib/a.txt", "1"),
+    ]);
+    let resumed =
+        |args: &[&str]| project.call(&[&["run", "--resume", "latest", "--quiet"], args].concat());
+    run(&project, &[]).expect(1);
+    calls(&project);
+    edit(&project, "lib/a.txt", "1", "2");
+    edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
+    // Nothing is left to run.
+    resumed(&[]).expect(1);
+    let refused = resumed(&["--samples", "2"]).expect(2).stderr;
+    let run_id = project.report()["metadata"]["run_id"].to_string();
+    insta::assert_snapshot!(refused.replace(run_id.trim_matches('"'), "RUN"), @"
+    error: run RUN can't be resumed:
+      `lib` changed since the run began
+      `solve.sh` changed since the run began
+    hint: `eval-harness run --changed --since RUN` reuses what the change does not affect
+    ");
+    assert_eq!(calls(&project), "");
+    edit(&project, "lib/a.txt", "2", "1");
+    edit(&project, "solve.sh", "echo one", "echo \"${input##* }\"");
+    let mut again = project.command(&["run", "--resume", "latest", "--samples", "2"]);
+    let warned = Call::of(again.env("MODE", "other").output().unwrap());
+    let warned = warned.expect(1).stderr;
+    assert!(
+        warned
+            .contains("`env MODE` is not as it was when the run began; finished samples are kept"),
+        "{warned}"
+    );
+    assert_eq!(calls(&project), "say one, say three, say two");
+}
+
+#[test]
+fn run_is_resumed_when_files_of_its_finished_evals_changed() {
+    let project = Project::with(&[
+        (
+            "suite.yaml",
+            &SUITE.replace("{$ref: cases.yaml}", "{$ref: \"*.eval.yaml\"}"),
+        ),
+        (
+            "one.eval.yaml",
+            "{metadata: {id: one, name: One}, config: {depends_on: [one.txt]}, test_cases: [{id: a, input: say one, expected: one}]}",
+        ),
+        (
+            "two.eval.yaml",
+            "{metadata: {id: two, name: Two}, config: {depends_on: [two.txt]}, test_cases: [{id: b, input: break two, expected: two}]}",
+        ),
+        ("solve.sh", SOLVE),
+        ("one.txt", "1"),
+        ("two.txt", "1"),
+    ]);
+    run(&project, &[]).expect(3);
+    calls(&project);
+    // The first has no sample left to run, the second no finished one.
+    project.write("one.txt", "2");
+    project.write("two.txt", "2");
+    run(&project, &["--resume", "latest"]).expect(3);
+    assert_eq!(calls(&project), "break two");
+}

@@ -351,7 +351,9 @@ fn errored_samples_are_run_again() {
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     assert_eq!(project.report()["summary"]["by_cause"]["target_failed"], 1);
     project.write("solve.sh", SOLVE);
-    project.call(&["run", "--resume", "latest"]).expect(1);
+    let resumed = project.call(&["run", "--resume", "latest"]).expect(1);
+    let warning = "`solve.sh` is not as it was when the run began; finished samples are kept";
+    assert!(resumed.stderr.contains(warning), "{}", resumed.stderr);
     assert_eq!(calls(&project), 1);
     let report = project.report();
     assert_eq!(report["summary"]["cases"]["errored"], 0);
