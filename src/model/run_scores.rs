@@ -71,6 +71,10 @@ pub struct ComparedSide {
     /// The run from which unchanged samples were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_since: Option<String>,
+    /// The runs whose target returned the outputs of these samples: `changed_since`, or a run before
+    /// it from which that run had taken them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reused_from: Vec<String>,
     /// True if the run captured baselines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capture: bool,

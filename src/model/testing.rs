@@ -311,6 +311,7 @@ pub fn compared_side(label: &str) -> ComparedSide {
         interrupted: false,
         regrade_of: None,
         changed_since: None,
+        reused_from: vec![],
         capture: false,
     }
 }

@@ -1,6 +1,6 @@
 //! Gathers events by eval, case and sample.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::SummaryError;
 use super::calls::CallTotals;
@@ -46,7 +46,12 @@ pub struct SummaryFold {
     inputs: ShownInputs,
     doubts: RunDoubts,
     repeated: RepeatedOutputs,
+    /// Runs whose target returned reused outputs, at most [`ORIGINS`].
+    pub(super) origins: BTreeSet<String>,
 }
+
+/// Each `run --changed` of a long chain can add one.
+const ORIGINS: usize = 100;
 
 /// Where a summary stops listing; figures count everything.
 #[derive(Debug, Clone, Copy)]
@@ -135,6 +140,7 @@ impl SummaryFold {
             }),
             doubts: RunDoubts::default(),
             repeated: RepeatedOutputs::default(),
+            origins: BTreeSet::new(),
         }
     }
 
@@ -410,6 +416,12 @@ impl SummaryFold {
             .marked(ADJUDICATED, adjudicated)
             .marked(KEPT, details::is_kept(last));
         let from = sample.reused_from.as_deref();
+        if let Some(from) = from
+            && self.origins.len() < ORIGINS
+            && !self.origins.contains(&from.run)
+        {
+            self.origins.insert(from.run.clone());
+        }
         // What an earlier run measured is not counted as a latency of this one.
         let latency_ms = last.latency_ms.filter(|_| from.is_none());
         let packed = packed

@@ -651,3 +651,36 @@ fn run_is_resumed_when_files_of_its_finished_evals_changed() {
     run(&project, &["--resume", "latest"]).expect(3);
     assert_eq!(calls(&project), "break two");
 }
+
+#[test]
+fn compare_follows_reused_samples_to_the_run_that_called() {
+    let project = project();
+    let id = || {
+        project.report()["metadata"]["run_id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let first = id();
+    run(&project, &["--changed"]).expect(1);
+    let second = id();
+    run(&project, &["--changed"]).expect(1);
+    let third = id();
+    run(&project, &["--changed", "--since", &first]).expect(1);
+    let sibling = id();
+    let notes = |a: &str, b: &str| {
+        let text = project.call(&["compare", a, b, "--format", "json"]).stdout;
+        let report: Value = serde_json::from_str(&text).unwrap();
+        let notes = report["candidates"][0]["notes"].as_array().unwrap().iter();
+        let notes = notes.map(|note| note.as_str().unwrap().to_owned());
+        let notes = notes.filter(|note| note.contains("reused"));
+        let notes = notes.collect::<Vec<_>>().join("\n");
+        notes.replace(&first, "FIRST").replace(&second, "SECOND")
+    };
+    insta::assert_snapshot!(notes(&first, &third), @"the candidate reused unchanged samples of the other run: their outcomes are equal by construction");
+    insta::assert_snapshot!(notes(&third, &sibling), @"
+    the reference reused unchanged samples of run SECOND
+    the candidate reused unchanged samples of run FIRST
+    both runs reused unchanged samples of run FIRST: their outcomes are equal by construction
+    ");
+}

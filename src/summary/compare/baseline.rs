@@ -32,6 +32,7 @@ pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
             interrupted: false,
             regrade_of: None,
             changed_since: None,
+            reused_from: vec![],
             capture: false,
         },
         ks: file.ks.clone(),

@@ -1,5 +1,7 @@
 //! What else differs between the two sides than their outcomes, in sentences.
 
+use std::collections::BTreeSet;
+
 use super::draft::ComparisonDraft;
 use super::metrics::tests_whole_evals;
 use super::pairing::CasePair;
@@ -138,12 +140,20 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
         }
     }
     for (side, other, name) in [(a, b, "reference"), (b, a, "candidate")] {
-        notes.extend(side.changed_since.as_ref().map(|run| match *run == other.run_id {
-            true => format!(
+        let from = side.changed_since.iter().chain(&side.reused_from);
+        let from: BTreeSet<&String> = from.collect();
+        if from.contains(&other.run_id) {
+            notes.push(format!(
                 "the {name} reused unchanged samples of the other run: their outcomes are equal by construction"
-            ),
-            false => format!("the {name} reused unchanged samples of run {run}"),
-        }));
+            ));
+        } else if let Some(run) = &side.changed_since {
+            notes.push(format!("the {name} reused unchanged samples of run {run}"));
+        }
+    }
+    if let Some(run) = a.reused_from.iter().find(|run| b.reused_from.contains(run)) {
+        notes.push(format!(
+            "both runs reused unchanged samples of run {run}: their outcomes are equal by construction"
+        ));
     }
     match (&a.regrade_of, &b.regrade_of) {
         (None, Some(of)) if *of == a.run_id => {

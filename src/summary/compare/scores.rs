@@ -54,6 +54,7 @@ impl SummaryFold {
             interrupted: self.sessions.interrupted(),
             regrade_of: run.regrade_of,
             changed_since: run.changed_since,
+            reused_from: self.origins.iter().cloned().collect(),
             capture: started.capture,
         }
     }

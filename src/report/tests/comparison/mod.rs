@@ -36,6 +36,7 @@ pub(super) fn side(label: &str, run: &str) -> ComparedSide {
         interrupted: false,
         regrade_of: None,
         changed_since: None,
+        reused_from: Vec::new(),
         capture: false,
     }
 }
