@@ -251,8 +251,16 @@ impl RegressionText<'_> {
                     display: &relative(&path),
                     line: source.line,
                 };
-                written_grading(eval, &chosen.case.id)
-                    .map_err(|refusal| CliFailure::wrong(refusal.message).hint(refusal.hint))?
+                let mut written = written_grading(eval, &chosen.case.id)
+                    .map_err(|refusal| CliFailure::wrong(refusal.message).hint(refusal.hint))?;
+                let folders = [&path, self.path].map(|file| file.parent().unwrap_or(Path::new("")));
+                for (_, graders) in written
+                    .iter_mut()
+                    .filter(|(key, _)| key.starts_with("grader"))
+                {
+                    move_recordings(graders, folders)?;
+                }
+                written
             }
             None => BTreeMap::new(),
         };
@@ -276,6 +284,33 @@ impl RegressionText<'_> {
         })?;
         entries.push(("grader", grader));
         Ok(entries)
+    }
+}
+
+/// Rewrites the folders of recordings that judges name, the only paths in a grader, for a file in
+/// the second folder.
+fn move_recordings(grading: &mut Value, folders: [&Path; 2]) -> Result<(), CliFailure> {
+    match grading {
+        Value::Array(items) => items
+            .iter_mut()
+            .try_for_each(|item| move_recordings(item, folders)),
+        Value::Object(fields) => fields.iter_mut().try_for_each(|(key, value)| match value {
+            Value::String(text) if key == "replay" => {
+                let [from, to] = folders;
+                if from != to && text.contains("{{") {
+                    let message = format!("`replay: {text}` of the grader is a template");
+                    return Err(CliFailure::wrong(message)
+                        .hint("write the regression into the folder of the eval, with --output"));
+                }
+                if Path::new(text).is_relative() {
+                    *text = way(to, &from.join(&*text)).display().to_string();
+                }
+                Ok(())
+            }
+            value if key == "config" || key == "models" => move_recordings(value, folders),
+            _ => Ok(()),
+        }),
+        _ => Ok(()),
     }
 }
 

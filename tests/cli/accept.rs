@@ -510,6 +510,61 @@ fn a_case_that_works_becomes_a_regression() {
     assert!(lone.stderr.contains("--from"), "{}", lone.stderr);
 }
 
+#[test]
+fn regression_in_another_folder_names_the_same_recordings() {
+    let suite = |replay: &str| {
+        format!(
+            "eval_suite:
+  name: Judged
+  vars: {{folder: rec}}
+  target: {{type: recorded, path: outputs.jsonl}}
+  evals:
+    - id: cap-a
+      input: x
+      graders:
+        - {{type: code, config: {{method: contains, must_include: [one]}}}}
+        - {{type: model, config: {{models: [{{model: \"openai:judge\", replay: {replay}}}], rubric: Good?}}}}
+      combine: any
+"
+        )
+    };
+    let project = Project::with(&[
+        ("evals/eval-suite.yaml", &suite("rec")),
+        (
+            "evals/outputs.jsonl",
+            r#"{"case": "cap-a", "output": "one"}"#,
+        ),
+        ("evals/rec/empty.jsonl", ""),
+    ]);
+    project.call(&["run", "--progress", "none"]).expect(0);
+    let new = |file: &str| {
+        project.call(&[
+            "new",
+            "regression",
+            "--from",
+            "cap-a",
+            "--force",
+            "--output",
+            file,
+        ])
+    };
+    let replay = |file: &str| {
+        let text = read(&project, file);
+        let line = text.lines().find(|line| line.contains("replay:"));
+        line.expect("the grader is copied").trim().to_owned()
+    };
+    new("evals/regression/deep/a.yaml").expect(0);
+    assert_eq!(replay("evals/regression/deep/a.yaml"), "replay: ../../rec");
+    project.write("evals/eval-suite.yaml", &suite("'{{ folder }}'"));
+    let refused = new("evals/regression/a.yaml").expect(2);
+    assert_snapshot!(refused.stderr, @"
+    error: `replay: {{ folder }}` of the grader is a template
+    hint: write the regression into the folder of the eval, with --output
+    ");
+    new("evals/a.yaml").expect(0);
+    assert_eq!(replay("evals/a.yaml"), r#"replay: "{{ folder }}""#);
+}
+
 /// A suite of short forms with recorded outputs, that was run.
 fn short_forms(evals: &str, outputs: &[(&str, Value)]) -> Project {
     let suite = format!(
