@@ -1,6 +1,6 @@
 //! What did not pass: cause, reason, verdicts, and where expected and actual differ.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -67,7 +67,6 @@ impl<'a> SortedFailures<'a> {
 /// The cases that did not pass.
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     let sorted = SortedFailures::of(summary);
-    let unlisted = notices::unlisted_failures(summary);
     let listed_cases = notices::cases_of(sorted.unpassed.iter().copied());
     let total = notices::unpassed_cases(summary, listed_cases);
     if total == 0 {
@@ -79,7 +78,8 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     {
         page.push(PageBlock::Copy("Run these again", command));
     }
-    listed(page, &sorted, &sorted.unpassed, unlisted, view);
+    let unlisted = total.saturating_sub(listed_cases);
+    listed(page, &sorted, &by_case(&sorted.unpassed), unlisted, view);
 }
 
 /// The cases that passed although a sample of them did not.
@@ -89,24 +89,19 @@ pub fn tolerated(page: &mut Page, summary: &Summary, view: &PageView) {
     if all.is_empty() {
         return;
     }
-    // A case with failed and with errored samples is one case.
-    let mut seen = HashSet::new();
-    let cases: Vec<(&str, &str)> = all
-        .iter()
-        .map(|failure| (failure.eval_id.as_str(), failure.case_id.as_str()))
-        .filter(|case| seen.insert(*case))
-        .collect();
+    let cases = by_case(all);
     let title = own(format!(
         "Passed with failed samples ({})",
         group_digits(cases.len())
     ));
     if view.medium == PageMedium::Markdown || view.verbose {
         page.section(title);
-        listed(page, &sorted, all, 0, view);
+        listed(page, &sorted, &cases, 0, view);
         return;
     }
     let named = cases.iter().take(TOLERATED);
-    let names = named.map(|(eval, case)| place(eval, case));
+    let names = named.filter_map(|case| case.first());
+    let names = names.map(|failure| place(&failure.eval_id, &failure.case_id));
     let more = cases.len().saturating_sub(TOLERATED);
     let more = (more > 0).then(|| own(format!("{} more", group_digits(more))));
     page.push(PageBlock::Gap);
@@ -117,40 +112,59 @@ pub fn tolerated(page: &mut Page, summary: &Summary, view: &PageView) {
     ]);
 }
 
-/// Failures in full, and further ones by name.
+/// The failures of each case, in the order of the first ones: a case with failed and with errored
+/// samples has two.
+fn by_case<'a>(failures: &[&'a Failure]) -> Vec<Vec<&'a Failure>> {
+    let mut places = HashMap::new();
+    let mut cases: Vec<Vec<&Failure>> = Vec::new();
+    for failure in failures {
+        let place = (&failure.eval_id, &failure.case_id);
+        let at = *places.entry(place).or_insert(cases.len());
+        match cases.get_mut(at) {
+            Some(case) => case.push(failure),
+            None => cases.push(vec![failure]),
+        }
+    }
+    cases
+}
+
+/// Cases in full, and further ones by name.
 fn listed(
     page: &mut Page,
     sorted: &SortedFailures<'_>,
-    all: &[&Failure],
+    all: &[Vec<&Failure>],
     unlisted: usize,
     view: &PageView,
 ) {
     let (full, rest) = all.split_at(all.len().min(view.limits.failures));
     let parts: Vec<PageBlock> = full
         .iter()
-        .map(|failure| part(sorted, failure, view))
+        .filter_map(|case| part(sorted, case, view))
         .collect();
     if matches!(view.medium, PageMedium::Comment | PageMedium::Terminal) {
         let more = rest.len() + unlisted;
-        page.push(PageBlock::Fill(parts, more, "failure"));
+        page.push(PageBlock::Fill(parts, more, "case"));
         return;
     }
     page.blocks.extend(parts);
     let mut named = PageTable::new(["Eval", "Case", "Cause"].map(TableColumn::left));
-    for failure in rest.iter().take(view.limits.named) {
-        let ids = [&failure.eval_id, &failure.case_id].map(|id| outside(id));
-        let [eval, case] = ids;
-        named.row([eval, case, own(cause(failure))]);
+    for failures in rest.iter().take(view.limits.named) {
+        let Some(first) = failures.first() else {
+            continue;
+        };
+        let causes: Vec<&str> = failures.iter().copied().map(cause).collect();
+        let [eval, case] = [&first.eval_id, &first.case_id].map(|id| outside(id));
+        named.row([eval, case, own(causes.join(", "))]);
     }
     if !named.rows.is_empty() {
-        page.subsection("More failures");
+        page.subsection("More cases");
     }
     let more = rest.len().saturating_sub(named.rows.len()) + unlisted;
     page.table(named);
     if more > 0 {
         page.push(PageBlock::Gap);
     }
-    page.more(view, more, "failure");
+    page.more(view, more, "case");
 }
 
 fn cause(failure: &Failure) -> &'static str {
@@ -171,7 +185,9 @@ fn headline(sorted: &SortedFailures<'_>, failure: &Failure) -> StyledText {
     ]
 }
 
-fn part(sorted: &SortedFailures<'_>, failure: &Failure, view: &PageView) -> PageBlock {
+/// A case with its first failure, and the others in it.
+fn part(sorted: &SortedFailures<'_>, failures: &[&Failure], view: &PageView) -> Option<PageBlock> {
+    let (failure, others) = failures.split_first()?;
     let summary = sorted.summary;
     let mut body = Page::default();
     let comment = view.medium == PageMedium::Comment;
@@ -192,11 +208,12 @@ fn part(sorted: &SortedFailures<'_>, failure: &Failure, view: &PageView) -> Page
     if view.medium == PageMedium::Markdown || view.verbose {
         details(&mut body, &failure.details, whole, view);
     }
-    PageBlock::Part(PageSection {
+    body.blocks.extend(part(sorted, others, view));
+    Some(PageBlock::Part(PageSection {
         title: headline(sorted, failure),
         folded: comment,
         blocks: body.blocks,
-    })
+    }))
 }
 
 /// What a grader says beside its verdict. What was shown path by path need not be read again.

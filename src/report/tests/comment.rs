@@ -121,7 +121,7 @@ fn no_run_is_too_large_for_a_comment() {
         let more = eval_base::text::group_digits(summary.failures.len() - told);
         assert!(
             shown.contains(&format!(
-                "... and {more} more failures; the report contains everything"
+                "... and {more} more cases; the report contains everything"
             )),
             "{told} of {cases}"
         );
@@ -161,10 +161,32 @@ fn the_hidden_line_ends_where_we_end_it() {
     );
 }
 
+/// A case with failed and with errored samples has two failures.
+#[test]
+fn truncated_list_counts_cases_and_not_failures() {
+    let mut summary = red(30, true);
+    for at in [25, 3, 0] {
+        let mut second = summary.failures[at].clone();
+        (second.outcome, second.cause) = (Outcome::Errored, Some(Cause::TargetTimeout));
+        summary.failures.insert(at + 1, second);
+    }
+    let shown = rendered(ReportFormat::Comment, &summary);
+    assert_eq!(shown.matches("<details>").count(), 12);
+    assert!(
+        shown.contains("### Not passed (30)") && shown.contains("... and 20 more cases"),
+        "{shown}"
+    );
+    let shown = terminal_text(&summary, &TerminalOptions::default());
+    let is_title = |line: &&str| line.contains(" › ") && line.trim_start().starts_with('✗');
+    let named = shown.lines().filter(is_title).count();
+    let more = format!("... and {} more cases", 30 - named);
+    assert!(named > 3 && shown.contains(&more), "{named}: {shown}");
+}
+
 #[test]
 fn a_comment_shows_ten_cases() {
     let shown = rendered(ReportFormat::Comment, &red(30, true));
     assert_eq!(shown.matches("<details>").count(), 10);
-    assert!(shown.contains("### Not passed (30)") && shown.contains("... and 20 more failures"));
+    assert!(shown.contains("### Not passed (30)") && shown.contains("... and 20 more cases"));
     assert!(shown.chars().count() < 65_536);
 }

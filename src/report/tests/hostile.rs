@@ -205,7 +205,7 @@ proptest! {
             let pipes = line.matches('|').count();
             columns = line.starts_with("| ").then(|| columns.unwrap_or(pipes));
             prop_assert!(columns.is_none_or(|columns| columns == pipes), "{line:?}");
-            let ours = ["# ❌ FAIL: ", "## ", "### By ", "### More failures", "### ❌", "### ⚠️", "### ✅", "### ⏳", "### ➖"];
+            let ours = ["# ❌ FAIL: ", "## ", "### By ", "### More cases", "### ❌", "### ⚠️", "### ✅", "### ⏳", "### ➖"];
             prop_assert!(!line.starts_with('#') || ours.iter().any(|heading| line.starts_with(heading)), "{line:?}");
             let folds = ["<details><summary>Details</summary>", "<details><summary>Judge verdicts on "];
             let html = folds.iter().any(|fold| line.starts_with(fold)) || line == "</details>";

@@ -148,13 +148,13 @@ fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
         let shown = rendered(ReportFormat::Markdown, &summary);
         assert_eq!(shown.matches("\n### ❌ ").count(), 50);
         assert!(
-            shown.contains("### More failures")
+            shown.contains("### More cases")
                 && shown.contains("| cap-0 | case-60 |") == (evals == 1)
         );
         let more = if evals == 1 {
-            "... and 19,750 more failures; the JSON report lists all"
+            "... and 19,750 more cases; the JSON report lists all"
         } else {
-            "... and 9,750 more failures"
+            "... and 9,750 more cases"
         };
         assert!(shown.contains(more), "{}", shown.len());
         assert!(shown.contains("not listed: ❌ 9,900 evals failed") == (evals == 10_000));

@@ -223,7 +223,7 @@ fn terminal_lists_only_what_matters_of_many() {
         "{brief}"
     );
     assert!(
-        brief.contains("... and 3 more failures; --verbose shows more"),
+        brief.contains("... and 3 more cases; --verbose shows more"),
         "{brief}"
     );
     assert!(
@@ -462,8 +462,8 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
 #[test]
 fn terminal_of_ten_thousand_evals_is_a_page() {
     for (summary, words) in [
-        (red(10_000, true), "more failures; --verbose"),
-        (red(20_000, false), "more failures; --verbose"),
+        (red(10_000, true), "more cases; --verbose"),
+        (red(20_000, false), "more cases; --verbose"),
     ] {
         let shown = terminal_text(&summary, &TerminalOptions::default());
         assert!(shown.contains(words), "{shown}");
@@ -475,7 +475,7 @@ fn terminal_of_ten_thousand_evals_is_a_page() {
     };
     assert!(
         terminal_text(&red(3000, false), &verbose)
-            .contains("... and 2,000 more failures; the JSON report lists all")
+            .contains("... and 2,000 more cases; the JSON report lists all")
     );
 }
 
