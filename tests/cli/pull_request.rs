@@ -258,6 +258,12 @@ fn options_without_a_use_are_refused() {
     let project = project(true);
     let watch = ci(&project, &["--watch"], &[]).expect(2);
     assert!(watch.stderr.contains("`--watch`"), "{}", watch.stderr);
+    let help = project.call(&["ci", "--help"]).expect(0).stdout;
+    let lists = |name: &str| help.lines().any(|line| line.trim().starts_with(name));
+    assert!(
+        lists("--since") && !lists("--watch") && !lists("--resume"),
+        "{help}"
+    );
     let since = ci(&project, &["--since", "latest"], &[]).expect(2);
     assert!(
         since.stderr.contains("`--since` needs `--changed`"),

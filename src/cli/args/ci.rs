@@ -35,6 +35,8 @@ The same as `run --compare-to BASE --format json,markdown,html,junit,comment,bad
 scores are read from the base branch; baselines of regressions are those of the checkout. If the base branch has no accepted
 scores, the run is not compared with anything, and the gate alone decides. In CI, and with `--fail-on`, it is an error if no
 base branch is found for scores that were accepted.")]
+// Refused by `ci`, each with a hint.
+#[command(mut_arg("watch", |arg| arg.hide(true)), mut_arg("resume", |arg| arg.hide(true)))]
 pub struct CiRunArgs {
     #[command(flatten)]
     pub run: RunArgs,
