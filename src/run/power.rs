@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::load::part_of_plan;
 use crate::model::{
     Bound, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Plan, PlannedPower,
@@ -15,7 +13,7 @@ use crate::summary::{CaseSamples, FEWEST_SAMPLES, OverCases};
 use eval_stats::power::{
     CaseChances, IntervalDemand, Population, PowerAim, SampleDesign, fewest_cases,
 };
-use eval_stats::{normal_quantile, reaches, stays_within};
+use eval_stats::{in_parallel, normal_quantile, reaches, stays_within};
 
 /// The version of the form.
 const FORMAT_VERSION: u32 = 1;
@@ -377,8 +375,8 @@ impl PlannedSizes<'_> {
     /// intervals of reports.
     fn chance(&self, threshold: &Threshold, chances: &CaseChances, cases: usize) -> f64 {
         let runs = (CASES / cases.max(1)).clamp(FEWEST_RUNS, RUNS);
-        let meets = |number: &usize| {
-            let passes = chances.run((0..cases).map(|_| self.samples), *number);
+        let meets = |number: usize| {
+            let passes = chances.run((0..cases).map(|_| self.samples), number);
             let mut over = OverCases::new(self.scope);
             let sizes = self
                 .sizes
@@ -404,7 +402,8 @@ impl PlannedSizes<'_> {
                     Bound::Max => stays_within(high, threshold.value),
                 })
         };
-        (0..runs).into_par_iter().filter(meets).count() as f64 / runs as f64
+        let met = in_parallel(0..runs, meets);
+        met.into_iter().filter(|met| *met).count() as f64 / runs as f64
     }
 }
 

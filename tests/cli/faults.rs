@@ -72,9 +72,30 @@ fn with_small_results(project: &Project, size: &str, script: &str) -> Call {
 #[test]
 fn rows_are_judged_where_no_thread_can_be_started() {
     let project = recorded(3, 1);
+    without_threads(&project, &["validate", "suite.yaml"]);
+}
+
+#[test]
+fn runs_are_compared_where_no_thread_can_be_started() {
+    let project = recorded(30, 1);
+    let run = || {
+        project.call(&RUN).expect(0);
+        let report = project.report();
+        report["metadata"]["run_id"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (run(), run());
+    without_threads(&project, &["compare", &first, &second]);
+    without_threads(
+        &project,
+        &["power", "--suite", "suite.yaml", "--run", &first],
+    );
+}
+
+/// Expects that a call passes that may start no thread.
+fn without_threads(project: &Project, args: &[&str]) {
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(project.path(), open).unwrap();
-    let program = project.command(&["validate", "suite.yaml"]);
+    let program = project.command(args);
     let mut limited = Command::new("prlimit");
     limited
         .arg("--nproc=1")

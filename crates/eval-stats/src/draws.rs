@@ -5,7 +5,8 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use rayon::prelude::*;
+
+use crate::parallel::in_parallel;
 
 /// What so many resamples give, one value each. Each chunk of them has a stream of its own, from
 /// the `first` on, so that the digits don't depend on who draws which.
@@ -18,10 +19,9 @@ pub(super) fn resampled(
     let of_chunk = |number: usize| {
         let mut draws = IndexDraws::stream(seed, first + number as u64);
         let these = chunk.min(resamples - number * chunk);
-        (0..these).map(|_| draw(&mut draws)).collect()
+        (0..these).map(|_| draw(&mut draws)).collect::<Vec<f64>>()
     };
-    let chunks = (0..resamples.div_ceil(chunk)).into_par_iter();
-    chunks.map(of_chunk).collect::<Vec<Vec<f64>>>().concat()
+    in_parallel(0..resamples.div_ceil(chunk), of_chunk).concat()
 }
 
 /// Unbiased indices from a fixed stream.

@@ -27,6 +27,7 @@ mod draws;
 mod interval;
 pub mod likelihood;
 mod paired;
+mod parallel;
 mod pass_rates;
 pub mod power;
 mod quantile;
@@ -39,6 +40,7 @@ pub use paired::{
     CaseDeal, DealKinds, MetricPairs, PairedResult, PairedTest, ResamplingOptions, TestMethod,
     holm, mcnemar_mid_p, paired, tested_units,
 };
+pub use parallel::in_parallel;
 pub use pass_rates::{PassCurve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};

@@ -1,7 +1,5 @@
 //! A comparison before its tests are adjusted for one another.
 
-use rayon::prelude::*;
-
 use super::super::outcomes::OutcomeReading;
 use super::CompareSettings;
 use super::groups::{self, CaseGroup};
@@ -9,6 +7,7 @@ use super::metrics::{MetricFigures, OneSidedPValues, PairedColumns, row};
 use super::pairing::SidePairing;
 use super::values::{PairedMeasure, both_have};
 use crate::model::{Grouping, RunScores};
+use eval_stats::in_parallel;
 
 /// The three readings, in the order in which tests are held.
 pub(super) const READINGS: [OutcomeReading; 3] = [
@@ -62,10 +61,8 @@ impl<'a> ComparisonDraft<'a> {
             .collect::<Vec<_>>();
         let mut measures = tested.to_vec();
         measures.extend(others);
-        let mut rows: Vec<MetricFigures> = measures
-            .par_iter()
-            .map(|measure| row(&pairing, measure, None, open, how))
-            .collect();
+        let mut rows: Vec<MetricFigures> =
+            in_parallel(&measures, |measure| row(&pairing, measure, None, open, how));
         // What nobody asked for and has no value is not worth a line.
         let keep: Vec<bool> = rows
             .iter()
@@ -122,17 +119,14 @@ impl<'a> ComparisonDraft<'a> {
         let how = settings.resampling();
         let (found, left_out) = groups::groups(&self.pairing, first.unit, &settings.by);
         let (pairing, open) = (&self.pairing, self.open);
-        self.groups = found
-            .into_par_iter()
-            .map(|group| {
-                let mut row = row(pairing, first, Some(&group.members), open, how);
-                if row.difference.n < groups::TESTED {
-                    (row.difference.test, row.difference.ci) = (None, None);
-                    row.difference.method = "none".to_owned();
-                }
-                (group, row)
-            })
-            .collect();
+        self.groups = in_parallel(found, |group| {
+            let mut row = row(pairing, first, Some(&group.members), open, how);
+            if row.difference.n < groups::TESTED {
+                (row.difference.test, row.difference.ci) = (None, None);
+                row.difference.method = "none".to_owned();
+            }
+            (group, row)
+        });
         self.left_out = left_out;
     }
 
@@ -146,11 +140,8 @@ impl<'a> ComparisonDraft<'a> {
             .map(TestSubject::Metric)
             .chain(of_groups.map(|(at, _)| TestSubject::Group(at)))
             .collect();
-        let tests: Vec<VerdictTest> = all
-            .into_par_iter()
-            .filter_map(|of| self.test(of, settings))
-            .collect();
-        self.tests = tests;
+        let tests = in_parallel(all, |of| self.test(of, settings));
+        self.tests = tests.into_iter().flatten().collect();
     }
 
     /// `None` when there is nothing to test under any reading.

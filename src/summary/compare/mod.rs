@@ -19,8 +19,6 @@ mod values;
 mod verdict;
 mod words;
 
-use rayon::prelude::*;
-
 pub use baseline::of_baseline;
 use draft::ComparisonDraft;
 pub use figures::chance;
@@ -30,7 +28,7 @@ use values::PairedMeasure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
 use crate::model::{Comparison, ComparisonSettings, Grouping, Metric, RunScores};
-use eval_stats::ResamplingOptions;
+use eval_stats::{ResamplingOptions, in_parallel};
 
 /// Share of comparisons of equals that may be called a regression.
 pub const ALPHA: f64 = 0.05;
@@ -190,10 +188,9 @@ pub fn compare_anyway(
 ) -> Result<Vec<Comparison>, ComparisonError> {
     let sides = [reference, candidates.first().copied().unwrap_or(reference)];
     let tested = measures(settings, sides)?;
-    let drafts: Vec<ComparisonDraft<'_>> = candidates
-        .par_iter()
-        .map(|candidate| ComparisonDraft::new(reference, candidate, &tested, settings))
-        .collect();
+    let drafts: Vec<ComparisonDraft<'_>> = in_parallel(candidates, |candidate| {
+        ComparisonDraft::new(reference, candidate, &tested, settings)
+    });
     let told = settings.told(&tested, candidates.len());
     Ok(verdict::settle(drafts, &told, settings.pairs))
 }

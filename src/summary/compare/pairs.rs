@@ -1,12 +1,10 @@
 //! Every pair of several sides, none of them the reference.
 
-use rayon::prelude::*;
-
 use super::draft::{ComparisonDraft, READINGS};
 use super::metrics::OneSidedPValues;
 use super::{ALPHA, CompareSettings, ComparisonError, measures};
 use crate::model::{MetricDifference, RunScores};
-use eval_stats::holm;
+use eval_stats::{holm, in_parallel};
 
 /// The verdict on the second of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,14 +92,13 @@ pub fn compare_pairs(
 ) -> Result<Vec<SidePair>, ComparisonError> {
     let places = (0..sides.len()).flat_map(|a| (a + 1..sides.len()).map(move |b| (a, b)));
     let places: Vec<(usize, usize)> = places.collect();
-    let drafts = places
-        .par_iter()
-        .filter_map(|&(first, second)| Some((sides.get(first)?, sides.get(second)?)))
-        .map(|(first, second)| {
-            let tested = measures(settings, [first, second])?;
-            Ok(ComparisonDraft::of_tested(first, second, tested, settings))
-        })
-        .collect::<Result<Vec<_>, ComparisonError>>()?;
+    let drafts = in_parallel(&places, |&(first, second)| {
+        let (first, second) = (sides.get(first)?, sides.get(second)?);
+        let tested = measures(settings, [first, second]);
+        Some(tested.map(|tested| ComparisonDraft::of_tested(first, second, tested, settings)))
+    });
+    let drafts = drafts.into_iter().flatten();
+    let drafts = drafts.collect::<Result<Vec<_>, ComparisonError>>()?;
     let p: Vec<[Option<OneSidedPValues>; READINGS.len()]> = drafts
         .iter()
         .map(|draft| {

@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::chances::{CaseChances, count, draws_of, normal};
 use super::design::{CaseFigure, CaseKinds, PowerTest, SampleDesign};
 use super::normal::{CaseSpread, DifferenceSpread};
@@ -14,6 +12,7 @@ use crate::binomial::binomial;
 use crate::draws::IndexDraws;
 use crate::interval::normal_cdf;
 use crate::paired::{CaseDeal, mcnemar_mid_p, of_deals, of_signs};
+use crate::parallel::in_parallel;
 
 /// A question has at least its pairs by this, however large they are.
 const FEWEST: usize = 10;
@@ -294,5 +293,6 @@ impl<'a> RunPairs<'a> {
 }
 
 fn found(finds: &(impl Fn(usize) -> bool + Sync), among: Range<usize>) -> usize {
-    among.into_par_iter().filter(|at| finds(*at)).count()
+    let found = in_parallel(among, finds);
+    found.into_iter().filter(|found| *found).count()
 }
