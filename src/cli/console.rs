@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use console::Term;
 
 use super::args::ColorMode;
+use super::signals;
 use crate::report::TerminalOptions;
 use crate::report::annotations::without_commands;
 use crate::report::page::{Page, terminal};
@@ -142,6 +143,8 @@ impl Console {
             // Colours are kept, a short page ends by itself, and the page stays on the screen.
             command.env("LESS", "FRX");
         }
+        // Without it, the terminal would be left to two programs: as git, it waits for the pager.
+        let _ = signals::ignore_interrupts();
         let Ok(mut child) = command.spawn() else {
             return self.result(page);
         };

@@ -34,6 +34,16 @@ pub fn listen(cancel: CancelSwitch, say: impl Fn(&str) + Send + 'static) -> std:
     Ok(())
 }
 
+/// Keeps Ctrl-C from ending this program from now on: a pager that it waits for handles it. The
+/// pager itself starts without this.
+pub fn ignore_interrupts() -> std::io::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build()?;
+    let _within = runtime.enter();
+    // The handler stays when the runtime and what it delivers to are gone.
+    signal(SignalKind::interrupt()).map(drop)
+}
+
 /// The signals that end waiting.
 pub struct StopSignals {
     interrupt: Signal,

@@ -180,15 +180,16 @@ fn show_without_a_match_says_what_to_do() {
     }
 }
 
-/// Runs `show` in a terminal of 10 rows with a pager of its own.
+/// Runs `show` in a terminal of 10 rows with a pager of its own, and presses Ctrl-C when that is
+/// ready.
 const PAGED: &str = r#"
 import os, pty, sys, fcntl, struct, termios
 pid, fd = pty.fork()
 if pid == 0:
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 80, 0, 0))
-    os.environ["PAGER"] = "sed s/^/paged:/"
+    os.environ.setdefault("PAGER", "sed s/^/paged:/")
     os.execv(sys.argv[1], sys.argv[1:])
-seen = b""
+seen, pressed = b"", False
 while True:
     try:
         data = os.read(fd, 65536)
@@ -197,9 +198,44 @@ while True:
     if not data:
         break
     seen += data
-os.waitpid(pid, 0)
+    if b"pager is ready" in seen and not pressed:
+        pressed = os.write(fd, b"\x03") > 0
+status = os.waitpid(pid, 0)[1]
 sys.stdout.buffer.write(seen)
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(status))
 "#;
+
+/// Ends at Ctrl-C.
+const PAGER: &str = r#"
+import signal, sys
+def leave(*_):
+    print("pager is left", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGINT, leave)
+sys.stdin.buffer.read()
+print("pager is ready", flush=True)
+signal.pause()
+"#;
+
+#[test]
+fn interrupt_in_the_pager_is_left_to_the_pager() {
+    let project = project();
+    let script = project.write("paged.py", PAGED);
+    project.write("pager.py", PAGER);
+    let output = std::process::Command::new("python3")
+        .arg(&script)
+        .arg(crate::support::PROGRAM)
+        .args(["show", "--suite", "suite.yaml"])
+        .current_dir(project.path())
+        .env("TERM", "xterm")
+        .env("PAGER", "python3 pager.py")
+        .output()
+        .unwrap();
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(seen.contains("pager is left"), "{seen}");
+    assert_eq!(output.status.code(), Some(0), "{seen}");
+}
 
 #[test]
 fn show_pages_what_is_longer_than_the_terminal() {
