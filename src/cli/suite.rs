@@ -252,6 +252,7 @@ pub fn plan_or_problems(console: &Console, loaded: LoadedPlan) -> Result<Plan, C
 pub fn human_options(console: &Console) -> render::HumanOptions {
     render::HumanOptions {
         width: console.stderr_width(),
+        wrap: console.stderr_is_terminal(),
         colour: console.stderr_color(),
         limit: 200,
     }

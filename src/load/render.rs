@@ -27,6 +27,8 @@ const GUTTER: usize = 9;
 pub struct HumanOptions {
     /// Columns.
     pub width: usize,
+    /// Breaks messages and hints between words to fit `width`; excerpts of files always do.
+    pub wrap: bool,
     pub colour: bool,
     /// Problems beyond this many are only counted.
     pub limit: usize,
@@ -36,6 +38,7 @@ impl Default for HumanOptions {
     fn default() -> Self {
         HumanOptions {
             width: 80,
+            wrap: false,
             colour: false,
             limit: 50,
         }
@@ -56,7 +59,7 @@ pub fn human(problems: &Problems, sources: &SourceFiles, options: HumanOptions) 
     let renderer = renderer.term_width(columns);
     let mut out = String::new();
     for problem in problems.sorted().into_iter().take(options.limit) {
-        out.push_str(&renderer.render(&report(problem, sources, columns)));
+        out.push_str(&renderer.render(&report(problem, sources, columns, options.wrap)));
         out.push_str("\n\n");
     }
     let more = problems.len().saturating_sub(options.limit);
@@ -251,8 +254,36 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// The text with line breaks between words, so that a line has at most so many columns, or one word.
+fn wrapped(text: &str, columns: usize) -> String {
+    let (mut out, mut used) = (String::with_capacity(text.len()), 0);
+    for word in text.split(' ') {
+        let wide = width(word);
+        if used > 0 && used + 1 + wide > columns {
+            out.push('\n');
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += wide;
+    }
+    out
+}
+
 /// A problem and the places related to it, each with its line.
-fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles, columns: usize) -> Vec<Group<'a>> {
+fn report<'a>(
+    problem: &'a Problem,
+    sources: &'a SourceFiles,
+    columns: usize,
+    wrap: bool,
+) -> Vec<Group<'a>> {
+    // A label, such as `error[E123]: `, indents all lines of its message.
+    let wrapped = |text: String, indent: usize| match wrap {
+        true => wrapped(&text, columns.saturating_sub(indent)),
+        false => text,
+    };
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -265,15 +296,20 @@ fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles, columns: usize) ->
         Some(path) => format!("{}: {}", visible(path), visible(&problem.message)),
         None => visible(&problem.message),
     };
+    let label = problem.severity.name().len() + problem.code.id().len() + "[]: ".len();
+    let message = wrapped(message, label);
     let mut group = Group::with_title(level.primary_title(message).id(problem.code.id()));
     if let Some(span) = problem.span {
         group = group.element(excerpt(span, sources, AnnotationKind::Primary, columns));
     }
     if let Some(hint) = &problem.hint {
-        group = group.element(Level::HELP.message(visible(hint)));
+        let line = problem.span.map_or(0, |span| sources.position(span).line);
+        let indent = line.to_string().len() + " = help: ".len();
+        group = group.element(Level::HELP.message(wrapped(visible(hint), indent)));
     }
     let related = problem.related.iter().map(|related| {
-        Group::with_title(Level::NOTE.secondary_title(visible(&related.note))).element(excerpt(
+        let note = wrapped(visible(&related.note), "note: ".len());
+        Group::with_title(Level::NOTE.secondary_title(note)).element(excerpt(
             related.span,
             sources,
             AnnotationKind::Context,
@@ -425,6 +461,53 @@ mod tests {
           |
         2 | ...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx here yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
           |                                     ^^^^
+
+        2 errors
+        ");
+    }
+
+    #[test]
+    fn messages_are_wrapped_at_the_width() {
+        let text = "name: x\n";
+        let words = ["a word and another word"; 4].join(", ");
+        let row = (6, 7, Code::Syntax, words.as_str(), Some(words.as_str()));
+        let (mut problems, sources) = problems_in(text, &[row]);
+        let span = problems.sorted()[0].span.unwrap();
+        let long = format!("日本 {}", "x".repeat(60));
+        let noted = Problem::error(Code::Syntax, span, long);
+        problems.push(noted.related(Span::new(span.file, 0, 4), words.clone()));
+        let options = HumanOptions {
+            width: 50,
+            wrap: true,
+            ..HumanOptions::default()
+        };
+        assert_snapshot!(human(&problems, &sources, options), @"
+        error[EH0105]: a word and another word, a word and
+                       another word, a word and another
+                       word, a word and another word
+         --> evals/a.yaml:1:7
+          |
+        1 | name: x
+          |       ^
+          |
+          = help: a word and another word, a word and
+                  another word, a word and another word, a
+                  word and another word
+
+        error[EH0105]: 日本
+                       xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+         --> evals/a.yaml:1:7
+          |
+        1 | name: x
+          |       ^
+          |
+        note: a word and another word, a word and another
+              word, a word and another word, a word and
+              another word
+         --> evals/a.yaml:1:1
+          |
+        1 | name: x
+          | ----
 
         2 errors
         ");

@@ -119,6 +119,7 @@ impl ProjectLocator {
                 width: 100,
                 colour: false,
                 limit: 20,
+                ..render::HumanOptions::default()
             };
             let problems = render::human(&loaded.problems, &loaded.sources, options);
             CliFailure::wrong(format!(

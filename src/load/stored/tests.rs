@@ -26,6 +26,7 @@ fn read(dir: &Path) -> (BaselineLookup, String) {
             width: 100,
             colour: false,
             limit: 20,
+            ..HumanOptions::default()
         },
     );
     let lines = problems.sorted().into_iter().map(|problem| {
