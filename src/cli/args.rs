@@ -415,12 +415,8 @@ pub struct ReportArgs {
     /// The file to write, instead of stdout.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The suite whose results folder is searched.
-    #[arg(long, value_name = "FILE", conflicts_with = "output_dir")]
-    pub suite: Option<PathBuf>,
-    /// The results folder. Default: `results/` in the project root.
-    #[arg(long, value_name = "DIR")]
-    pub output_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: RunsPlaceArgs,
     /// Show every eval, metric, model and failure.
     #[arg(long, short)]
     pub verbose: bool,
@@ -465,12 +461,8 @@ pub struct ExportArgs {
     /// Only samples with this outcome: passed, failed, errored or pending.
     #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]
     pub outcome: Vec<Outcome>,
-    /// The suite whose results folder is searched.
-    #[arg(long, value_name = "FILE", conflicts_with = "output_dir")]
-    pub suite: Option<PathBuf>,
-    /// The results folder. Default: `results/` in the project root.
-    #[arg(long, value_name = "DIR")]
-    pub output_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: RunsPlaceArgs,
 }
 
 #[derive(Debug, Args)]

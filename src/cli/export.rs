@@ -19,7 +19,10 @@ use eval_base::whole_file::WholeFile;
 
 pub fn export(console: &Console, args: &ExportArgs) -> CliResult {
     let (evals, cases) = (globs_of(&args.eval, "eval")?, globs_of(&args.case, "case")?);
-    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let dir = results_dir(
+        args.place.suite.as_deref(),
+        args.place.output_dir.as_deref(),
+    )?;
     let paths = journal::find_run(&dir, &args.run)?;
     let index = journal::index_samples(&paths.journal(), |eval, case| {
         evals.fit_or_empty(eval) && cases.fit_or_empty(case)

@@ -18,7 +18,10 @@ use eval_base::whole_file::write_whole;
 
 pub fn report(console: &Console, args: &ReportArgs) -> CliResult {
     let filters = ListFilters::of(args)?;
-    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let dir = results_dir(
+        args.place.suite.as_deref(),
+        args.place.output_dir.as_deref(),
+    )?;
     let (mut journals, mut seen) = (Vec::new(), Vec::new());
     for run in &args.run {
         let journal = journal::find_run(&dir, run)?.journal();

@@ -17,7 +17,10 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
     let globs = IdGlobs::new(&args.cases).map_err(|error| {
         CliFailure::wrong(format!("`{}` is not a glob: {error}", error.pattern))
     })?;
-    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let dir = results_dir(
+        args.place.suite.as_deref(),
+        args.place.output_dir.as_deref(),
+    )?;
     let paths = journal::find_run(&dir, &args.run)?;
     let takes = |eval: &str, case: &str| {
         globs.is_empty()
@@ -45,7 +48,11 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
             console.result(&out)?;
         }
         ListFormat::Human => {
-            let suite = args.suite.as_ref().map(|path| path.display().to_string());
+            let suite = args
+                .place
+                .suite
+                .as_ref()
+                .map(|path| path.display().to_string());
             let mut source = Vec::new();
             if args.run != "latest" {
                 source.extend(["--run", args.run.as_str()]);

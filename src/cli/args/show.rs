@@ -1,10 +1,8 @@
 //! The arguments of `show`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::{ListFormat, at_least_one};
+use super::{ListFormat, RunsPlaceArgs, at_least_one};
 use crate::cli::completions::{NameKind, by};
 use crate::model::{CaseResult, Outcome};
 
@@ -72,12 +70,8 @@ pub struct ShowArgs {
     /// Also show the model's reasoning, votes of judges, measured numbers, time and tokens.
     #[arg(long, short)]
     pub verbose: bool,
-    /// The suite whose results folder is searched.
-    #[arg(long, value_name = "FILE", conflicts_with = "output_dir")]
-    pub suite: Option<PathBuf>,
-    /// The results folder. Default: `results/` in the project root.
-    #[arg(long, value_name = "DIR")]
-    pub output_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub place: RunsPlaceArgs,
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
     /// Print everything at once, even if it is longer than the terminal.
