@@ -198,8 +198,9 @@ pub fn accepted_literal(
             "move the comment above `expected`, and accept again",
         ),
         EditError::Unfit => refuse(
-            "YAML cannot hold the output there",
-            "write `expected` as a block (`type:` and `value:` on separate lines), and accept again",
+            "no style of YAML fits the output into the place of the expected value",
+            "write the expected value in quotes, or `expected` as a block (`type:` and `value:` on separate lines), and \
+             accept again",
         ),
     })?;
     Ok(Some(LiteralEdit {

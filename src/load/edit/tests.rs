@@ -334,9 +334,7 @@ proptest! {
         let old = root.at_pointer(&pointer).expect("a value");
         let after = edited(&text, &pointer, new.clone());
         // Where a list at the column of its key would become a map there is no room in its place.
-        // Some block scalars in lists of lists are refused.
-        let is_block = matches!(&old.value, NodeValue::Text(text) if text.contains('\n'));
-        prop_assume!(as_json || after.is_ok() || !(new.is_object() || is_block));
+        prop_assume!(as_json || after.is_ok() || !new.is_object());
         let after = after.map_err(|error| TestCaseError::fail(format!("{error:?}: {text}")))?;
         let mut wanted = document;
         *wanted.pointer_mut(&pointer).expect("a value") = new;
@@ -348,6 +346,37 @@ proptest! {
         prop_assert!(after.starts_with(before), "{}\n{}", text, after);
         if !as_json {
             prop_assert!(after.ends_with("# the end\n"));
+        }
+    }
+}
+
+#[test]
+fn block_scalars_in_lists_of_lists_are_replaced() {
+    for (text, pointer) in [
+        ("- - |\n    a\n    b\n# end\n", "/0/0"),
+        ("a:\n- - >\n    a\n    b\n# end\n", "/a/0/0"),
+        ("a:\n  - - |2-\n       a\n      b\n# end\n", "/a/0/0"),
+        (
+            "a:\n  - - x\n    - |- # why\n      a\n      b\n# end\n",
+            "/a/0/1",
+        ),
+        (
+            "a:\n  - - |\n\n      a\n      b\n    - y\n  - z\n# end\n",
+            "/a/0/0",
+        ),
+        ("a:\n  - - - |-\n        a\n        b\n# end\n", "/a/0/0/0"),
+        (
+            "a:\n  - - x\n    - - |-\n        a\n        b\n      - y\n",
+            "/a/0/1/0",
+        ),
+        ("a:\n  -\n    - |-\n      a\n      b\n  - - z\n", "/a/0/0"),
+    ] {
+        for new in ["one", "x\ny", "x\ny\n", " x\ny", "- |\n z", "x\n\n"] {
+            let mut wanted = tree(text).to_json();
+            let after = edited(text, pointer, json!(new));
+            let after = after.unwrap_or_else(|error| panic!("{error:?}: {new:?} in {text}"));
+            *wanted.pointer_mut(pointer).expect("a value") = json!(new);
+            assert_eq!(tree(&after).to_json(), wanted, "{after}");
         }
     }
 }
