@@ -234,7 +234,18 @@ mod tests {
             .iter()
             .map(|(name, value)| format!("{name}={value:?}"))
             .collect();
-        insta::assert_snapshot!(shown.join("\n"), @"");
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        DOUBLE="a\n\"b\" \\d"
+        EMPTY=""
+        EQUALS="a=b=="
+        EXPORTED="x"
+        HASH="a#b"
+        KEY="-----BEGIN\n  two\n-----END"
+        NONE=""
+        PLAIN="last"
+        SINGLE="a # \"b\" \\n $X"
+        exported="no"
+        "#);
     }
 
     #[test]
@@ -246,7 +257,13 @@ mod tests {
             .iter()
             .map(|f| format!("{}:{} {}", f.line + 1, f.column + 1, f.message))
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @"
+        2:1 the line has no `=`
+        3:3 the text before `=` is not the name of a variable (letters, digits and `_`)
+        4:3 the line goes on after the closing quote
+        5:3 the quote is not closed
+        6:1 the line has no `=`
+        ");
         let shown = without_values(text, &faults);
         assert!(!shown.to_lowercase().contains("sec"), "{shown}");
         assert_eq!(shown.lines().count(), text.lines().count());

@@ -849,7 +849,8 @@ fn several_samples_at_temperature_0_are_warned_of() {
 /// Every setting of a model.
 fn all_settings() -> Map<String, Value> {
     let all = json!({
-        "model": "m", "base_url": "http://localhost", "api_key_env": "MINE", "system": "s",
+        "model": "m", "base_url": "http://localhost", "api_key_env": "MINE",
+        "api_key_file": "k", "api_key_command": ["c"], "system": "s",
         "temperature": 0.1, "top_p": 0.2, "max_tokens": 3, "stop": ["a", "b"], "seed": -4,
         "json_schema": {"type": "object"}, "options": {"a": {"b": null}}, "show_context": false,
         "price": {"input_per_million": 0.5, "output_per_million": 0.0}, "thoughts": "keep",
@@ -868,7 +869,7 @@ fn all_settings() -> Map<String, Value> {
 
 proptest! {
     #[test]
-    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=27)) {
+    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=29)) {
         let mut settings = all_settings();
         settings.retain(|name, _| names.contains(name));
         let spec: ModelSpec = serde_json::from_value(settings.into()).unwrap();
