@@ -68,10 +68,10 @@ pub mod internals {
         CaseRecord, Cause, CodeExecution, CodeGrader, CodeLimits, CodeTests, Combine,
         CommandGrader, CommandVerdict, Comparator, ComparedSide, Comparison, ComparisonVerdict,
         ConfiguredExecutor, Endpoint, EvalRecord, Event, Executor, Fingerprint, FunctionCase,
-        FunctionOutput, Grader, GraderKind, GraderType, IntervalScope, LaneLimits, Metric,
-        ModelSettings, Outcome, Output, OutputValue, Plan, PlanSettings, ProviderApi, RowsTest,
-        RunScores, SamplingOptions, SandboxDemand, StdioCase, StdoutComparison, StructuralOptions,
-        Trust, WantedRows,
+        FunctionOutput, Grader, GraderKind, GraderType, IntervalScope, KeySource, KeyValue,
+        LaneLimits, Metric, ModelSettings, Outcome, Output, OutputValue, Plan, PlanSettings,
+        ProviderApi, RowsTest, RunScores, SamplingOptions, SandboxDemand, StdioCase,
+        StdoutComparison, StructuralOptions, Trust, WantedRows,
     };
     pub use crate::run::{
         CancelSwitch, RunInvocation, RunRequest, ScoreBaselineResult, prepare, reread, run, scores,

@@ -25,7 +25,7 @@ use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, R
 pub use self::accept::{AcceptCaseArgs, FromRunArgs};
 pub use self::baseline::*;
 pub use self::cache::*;
-pub use self::ci::{CiArgs, CiMode, CiRunArgs};
+pub use self::ci::{CiArgs, CiRunArgs};
 pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
 pub use self::history::HistoryArgs;
 pub use self::models::ModelArgs;
@@ -35,6 +35,7 @@ pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
+pub use crate::spec::{CiMode, ColorMode, ProgressMode};
 
 const HELP: &str = "\
 A suite, such as evals/eval-suite.yaml:
@@ -78,13 +79,6 @@ pub struct Cli {
     pub color: ColorMode,
     #[command(subcommand)]
     pub command: CliCommand,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorMode {
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -267,18 +261,6 @@ pub struct ListArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProgressMode {
-    /// A bar on a terminal, otherwise plain lines.
-    Auto,
-    /// A bar with counts, rate, time left and the slowest samples.
-    Bar,
-    /// A line every few seconds, for logs.
-    Plain,
-    /// No progress output.
-    None,
 }
 
 #[derive(Debug, Args)]

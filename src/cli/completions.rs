@@ -15,7 +15,7 @@ use clap_complete::env::Shells;
 use super::args::{Cli, CompletionsArgs};
 use super::console::Console;
 use super::suite::suite_path;
-use super::{CliFailure, CliResult};
+use super::{CliFailure, CliResult, defaults};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::load::{SuiteNames, suite_names};
@@ -104,6 +104,7 @@ fn candidates(names: NameKind, words: &TypedWords) -> Vec<String> {
     let results = words
         .output_dir
         .clone()
+        .or_else(|| defaults::value("output_dir").map(PathBuf::from))
         .unwrap_or_else(|| of.results.clone());
     let runs = |more: &[&str]| {
         let ids = journal::list_runs(&results)

@@ -41,8 +41,12 @@ impl Write for WorkflowLog {
 }
 
 impl Console {
+    /// `NO_COLOR` is set to something.
+    pub fn no_color() -> bool {
+        std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+    }
+
     pub fn new(color: ColorMode) -> Self {
-        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
@@ -54,7 +58,7 @@ impl Console {
         let workflow = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
         Console {
             color,
-            no_color: set("NO_COLOR") || dumb,
+            no_color: Console::no_color() || dumb,
             unicode,
             workflow,
         }

@@ -92,6 +92,7 @@ fn asked(console: &Console, args: &HistoryArgs) -> Result<HistorySource, CliFail
         env: suite::environment(),
         cwd: suite::cwd()?,
         cpus: suite::cpus(),
+        ..LoadRequest::default()
     };
     let loaded = load::load(&request);
     // A suite that only lacks what a run would give it is no news here.

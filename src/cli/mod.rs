@@ -10,6 +10,7 @@ mod compare;
 mod compared;
 mod completions;
 mod console;
+mod defaults;
 mod doctor;
 mod estimate;
 mod export;
@@ -40,8 +41,8 @@ mod watch;
 
 use std::process;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 
 use self::args::{Cli, CliCommand};
 use self::console::Console;
@@ -136,10 +137,11 @@ pub fn main() -> process::ExitCode {
     {
         grade::grader_process_main();
     }
+    defaults::find();
     if completions::answered() {
         return exit(ExitCode::Pass);
     }
-    let cli = match Cli::try_parse() {
+    let cli = match defaults::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             let error = with_suite_tip(error);
@@ -157,6 +159,16 @@ pub fn main() -> process::ExitCode {
         }
     };
     let console = Console::new(cli.color);
+    // What shows or describes the program itself goes on without defaults.
+    let needs_defaults = !matches!(
+        cli.command,
+        CliCommand::Schema(_) | CliCommand::Doctor(_) | CliCommand::Completions(_)
+    ) && !matches!(&cli.command, CliCommand::Validate(args) if !args.files.is_empty());
+    if needs_defaults && let Err(failure) = defaults::check(&console) {
+        console.error(&failure.message, failure.hint.as_deref());
+        return exit(failure.code);
+    }
+    show_found_suite(&console, &cli.command);
     let result = match cli.command {
         CliCommand::Init(args) => new::init(&console, &args),
         CliCommand::New(args) => new::new(&console, &args),
@@ -190,6 +202,27 @@ pub fn main() -> process::ExitCode {
             console.error(&failure.message, failure.hint.as_deref());
             exit(failure.code)
         }
+    }
+}
+
+/// Says which suite a verb uses that names none, where that is not in the working folder.
+fn show_found_suite(console: &Console, command: &CliCommand) {
+    let (named, is_quiet) = match command {
+        CliCommand::Run(args) => (
+            &args.suite.suite,
+            args.session.quiet || args.resume.is_some(),
+        ),
+        CliCommand::Ci(args) => (&args.run.suite.suite, args.run.session.quiet),
+        CliCommand::List(args) => (&args.suite.suite, false),
+        CliCommand::Power(args) => (&args.suite, false),
+        CliCommand::Validate(args) => (&args.suite, !args.files.is_empty()),
+        _ => return,
+    };
+    if named.is_none()
+        && !is_quiet
+        && let Some(path) = suite::unusual_suite()
+    {
+        console.note(&format!("suite: {}", path.display()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `eval-harness new regression --from CASE`: a case that works becomes a regression.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -11,6 +11,7 @@ use super::args::{NewArgs, NewKind};
 use super::baseline::{looking_graders, relative};
 use super::console::Console;
 use super::new::{may_write, write};
+use super::suite::way;
 use super::{CliFailure, CliResult, ci, scaffold};
 use crate::baseline::capture::{CaptureContext, takes_a_baseline};
 use crate::baseline::redact::RedactionRules;
@@ -362,14 +363,6 @@ fn grader_of(expected: &Value) -> Option<Value> {
     };
     config.insert("method".to_owned(), json!(method));
     Some(json!({ "type": "code", "config": config }))
-}
-
-/// The way from a folder to a file, both absolute.
-fn way(from: &Path, to: &Path) -> PathBuf {
-    let shared = from.components().zip(to.components());
-    let shared = shared.take_while(|(a, b)| a == b).count();
-    let up = from.components().skip(shared).map(|_| Component::ParentDir);
-    up.chain(to.components().skip(shared)).collect()
 }
 
 /// Loads the new file as a later run would: the input is unchanged and the output passes.

@@ -16,7 +16,7 @@ const NOTE: &str =
 pub type CodeRow = (&'static str, &'static str, &'static str);
 
 /// Titles of the kinds of files, by schema name, in the order of the page.
-const KINDS: [(&str, &str, &str); 9] = [
+const KINDS: [(&str, &str, &str); 10] = [
     (
         "suite",
         "Suites",
@@ -69,6 +69,11 @@ const KINDS: [(&str, &str, &str); 9] = [
         "trigger",
         "Triggers",
         "A suite to run at a given moment: `eval-harness phase --trigger FILE`; see phases.md.",
+    ),
+    (
+        "defaults",
+        "Defaults",
+        "The file `.eval-harness.yaml`, in the current folder or above it; see configuration.md.",
     ),
 ];
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 
 use super::args::{Cli, CliCommand, RunArgs};
-use super::{CliFailure, suite};
+use super::{CliFailure, defaults, suite};
 use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
 use eval_base::redact::REDACTED;
@@ -60,8 +60,14 @@ fn without_display(words: Vec<String>) -> Vec<String> {
 }
 
 /// What is journalled of the arguments: `--failed-in latest` must mean the same run when this one
-/// goes on.
-pub fn recorded(words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
+/// goes on, and a suite that was found elsewhere must be the same one.
+pub fn recorded(mut words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
+    let names_suite = |word: &String| word == "--suite" || word.starts_with("--suite=");
+    if !words.iter().any(names_suite)
+        && let Some(suite) = suite::unusual_suite()
+    {
+        words.extend(["--suite".to_owned(), suite.display().to_string()]);
+    }
     let Some(run) = failed_in else { return words };
     let mut words = without(words, "--failed-in");
     words.extend(["--failed-in".to_owned(), run.to_owned()]);
@@ -120,9 +126,19 @@ pub fn secrets_are_given(args: &RunArgs) -> Result<(), CliFailure> {
     Err(failure.hint(format!("pass them again: `{}`", lost.join(" "))))
 }
 
+/// The arguments of a run, with defaults where the words lack one.
 pub fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
-    let program = ["eval-harness", "run"].into_iter().map(str::to_owned);
-    match Cli::try_parse_from(program.chain(words.iter().cloned()))?.command {
+    run_args(defaults::parse(run_words(words))?)
+}
+
+/// The words as a whole command line.
+fn run_words(words: &[String]) -> impl Iterator<Item = &str> {
+    let program = ["eval-harness", "run"].into_iter();
+    program.chain(words.iter().map(String::as_str))
+}
+
+fn run_args(cli: Cli) -> Result<RunArgs, clap::Error> {
+    match cli.command {
         CliCommand::Run(args) => Ok(*args),
         _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
     }
@@ -142,7 +158,9 @@ fn merged(
             session.run.run_id
         ))
     };
-    let own = parse(&typed).map_err(unreadable)?;
+    // What is typed, without defaults.
+    let own = Cli::try_parse_from(run_words(&typed)).and_then(run_args);
+    let own = own.map_err(unreadable)?;
     // Of most options the last one counts; targets would add up.
     let mut words = without_display(session.arguments.clone());
     // Its journal has what it took from an earlier run.

@@ -1,11 +1,11 @@
 //! From arguments to a loaded suite: what all verbs on suites share.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::args::SuiteArgs;
 use super::console::Console;
-use super::{CliFailure, report};
+use super::{CliFailure, defaults, report};
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{self, CaseFilters, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, render};
@@ -25,18 +25,40 @@ pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, CliFailure> {
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
-    default_suite(Path::new("")).ok_or_else(|| {
-        CliFailure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here")
+    let cwd = cwd()?;
+    let of_file = || defaults::suite_from(&cwd);
+    let nearest = || Some(way(&cwd, &default_suite(&cwd)?));
+    of_file().or_else(nearest).ok_or_else(|| {
+        CliFailure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here or in a folder above, up to the project root")
             .hint("pass the suite with --suite, or create one with `eval-harness init`")
     })
 }
 
-/// The suite that is meant in a folder when none is named.
+/// The suite that is meant in a folder when none is named: the nearest one, there or above it up to
+/// the root of the repository. Outside of a repository only the folder itself counts.
 pub fn default_suite(folder: &Path) -> Option<PathBuf> {
-    DEFAULT_SUITES
-        .iter()
-        .map(|path| folder.join(path))
+    let root = folder.ancestors().find(|dir| dir.join(".git").exists());
+    let root = root.unwrap_or(folder);
+    let folders = folder.ancestors().take_while(|dir| dir.starts_with(root));
+    folders
+        .flat_map(|dir| DEFAULT_SUITES.map(|path| dir.join(path)))
         .find(|path| path.is_file())
+}
+
+/// The suite that is used when none is named, where it is not in the working folder or not one of
+/// the usual files there: what a command line would have to name.
+pub fn unusual_suite() -> Option<PathBuf> {
+    let path = suite_path(None).ok()?;
+    let is_usual = DEFAULT_SUITES.iter().any(|usual| Path::new(usual) == path);
+    (!is_usual).then_some(path)
+}
+
+/// The way from a folder to a file, both absolute.
+pub fn way(from: &Path, to: &Path) -> PathBuf {
+    let shared = from.components().zip(to.components());
+    let shared = shared.take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
 }
 
 /// A suite as far as it can be read, for verbs that need its folders only.
@@ -103,6 +125,7 @@ pub fn load(
         env: environment(),
         cwd: cwd()?,
         cpus: cpus(),
+        ..LoadRequest::default()
     };
     let mut failed_in = None;
     let mut earlier = None;

@@ -22,6 +22,7 @@ pub fn validate(console: &Console, args: &ValidateArgs) -> CliResult {
             env: suite::environment(),
             cwd: suite::cwd()?,
             cpus: suite::cpus(),
+            ..LoadRequest::default()
         };
         let loaded = load::load(&request);
         let what = format!(

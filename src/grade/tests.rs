@@ -215,6 +215,7 @@ fn command(argv: &[&str]) -> Grader {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         dir: "/".into(),
         env: vec![],
+        env_file: Default::default(),
         timeout: Duration::from_secs(20),
         verdict: CommandVerdict::ExitCode,
         metrics: vec![],

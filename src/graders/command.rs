@@ -20,7 +20,7 @@ use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
 use crate::isolation::CommandSandbox;
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, seconds};
 use crate::model::limits;
-use crate::model::{Case, Cause, CommandVerdict, Grade, GraderType, OutputValue};
+use crate::model::{Case, Cause, CommandVerdict, EnvFile, Grade, GraderType, OutputValue};
 use eval_base::unique_keys::JsonShape;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
@@ -67,6 +67,9 @@ pub struct CommandGrader {
     #[serde(skip)]
     pub dir: PathBuf,
     pub env: Vec<String>,
+    /// Of the suite: holds variables that the process environment lacks.
+    #[serde(skip)]
+    pub env_file: EnvFile,
     pub timeout: Duration,
     /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
     /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`.
@@ -98,6 +101,7 @@ impl MethodSettings for CommandGraderSpec {
             argv: self.command.clone(),
             dir: desk.suite_dir().to_owned(),
             env: self.env.clone(),
+            env_file: desk.env_file(),
             timeout: seconds(self.timeout_seconds.unwrap_or(30.0)),
             verdict: self.verdict,
             metrics: self.metrics.clone(),
@@ -145,16 +149,7 @@ fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
 }
 
 fn environment(grader: &CommandGrader, case: &Case) -> Vec<(String, OsString)> {
-    let names = std::iter::once("PATH").chain(
-        grader
-            .env
-            .iter()
-            .map(String::as_str)
-            .filter(|n| *n != "PATH"),
-    );
-    let mut env: Vec<(String, OsString)> = names
-        .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
-        .collect();
+    let mut env = grader.env_file.environment_of(&grader.env);
     let expected = grader.expected.as_ref().map(|value| match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
@@ -359,6 +354,7 @@ mod tests {
             argv: vec!["./grade".into()],
             dir: "/".into(),
             env: vec![],
+            env_file: EnvFile::default(),
             timeout: Duration::from_millis(timeout_ms),
             verdict,
             metrics: vec![],

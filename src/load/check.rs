@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::baselines;
+use super::defaults::DEFAULTS_FILE_NAME;
 use super::enclosing::EnclosingSuites;
+use super::env_file::SuiteEnvironment;
 use super::executors::ExecutorShelf;
 use super::kinds::{detect, unknown_kind};
 use super::phases;
@@ -144,7 +146,14 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Load
     let root = project_root(&dir);
     session.fence = PathFence::new([root.as_path(), dir.as_path()]);
     let scope = lone_scope(request, session, &dir, &root);
-    match detect(&node) {
+    let is_defaults = file
+        .file_name()
+        .is_some_and(|name| name == DEFAULTS_FILE_NAME);
+    let kind = match is_defaults {
+        true => Some(SchemaKind::Defaults),
+        false => detect(&node),
+    };
+    match kind {
         Some(SchemaKind::Suite) => check_suite(request, file, session),
         Some(SchemaKind::Eval) => drop(eval_document(session, node, &scope, &dir)),
         Some(SchemaKind::Graders) => {
@@ -204,7 +213,10 @@ fn lone_scope(
         baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),
         search_path: request.env.get("PATH").cloned(),
-        environment: Arc::new(request.env.clone()),
+        environment: SuiteEnvironment {
+            process: Arc::new(request.env.clone()),
+            ..SuiteEnvironment::default()
+        },
         lenient: true,
         ..SuiteScope::default()
     };
@@ -271,6 +283,7 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut LoadSession) {
         env: request.env.clone(),
         cwd: request.cwd.clone(),
         cpus: 1,
+        ..LoadRequest::default()
     };
     suite::load_into(&load, session);
 }

@@ -1,11 +1,12 @@
 //! What outputs depend on besides inputs and settings: `depends_on:`, the files that a command
 //! names, and the values of its environment variables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::env_file::SuiteEnvironment;
 use super::inputs::file_hash;
 use super::refs::{existing, expand};
 use super::scope::{SuiteDesk, SuiteScope};
@@ -222,13 +223,13 @@ fn program(command: &CommandTarget, suite: &SuiteScope) -> Option<Dependency> {
 }
 
 /// Over the values of all of them together.
-fn variables(names: &[String], environment: &BTreeMap<String, String>) -> Option<Dependency> {
+fn variables(names: &[String], environment: &SuiteEnvironment) -> Option<Dependency> {
     let mut names: Vec<&String> = names.iter().collect();
     names.sort_unstable();
     names.dedup();
-    let values: Vec<(&String, Option<&String>)> = names
+    let values: Vec<(&String, Option<&str>)> = names
         .iter()
-        .map(|name| (*name, environment.get(*name)))
+        .map(|name| (*name, environment.get(name)))
         .collect();
     let mut digest = Sha256::digest(format!("{values:?}"));
     for _ in 0..ENV_ROUNDS {

@@ -262,6 +262,7 @@ mod tests {
             env: Default::default(),
             cwd,
             cpus: 1,
+            ..LoadRequest::default()
         };
         let loaded = load(&request);
         let said = loaded.problems.iter().map(|p| {

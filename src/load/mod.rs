@@ -12,10 +12,12 @@ mod baselines;
 mod cases;
 mod check;
 mod dataset;
+mod defaults;
 mod demands;
 mod depends;
 mod edit;
 mod enclosing;
+mod env_file;
 mod evals;
 mod executors;
 mod graders;
@@ -62,17 +64,20 @@ pub mod tree;
 pub mod yaml;
 
 pub use check::check_files;
+pub use defaults::{DEFAULTS_FILE_NAME, LoadedDefaults, defaults};
 pub use depends::files_changed_since_load;
 pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
 pub use literal::{
     LiteralEdit, WrittenEval, accepted_literal, added_reference, not_rendered, written_grading,
 };
+pub(crate) use models::AskedModels;
 pub use models::cache_folder;
 pub use names::{SuiteNames, suite_names};
 pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use refs::ReadFiles;
+pub(crate) use refs::lexical;
 pub use request::{
     CaseFilters, CheckRequest, LoadOverrides, LoadRequest, LoadedOverview, LoadedPlan,
     ModelOverrides, PlanPurpose, SuiteOverview,

@@ -1,6 +1,5 @@
 //! `notify:` to channels.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,14 +24,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const RETRIES: u32 = 3;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The channels of a suite; `env` is this process's environment. A channel that is wrong is told
-/// and left out.
-pub(super) fn channels(
-    desk: &mut SuiteDesk,
-    spec: &SuiteSpec,
-    node: &Node,
-    env: &BTreeMap<String, String>,
-) -> Vec<NotifyChannel> {
+/// The channels of a suite. A channel that is wrong is reported and left out.
+pub(super) fn channels(desk: &mut SuiteDesk, spec: &SuiteSpec, node: &Node) -> Vec<NotifyChannel> {
     let wanted = spec.reporting.notify_on_failure;
     let at = || node.key_span("/reporting/notify_on_failure");
     if spec.notify.is_empty() && wanted == Some(true) && desk.suite.lenient {
@@ -51,7 +44,7 @@ pub(super) fn channels(
     for (place, channel) in spec.notify.iter().enumerate() {
         let at = node.at_pointer(&format!("/notify/{place}")).unwrap_or(node);
         channels.extend(match channel {
-            ChannelSpec::Webhook(spec) => webhook(desk, spec, at, env).map(|way| NotifyChannel {
+            ChannelSpec::Webhook(spec) => webhook(desk, spec, at).map(|way| NotifyChannel {
                 name: named(spec.name.as_ref(), "webhook", place),
                 on: spec.on,
                 way: NotifyMethod::Webhook(Box::new(way)),
@@ -80,19 +73,17 @@ fn command(desk: &mut SuiteDesk, spec: &NotifyCommandSpec, node: &Node) -> Optio
     })
 }
 
-fn webhook(
-    desk: &mut SuiteDesk,
-    spec: &WebhookSpec,
-    node: &Node,
-    env: &BTreeMap<String, String>,
-) -> Option<Webhook> {
-    let given = |desk: &mut SuiteDesk, name: &str| match env
+fn webhook(desk: &mut SuiteDesk, spec: &WebhookSpec, node: &Node) -> Option<Webhook> {
+    let given = |desk: &mut SuiteDesk, name: &str| match desk
+        .suite
+        .environment
         .get(name)
-        .filter(|value| !value.trim().is_empty())
+        .map(str::trim)
+        .filter(|value| !value.is_empty())
     {
         Some(value) => {
-            desk.suite.secrets.add([value.trim().to_owned()]);
-            SecretValue::Value(SecretText::new(value.trim()))
+            desk.suite.secrets.add([value.to_owned()]);
+            SecretValue::Value(SecretText::new(value))
         }
         None => SecretValue::Unset(name.to_owned()),
     };

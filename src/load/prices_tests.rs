@@ -23,6 +23,7 @@ fn loaded(model: &str, more: &str, files: &[(&str, &str)], overrides: LoadOverri
         env: BTreeMap::from([("OPENAI_API_KEY".to_owned(), "a-key-of-tests".to_owned())]),
         cwd,
         cpus: 1,
+        ..LoadRequest::default()
     })
 }
 

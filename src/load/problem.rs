@@ -58,6 +58,7 @@ codes! {
     BadAlias = "EH0114" "bad-alias" "An alias (`*name`) has no anchor, or is inside the value of its anchor.";
     BadMergeKey = "EH0115" "bad-merge-key" "The value of a merge key (`<<`) is neither a map nor a list of maps.";
     MergeConflict = "EH0116" "merge-conflict" "The file contains the conflict markers (`<<<<<<<`, `=======`, `>>>>>>>`) of an unfinished merge.";
+    BadEnvFile = "EH0117" "bad-env-file" "A line of a `.env` file is neither `NAME=value` nor a comment. Messages do not show its values.";
 
     // EH02: the shape, checked against the schema.
     UnknownKey = "EH0201" "unknown-key" "A key is not valid at this place; often a typing error, or wrong indentation.";
@@ -107,7 +108,7 @@ codes! {
     UnknownExecutor = "EH0424" "unknown-executor" "A grader uses an executor that is neither built in nor defined under the suite's `executors:`.";
     BadRequest = "EH0427" "bad-request" "The settings do not make a valid HTTP request: the address, endpoint, method or headers are wrong, or the input is not a request.";
     UnknownProvider = "EH0430" "unknown-provider" "A model's name has no provider, or its provider is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
-    NoApiKey = "EH0431" "no-api-key" "A model needs an API key, but its environment variable is not set. Only runs that call models over the network need it.";
+    NoApiKey = "EH0431" "no-api-key" "A model needs an API key, but its environment variable is not set, or its file or command gives no key. Only runs that call models over the network need it.";
     UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, but a model has no price. An unknown price does not count as 0.";
     AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` match a model equally well but have different prices.";
     UnguardedGate = "EH0434" "unguarded-gate" "No threshold depends on evals that pass, so the gate could pass although every capability eval fails.";

@@ -293,7 +293,7 @@ pub(super) fn expand(
 }
 
 /// A path without `.` and `..`, by its words alone.
-pub(super) fn lexical(path: &Path) -> PathBuf {
+pub(crate) fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

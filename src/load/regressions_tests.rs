@@ -18,6 +18,7 @@ fn loaded(eval: &str) -> LoadedPlan {
         env: BTreeMap::new(),
         cwd,
         cpus: 1,
+        ..LoadRequest::default()
     })
 }
 

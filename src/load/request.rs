@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::models::KeyValues;
 use super::problem::Problems;
 use super::refs::ReadFiles;
 use super::source::SourceFiles;
@@ -34,6 +35,8 @@ pub struct LoadRequest {
     pub overrides: LoadOverrides,
     /// The process environment, of which templates see what the suite lists under `env:`.
     pub env: BTreeMap<String, String>,
+    /// Keys that an earlier load of the same run has read.
+    pub keys: KeyValues,
     /// Where relative paths of the command line start. Absolute.
     pub cwd: PathBuf,
     /// Samples in flight at once when neither the suite nor the command line says; 0 counts as 1.

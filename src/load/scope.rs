@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::demands::SuiteDemands;
+use super::env_file::SuiteEnvironment;
 use super::executors::ExecutorShelf;
-use super::models::{KeyPlaces, WrittenProviders};
+use super::models::{KeyPlaces, KeyValues, WrittenProviders};
 use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
 use super::prompts::LoadedPrompts;
@@ -18,7 +19,7 @@ use super::source::{SourceFiles, Span};
 use super::stored::BaselineFolder;
 use super::template::TemplateScope;
 use super::tree::Node;
-use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Place, Target};
+use crate::model::{BaselineSettings, EnvFile, GraderType, HttpTarget, OutputValue, Place, Target};
 use crate::spec::{BaselineTarget, GraderSpec, ModelSpec, SkillSpec};
 use eval_base::redact::secrets_of_header;
 use eval_models::net::secrets_of_address;
@@ -126,10 +127,11 @@ pub(super) struct SuiteScope {
     pub model: Option<(ModelSpec, Node)>,
     /// Of the suite.
     pub providers: Arc<WrittenProviders>,
-    /// Where the variables are named that hold keys.
+    /// Where it is written from where keys are read.
     pub key_places: KeyPlaces,
-    /// The process environment, of which only keys are read here.
-    pub environment: Arc<BTreeMap<String, String>>,
+    pub key_values: KeyValues,
+    /// Of which keys and what commands list are read here.
+    pub environment: SuiteEnvironment,
     /// `config.max_workers`, where it is written.
     pub workers: Option<usize>,
     /// How skills are run, and where that is written.
@@ -197,6 +199,11 @@ impl SuiteDesk<'_> {
     /// What the suite demands of programs.
     pub fn demands(&self) -> &SuiteDemands {
         &self.suite.demands
+    }
+
+    /// Variables of the `.env` file beside the suite.
+    pub fn env_file(&self) -> EnvFile {
+        self.suite.environment.file.clone()
     }
 
     /// The folder of the suite, where commands run.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::baselines;
 use super::demands;
+use super::env_file::SuiteEnvironment;
 use super::evals::BuiltEval;
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, unknown_kind};
@@ -92,6 +93,7 @@ struct SuiteLoader<'a> {
     path: PathBuf,
     dir: PathBuf,
     root: PathBuf,
+    environment: SuiteEnvironment,
     session: &'a mut LoadSession,
     /// Eval files that were read, by path.
     files: HashMap<PathBuf, Vec<BuiltEval>>,
@@ -125,6 +127,7 @@ impl<'a> SuiteLoader<'a> {
         let root = project_root(&dir);
         session.fence = PathFence::new([root.as_path(), dir.as_path()]);
         SuiteLoader {
+            environment: SuiteEnvironment::read(&request.env, &dir, session),
             request,
             path,
             dir,
@@ -352,7 +355,8 @@ impl SuiteLoader<'_> {
             recorded: overrides.outputs.is_some(),
             prompt: overrides.prompt.clone(),
             asks_targets: overrides.outputs.is_none() && !overrides.asks_only_judges,
-            environment: Arc::new(self.request.env.clone()),
+            environment: self.environment.clone(),
+            key_values: self.request.keys.clone(),
             workers: config.max_workers,
             reach: FilterReach::of(&overrides.filters).map(Arc::new),
             ..SuiteScope::default()
@@ -404,7 +408,7 @@ impl SuiteLoader<'_> {
             spec.name.clone_from(&only.info.name);
         }
         let mut desk = self.session.desk(&scope, &self.dir);
-        let channels = notify::channels(&mut desk, &spec, &node, &self.request.env);
+        let channels = notify::channels(&mut desk, &spec, &node);
         self.plan(PlanParts {
             spec,
             node,

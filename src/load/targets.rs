@@ -47,6 +47,7 @@ pub(super) fn resolve(
                 argv: c.command.clone(),
                 dir: desk.suite.dir.clone(),
                 env: c.env.clone(),
+                env_file: desk.env_file(),
                 timeout: if desk.suite.timeout.is_some() {
                     None
                 } else {

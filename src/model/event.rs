@@ -137,6 +137,9 @@ pub struct Environment {
     pub target_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The address of the model's API; absent unless an environment variable set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_address: Option<String>,
     /// The prompt; absent if inputs were given to the target unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<UsedPrompt>,

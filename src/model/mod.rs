@@ -4,6 +4,7 @@ mod baseline;
 mod cases;
 mod comparison;
 mod dependency;
+mod env_file;
 mod event;
 mod executor;
 mod fingerprint;
@@ -39,6 +40,7 @@ pub use baseline::*;
 pub use cases::*;
 pub use comparison::*;
 pub use dependency::*;
+pub use env_file::*;
 pub use event::*;
 pub use executor::*;
 pub use fingerprint::*;
@@ -69,6 +71,7 @@ pub use target::*;
 
 pub use crate::spec::words::*;
 pub use eval_models::{
-    AnswerSource, ApiKey, CACHE_FILE_NAME, CallLimits, Endpoint, HttpDialect, LaneLimits,
-    ModelCall, ModelSettings, ProviderApi, RunBudget, SamplingOptions, TokenPrice, Usage,
+    AnswerSource, ApiKey, CACHE_FILE_NAME, CallLimits, Endpoint, HttpDialect, KeySource, KeyValue,
+    LaneLimits, ModelCall, ModelSettings, ProviderApi, RunBudget, SamplingOptions, TokenPrice,
+    Usage,
 };

@@ -133,7 +133,7 @@ impl JudgePanel {
                 format!(
                     "{:?}",
                     (
-                        key.as_ref().map(|key| &key.env),
+                        key.as_ref().map(|key| &key.source),
                         limits,
                         patience,
                         ca_file,

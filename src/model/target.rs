@@ -12,6 +12,7 @@ use eval_base::redact::{serialize_headers, serialize_url, without_secret_paramet
 use eval_models::{Endpoint, SamplingOptions};
 
 use super::dependency::DependsOn;
+use super::env_file::EnvFile;
 use crate::spec::words::{OnError, OutputFormat};
 
 /// What produces an output for a case.
@@ -77,6 +78,9 @@ pub struct CommandTarget {
     pub dir: PathBuf,
     /// Names of the environment variables that it sees besides PATH.
     pub env: Vec<String>,
+    /// Of the suite: holds those that the process environment lacks.
+    #[serde(skip)]
+    pub env_file: EnvFile,
     /// Overrides the case's time limit.
     pub timeout: Option<Duration>,
     pub on_error: OnError,

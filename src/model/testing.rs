@@ -64,6 +64,7 @@ pub fn run_started() -> RunStarted {
 /// A model behind an API of OpenAI's kind, without key and price.
 pub fn endpoint() -> Endpoint {
     Endpoint {
+        address_variable: None,
         api: ProviderApi::Openai,
         provider: "openai".to_owned(),
         model: "m".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::model::{Environment, GitState, Plan, SandboxState, Target, UsedPrompt};
+use crate::model::{Endpoint, Environment, GitState, Plan, SandboxState, Target, UsedPrompt};
 use eval_base::git;
 
 /// This program's version.
@@ -19,14 +19,16 @@ pub fn git_state(dir: &Path) -> Option<GitState> {
 
 /// What is known before graders are prepared.
 pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
-    let model = match &plan.target {
-        Some(Target::Model(target)) => Some(target.endpoint.name()),
+    let endpoint = match &plan.target {
+        Some(Target::Model(target)) => Some(&target.endpoint),
         _ => None,
     };
+    let set = endpoint.filter(|endpoint| endpoint.address_variable.is_some());
     Environment {
         target: plan.target_name.clone(),
         target_type: plan.target.as_ref().map_or("none", Target::kind).to_owned(),
-        model,
+        model: endpoint.map(Endpoint::name),
+        model_address: set.map(Endpoint::shown_address),
         prompt: plan.prompt.as_deref().map(|name| used(name, plan)),
         git,
         sandbox: None,

@@ -47,6 +47,13 @@ pub struct ModelGraderConfig {
     /// The environment variable that contains the API key. Without it, no key is sent to a custom
     /// `base_url`.
     pub api_key_env: Option<String>,
+    /// A file that contains the API key, instead of `api_key_env`. Relative to this file.
+    #[schemars(length(min = 1))]
+    pub api_key_file: Option<String>,
+    /// A command whose standard output is the API key, instead of `api_key_env`: program and
+    /// arguments, run without a shell in the suite's folder, at most once a run.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<Vec<String>>,
     /// Text before the task of every judge.
     pub system: Option<String>,
     /// Sampling temperature.
@@ -169,6 +176,7 @@ impl JsonSchema for JudgeModel {
 /// One of several models with its own settings; settings that it omits are those next to `models`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::key_source()))]
 pub struct JudgeModelSpec {
     /// The model: `PROVIDER:MODEL`, as for a target.
     #[schemars(length(min = 1))]
@@ -177,6 +185,13 @@ pub struct JudgeModelSpec {
     pub base_url: Option<String>,
     /// The environment variable that contains the API key.
     pub api_key_env: Option<String>,
+    /// A file that contains the API key, instead of `api_key_env`. Relative to this file.
+    #[schemars(length(min = 1))]
+    pub api_key_file: Option<String>,
+    /// A command whose standard output is the API key, instead of `api_key_env`: program and
+    /// arguments, run without a shell in the suite's folder, at most once a run.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<Vec<String>>,
     /// Sampling temperature.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
@@ -190,6 +205,13 @@ pub struct JudgeModelSpec {
     pub price: Option<PriceSpec>,
     /// A folder of recorded exchanges, relative to this file, from which all answers are taken.
     pub replay: Option<String>,
+}
+
+impl JudgeModelSpec {
+    /// True when it says where its key is read from.
+    pub fn sets_key(&self) -> bool {
+        self.api_key_env.is_some() || self.api_key_file.is_some() || self.api_key_command.is_some()
+    }
 }
 
 /// A criterion to score.

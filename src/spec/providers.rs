@@ -21,6 +21,7 @@ pub enum ApiWord {
 /// A model API, used by `model: "NAME:MODEL"` of a target or judge, whose own settings override it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::key_source()))]
 pub struct ProviderSpec {
     /// Format of the API. Default: `anthropic` for a provider of that name, `http` if `request` is
     /// set, otherwise `openai`.
@@ -31,6 +32,13 @@ pub struct ProviderSpec {
     /// The environment variable that contains the API key. Without it, no key is sent to a custom
     /// `base_url`.
     pub api_key_env: Option<String>,
+    /// A file that contains the API key, instead of `api_key_env`. Relative to this file.
+    #[schemars(length(min = 1))]
+    pub api_key_file: Option<String>,
+    /// A command whose standard output is the API key, instead of `api_key_env`: program and
+    /// arguments, run without a shell in the suite's folder, at most once a run.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<Vec<String>>,
     /// HTTP headers to send with every request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,

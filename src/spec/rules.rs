@@ -165,7 +165,19 @@ pub fn judge() -> Value {
             &["model", "models"],
             "add `model`, such as \"openai:gpt-4o-mini\", or several `models`"
         ),
-        not_both("model", "models")
+        not_both("model", "models"),
+        not_both("api_key_env", "api_key_file"),
+        not_both("api_key_env", "api_key_command"),
+        not_both("api_key_file", "api_key_command")
+    ])
+}
+
+/// Where the key of a model is read from.
+pub fn key_source() -> Value {
+    json!([
+        not_both("api_key_env", "api_key_file"),
+        not_both("api_key_env", "api_key_command"),
+        not_both("api_key_file", "api_key_command")
     ])
 }
 

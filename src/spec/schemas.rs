@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::Recursiv
 use serde_json::Value;
 
 use super::{
-    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, PricesFile, RecordedLine,
-    ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, DefaultsFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, PricesFile,
+    RecordedLine, ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
 };
 
 /// A kind of file that people write.
@@ -22,10 +22,11 @@ pub enum SchemaKind {
     Trigger,
     Recorded,
     Scores,
+    Defaults,
 }
 
 impl SchemaKind {
-    pub const ALL: [SchemaKind; 11] = [
+    pub const ALL: [SchemaKind; 12] = [
         SchemaKind::Suite,
         SchemaKind::Eval,
         SchemaKind::Graders,
@@ -37,6 +38,7 @@ impl SchemaKind {
         SchemaKind::Trigger,
         SchemaKind::Recorded,
         SchemaKind::Scores,
+        SchemaKind::Defaults,
     ];
 
     /// The file's name below `schemas/` is `<name>.schema.json`.
@@ -53,6 +55,7 @@ impl SchemaKind {
             SchemaKind::Trigger => "trigger",
             SchemaKind::Recorded => "recorded",
             SchemaKind::Scores => "scores",
+            SchemaKind::Defaults => "defaults",
         }
     }
 }
@@ -72,6 +75,7 @@ pub fn canonical(kind: SchemaKind) -> Value {
         SchemaKind::Trigger => schema_of::<TriggerFile>(),
         SchemaKind::Recorded => schema_of::<RecordedLine>(),
         SchemaKind::Scores => schema_of::<ScoreBaselineFile>(),
+        SchemaKind::Defaults => schema_of::<DefaultsFile>(),
     }
 }
 

@@ -81,6 +81,7 @@ pub struct EchoSpec {}
 /// model target with these settings on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-editor" = super::rules::key_source()))]
 pub struct ModelSpec {
     /// `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`. The provider is one of the suite's
     /// `providers:`, `openai` or `anthropic`. It may be omitted if the name begins with `claude-`,
@@ -93,6 +94,13 @@ pub struct ModelSpec {
     /// The environment variable that contains the API key. Without it, no key is sent to a custom
     /// `base_url`.
     pub api_key_env: Option<String>,
+    /// A file that contains the API key, instead of `api_key_env`. Relative to this file.
+    #[schemars(length(min = 1))]
+    pub api_key_file: Option<String>,
+    /// A command whose standard output is the API key, instead of `api_key_env`: program and
+    /// arguments, run without a shell in the suite's folder, at most once a run.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<Vec<String>>,
     /// The system prompt.
     pub system: Option<String>,
     /// Sampling temperature.
@@ -160,6 +168,13 @@ pub struct ModelSpec {
     pub replay: Option<String>,
     /// Requests to a custom JSON API and their answers, instead of OpenAI's format.
     pub request: Option<RequestSpec>,
+}
+
+impl ModelSpec {
+    /// True when it says where its key is read from.
+    pub fn sets_key(&self) -> bool {
+        self.api_key_env.is_some() || self.api_key_file.is_some() || self.api_key_command.is_some()
+    }
 }
 
 /// An HTTP service. As an eval's `execution` it may omit `base_url`; it is then the suite's HTTP

@@ -96,19 +96,10 @@ async fn prepare(
             *word = with_path;
         }
     }
-    let names = std::iter::once("PATH").chain(
-        target
-            .env
-            .iter()
-            .map(String::as_str)
-            .filter(|n| *n != "PATH"),
-    );
     let command = TreeCommand {
         argv,
         dir: target.dir.clone(),
-        env: names
-            .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
-            .collect(),
+        env: target.env_file.environment_of(&target.env),
         stdin: rendered.into_text().into_bytes(),
         timeout: target.timeout.unwrap_or(case.timeout),
         keep_stdout: limits::TARGET_STDOUT,

@@ -425,6 +425,7 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
         argv: argv.iter().map(|w| (*w).to_owned()).collect(),
         dir: dir.to_owned(),
         env: vec![],
+        env_file: Default::default(),
         timeout: None,
         on_error: OnError::Error,
         output: OutputFormat::Text,

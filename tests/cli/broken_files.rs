@@ -177,6 +177,7 @@ fn suite(text: &str, overrides: LoadOverrides, purpose: PlanPurpose) -> LoadedPl
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         cwd,
         cpus: 1,
+        ..LoadRequest::default()
     })
 }
 

@@ -250,6 +250,7 @@ async fn programs_are_judged_by_what_they_print() {
 async fn the_authors_program_reads_the_output_and_the_expectation() {
     let command = |script: &str, verdict| {
         case(CodeGrader::Command(CommandGrader {
+            env_file: Default::default(),
             argv: vec!["sh".into(), "-c".into(), script.into()],
             dir: std::env::temp_dir(),
             env: vec![],

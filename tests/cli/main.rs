@@ -19,6 +19,7 @@ mod compare_mismatches;
 mod compare_to;
 mod compared_runs;
 mod completions;
+mod configuration;
 mod docs_ci;
 mod example_suite;
 mod export;

@@ -20,6 +20,7 @@ fn request() -> LoadRequest {
         env: BTreeMap::new(),
         cwd: seeds(),
         cpus: 2,
+        ..LoadRequest::default()
     }
 }
 

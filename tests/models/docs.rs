@@ -62,6 +62,7 @@ fn every_recipe_loads() {
             env: BTreeMap::new(),
             cwd,
             cpus: 4,
+            ..LoadRequest::default()
         });
         let said: Vec<String> = loaded
             .problems

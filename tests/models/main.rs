@@ -19,6 +19,7 @@ mod judge_faults;
 mod judge_injection;
 mod judge_reports;
 mod judge_runs;
+mod keys;
 mod mock_server;
 mod providers;
 mod resume;

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use eval_base::clock::SystemClock;
 use eval_harness::internals::{
-    ApiKey, CacheMode, CallLimits, Endpoint, LaneLimits, ModelSettings, ProviderApi,
-    SamplingOptions,
+    ApiKey, CacheMode, CallLimits, Endpoint, KeySource, KeyValue, LaneLimits, ModelSettings,
+    ProviderApi, SamplingOptions,
 };
 use eval_models::net::{ClientSettings, HttpClients, NetworkRequest, read_url};
 use eval_models::{
@@ -27,6 +27,7 @@ const KEY: &str = "sk-secret-0123456789";
 
 fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
+        address_variable: None,
         api: ProviderApi::Openai,
         provider: "mine".to_owned(),
         model: "small".to_owned(),
@@ -34,8 +35,8 @@ fn endpoint(base_url: &str) -> Endpoint {
         headers: BTreeMap::new(),
         dialect: None,
         key: Some(ApiKey {
-            env: "KEY".to_owned(),
-            value: Some(KEY.to_owned()),
+            source: KeySource::Variable("KEY".to_owned()),
+            value: KEY.to_owned().into(),
         }),
         limits: LaneLimits {
             lane: base_url.to_owned(),
@@ -446,8 +447,8 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     let plain = Server::start(|_| Reply::json(&good()));
     let mut unset = endpoint(&plain.url());
     unset.key = Some(ApiKey {
-        env: "MY_KEY".to_owned(),
-        value: None,
+        source: KeySource::Variable("MY_KEY".to_owned()),
+        value: KeyValue::default(),
     });
     see(unset);
     let mut spoiled = endpoint(&plain.url());

@@ -68,6 +68,11 @@ impl Project {
             // it tells its step.
             .env_remove("CI")
             .env_remove("GITHUB_ACTIONS")
+            // Nor where their models are.
+            .env_remove("OPENAI_BASE_URL")
+            .env_remove("ANTHROPIC_BASE_URL")
+            .env_remove("OPENAI_API_KEY_FILE")
+            .env_remove("ANTHROPIC_API_KEY_FILE")
             // Never the cache of whoever runs the tests.
             .env("EVAL_HARNESS_CACHE_DIR", self.path().join("answers"))
             .env("NO_COLOR", "1")

@@ -35,6 +35,7 @@ fn try_plan(dir: &Path, vars: &[(&str, &str)]) -> Result<Plan, String> {
         env: BTreeMap::new(),
         cwd: dir.to_owned(),
         cpus: 1,
+        ..LoadRequest::default()
     });
     let told = |sources: &SourceFiles| {
         render::human(&loaded.problems, sources, render::HumanOptions::default())

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use eval_base::ordered::OrderedValue;
-use eval_base::redact::{serialize_headers, serialize_url};
+use eval_base::redact::{
+    serialize_headers, serialize_url, without_secret_parameters, without_userinfo,
+};
 
 /// The language that an API speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,6 +47,9 @@ pub struct Endpoint {
     /// Ends where the API's own path begins.
     #[serde(serialize_with = "serialize_url")]
     pub base_url: String,
+    /// The environment variable that set `base_url`, where no file says it.
+    #[serde(skip)]
+    pub address_variable: Option<String>,
     /// Sent with every request; the key is not among them.
     #[serde(default, serialize_with = "serialize_headers")]
     pub headers: BTreeMap<String, String>,
@@ -76,24 +82,80 @@ impl Endpoint {
     pub fn name(&self) -> String {
         format!("{}:{}", self.provider, self.model)
     }
-}
 
-/// A key, and the environment variable that it was read from.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey {
-    pub env: String,
-    /// `None` when the variable is not set: an error once the key is needed, which a recording
-    /// never does.
-    pub value: Option<String>,
-}
-
-impl std::fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiKey")
-            .field("env", &self.env)
-            .field("given", &self.value.is_some())
-            .finish()
+    /// The address without its secrets, as it is recorded.
+    pub fn shown_address(&self) -> String {
+        without_secret_parameters(&without_userinfo(&self.base_url))
     }
+}
+
+/// Where a key is read from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeySource {
+    /// An environment variable, by name.
+    Variable(String),
+    /// A file. Absolute.
+    File(PathBuf),
+    /// Standard output of a program that runs in `dir`.
+    Command { argv: Vec<String>, dir: PathBuf },
+}
+
+impl std::fmt::Display for KeySource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            KeySource::Variable(name) => write!(f, "the variable {name}"),
+            KeySource::File(path) => write!(f, "the file {}", path.display()),
+            // Arguments are left out, which may be long.
+            KeySource::Command { argv, .. } => {
+                let program = argv.first().map(String::as_str).unwrap_or_default();
+                write!(f, "the command {program}")
+            }
+        }
+    }
+}
+
+/// The value of a key, shared by all that read it from the same source, and empty until one of them
+/// needs it.
+#[derive(Clone, Default)]
+pub struct KeyValue(Arc<OnceLock<String>>);
+
+impl KeyValue {
+    pub fn get(&self) -> Option<&str> {
+        self.0.get().map(String::as_str)
+    }
+
+    /// The first value counts.
+    pub fn set(&self, value: impl Into<String>) {
+        let _ = self.0.set(value.into());
+    }
+}
+
+impl From<String> for KeyValue {
+    fn from(value: String) -> KeyValue {
+        KeyValue(Arc::new(OnceLock::from(value)))
+    }
+}
+
+impl PartialEq for KeyValue {
+    fn eq(&self, other: &KeyValue) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for KeyValue {}
+
+impl std::fmt::Debug for KeyValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.get().is_some() { "Set" } else { "Unset" })
+    }
+}
+
+/// A key, and where it is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub source: KeySource,
+    /// Unset is an error once the key is needed, which a recording never does.
+    pub value: KeyValue,
 }
 
 /// How a custom JSON API is called and read. Texts of `body` may hold `{{ prompt }}`,

@@ -43,7 +43,8 @@ pub use call::{
     ModelRequest, PromptSupport, TokenCounts, Usage,
 };
 pub use endpoint::{
-    ApiKey, CallLimits, Endpoint, HttpDialect, LaneLimits, ProviderApi, SamplingOptions, TokenPrice,
+    ApiKey, CallLimits, Endpoint, HttpDialect, KeySource, KeyValue, LaneLimits, ProviderApi,
+    SamplingOptions, TokenPrice,
 };
 pub use fault::{FaultKind, ModelFault};
 pub use kept::KeptError;

@@ -8,6 +8,7 @@ use crate::{CallLimits, Endpoint, FinishReason, LaneLimits, ProviderApi, Samplin
 
 pub(super) fn endpoint(model: &str) -> Endpoint {
     Endpoint {
+        address_variable: None,
         api: ProviderApi::Openai,
         provider: "openai".to_owned(),
         model: model.to_owned(),

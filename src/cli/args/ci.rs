@@ -2,20 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::RunArgs;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CiMode {
-    /// `github` if `GITHUB_ACTIONS` is `true`, otherwise `none`.
-    Auto,
-    /// Annotations on stderr, the report in `$GITHUB_STEP_SUMMARY`, the decision in
-    /// `$GITHUB_OUTPUT`.
-    Github,
-    /// No output for CI.
-    None,
-}
+use crate::spec::CiMode;
 
 #[derive(Debug, Clone, Args)]
 pub struct CiArgs {

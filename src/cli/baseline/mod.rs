@@ -107,6 +107,7 @@ fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, CliFai
         env: suite::environment(),
         cwd: suite::cwd()?,
         cpus: 1,
+        ..LoadRequest::default()
     };
     let load::LoadedOverview {
         suite,

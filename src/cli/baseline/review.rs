@@ -72,6 +72,7 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
             env: suite::environment(),
             cwd: suite::cwd().ok()?,
             cpus: 1,
+            ..LoadRequest::default()
         })
     };
     let plan = request().and_then(|request| load::load(&request).plan);

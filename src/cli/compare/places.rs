@@ -89,7 +89,9 @@ impl ProjectLocator {
         }
         let project = match &self.suite {
             Some(path) => Some(self.load(path)?),
-            None => suite::default_suite(Path::new("")).and_then(|path| self.load(&path).ok()),
+            None => suite::suite_path(None)
+                .ok()
+                .and_then(|path| self.load(&path).ok()),
         };
         Ok(self.project.get_or_init(|| project).as_ref())
     }
@@ -112,6 +114,7 @@ impl ProjectLocator {
             env: suite::environment(),
             cwd: self.cwd.clone(),
             cpus: suite::cpus(),
+            ..LoadRequest::default()
         };
         let loaded = load::load(&request);
         loaded.plan.as_ref().map(ProjectSuite::of).ok_or_else(|| {

@@ -22,14 +22,16 @@ pub enum CheckGroup {
     Limits,
     Languages,
     Tools,
+    Configuration,
 }
 
 impl CheckGroup {
-    pub const ALL: [CheckGroup; 4] = [
+    pub const ALL: [CheckGroup; 5] = [
         CheckGroup::Isolation,
         CheckGroup::Limits,
         CheckGroup::Languages,
         CheckGroup::Tools,
+        CheckGroup::Configuration,
     ];
 
     pub fn title(self) -> &'static str {
@@ -38,6 +40,7 @@ impl CheckGroup {
             CheckGroup::Limits => "Limits",
             CheckGroup::Languages => "Languages",
             CheckGroup::Tools => "Tools",
+            CheckGroup::Configuration => "Configuration",
         }
     }
 }
@@ -128,6 +131,7 @@ impl DoctorFindings {
             "limits": of_group(CheckGroup::Limits),
             "languages": of_group(CheckGroup::Languages),
             "tools": of_group(CheckGroup::Tools),
+            "configuration": of_group(CheckGroup::Configuration),
         })
     }
 }

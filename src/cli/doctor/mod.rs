@@ -1,5 +1,6 @@
 //! `eval-harness doctor`: what this machine can do, what it can't, why not, and what helps.
 
+mod configuration;
 mod findings;
 mod isolation;
 mod machine;
@@ -85,6 +86,7 @@ async fn examine(helper: &Path) -> DoctorFindings {
     checks.push(programs::python(python));
     checks.extend(programs::languages());
     checks.extend(programs::tools());
+    checks.extend(configuration::checks());
     DoctorFindings {
         version: harness_version().to_owned(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

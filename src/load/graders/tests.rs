@@ -15,6 +15,7 @@ fn loaded(text: &str, overrides: LoadOverrides) -> LoadedPlan {
         env: BTreeMap::from([("TOKEN_X".to_owned(), "secret-value".to_owned())]),
         cwd,
         cpus: 1,
+        ..LoadRequest::default()
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::to_value;
 
 use super::name::NamedModel;
-use super::providers::{self, WrittenProvider};
+use super::providers::{self, ProviderHome, WrittenProvider};
 use super::{WrittenModel, key, layered, name, read, request};
 use crate::load::prices;
 use crate::load::problem::{Code, Problem};
@@ -15,7 +15,7 @@ use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::targets::{authorities, check_base, check_headers};
 use crate::load::template::is_template;
-use crate::model::{CallLimits, Endpoint, HttpDialect, LaneLimits, ProviderApi};
+use crate::model::{CallLimits, Endpoint, HttpDialect, KeySource, LaneLimits, ProviderApi};
 use crate::spec::{ModelSpec, ProviderSpec};
 use eval_base::redact::is_sensitive_header;
 use eval_models::net;
@@ -27,10 +27,17 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<En
     let provider = providers::find(desk, &named.provider).cloned();
     let of = provider.as_ref().map(|(spec, _)| spec);
     let api = api(desk, written, &named, of)?;
-    let (base_url, elsewhere) = address(desk, written, &named, of, api)?;
+    let ModelAddress {
+        base_url,
+        elsewhere,
+        has_usual_key,
+        variable,
+    } = address(desk, written, &named, of, api)?;
     let headers = headers(desk, written, of, elsewhere)?;
-    let key = match key_env(written, provider.as_ref(), api, &base_url, elsewhere) {
-        Some((env, at)) => Some(key::read(desk, &env, at)?),
+    let provider_here = provider.as_ref().filter(|_| !elsewhere);
+    let usual = providers::home_of(api).filter(|_| has_usual_key);
+    let key = match key_source(desk, written, provider_here, usual)? {
+        Some((source, at)) => Some(key::read(desk, source, at)?),
         None => None,
     };
     let mut below = of.cloned().unwrap_or_default();
@@ -46,6 +53,7 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<En
     let joint = read(desk, written.node, joint)?;
     Some(Endpoint {
         api,
+        address_variable: variable.map(str::to_owned),
         dialect: dialect(desk, written, provider.as_ref(), api)?,
         headers,
         key,
@@ -103,19 +111,45 @@ fn api(
     }
 }
 
-/// The address, and whether it is another than the provider's.
+/// Where a model is called.
+struct ModelAddress {
+    base_url: String,
+    /// It is not the provider's.
+    elsewhere: bool,
+    /// The provider's usual variable has the key for it.
+    has_usual_key: bool,
+    /// The variable that sets it.
+    variable: Option<&'static str>,
+}
+
 fn address(
     desk: &mut SuiteDesk,
     written: &WrittenModel,
     named: &NamedModel,
     of: Option<&ProviderSpec>,
     api: ProviderApi,
-) -> Option<(String, bool)> {
-    let usual = providers::base_url(&named.provider, of);
+) -> Option<ModelAddress> {
+    let set = providers::set_address(desk, &named.provider, of);
+    let usual = match (set, &written.spec.base_url) {
+        (Some(set), None) => {
+            let variable = Some(set.variable);
+            let url = set.read(desk, api, written.at("model"))?;
+            desk.suite.secrets.of_endpoint(&url);
+            return Some(ModelAddress {
+                base_url: url,
+                elsewhere: false,
+                has_usual_key: true,
+                variable,
+            });
+        }
+        (Some(set), Some(_)) => Some(set.url),
+        (None, _) => providers::base_url(&named.provider, of),
+    };
     let usual = usual.map(|url| url.trim_end_matches('/').to_owned());
     if let Some(url) = of.and_then(|of| of.base_url.as_ref()) {
         desk.suite.secrets.of_endpoint(url);
     }
+    let is_home = |url: &str| providers::home_of(api).is_some_and(|home| home.url == url);
     let Some(own) = &written.spec.base_url else {
         if usual.is_none() && !desk.suite.shelf.open {
             let message = format!("`{}` has no `base_url`", named.model);
@@ -124,7 +158,12 @@ fn address(
                     .hint("add `base_url: \"http://...\"`"),
             );
         }
-        return usual.map(|url| (url, false));
+        return usual.map(|url| ModelAddress {
+            elsewhere: false,
+            has_usual_key: is_home(&url),
+            base_url: url,
+            variable: None,
+        });
     };
     let at = written.at("base_url");
     check_base(desk, own, at)?;
@@ -133,8 +172,12 @@ fn address(
     }
     desk.suite.secrets.of_endpoint(own);
     let own = own.trim_end_matches('/').to_owned();
-    let elsewhere = usual.as_ref() != Some(&own);
-    Some((own, elsewhere))
+    Some(ModelAddress {
+        elsewhere: usual.as_ref() != Some(&own),
+        has_usual_key: is_home(&own),
+        base_url: own,
+        variable: None,
+    })
 }
 
 /// Headers of two, the second ones win. Those of the first that open doors stay behind when the
@@ -170,25 +213,33 @@ fn headers(
     Some(all)
 }
 
-/// The variable that holds the key, and where that is said. A key goes nowhere but where it was
-/// written for: to an address of one's own only with a word of one's own.
-fn key_env(
+/// Where the key is read from, and the place that says so. A key is sent only to the address that it
+/// was configured for: a custom address needs its own setting.
+fn key_source(
+    desk: &mut SuiteDesk,
     written: &WrittenModel,
     provider: Option<&WrittenProvider>,
-    api: ProviderApi,
-    base_url: &str,
-    elsewhere: bool,
-) -> Option<(String, Span)> {
-    if let Some(env) = &written.spec.api_key_env {
-        return Some((env.clone(), written.at("api_key_env")));
+    usual: Option<ProviderHome>,
+) -> Option<Option<(KeySource, Span)>> {
+    let own = ["api_key_env", "api_key_file", "api_key_command"]
+        .into_iter()
+        .any(|key| written.node.get(key).is_some());
+    // What stands on the suite's target has its key, whose path starts in the suite's folder.
+    let (node, dir) = match written.base.filter(|_| !own) {
+        Some(base) => (base, desk.suite.dir.clone()),
+        None => (written.node, written.dir.to_owned()),
+    };
+    if let Some(found) = key::written(desk, written.spec, node, &dir)? {
+        return Some(Some(found));
     }
-    if let Some((spec, node)) = provider.filter(|_| !elsewhere)
-        && let Some(env) = &spec.api_key_env
+    if let Some((spec, node)) = provider
+        && let Some(found) = key::written_like_a_model(desk, spec, node)?
     {
-        return Some((env.clone(), node.locate("/api_key_env")));
+        return Some(Some(found));
     }
-    let (home, env) = providers::home_of(api)?;
-    (base_url == home).then(|| (env.to_owned(), written.at("model")))
+    let Some(home) = usual else { return Some(None) };
+    let at = written.at("model");
+    Some(Some((key::variable(desk, home.key, at)?, at)))
 }
 
 fn dialect(

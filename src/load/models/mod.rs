@@ -7,7 +7,9 @@ mod providers;
 mod request;
 mod settings;
 
-pub(super) use key::{AskedModels, KeyPlaces, check_keys};
+pub(crate) use key::AskedModels;
+pub use key::KeyValues;
+pub(super) use key::{KeyPlaces, check_keys};
 pub(super) use providers::{WrittenProviders, check_providers};
 pub use settings::cache_folder;
 pub(super) use settings::{is_offline, settings};
@@ -250,7 +252,9 @@ pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> serde_json::Result<Mo
     let mut base = base.clone();
     // A price is of a model: another one has its own.
     base.price = base.price.filter(|_| own.model.is_none());
-    base.api_key_env = base.api_key_env.filter(|_| !elsewhere);
+    if elsewhere || own.sets_key() {
+        (base.api_key_env, base.api_key_file, base.api_key_command) = (None, None, None);
+    }
     base.insecure = base.insecure.filter(|_| !elsewhere);
     Ok(ModelSpec {
         headers,

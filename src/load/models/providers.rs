@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{api_of, name, request};
+use super::{api_of, key, name, request};
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::SparePart;
 use crate::load::scope::SuiteDesk;
@@ -11,6 +11,7 @@ use crate::load::targets::{check_base, check_headers};
 use crate::load::tree::Node;
 use crate::model::ProviderApi;
 use crate::spec::{ApiWord, ProviderSpec};
+use eval_models::net;
 
 /// One of them, with where it is written.
 pub(in crate::load) type WrittenProvider = (ProviderSpec, Node);
@@ -18,12 +19,79 @@ pub(in crate::load) type WrittenProvider = (ProviderSpec, Node);
 /// By name.
 pub(in crate::load) type WrittenProviders = BTreeMap<String, WrittenProvider>;
 
-/// Where an API is, and the variable that usually holds its key.
-pub(super) fn home_of(api: ProviderApi) -> Option<(&'static str, &'static str)> {
+/// Where an API usually is.
+#[derive(Clone, Copy)]
+pub(super) struct ProviderHome {
+    pub url: &'static str,
+    /// The variable that contains its key.
+    pub key: &'static str,
+    /// The variable that contains another address.
+    address: &'static str,
+}
+
+pub(super) fn home_of(api: ProviderApi) -> Option<ProviderHome> {
     match api {
-        ProviderApi::Openai => Some(("https://api.openai.com/v1", "OPENAI_API_KEY")),
-        ProviderApi::Anthropic => Some(("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")),
+        ProviderApi::Openai => Some(ProviderHome {
+            url: "https://api.openai.com/v1",
+            key: "OPENAI_API_KEY",
+            address: "OPENAI_BASE_URL",
+        }),
+        ProviderApi::Anthropic => Some(ProviderHome {
+            url: "https://api.anthropic.com/v1",
+            key: "ANTHROPIC_API_KEY",
+            address: "ANTHROPIC_BASE_URL",
+        }),
         ProviderApi::Http => None,
+    }
+}
+
+/// An address that the environment sets.
+pub(super) struct SetAddress {
+    pub variable: &'static str,
+    /// As `base_url` would be written.
+    pub url: String,
+}
+
+/// The address that the environment sets for a built-in provider of which no file says one.
+pub(super) fn set_address(
+    desk: &SuiteDesk,
+    name: &str,
+    spec: Option<&ProviderSpec>,
+) -> Option<SetAddress> {
+    let api = api(name, spec);
+    let home = home_of(api).filter(|_| name == api.name())?;
+    if spec.is_some_and(|spec| spec.base_url.is_some()) {
+        return None;
+    }
+    let set = desk.suite.environment.get(home.address)?.trim();
+    let (path, query) = set.split_at(set.find('?').unwrap_or(set.len()));
+    let mut path = path.trim_end_matches('/').to_owned();
+    // Anthropic's own clients put `/v1` behind the address.
+    if api == ProviderApi::Anthropic && !path.ends_with("/v1") {
+        path.push_str("/v1");
+    }
+    (!set.is_empty()).then(|| SetAddress {
+        variable: home.address,
+        url: format!("{path}{query}"),
+    })
+}
+
+impl SetAddress {
+    /// The address if it is one.
+    pub fn read(self, desk: &mut SuiteDesk, api: ProviderApi, at: Span) -> Option<String> {
+        let why = match net::read_base(&self.url) {
+            Err(error) => error.to_string(),
+            Ok(_) => match api_path(&self.url, api) {
+                Some(end) => format!("it must not include the API's path `{end}`"),
+                None => return Some(self.url),
+            },
+        };
+        let message = format!("`{}` is not an address of the API: {why}", self.variable);
+        let hint = format!(
+            "set it to an address such as `{}`, or unset it",
+            home_of(api).map_or("http://127.0.0.1:8080", |home| home.url)
+        );
+        desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
     }
 }
 
@@ -46,7 +114,7 @@ pub(super) fn base_url(name: &str, spec: Option<&ProviderSpec>) -> Option<String
     said.or_else(|| {
         home_of(api(name, spec))
             .filter(|_| known)
-            .map(|(url, _)| url.to_owned())
+            .map(|home| home.url.to_owned())
     })
 }
 
@@ -70,6 +138,7 @@ pub(in crate::load) fn check_providers(desk: &mut SuiteDesk) {
                 check_end(desk, url, api(name, Some(spec)), at);
             }
         }
+        key::written_like_a_model(desk, spec, node);
         check_headers(desk, &spec.headers, node);
         let api = api(name, Some(spec));
         match &spec.request {
@@ -89,15 +158,20 @@ pub(in crate::load) fn check_providers(desk: &mut SuiteDesk) {
     }
 }
 
-/// Refuses an address that already ends with what is put behind it.
-pub(super) fn check_end(desk: &mut SuiteDesk, url: &str, api: ProviderApi, at: Span) {
-    let ends: &[&str] = match api {
+/// The API's path, if an address ends with it: it would be added again.
+fn api_path(url: &str, api: ProviderApi) -> Option<&'static str> {
+    let ends: &[&'static str] = match api {
         ProviderApi::Openai => &["/chat/completions", "/completions", "/responses"],
         ProviderApi::Anthropic => &["/messages"],
         ProviderApi::Http => &[],
     };
     let trimmed = url.split('?').next().unwrap_or(url).trim_end_matches('/');
-    if let Some(end) = ends.iter().find(|end| trimmed.ends_with(**end)) {
+    ends.iter().copied().find(|end| trimmed.ends_with(end))
+}
+
+/// Refuses an address that already ends with what is put behind it.
+pub(super) fn check_end(desk: &mut SuiteDesk, url: &str, api: ProviderApi, at: Span) {
+    if let Some(end) = api_path(url, api) {
         let message = format!("`base_url` must not include the API's path `{end}`");
         desk.push(
             Problem::error(Code::BadRequest, at, message)

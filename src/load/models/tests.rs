@@ -8,7 +8,7 @@ use super::{layered, ordered};
 use crate::load::source::{SourceFiles, Span};
 use crate::load::tree::{MappingKey, Node, NodeValue};
 use crate::load::{LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, Problem, load};
-use crate::model::{Endpoint, ModelTarget, Target};
+use crate::model::{ApiKey, Endpoint, KeySource, ModelTarget, Target};
 use crate::spec::ModelSpec;
 use eval_base::ordered::OrderedValue;
 
@@ -42,6 +42,7 @@ fn load_with(
         env,
         cwd,
         cpus: 4,
+        ..LoadRequest::default()
     })
 }
 
@@ -105,6 +106,13 @@ fn model(target: &str, more: &str) -> ModelTarget {
     }
 }
 
+fn variable(key: &ApiKey) -> &str {
+    match &key.source {
+        KeySource::Variable(name) => name,
+        other => panic!("no variable: {other}"),
+    }
+}
+
 /// Where a target goes, and with which key.
 fn way(target: &str, more: &str) -> String {
     let Endpoint {
@@ -117,11 +125,8 @@ fn way(target: &str, more: &str) -> String {
         ..
     } = model(target, more).endpoint;
     let key = key.map(|key| {
-        format!(
-            "{}={}",
-            key.env,
-            key.value.unwrap_or_else(|| "?".to_owned())
-        )
+        let value = key.value.get().unwrap_or("?");
+        format!("{}={value}", variable(&key))
     });
     format!(
         "{} {provider} {model} {base_url} [{}] {}",
@@ -269,7 +274,7 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
     3:32 bad-request: `gpt-x` has no `base_url` | add `base_url: "http://..."`
-    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, `options`, `price`, `replay`, `request`, `requests_per_minute`, `retries`, `seed`, `show_context`, `stop`, `system`, `temperature`, `thoughts`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `type`
+    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_command`, `api_key_env`, `api_key_file`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, `options`, `price`, `replay`, `request`, `requests_per_minute`, `retries`, `seed`, `show_context`, `stop`, `system`, `temperature`, `thoughts`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `type`
     "#);
 }
 
@@ -583,7 +588,7 @@ fn an_execution_without_a_model_stands_on_the_suites() {
         let Some(Target::Model(target)) = &case.target else {
             panic!("{:?}", case.target)
         };
-        let key = target.endpoint.key.as_ref().map(|key| key.env.as_str());
+        let key = target.endpoint.key.as_ref().map(variable);
         format!(
             "{} {:?} {:?} {:?} {key:?}",
             target.endpoint.name(),
@@ -844,7 +849,8 @@ fn several_samples_at_temperature_0_are_warned_of() {
 /// Every setting of a model.
 fn all_settings() -> Map<String, Value> {
     let all = json!({
-        "model": "m", "base_url": "http://localhost", "api_key_env": "MINE", "system": "s",
+        "model": "m", "base_url": "http://localhost", "api_key_env": "MINE",
+        "api_key_file": "k", "api_key_command": ["c"], "system": "s",
         "temperature": 0.1, "top_p": 0.2, "max_tokens": 3, "stop": ["a", "b"], "seed": -4,
         "json_schema": {"type": "object"}, "options": {"a": {"b": null}}, "show_context": false,
         "price": {"input_per_million": 0.5, "output_per_million": 0.0}, "thoughts": "keep",
@@ -863,7 +869,7 @@ fn all_settings() -> Map<String, Value> {
 
 proptest! {
     #[test]
-    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=27)) {
+    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=29)) {
         let mut settings = all_settings();
         settings.retain(|name, _| names.contains(name));
         let spec: ModelSpec = serde_json::from_value(settings.into()).unwrap();

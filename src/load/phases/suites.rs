@@ -79,6 +79,7 @@ fn load_request(session: &LoadSession, request: &PhaseRequest, eval: &EvalStep) 
         env: request.env.clone(),
         cwd: session.cwd.clone(),
         cpus: request.cpus,
+        ..LoadRequest::default()
     }
 }
 

@@ -173,7 +173,8 @@ impl SuiteLoader<'_> {
         };
         let needs_keys = !overrides.asks_nobody && !models::is_offline(&asked);
         if self.session.purpose == PlanPurpose::Run && needs_keys {
-            models::check_keys(&may_be_asked, &parts.scope.key_places, problems);
+            let (places, secrets) = (&parts.scope.key_places, &parts.scope.secrets);
+            models::check_keys(&may_be_asked, places, secrets, problems);
         }
         let retries = match config.retry_failed {
             Some(true) => config.retry_count.unwrap_or(1),

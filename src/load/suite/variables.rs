@@ -38,10 +38,8 @@ impl SuiteLoader<'_> {
         let env: BTreeMap<String, String> = env_listed
             .iter()
             .filter_map(|name| {
-                self.request
-                    .env
-                    .get(name)
-                    .map(|value| (name.clone(), value.clone()))
+                let value = self.environment.get(name)?;
+                Some((name.clone(), value.to_owned()))
             })
             .collect();
         // Where the user stands is no secret, and paths say what is wrong.

@@ -77,6 +77,7 @@ pub(super) fn resolve(
         argv,
         dir: desk.suite.dir.clone(),
         env,
+        env_file: desk.env_file(),
         timeout: if desk.suite.timeout.is_some() {
             None
         } else {

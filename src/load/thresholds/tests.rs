@@ -25,6 +25,7 @@ fn load_with(head: &str, evals: &str, overrides: LoadOverrides) -> LoadedPlan {
         env: Default::default(),
         cwd,
         cpus: 1,
+        ..LoadRequest::default()
     })
 }
 

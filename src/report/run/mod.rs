@@ -128,7 +128,9 @@ fn facts(summary: &Summary, view: &PageView) -> Vec<StyledText> {
     if !comment {
         facts.extend(target(&environment.target, &environment.target_type));
         let model = environment.model.as_deref();
-        facts.extend(model.map(|model| text!["model ", code(model)]));
+        let address = environment.model_address.as_deref();
+        let at = address.map_or_else(StyledText::default, |address| text![" at ", code(address)]);
+        facts.extend(model.map(|model| text!["model ", code(model), at]));
     }
     facts.push(text!["run ", code(&metadata.run_id)]);
     if !comment {

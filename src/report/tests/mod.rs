@@ -335,6 +335,7 @@ pub(super) fn rich() -> Summary {
                     target: "solver".to_owned(),
                     target_type: "command".to_owned(),
                     model: None,
+                    model_address: None,
                     prompt: None,
                     git: Some(GitState {
                         commit: "0123456789abcdef0123".to_owned(),

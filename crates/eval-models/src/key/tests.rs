@@ -3,11 +3,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::{ApiKey, CallIndex, CallLimits, LaneLimits, TokenPrice};
+use crate::{ApiKey, CallIndex, CallLimits, KeySource, LaneLimits, TokenPrice};
 use eval_base::ordered::OrderedValue;
 
 pub fn endpoint() -> Endpoint {
     Endpoint {
+        address_variable: None,
         api: ProviderApi::Openai,
         provider: "openai".into(),
         model: "small-1".into(),
@@ -68,6 +69,7 @@ fn keys_are_those_of_yesterday() {
     };
     insta::assert_snapshot!(key_of(&endpoint(), &plain), @"ffa497e47d9b669bb70ec3688842ac579d834d32f6f4cba5049c2c62edafcfed");
     let http = Endpoint {
+        address_variable: None,
         api: ProviderApi::Http,
         dialect: Some(Box::new(dialect())),
         ..endpoint()
@@ -254,8 +256,8 @@ fn what_does_not_change_an_answer_does_not_change_the_key() {
     ways("provider", &|e, _| e.provider = "gateway".into());
     ways("key", &|e, _| {
         e.key = Some(ApiKey {
-            env: "K".into(),
-            value: Some("sk-1234567890".into()),
+            source: KeySource::Variable("K".to_owned()),
+            value: "sk-1234567890".to_owned().into(),
         })
     });
     ways("secret header", &|e, _| {
@@ -329,6 +331,7 @@ fn the_order_of_keys_does_not_matter_at_any_depth() {
 #[test]
 fn a_question_comes_back_from_its_file_with_its_key() {
     let mut endpoint = Endpoint {
+        address_variable: None,
         api: ProviderApi::Http,
         dialect: Some(Box::new(dialect())),
         ..endpoint()

@@ -152,7 +152,10 @@ pub(super) async fn once(
 /// The fault without what the endpoint keeps secret and without the question, should a server have
 /// sent them back.
 fn hidden(mut fault: ModelFault, endpoint: &Endpoint, call: &ModelRequest) -> ModelFault {
-    let key = endpoint.key.iter().filter_map(|key| key.value.clone());
+    let key = endpoint
+        .key
+        .iter()
+        .filter_map(|key| Some(key.value.get()?.to_owned()));
     let headers = endpoint
         .headers
         .iter()
@@ -226,14 +229,10 @@ fn bearer(key: Option<&str>) -> Vec<(&'static str, String)> {
 fn request(endpoint: &Endpoint, call: &ModelRequest) -> Result<NetworkRequest, ModelFault> {
     let key = match &endpoint.key {
         None => None,
-        Some(key) => match &key.value {
-            Some(value) => Some(value.as_str()),
+        Some(key) => match key.value.get() {
+            Some(value) => Some(value),
             None => {
-                let why = format!(
-                    "the key of {} is not set: the variable {}",
-                    endpoint.name(),
-                    key.env
-                );
+                let why = format!("the key of {} is not set: {}", endpoint.name(), key.source);
                 return Err(ModelFault::new(FaultKind::Unauthorized, why));
             }
         },

@@ -7,12 +7,16 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{ApiKey, CallIndex, CallLimits, ChatMessage, HttpDialect, LaneLimits, SamplingOptions};
+use crate::{
+    ApiKey, CallIndex, CallLimits, ChatMessage, HttpDialect, KeySource, KeyValue, LaneLimits,
+    SamplingOptions,
+};
 
 const KEY: &str = "sk-secret-0123456789";
 
 fn endpoint(api: ProviderApi, base_url: &str) -> Endpoint {
     Endpoint {
+        address_variable: None,
         api,
         provider: api.name().to_owned(),
         model: "small".to_owned(),
@@ -20,8 +24,8 @@ fn endpoint(api: ProviderApi, base_url: &str) -> Endpoint {
         headers: BTreeMap::new(),
         dialect: None,
         key: Some(ApiKey {
-            env: "KEY".to_owned(),
-            value: Some(KEY.to_owned()),
+            source: KeySource::Variable("KEY".to_owned()),
+            value: KEY.to_owned().into(),
         }),
         limits: LaneLimits::default(),
         patience: CallLimits::default(),
@@ -320,8 +324,8 @@ fn apis_of_ones_own_are_asked_as_they_want() {
 fn a_key_that_is_not_set_is_named_by_its_variable() {
     let mut own = endpoint(ProviderApi::Openai, "http://127.0.0.1:9");
     own.key = Some(ApiKey {
-        env: "MY_KEY".to_owned(),
-        value: None,
+        source: KeySource::Variable("MY_KEY".to_owned()),
+        value: KeyValue::default(),
     });
     insta::assert_snapshot!(sent(&own, &call(vec![ChatMessage::user("Hi")], SamplingOptions::default())), @"unauthorized: the key of openai:small is not set: the variable MY_KEY");
 }

@@ -237,8 +237,8 @@ fn unpaid(last: Option<ModelFault>) -> ModelFault {
 
 /// What a fatal answer speaks of: a model, where it is asked, and with which key.
 fn door(endpoint: &Endpoint) -> String {
-    let key = endpoint.key.as_ref().map_or("", |key| key.env.as_str());
-    format!("{} {} {key}", endpoint.name(), endpoint.base_url)
+    let key = endpoint.key.as_ref().map(|key| &key.source);
+    format!("{} {} {key:?}", endpoint.name(), endpoint.base_url)
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.

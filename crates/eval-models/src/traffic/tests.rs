@@ -13,8 +13,8 @@ use crate::budget::{BudgetLedger, ModelSpending};
 use crate::providers::{ToldLimits, TryOutcome};
 use crate::testing::{call, completion, endpoint};
 use crate::{
-    ApiKey, CallLimits, Completion, Endpoint, FaultKind, ModelAnswer, ModelFault, ModelRequest,
-    RunBudget, TokenCounts, TokenPrice,
+    ApiKey, CallLimits, Completion, Endpoint, FaultKind, KeySource, KeyValue, ModelAnswer,
+    ModelFault, ModelRequest, RunBudget, TokenCounts, TokenPrice,
 };
 
 /// One request as the server saw it.
@@ -605,8 +605,8 @@ async fn a_model_that_never_answers_is_given_up_and_others_are_not() {
     // So is the same one with another key, and at another address.
     let mut other = bench.endpoint.clone();
     other.key = Some(ApiKey {
-        env: "ANOTHER_KEY".to_owned(),
-        value: None,
+        source: KeySource::Variable("ANOTHER_KEY".to_owned()),
+        value: KeyValue::default(),
     });
     let mut elsewhere = bench.endpoint.clone();
     elsewhere.base_url.push_str("/tenant");

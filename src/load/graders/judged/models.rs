@@ -14,9 +14,11 @@ use crate::spec::{JudgeModel, JudgeModelSpec, ModelGraderConfig, ModelSpec};
 use eval_base::redact::is_sensitive_header;
 
 /// Keys that an entry of `models` may have in place of what stands beside `models`.
-const OWN_KEYS: [&str; 8] = [
+const OWN_KEYS: [&str; 10] = [
     "base_url",
     "api_key_env",
+    "api_key_file",
+    "api_key_command",
     "temperature",
     "max_tokens",
     "options",
@@ -130,14 +132,18 @@ fn keys_stay_home(
         all.map(|(_, target)| target.endpoint.base_url.clone())
             .collect()
     };
-    let without_key =
-        |model: &JudgeModel| !matches!(model, JudgeModel::Own(own) if own.api_key_env.is_some());
+    let without_key = |model: &JudgeModel| !matches!(model, JudgeModel::Own(own) if own.sets_key());
     let mut faults = Vec::new();
-    if config.api_key_env.is_some() && places(&without_key).len() > 1 {
-        faults.push((
-            "/api_key_env",
-            "one API key would be sent to several servers".to_owned(),
-        ));
+    let key = [
+        config.api_key_env.as_ref().map(|_| "/api_key_env"),
+        config.api_key_file.as_ref().map(|_| "/api_key_file"),
+        config.api_key_command.as_ref().map(|_| "/api_key_command"),
+    ];
+    if let Some(key) = key.into_iter().flatten().next()
+        && places(&without_key).len() > 1
+    {
+        let message = "one API key would be sent to several servers";
+        faults.push((key, message.to_owned()));
     }
     if let Some(header) = config.headers.keys().find(|name| is_sensitive_header(name))
         && places(&|_| true).len() > 1

@@ -28,6 +28,7 @@ fn loaded_with(
         env,
         cwd,
         cpus: 4,
+        ..LoadRequest::default()
     })
 }
 
@@ -262,8 +263,8 @@ fn a_judge_is_asked_where_and_how_its_settings_say() {
     );
     assert_eq!(model.system.as_deref(), Some("Be strict."));
     assert_eq!(
-        endpoint.key.as_ref().map(|key| key.env.as_str()),
-        Some("OPENAI_API_KEY")
+        endpoint.key.as_ref().map(|key| key.source.to_string()),
+        Some("the variable OPENAI_API_KEY".to_owned())
     );
     assert_eq!(
         (
@@ -317,7 +318,11 @@ fn several_models_judge_each_with_what_is_its_own() {
         .iter()
         .map(|model| {
             let sampling = &model.sampling;
-            let key = model.endpoint.key.as_ref().map(|key| key.env.as_str());
+            let key = model
+                .endpoint
+                .key
+                .as_ref()
+                .map(|key| key.source.to_string());
             let price = model.endpoint.price.map(|price| price.input);
             let options: Vec<&String> = sampling.options.keys().collect();
             format!(
@@ -330,8 +335,8 @@ fn several_models_judge_each_with_what_is_its_own() {
         })
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    openai:gpt-a None Some(5) ["j"] Some("s") Some("OPENAI_API_KEY") Some(1.0)
-    openai:gpt-b Some(1.0) Some(9) ["j"] Some("s") Some("OPENAI_API_KEY") Some(2.0)
+    openai:gpt-a None Some(5) ["j"] Some("s") Some("the variable OPENAI_API_KEY") Some(1.0)
+    openai:gpt-b Some(1.0) Some(9) ["j"] Some("s") Some("the variable OPENAI_API_KEY") Some(2.0)
     openai:local None Some(5) ["j", "k"] Some("s") None Some(1.0)
     "#);
     assert_eq!(judge.all_votes(), 3);
@@ -362,7 +367,7 @@ fn several_models_judge_each_with_what_is_its_own() {
     9:32 warning suspicious-value: `panel` combines several votes, but there is only one | set more `votes`, or list several `models`
     9:44 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
     9:50 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_env`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, `pass_threshold`, `price`, `prompt`, `repairs`, `replay`, `request`, `requests_per_minute`, `retries`, `rubric`, `scoring`, `seed`, `structured`, `system`, `temperature`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `votes`
+    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_command`, `api_key_env`, `api_key_file`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, `pass_threshold`, `price`, `prompt`, `repairs`, `replay`, `request`, `requests_per_minute`, `retries`, `rubric`, `scoring`, `seed`, `structured`, `system`, `temperature`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `votes`
     "#);
 }
 
@@ -773,6 +778,7 @@ fn judges_count_where_models_are_asked() {
             env,
             cwd,
             cpus: 4,
+            ..LoadRequest::default()
         })
     };
     let key = [("OPENAI_API_KEY", "sk-open-123456")];
@@ -847,6 +853,7 @@ fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
             env,
             cwd,
             cpus: 4,
+            ..LoadRequest::default()
         });
         let words = tell(&loaded);
         let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));

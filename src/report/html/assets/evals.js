@@ -141,6 +141,7 @@ function environmentCard(environment) {
   const cells = [
     ['Target', environment.target && [code(environment.target), environment.target_type && environment.target_type !== environment.target && [' (', said(environment.target_type), ')']]],
     ['Model', code(environment.model)],
+    ['Model address', code(environment.model_address)],
     ['Commit', git && [el('code', { title: git.whole }, said(git.commit)), git.dirty && ' with uncommitted changes']],
     ['Suite', code(environment.suite_path)],
     ['Arguments', environment.arguments.length > 0 && code(environment.arguments.join(' '))],

@@ -355,6 +355,7 @@ fn environment(summary: &Summary) -> Value {
         "target": environment.target,
         "target_type": environment.target_type,
         "model": environment.model,
+        "model_address": environment.model_address,
         "git": environment.git.as_ref().map(|git| json!({
             "commit": text::short_commit(&git.commit), "whole": git.commit, "dirty": git.dirty,
         })),
