@@ -616,13 +616,14 @@ mod tests {
             ("EH0201", "unknown-key", "A | B."),
         ]);
         insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r#"
-        `validate FILE...` checks each file in the suite that refers to it: a suite in the same folder or in a folder above (or in its
-        `evals/`), up to the project root. Files to which no suite refers are checked alone; variables and graders that a suite may
-        define then only cause warnings.
+        `validate FILE...` checks each file in the suite that refers to it: a suite in the same folder or in
+        a folder above (or in its `evals/`), up to the project root. Files to which no suite refers are
+        checked alone; variables and graders that a suite may define then only cause warnings.
 
-        `validate --format json` prints the problems for editors, scripts and coding agents, as `schemas/problems.schema.json`
-        describes. Each has its code, severity, file, range, message and help. If the change that mends it is certain (a misspelt name
-        with a single near match, missing or wrong quotes), `fix` has the range and the text to put there:
+        `validate --format json` prints the problems for editors, scripts and coding agents, as
+        `schemas/problems.schema.json` describes. Each has its code, severity, file, range, message and
+        help. If the change that mends it is certain (a misspelt name with a single near match, missing or
+        wrong quotes), `fix` has the range and the text to put there:
 
         ```json
         {
@@ -641,9 +642,9 @@ mod tests {
         }
         ```
 
-        Lines and columns begin at 1, and columns count characters. Apply the fixes of a file from its end to its beginning, so that
-        the ranges stay valid. Editors that use the JSON Schemas ([formats.md](formats.md)) report most of the problems while you
-        type.
+        Lines and columns begin at 1, and columns count characters. Apply the fixes of a file from its end
+        to its beginning, so that the ranges stay valid. Editors that use the JSON Schemas
+        ([formats.md](formats.md)) report most of the problems while you type.
 
         ## Reading files
 
