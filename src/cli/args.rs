@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::completions::{NameKind, by};
+use super::completions::{NameKind, by, words};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, RunBudget, Shard};
 
 pub use self::accept::{AcceptCaseArgs, FromRunArgs};
@@ -61,6 +61,14 @@ Exit codes:
   3    incomplete: something errored, so the gate is undecided
   4    pending: human grades are still missing
   130  interrupted; `run --resume` continues the run";
+
+const FORMATS: [&str; 7] = [
+    "terminal", "json", "markdown", "html", "junit", "comment", "badge",
+];
+const GRADER_TYPES: [&str; 3] = ["code", "model", "human"];
+const DIFFICULTIES: [&str; 3] = ["easy", "medium", "hard"];
+const CRITICALITIES: [&str; 4] = ["low", "medium", "high", "critical"];
+const OUTCOMES: [&str; 4] = ["passed", "failed", "errored", "pending"];
 
 const FILTERS: &str = "Filters";
 
@@ -151,10 +159,12 @@ pub enum ProblemFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness validate                              the default suite and the files that it refers to
+  eval-harness validate                  the default suite and the files that it
+                                         refers to
   eval-harness validate --suite evals/eval-suite.yaml
-  eval-harness validate evals/**/*.yaml              files of any kind, each in the suite that refers to it
-  eval-harness validate --format json                for editors and scripts
+  eval-harness validate evals/**/*.yaml  files of any kind, each in the suite
+                                         that refers to it
+  eval-harness validate --format json    for editors and scripts
 
 Under GitHub Actions, problems are also shown as annotations.")]
 pub struct ValidateArgs {
@@ -203,7 +213,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
     /// Grade with graders of this type instead.
-    #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>)]
+    #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>, add = words(&GRADER_TYPES))]
     pub grader_type: Option<GraderType>,
     /// Select one part of the cases, such as `2/5`. The split is by case and always the same.
     #[arg(long, value_name = "I/N", value_parser = shard)]
@@ -230,10 +240,10 @@ pub struct FilterArgs {
     #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// Difficulty: `easy`, `medium` or `hard`.
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS)]
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS, add = words(&DIFFICULTIES))]
     pub difficulty: Vec<Difficulty>,
     /// Criticality: `low`, `medium`, `high` or `critical`.
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS, add = words(&CRITICALITIES))]
     pub criticality: Vec<Criticality>,
     /// Cases that did not pass in an earlier run (`latest` or a run id). If all of them passed,
     /// nothing runs and the exit code is 0.
@@ -270,19 +280,32 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
-  eval-harness run --changed                       run only what changed since the latest run
-  eval-harness run --changed --dry-run             show what would be reused, and what would run and why
-  eval-harness run --watch                         run again whenever a file changes
-  eval-harness run --compare-to previous           fail if it is worse than the previous run
-  eval-harness run --baseline                      compare with the accepted scores; `--baseline=FILE`: with those of a file
+  eval-harness run --changed              run only what changed since the latest
+                                          run
+  eval-harness run --changed --dry-run    show what would be reused, and what
+                                          would run and why
+  eval-harness run --watch                run again whenever a file changes
+  eval-harness run --compare-to previous  fail if it is worse than the previous
+                                          run
+  eval-harness run --baseline             compare with the accepted scores;
+                                          `--baseline=FILE`: with those of a
+                                          file
   eval-harness run --baseline --against origin/main --fail-on significant
-  eval-harness run --record recordings/            write every exchange with a model to a file
-  eval-harness run --replay recordings/            use the answers from those files: no network, no key
-  eval-harness run --resume latest                 continue an interrupted run
-  eval-harness run --resume latest --samples 10    add samples to a run
-  eval-harness run --target small --target large   run on both targets, and show them in one report
-  eval-harness run --prompt short --prompt long    run with both prompts, and compare them
-  eval-harness run --shard 2/5                     one of five parts; `report --run A --run B ...` joins them
+  eval-harness run --record recordings/   write every exchange with a model to a
+                                          file
+  eval-harness run --replay recordings/   use the answers from those files: no
+                                          network, no key
+  eval-harness run --resume latest        continue an interrupted run
+  eval-harness run --resume latest --samples 10
+                                          add samples to a run
+  eval-harness run --target small --target large
+                                          run on both targets, and show them in
+                                          one report
+  eval-harness run --prompt short --prompt long
+                                          run with both prompts, and compare
+                                          them
+  eval-harness run --shard 2/5            one of five parts; `report --run A
+                                          --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
 #[command(args_override_self = true)]
 pub struct RunArgs {
@@ -350,7 +373,7 @@ pub struct SessionArgs {
     pub output_dir: Option<PathBuf>,
     /// Reports to write: json, markdown, html, junit, comment, badge. Repeat it, or separate them
     /// with commas.
-    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>, add = words(&FORMATS))]
     pub format: Vec<ReportFormat>,
     /// Progress output on stderr.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
@@ -371,12 +394,13 @@ pub struct SessionArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness report                                the latest run, as text for the terminal
+  eval-harness report  the latest run, as text for the terminal
   eval-harness report --run eval-20260304-101500 --format markdown
   eval-harness report --run latest --format junit --output junit.xml
   eval-harness report --failed --eval 'cap-*' --verbose
   eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl
-  eval-harness report --run eval-20260304-101500 --run eval-20260304-101712     two targets, side by side")]
+  eval-harness report --run eval-20260304-101500 --run eval-20260304-101712
+                       two targets, side by side")]
 pub struct ReportArgs {
     /// The run: `latest`, a run id, or the path of a journal. Repeat it to join all shards of a run
     /// into one report, or to show several runs of one suite side by side.
@@ -392,7 +416,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// Format of the report: terminal, json, markdown, html, junit, comment or badge.
-    #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
+    #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>, add = words(&FORMATS))]
     pub format: ReportFormat,
     /// The file to write, instead of stdout.
     #[arg(long, short, value_name = "FILE")]
@@ -416,14 +440,15 @@ pub enum ExportFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness export --output outputs.jsonl                   the latest run
-  eval-harness run --outputs outputs.jsonl                     grade the same outputs again
+  eval-harness export --output outputs.jsonl  the latest run
+  eval-harness run --outputs outputs.jsonl    grade the same outputs again
   eval-harness export --run eval-20260304-101500 --eval 'cap-*' --outcome failed
   eval-harness export --format completions --output samples.jsonl
 
-Writes one line per sample that has an output, in the order of the plan. With retries, it is the output of the last
-attempt, which decides the case; graded again, it is the first attempt, so pass@k may rise. Samples that the target
-returned no output for, or failed at, are omitted; their number is printed on stderr.")]
+Writes one line per sample that has an output, in the order of the plan. With retries, it is the \
+output of the last attempt, which decides the case; graded again, it is the first attempt, so \
+pass@k may rise. Samples that the target returned no output for, or failed at, are omitted; their \
+number is printed on stderr.")]
 pub struct ExportArgs {
     /// The run: `latest`, a run id, or the path of a journal.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
@@ -441,7 +466,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// Only samples with this outcome: passed, failed, errored or pending.
-    #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]
+    #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>, add = words(&OUTCOMES))]
     pub outcome: Vec<Outcome>,
     #[command(flatten)]
     pub place: RunsPlaceArgs,
@@ -450,9 +475,11 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness schema                                write the JSON Schemas to schemas/
-  eval-harness schema --output .vscode/schemas       write them to another folder
-  eval-harness schema --check                        in CI: exit 1 if they are out of date")]
+  eval-harness schema                           write the JSON Schemas to
+                                                schemas/
+  eval-harness schema --output .vscode/schemas  write them to another folder
+  eval-harness schema --check                   in CI: exit 1 if they are out of
+                                                date")]
 pub struct SchemaArgs {
     /// Write nothing; fail if a file differs from what would be written.
     #[arg(long)]
@@ -467,7 +494,9 @@ pub struct SchemaArgs {
 Examples:
   eval-harness doctor
   eval-harness doctor --format json
-  eval-harness doctor --observe python3 solution.py        list the system calls of a program, and which are refused
+  eval-harness doctor --observe python3 solution.py
+                                              list the system calls of a
+                                              program, and which are refused
   eval-harness doctor --format json --observe node a.js")]
 pub struct DoctorArgs {
     /// Output format.
@@ -483,10 +512,12 @@ pub struct DoctorArgs {
 #[command(after_help = "\
 Examples:
   eval-harness completions bash > ~/.local/share/bash-completion/completions/eval-harness
-  eval-harness completions zsh > ~/.zfunc/_eval-harness          in a folder of $fpath
+  eval-harness completions zsh > ~/.zfunc/_eval-harness
+                                              in a folder of $fpath
   eval-harness completions fish > ~/.config/fish/completions/eval-harness.fish
 
-The scripts call `eval-harness` on PATH for the evals, cases, tags, targets and presets of the suite, and for run ids.")]
+The scripts call `eval-harness` on PATH for the evals, cases, tags, targets and presets of the \
+suite, and for run ids.")]
 pub struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
@@ -566,6 +597,16 @@ mod tests {
     }
 
     #[test]
+    fn completed_words_are_accepted() {
+        fn read<T: serde::de::DeserializeOwned>(words: &[&str]) -> bool {
+            words.iter().all(|one| word::<T>(one).is_ok())
+        }
+        assert!(read::<ReportFormat>(&FORMATS) && read::<GraderType>(&GRADER_TYPES));
+        assert!(read::<Difficulty>(&DIFFICULTIES) && read::<Criticality>(&CRITICALITIES));
+        assert!(read::<Outcome>(&OUTCOMES));
+    }
+
+    #[test]
     fn a_number_that_means_nothing_is_refused() {
         for (flag, wrong, reason) in [
             ("--timeout", "nan", "write seconds above 0"),
@@ -606,6 +647,24 @@ mod tests {
             .map(|p| p.message.as_str())
             .collect();
         assert_eq!(told, [""; 0]);
+    }
+
+    #[test]
+    fn examples_fit_80_columns() {
+        fn check(verb: &clap::Command) {
+            let help = verb
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let (_, examples) = help.split_once("Examples:\n").unwrap_or_default();
+            for line in examples.lines().take_while(|line| line.starts_with(' ')) {
+                let is_command = line.trim_start().starts_with("eval-harness ")
+                    && !line.trim_start().contains("  ");
+                assert!(line.chars().count() <= 80 || is_command, "{line}");
+            }
+            verb.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 
     #[test]

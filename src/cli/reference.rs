@@ -326,29 +326,24 @@ impl ReferencePage {
         if properties.keys().all(|key| Some(key.as_str()) == tag) {
             return;
         }
-        let required: Vec<&str> = owner
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let is_bold = |key: &str| is_required(owner, key) && instead_of(properties, key).is_empty();
         self.out
             .push_str("\n| Key | Value | Meaning |\n| --- | --- | --- |\n");
         let (first, rest): (Vec<_>, Vec<_>) = properties
             .iter()
             .filter(|(key, _)| Some(key.as_str()) != tag)
-            .partition(|(key, _)| required.contains(&key.as_str()));
+            .partition(|(key, _)| is_bold(key));
         for (key, value) in first.iter().chain(&rest) {
-            let bold = if required.contains(&key.as_str()) {
-                "**"
-            } else {
-                ""
+            let bold = if is_bold(key) { "**" } else { "" };
+            let others = instead_of(properties, key);
+            let or = match others.is_empty() || !is_required(owner, key) {
+                true => String::new(),
+                false => format!(" Required without {}.", others.join(" or ")),
             };
             let line = format!(
                 "| {bold}`{key}`{bold} | {} | {} |",
                 cell(&self.shape(value)),
-                cell(&meaning(value))
+                cell(&(meaning(value) + &or))
             );
             let _ = writeln!(self.out, "{line}");
         }
@@ -526,6 +521,21 @@ fn describe(schema: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
+/// The short forms that take the place of a key.
+fn instead_of(properties: &Map<String, Value>, key: &str) -> Vec<String> {
+    let replaces = |property: &Value| {
+        let keys = property.get("x-instead-of").and_then(Value::as_array);
+        keys.is_some_and(|keys| keys.iter().any(|one| one == key))
+    };
+    let forms = properties.iter().filter(|(_, property)| replaces(property));
+    forms.map(|(name, _)| format!("`{name}`")).collect()
+}
+
+fn is_required(owner: &Value, key: &str) -> bool {
+    let required = owner.get("required").and_then(Value::as_array);
+    required.is_some_and(|keys| keys.iter().any(|one| one == key))
+}
+
 /// The description, the default that it does not name, and other spellings.
 fn meaning(schema: &Value) -> String {
     let mut parts: Vec<String> = describe(schema).into_iter().collect();
@@ -621,13 +631,14 @@ mod tests {
             ("EH0201", "unknown-key", "A | B."),
         ]);
         insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r#"
-        `validate FILE...` checks each file in the suite that refers to it: a suite in the same folder or in a folder above (or in its
-        `evals/`), up to the project root. Files to which no suite refers are checked alone; variables and graders that a suite may
-        define then only cause warnings.
+        `validate FILE...` checks each file in the suite that refers to it: a suite in the same folder or in
+        a folder above (or in its `evals/`), up to the project root. Files to which no suite refers are
+        checked alone; variables and graders that a suite may define then only cause warnings.
 
-        `validate --format json` prints the problems for editors, scripts and coding agents, as `schemas/problems.schema.json`
-        describes. Each has its code, severity, file, range, message and help. If the change that mends it is certain (a misspelt name
-        with a single near match, missing or wrong quotes), `fix` has the range and the text to put there:
+        `validate --format json` prints the problems for editors, scripts and coding agents, as
+        `schemas/problems.schema.json` describes. Each has its code, severity, file, range, message and
+        help. If the change that mends it is certain (a misspelt name with a single near match, missing or
+        wrong quotes), `fix` has the range and the text to put there:
 
         ```json
         {
@@ -646,9 +657,9 @@ mod tests {
         }
         ```
 
-        Lines and columns begin at 1, and columns count characters. Apply the fixes of a file from its end to its beginning, so that
-        the ranges stay valid. Editors that use the JSON Schemas ([formats.md](formats.md)) report most of the problems while you
-        type.
+        Lines and columns begin at 1, and columns count characters. Apply the fixes of a file from its end
+        to its beginning, so that the ranges stay valid. Editors that use the JSON Schemas
+        ([formats.md](formats.md)) report most of the problems while you type.
 
         ## Reading files
 

@@ -204,7 +204,10 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
                 .collect()
         })
         .unwrap_or_default();
-    let near = did_you_mean(&name, siblings.iter().map(String::as_str));
+    let slashes = text.replace('\\', "/");
+    let slashes = (slashes != text).then(|| format!("separate folders with `/`: `{slashes}`"));
+    let near =
+        did_you_mean(&name, siblings.iter().map(String::as_str)).filter(|_| slashes.is_none());
     let hint = near.map(|near| {
         let folder = text
             .rsplit_once('/')
@@ -217,7 +220,9 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
         format!("the file `{text}` does not exist"),
     )
     .maybe_hint(
-        hint.or_else(|| Some("paths are relative to the file that contains them".to_owned())),
+        slashes
+            .or(hint)
+            .or_else(|| Some("paths are relative to the file that contains them".to_owned())),
     )
 }
 
@@ -315,4 +320,18 @@ pub(super) fn project_root(dir: &Path) -> PathBuf {
         .find(|a| a.join(".git").exists())
         .unwrap_or(dir)
         .to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::source::SourceFiles;
+
+    #[test]
+    fn backslashes_are_answered_with_slashes() {
+        let at = Span::new(SourceFiles::new().add("suite.yaml", ""), 0, 0);
+        let problem = missing(Path::new("/none/a\\b.yaml"), "a\\b.yaml", at);
+        let hint = problem.hint.as_deref();
+        assert_eq!(hint, Some("separate folders with `/`: `a/b.yaml`"));
+    }
 }

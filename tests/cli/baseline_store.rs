@@ -547,8 +547,8 @@ fn the_settings_of_baselines_are_judged_where_they_stand() {
         .map(|p| {
             format!(
                 "{}:{} {} {}",
-                p["line"],
-                p["column"],
+                p["range"]["line"],
+                p["range"]["column"],
                 p["slug"].as_str().unwrap_or("?"),
                 p["message"].as_str().unwrap_or("?")
             )

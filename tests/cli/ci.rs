@@ -80,7 +80,7 @@ fn a_failed_run_is_annotated_summed_up_and_put_out() {
         .collect();
     insta::assert_snapshot!(annotations.join("\n"), @r#"
     ::error title=support%3A @all%3A threshold on pass rate missed::0.500 (>= 0.900)
-    ::error file=evals/odd%2C näme.yaml,line=7,title=says%3A bye%2C 100%25 failed::wrong_answer: expected "bye", got "::set-output name=decision::pass"
+    ::error file=evals/odd%2C näme.yaml,line=7,title=says%3A bye%2C 100%25 failed::wrong_answer: at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
     "#);
     let summary = read(&files.summary);
     assert!(
@@ -285,7 +285,7 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     <!-- eval-harness: support%3A%20%40all -->
     ## ❌ FAIL: support: @<!-- -->all
 
-    - pass rate is 0.5, but at least 0.9 is required: 1 of 2 evals passed; 1 more would have met it
+    - pass rate is 0.500, but at least 0.9 is required: 1 of 2 evals passed; 1 more would have met it
 
     | Threshold | Value | 95 % CI | Needs | Status |
     | --- | ---: | --- | --- | --- |
@@ -302,7 +302,7 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
 
     <details><summary>❌ <code>says: bye, 100%</code>  wrong_answer</summary>
 
-    expected "bye", got "::set-output name=decision::pass"
+    at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
 
     Expected (`-`) and actual (`+`):
 

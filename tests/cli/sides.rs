@@ -84,13 +84,10 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
       In brackets: the 95 % interval of each run.
 
     Differences
-      From  To         pass@1  95 % CI            p  Cases  Broke  Fixed
-      good  bad  -50.0 points  [-90.5, +48.6]  0.50      2      1      0
-
-      From  Verdict
-      good  no evidence
-      p: two-sided. Broke and fixed: cases that only the first run, or only the
-      second, passed.
+      From  To         pass@1  95 % CI            p  n  Broke  Fixed  Verdict
+      good  bad  -50.0 points  [-90.5, +48.6]  0.50  2      1      0  no evidence
+      p: two-sided. n: compared cases; broke, fixed: those that only the first run,
+      or only the second, passed.
 
     Evals that differ  good   bad
       words            ✓ 2/2  ✗ 1/2

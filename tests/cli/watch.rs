@@ -159,7 +159,7 @@ fn changed_files_run_what_they_touch_and_show_what_flipped() {
     edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
     insta::assert_snapshot!(named(&watching.shown()), @r#"
     solve.sh changed
-      - words/b: passed, now failed: at line 1, column 1: expected "two", got "one"
+      - words/b: passed, now failed: expected "two", got "one"
       1 of 2 cases passed
 
     GATE FAIL: 1 eval (words) failed

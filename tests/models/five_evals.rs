@@ -98,9 +98,11 @@ fn five_kinds_of_evals_take_18_lines_and_tell_good_from_bad() {
       │ What is the capital of France? Answer in one word.
       Output
       │ It is Paris.
-      ✗ exact_match: at line 1, column 1: expected "Paris", got "It is Paris."
+      ✗ exact_match: expected "Paris", got "It is Paris."
         expected  Paris
         actual    It is Paris.
+      If the output is right: eval-harness accept capital --suite
+      evals/assistant.yaml
 
     ✗ add-function  wrong_answer
       Input
@@ -108,7 +110,8 @@ fn five_kinds_of_evals_take_18_lines_and_tell_good_from_bad() {
       Output
       │ def add(a, b):
       │     return abs(a) + b
-      ✗ code_execution: test 2 of 2 does not hold: assert add(-1, 1) == 0
+      ✗ code_execution: test 2 of 2 does not hold: assert add(-1, 1) == 0; the
+        call returned 2
 
     ✗ poem  threshold
       Input
@@ -128,9 +131,11 @@ fn five_kinds_of_evals_take_18_lines_and_tell_good_from_bad() {
       │ Say hello
       Output
       │ Hi!
-      ✗ structural_match: at line 1, column 2: expected "ello!", got "i!"
+      ✗ structural_match: expected "Hello!", got "Hi!"
         expected  Hello!
         actual    Hi!
+      If the output is right: eval-harness accept greeting --suite
+      evals/assistant.yaml
 
     ✗ user  wrong_answer
       Input
@@ -142,6 +147,8 @@ fn five_kinds_of_evals_take_18_lines_and_tell_good_from_bad() {
         id
           - 7
           + 8
+      If the output is right: eval-harness accept user --suite
+      evals/assistant.yaml
     "#);
     let listed = project
         .call(&["list", "--suite", FILE, "--verbose"])

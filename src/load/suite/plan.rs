@@ -13,7 +13,7 @@ use crate::load::depends;
 use crate::load::metrics;
 use crate::load::models;
 use crate::load::prices;
-use crate::load::problem::{Code, Problem, Problems};
+use crate::load::problem::{Code, Problem, Problems, Severity};
 use crate::load::prompts;
 use crate::load::request::{PlanPurpose, SuiteCounts};
 use crate::load::scope::{SuiteScope, seconds};
@@ -27,6 +27,7 @@ use crate::model::{
     PlanSettings, PlannedSamples, ReportFormat, ReportSettings, SuiteInfo, Target,
 };
 use crate::spec::SuiteSpec;
+use eval_base::text::plural;
 
 /// Everything of a plan but what the command line still changes.
 pub(super) struct PlanParts {
@@ -100,9 +101,20 @@ impl SuiteLoader<'_> {
             .or(max_regressions);
         let require = typed.require.or(overrides.require).or(set.require);
         thresholds::check_requirement(require, max_regressions, problems);
+        // Faults of thresholds, and equal ids, hide no metric.
+        let written = parts.node.get("thresholds").map(|node| node.span);
+        let hides = |problem: &Problem| {
+            let span = problem
+                .span
+                .filter(|span| written.is_some_and(|written| written.overlaps(*span)));
+            problem.severity == Severity::Error
+                && problem.code != Code::DuplicateId
+                && span.is_none()
+        };
+        let is_declared = !problems.iter().any(hides);
         let demands = parts
             .demands
-            .settle(&declared, &composites, complete, problems);
+            .settle(&declared, &composites, is_declared, problems);
         if complete {
             thresholds::check_parts(&demands, &parts.evals, problems);
         }
@@ -136,6 +148,7 @@ impl SuiteLoader<'_> {
                 None => evals,
             }
         };
+        problems.extend(lacks_graders(&parts.scope, &evals));
         let selected = count(&evals);
         let config = &spec.config;
         let ks = thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites);
@@ -264,6 +277,34 @@ impl SuiteLoader<'_> {
         };
         (Some(plan), total, selected)
     }
+}
+
+/// Selected cases without a grader of the type that `--grader-type` requires, where the suite has
+/// no default of that type.
+fn lacks_graders(scope: &SuiteScope, evals: &[Arc<Eval>]) -> Option<Problem> {
+    let defaults = &scope.shelf.defaults;
+    let wanted = scope
+        .grader_type
+        .filter(|wanted| !defaults.contains_key(wanted))?;
+    let (mut first, mut lacking) = (None, 0);
+    for eval in evals {
+        for case in eval.cases.outlines() {
+            let mut graders = case.profile.graders.iter();
+            if !graders.any(|grader| grader.grader_type == wanted) {
+                lacking += 1;
+                first.get_or_insert_with(|| format!("`{}` of `{}`", case.id, eval.info.id));
+            }
+        }
+    }
+    let (first, word) = (first?, wanted.name());
+    let have = if lacking == 1 { "has" } else { "have" };
+    let cases = plural(lacking, "selected case");
+    let message = format!(
+        "`--grader-type {word}`: {cases} {have} no {word} grader, and the suite has no default for it: first {first}"
+    );
+    let hint =
+        format!("set one under `graders: {{defaults: {{{word}: NAME}}}}`, or select other evals");
+    Some(Problem::general(Code::UnknownGrader, message).hint(hint))
 }
 
 /// Where a suite sets the temperature of the target of that name.

@@ -320,11 +320,15 @@ fn a_page_holds_what_the_other_forms_tell() {
     cases: [{"case":"lists","cells":[["failed","wrong_answer"],["passed","passed"]],"eval":"cap-code-002"},{"case":"日本語の長い名前のケース","cells":[["failed","timeout"],["passed","passed"]],"eval":"cap-code-002"},{"case":"cap-judge-003","cells":[["errored","judge_unreachable"],["passed","passed"]],"eval":"cap-judge-003"},{"case":"cap-human-004","cells":[["pending","pending"],["passed","passed"]],"eval":"cap-human-004"},{"case":"reg-api-001","cells":[["failed","wrong_answer"],["passed","passed"]],"eval":"reg-api-001"},{"case":"reg-skip-002","cells":[["skipped","max_fail"],["passed","passed"]],"eval":"reg-skip-002"}]
     cautions: ["small: 3 of 8 samples have no grade, and its figures omit them","large: 3 of 8 samples have no grade, and its figures omit them"]
     compare: "eval-harness compare r-1 r-2"
+    count: "2 targets"
     evals: [{"cells":[["failed","1/3"],["passed","3/3"]],"id":"cap-code-002"},{"cells":[["errored","0/1"],["passed","1/1"]],"id":"cap-judge-003"},{"cells":[["pending","0/1"],["passed","1/1"]],"id":"cap-human-004"},{"cells":[["failed","0/1"],["passed","1/1"]],"id":"reg-api-001"},{"cells":[["skipped","0/1"],["passed","1/1"]],"id":"reg-skip-002"}]
     harness_version: "0.1.0"
     kind: "sides"
     metrics: [{"cells":[{"at":null,"ci":null,"interval":"","range":"","undefined":"nothing was measured","value":"n/a"},{"at":1.0,"ci":null,"interval":"","range":"","undefined":"","value":"1.000"}],"max":1.0,"min":0.0,"name":"pass rate"},{"cells":[{"at":0.4,"ci":[0.117,0.769],"interval":"[0.117, 0.769]","range":"[0.250, 0.625]","undefined":"","value":"0.400"},{"at":0.4,"ci":[0.117,0.769],"interval":"[0.117, 0.769]","range":"[0.250, 0.625]","undefined":"","value":"0.400"}],"max":1.0,"min":0.0,"name":"pass@1"},{"cells":[{"at":1234.0,"ci":null,"interval":"","range":"","undefined":"","value":"1.23 s"},{"at":1234.0,"ci":null,"interval":"","range":"","undefined":"","value":"1.23 s"}],"max":1234.0,"min":0.0,"name":"latency p95"}]
     opened: {"block":"differing","cut":0,"pages":[]}
+    pair_metric: ""
+    pair_notes: ["p: two-sided. n: compared cases; broke, fixed: those that only the first run, or only the second, passed."]
+    pairs: []
     runs: [{"counts":[["passed",2],["failed",3],["errored",1],["skipped",1],["pending",1]],"decision":{"exit_code":1,"label":"FAIL","name":"fail"},"duration":"12.3 s","label":"small","model":"openai:small","passed":"2 of 8","reasons":["pass@1 is 0.400 and must be at least 0.850","\u001b[2J\u001b]0;owned\u0007</script><img src=x> `rm -rf` | [a](http://evil) @adminU+202E\n# GATE PASS"],"run_id":"r-1","timestamp":"2026-01-02T12:00:00Z"},{"counts":[["passed",2],["failed",3],["errored",1],["skipped",1],["pending",1]],"decision":{"exit_code":0,"label":"PASS","name":"pass"},"duration":"12.3 s","label":"large","model":"openai:large","passed":"2 of 8","reasons":[],"run_id":"r-2","timestamp":"2026-01-02T12:00:00Z"}]
     subject: "Parser suite"
     "#);
