@@ -58,7 +58,8 @@ fn header(page: &mut Page, group: &HistoryGroup) {
     page.line(facts);
 }
 
-fn trend(page: &mut Page, group: &HistoryGroup) {
+/// The pass rates of the runs of a group, and the last run.
+pub fn trend(page: &mut Page, group: &HistoryGroup) {
     let trend = group.trend();
     page.push(PageBlock::Gap);
     if !trend.rates.is_empty() {
