@@ -125,7 +125,10 @@ async fn first_visit_leaves_a_cookie_and_no_token() {
         "cross-origin-resource-policy: same-origin",
         "content-type: text/html; charset=utf-8",
     ] {
-        assert!(page.contains(&format!("\r\n{header}\r\n")), "{header}: {page}");
+        assert!(
+            page.contains(&format!("\r\n{header}\r\n")),
+            "{header}: {page}"
+        );
     }
     let head = server.ask("HEAD /", &[&server.cookie()]).await;
     assert_eq!((status(&head), body(&head)), ("HTTP/1.1 200 OK", ""));

@@ -323,6 +323,10 @@ fn begun(state: &mut FolderState, key: &str, paths: &RunPaths) -> Option<Box<Run
 
 /// Reads runs as long as somebody has the folder.
 fn read_on(folder: &Weak<RunFolder>) {
+    // Before anybody asks for a page.
+    if let Some(folder) = folder.upgrade() {
+        folder.list();
+    }
     while let Some(folder) = folder.upgrade() {
         let batch = folder.next_batch();
         if !batch.is_empty() {

@@ -9,8 +9,8 @@ use axum::response::Response;
 use crate::report::html::PageLink;
 use crate::report::html::page::{PageShell, THEMES};
 use crate::report::limits::view as limits;
-use crate::report::page::{Page, PageBlock};
 use crate::report::page::html::{self, HtmlOptions, escape};
+use crate::report::page::{Page, PageBlock};
 use crate::server::html_page;
 
 const STYLES: &[&str] = &[include_str!("assets/view.css")];

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::browser::{Seen, Visit, look_well};
+use crate::hostile::escaped;
 use crate::pages::{SUITE, bundled, run};
 use crate::support::{Project, eventually};
 use serde_json::{Value, json};
@@ -94,7 +95,12 @@ fn text(seen: &Seen, at: usize) -> &str {
 /// to say, and each has one heading above all others.
 fn judged(server: &ViewServer, addresses: &[String], pictures: &Path) {
     let mut visits = Vec::new();
-    for (theme, width) in [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)] {
+    for (theme, width) in [
+        ("light", 1280),
+        ("dark", 1280),
+        ("light", 400),
+        ("dark", 400),
+    ] {
         let mut visit = Visit::to_url(&server.url).theme(theme).size(width, 850);
         for (at, address) in addresses.iter().enumerate() {
             let picture = pictures.join(format!("{at}-{theme}-{width}.png"));
@@ -133,7 +139,7 @@ fn every_page_is_fit_to_be_read() {
     let project = bundled();
     run(&project, &[], 0);
     run(&project, &["--var", "assistant=assistant-next"], 1);
-    run(&project, &["--eval", "cap-issue-*"], 0);
+    run(&project, &["--eval", "cap-issue-*"], 1);
     let day = project.path().join("results/latest");
     std::fs::write(day.join("run-000000.journal.jsonl"), "{\"x\": 1}\n{}\n").expect("written");
     let server = ViewServer::start(&project, &["--suite", SUITE]);
@@ -142,9 +148,15 @@ fn every_page_is_fit_to_be_read() {
         panic!("{ids:?}")
     };
     let list = server.settled("/");
-    assert!(list.contains("unreadable") && list.contains("unknown variant"), "{list}");
+    assert!(
+        list.contains("unreadable") && list.contains("unknown variant"),
+        "{list}"
+    );
     let cases = server.get(&format!("/runs/{next}/cases?outcome=failed"));
-    let link = cases.split(&format!("/runs/{next}/cases/")).nth(1).expect("a case");
+    let link = cases
+        .split(&format!("/runs/{next}/cases/"))
+        .nth(1)
+        .expect("a case");
     let failed = link.split('"').next().expect("its number");
     let addresses = [
         "/".to_owned(),
@@ -175,7 +187,10 @@ fn runs_are_found_opened_and_compared_by_hand() {
         .ask("texts", "tbody th a")
         .ask("count", ".bars rect")
         // Both boxes, then the comparison.
-        .ask("evaluate", format!("document.querySelectorAll('{boxes}').forEach((box) => box.click())"))
+        .ask(
+            "evaluate",
+            format!("document.querySelectorAll('{boxes}').forEach((box) => box.click())"),
+        )
         .click("#compare button")
         .ask("wait", "#main h1")
         .step("address")
@@ -217,19 +232,30 @@ fn runs_are_found_opened_and_compared_by_hand() {
     assert_eq!(results[2].to_string(), "2", "a bar for each run");
     let compared = text(&seen[0], 3);
     assert_eq!(compared, format!("/compare?run={}&run={}", ids[0], ids[1]));
-    assert!(text(&seen[0], 4).contains("fell from"), "{}", text(&seen[0], 4));
+    assert!(
+        text(&seen[0], 4).contains("fell from"),
+        "{}",
+        text(&seen[0], 4)
+    );
     assert_eq!(*results[5], json!([ids[0]]));
     assert_eq!(text(&seen[0], 6), "FAIL");
     assert_eq!(results[7].to_string(), "2", "a case in two runs");
     let case = text(&seen[0], 8);
-    assert!(case.contains("expected") && case.contains("newer('1.0.0-alpha'"), "{case}");
+    assert!(
+        case.contains("expected") && case.contains("newer('1.0.0-alpha'"),
+        "{case}"
+    );
     assert!(text(&seen[0], 9).starts_with(&format!("/runs/{}/cases/", ids[0])));
     let grounds: Vec<&str> = (0..3).map(|at| text(&seen[1], at)).collect();
-    assert!(grounds.iter().all(|ground| *ground == grounds[0]), "{grounds:?}");
+    assert!(
+        grounds.iter().all(|ground| *ground == grounds[0]),
+        "{grounds:?}"
+    );
 }
 
 /// A target that answers at once, or once the picture of the page is there.
-const WAITS: &str = "read p; case $p in late*) while [ ! -e go.png ]; do sleep 0.1; done;; esac; echo $p";
+const WAITS: &str =
+    "read p; case $p in late*) while [ ! -e go.png ]; do sleep 0.1; done;; esac; echo $p";
 
 #[test]
 fn run_that_goes_on_is_followed_to_its_end() {
@@ -241,7 +267,16 @@ fn run_that_goes_on_is_followed_to_its_end() {
     }});
     project.write("suite.yaml", &suite.to_string());
     let mut running = project
-        .command(&["run", "--suite", "suite.yaml", "--jobs", "1", "-q", "--progress", "none"])
+        .command(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--jobs",
+            "1",
+            "-q",
+            "--progress",
+            "none",
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -256,7 +291,9 @@ fn run_that_goes_on_is_followed_to_its_end() {
     let visit = Visit::to_url(&server.url)
         .until("document.querySelector('[data-run]')?.textContent.startsWith('2 of 3')")
         .click("a[href^='/runs/']")
-        .until(&format!("document.querySelector('{words}')?.textContent === '2 of 3 samples'"))
+        .until(&format!(
+            "document.querySelector('{words}')?.textContent === '2 of 3 samples'"
+        ))
         .ask("texts", "[data-live=newest] a")
         .ask("text", "[data-live=unpassed]")
         .ask("texts", "[data-live=outcomes] li")
@@ -269,11 +306,17 @@ fn run_that_goes_on_is_followed_to_its_end() {
         .ask("visit", "/")
         .ask("count", "[data-run]");
     let looked = look_well(&[visit.size(400, 850)]);
-    std::fs::write(&go, "").expect("written");
+    if looked.is_none() {
+        std::fs::write(&go, "").expect("written");
+    }
     assert_eq!(running.wait().expect("it ends").code(), Some(1));
     let Some(seen) = looked else { return };
     let results = seen[0].results();
-    assert_eq!(*results[0], json!(["early-bad", "early-good"]), "newest first");
+    assert_eq!(
+        *results[0],
+        json!(["early-bad", "early-good"]),
+        "newest first"
+    );
     assert!(text(&seen[0], 1).contains("early-bad"));
     assert_eq!(*results[2], json!(["1 passed", "1 failed"]));
     assert_eq!(results[3]["wide"], 0);
@@ -293,13 +336,24 @@ fn run_that_is_killed_is_shown_as_interrupted() {
     }});
     project.write("suite.yaml", &suite.to_string());
     let mut running = project
-        .command(&["run", "--suite", "suite.yaml", "--jobs", "1", "-q", "--progress", "none"])
+        .command(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--jobs",
+            "1",
+            "-q",
+            "--progress",
+            "none",
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
     eventually("a sample ends", || {
-        let day = std::fs::read_dir(project.path().join("results/latest")).into_iter().flatten();
+        let day = std::fs::read_dir(project.path().join("results/latest"))
+            .into_iter()
+            .flatten();
         day.flatten().any(|file| {
             std::fs::read_to_string(file.path()).is_ok_and(|text| text.contains("sample_finished"))
         })
@@ -324,7 +378,7 @@ fn payloads_are_text_on_every_page() {
     let (mut cases, mut outputs) = (Vec::new(), String::new());
     for (at, (_, payload)) in payloads.iter().enumerate() {
         let id = format!("{at} {}", short(payload).replace(['{', '%'], "_"));
-        let line = json!({"case": id, "output": payload});
+        let line = escaped(&json!({"case": id, "output": payload}));
         outputs.push_str(&format!("{line}\n"));
         cases.push(json!({
             "id": id, "input": {"type": "prompt", "content": "x"}, "expected": {"type": "exact", "value": "never"},
@@ -332,17 +386,23 @@ fn payloads_are_text_on_every_page() {
     }
     project.write("outputs.jsonl", &outputs);
     let eval = json!({"metadata": {"id": "hostile"}, "test_cases": cases});
-    project.write("eval.json", &eval.to_string());
+    project.write("eval.json", &escaped(&eval));
     let suite = json!({"eval_suite": {
         "name": short(&payloads[0].1).replace('{', "_"), "target": {"type": "recorded", "path": "outputs.jsonl"},
         "evals": [{"$ref": "eval.json"}],
     }});
-    project.write("suite.yaml", &suite.to_string());
+    project.write("suite.yaml", &escaped(&suite));
     let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "-q"]);
     assert_eq!(call.code, Some(1), "{}", call.stderr);
+    // The id of a run is the name of its journal.
+    let journal = project.result(".journal.jsonl");
+    let odd = journal.with_file_name("run-<img src=x onerror=alert(1)>\"'.journal.jsonl");
+    std::fs::copy(&journal, odd).expect("a copy");
     let server = ViewServer::start(&project, &["--suite", "suite.yaml"]);
-    server.settled("/");
-    let id = &ids(&project)[0];
+    let list = server.settled("/");
+    assert!(list.contains("&lt;img src=x"), "{list}");
+    let ids = ids(&project);
+    let id = ids.last().expect("a run");
     let mut visit = Visit::to_url(&server.url).ask("strangers", "served");
     let lists = [
         format!("/runs/{id}/cases"),
@@ -359,7 +419,9 @@ fn payloads_are_text_on_every_page() {
             .ask("strangers", "served")
             .ask("shows", json!(["#main", [short(payload)]]));
     }
-    let Some(seen) = look_well(&[visit]) else { return };
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
     let results = seen[0].results();
     let (lists, cases) = results.split_at(5);
     assert!(lists.iter().all(|found| **found == json!([])), "{lists:?}");
@@ -374,12 +436,19 @@ fn folders_without_runs_say_how_to_make_one() {
     let project = Project::new();
     let server = ViewServer::start(&project, &["--output-dir", "missing"]);
     let page = server.get("/");
-    assert!(page.contains("No runs yet") && page.contains("eval-harness run"), "{page}");
+    assert!(
+        page.contains("No runs yet") && page.contains("eval-harness run"),
+        "{page}"
+    );
     assert!(!project.path().join("missing").exists());
     assert_eq!(server.stop(), Some(0));
     std::fs::create_dir(project.path().join("empty")).expect("a folder");
     let server = ViewServer::start(&project, &["--output-dir", "empty"]);
-    judged(&server, &["/".to_owned(), "/search".to_owned()], &pictures(&project));
+    judged(
+        &server,
+        &["/".to_owned(), "/search".to_owned()],
+        &pictures(&project),
+    );
 }
 
 #[test]
@@ -402,7 +471,10 @@ fn addresses_lead_to_no_file() {
         "/compare?base=..%2fsecret&new=latest",
     ] {
         let response = server.get(address);
-        assert!(response.starts_with("HTTP/1.1 404 "), "{address}: {response}");
+        assert!(
+            response.starts_with("HTTP/1.1 404 "),
+            "{address}: {response}"
+        );
     }
     let not_a_number = server.get(&format!("/runs/{id}/cases/x"));
     assert!(not_a_number.starts_with("HTTP/1.1 400 "), "{not_a_number}");
@@ -410,7 +482,17 @@ fn addresses_lead_to_no_file() {
     let refused = refused.expect(2).stderr;
     assert!(refused.contains("no run `nope`"), "{refused}");
     let port = server.host().rsplit(':').next().expect("a port");
-    let taken = project.call(&["view", "--no-open", "--output-dir", "results", "--port", port]);
+    let taken = project.call(&[
+        "view",
+        "--no-open",
+        "--output-dir",
+        "results",
+        "--port",
+        port,
+    ]);
     let taken = taken.expect(2).stderr;
-    assert!(taken.contains(&format!("cannot listen on port {port} of 127.0.0.1")), "{taken}");
+    assert!(
+        taken.contains(&format!("cannot listen on port {port} of 127.0.0.1")),
+        "{taken}"
+    );
 }

@@ -73,7 +73,8 @@ impl Database {
         // One process at a time makes a new index.
         let folder = is_usable.then(|| lock_folder(&file).ok()).flatten();
         // Also written to: a file of another user can perhaps be read, and never updated.
-        let attempt = || opened(&file).and_then(|mut connection| write(&mut connection, |_| Ok(())));
+        let attempt =
+            || opened(&file).and_then(|mut connection| write(&mut connection, |_| Ok(())));
         let made = folder.map(|_lock| match attempt() {
             Err(error) if is_unfit(&error) => remove(&file).is_ok() && attempt().is_ok(),
             done => done.is_ok(),

@@ -175,7 +175,7 @@ pub fn table<'a>(
 }
 
 /// A text from outside on one line, of a bounded width.
-fn brief(words: &str, columns: usize) -> StyledText {
+pub fn brief(words: &str, columns: usize) -> StyledText {
     outside(&truncate_width(&one_line(words), columns))
 }
 

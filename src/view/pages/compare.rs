@@ -62,7 +62,7 @@ fn compared(base: &ListedRun, candidates: &[&ListedRun]) -> Result<Response, Str
         compared => compared,
     };
     let compared = compared.map_err(|error| error.to_string())?;
-    let comparisons = gate::decided_comparisons(FailOn::Never, compared, &warnings);
+    let comparisons = gate::decided_comparisons(FailOn::Significant, compared, &warnings);
     let listed = flipped_cases(&comparisons);
     let read = |run: &ListedRun| ComparedRun {
         // The scores were read: what can't be read now costs the page its details.

@@ -6,9 +6,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use jiff::Timestamp;
 
+use super::cases::brief;
 use super::forms::{FilterForm, pages};
 use super::{PageSource, remarks, run_address};
-use crate::report::history::trend;
+use crate::report::history::pass_rates;
 use crate::report::limits::view as limits;
 use crate::report::page::html::escape;
 use crate::report::page::{
@@ -240,7 +241,7 @@ fn table<'a>(runs: impl Iterator<Item = &'a ListedRun>) -> PageTable {
             RunState::Running(_) => cells[2] = StyledText::default(),
             RunState::Unreadable(why) => {
                 cells[1] = own("unreadable").toned(TextTone::Warn);
-                cells[6] = dim(outside(why));
+                cells[6] = dim(brief(why, limits::REASON));
             }
             _ => {}
         }
@@ -261,7 +262,7 @@ fn trends(view: &mut ViewPage, list: &RunList, suite: &str, target: Option<&str>
         }
     }
     let mut page = Page::default();
-    page.section("Trend");
+    page.section("Trend of pass rates");
     for ((target, target_type), mut runs) in groups {
         runs.drain(..runs.len().saturating_sub(limits::TREND));
         let group = HistoryGroup {
@@ -272,7 +273,7 @@ fn trends(view: &mut ViewPage, list: &RunList, suite: &str, target: Option<&str>
         };
         if group.runs.len() > 1 {
             page.subsection(text!["Target ", bold(outside(&group.target))]);
-            trend(&mut page, &group);
+            pass_rates(&mut page, &group);
         }
     }
     if page.blocks.len() > 1 {
