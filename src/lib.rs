@@ -9,6 +9,7 @@
 //!
 //! ```text
 //! cli
+//! view
 //! phase
 //! report  notify
 //! run
@@ -17,7 +18,7 @@
 //! graders
 //! isolation  input  journal  load
 //! model
-//! spec
+//! spec  server
 //! ```
 
 // A server that tests start resets its connections by a system call.
@@ -47,9 +48,11 @@ mod notify;
 mod phase;
 mod report;
 mod run;
+mod server;
 mod spec;
 mod summary;
 mod target;
+mod view;
 
 /// What the integration tests of this package use of the program's insides. Everything else is
 /// private, so that the compiler names what nothing uses.

@@ -14,6 +14,7 @@ mod power;
 mod regrade;
 mod runs;
 mod show;
+mod view;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub use self::regrade::RegradeArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
 pub use crate::spec::{CiMode, ColorMode, ProgressMode};
+pub use self::view::ViewArgs;
 
 const HELP: &str = "\
 A suite, such as evals/eval-suite.yaml:
@@ -123,6 +125,8 @@ pub enum CliCommand {
     Show(ShowArgs),
     /// List the runs of a results folder: gate, cases, suite, target, age; remove old ones.
     Runs(RunsArgs),
+    /// Show all runs in the browser, also while they go on: list, trend, cases, comparisons, search.
+    View(ViewArgs),
     /// Compare runs, paired by case: is the candidate worse than the reference, and could that be
     /// chance?
     Compare(CompareArgs),

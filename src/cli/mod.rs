@@ -37,6 +37,7 @@ mod sides;
 mod signals;
 mod suite;
 mod validate;
+mod view;
 mod watch;
 
 use std::process;
@@ -180,6 +181,7 @@ pub fn main() -> process::ExitCode {
         CliCommand::Report(args) => report::report(&console, &args),
         CliCommand::Show(args) => show::show(&console, &args),
         CliCommand::Runs(args) => runs::runs(&console, &args),
+        CliCommand::View(args) => view::view(&console, &args),
         CliCommand::Compare(args) => compare::compare(&console, &args),
         CliCommand::Power(args) => power::power(&console, &args),
         CliCommand::History(args) => history::history(&console, &args),

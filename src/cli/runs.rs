@@ -1,7 +1,5 @@
 //! `eval-harness runs`: which runs there are, and how they are removed.
 
-mod page;
-
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +9,17 @@ use jiff::Timestamp;
 use super::args::{
     CiMode, ListFormat, RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb,
 };
-use super::cache::bytes;
 use super::ci::{self, GithubStep};
 use super::console::Console;
 use super::report::results_dir;
 use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal::{self, JournalError};
+use crate::report::runs as page;
 use crate::run::history::{
     KeptReason, RemovalCandidate, kept, named_runs, removal_candidates, remove, stored_runs, sweep,
 };
-use eval_base::text::plural;
+use eval_base::text::{byte_size, plural};
 
 pub fn runs(console: &Console, args: &RunsArgs) -> CliResult {
     match &args.verb {
@@ -150,17 +148,17 @@ impl RemovalFolder {
                         format!(
                             "{done} of {} were removed ({})",
                             plural(runs.len(), "run"),
-                            bytes(freed)
+                            byte_size(freed)
                         ),
                     )
                 })?;
             }
             freed += run.bytes;
-            console.result(format!("{id}  {}\n", bytes(run.bytes)).as_bytes())?;
+            console.result(format!("{id}  {}\n", byte_size(run.bytes)).as_bytes())?;
         }
         let verb = if dry_run { "would remove" } else { "removed" };
         let runs = plural(runs.len(), "run");
-        console.note(&format!("{verb} {runs} ({})", bytes(total)));
+        console.note(&format!("{verb} {runs} ({})", byte_size(total)));
         if !dry_run {
             sweep(&self.results).map_err(|error| {
                 CliFailure::incomplete(format!(

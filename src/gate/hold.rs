@@ -1,10 +1,10 @@
 //! What a comparison demands of a gate.
 
-use super::ExitCode;
 use super::decide::people_decide;
+use super::{ExitCode, doubted_decision};
 use crate::model::{
-    CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, GateTallies,
-    MetricDifference,
+    CaseChanges, Comparison, ComparisonVerdict, Comparisons, Decision, FailOn, Gate, GateTallies,
+    MetricDifference, RunWarning,
 };
 use eval_base::text::plural;
 
@@ -44,6 +44,30 @@ pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<Stri
     };
     fails.append(&mut open);
     (decision, fails)
+}
+
+/// The version of the form of `compare --format json`.
+const FORMAT_VERSION: u32 = 1;
+
+/// Decides over comparisons, by what fails and by the warnings of the sides, as the gate of each
+/// side's own report does.
+pub fn decided_comparisons(
+    fail_on: FailOn,
+    candidates: Vec<Comparison>,
+    warnings: &[RunWarning],
+) -> Comparisons {
+    let held = hold(fail_on, &candidates.iter().collect::<Vec<_>>());
+    let (decision, reasons) = doubted_decision(held, warnings);
+    let verdicts = candidates.iter().map(|one| one.verdict);
+    Comparisons {
+        format_version: FORMAT_VERSION,
+        verdict: verdicts.min().unwrap_or(ComparisonVerdict::None),
+        fail_on,
+        decision,
+        exit_code: ExitCode::of(decision, false).code(),
+        reasons,
+        candidates,
+    }
 }
 
 fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {

@@ -6,6 +6,7 @@
 //! are too large for a line lie in files of their own beside the journal.
 
 mod durable;
+mod follow;
 mod outputs;
 mod paths;
 mod reader;
@@ -14,8 +15,11 @@ mod stored;
 mod tail;
 mod writer;
 
+pub use follow::JournalFollower;
 pub use paths::{RunPaths, days, find_run, hold_results, list_runs, lock_results, scan_runs};
-pub use reader::{JournalReader, evals, read, read_counts, sessions, started};
+pub use reader::{
+    JournalReader, evals, planned_cases, read, read_case, read_counts, sessions, started,
+};
 pub use samples::{SampleEnding, SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;

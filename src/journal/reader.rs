@@ -1,8 +1,11 @@
 //! Reading events back.
 
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use regex::bytes::Regex;
 
 use super::JournalError;
 use super::tail::is_json;
@@ -92,6 +95,39 @@ pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
     }
 }
 
+/// As [`read`], of the samples only those of cases with this id; the others are not even parsed.
+pub fn read_case(
+    path: &Path,
+    case: &str,
+) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
+    let mut journal = JournalReader::open(path)?;
+    // The id as a line has it; a pattern that is too large for an engine takes every line.
+    let id = serde_json::to_string(case).unwrap_or_default();
+    let id = Regex::new(&regex::escape(&id)).ok();
+    let wanted = move |line: &[u8]| {
+        let is_sample = line.starts_with(b"{\"sample_");
+        !is_sample || id.as_ref().is_none_or(|id| id.is_match(line))
+    };
+    Ok(std::iter::from_fn(move || journal.next_of(&wanted)))
+}
+
+/// The cases of a run, as eval and case, in the order in which they were first planned.
+pub fn planned_cases(path: &Path) -> Result<Vec<(String, String)>, JournalError> {
+    let mut journal = JournalReader::open(path)?;
+    let (mut cases, mut seen) = (Vec::new(), HashSet::new());
+    while let Some(event) = journal.next_of(|line| line.starts_with(b"{\"cases_planned\"")) {
+        if let Event::CasesPlanned(planned) = event? {
+            for case in planned.cases {
+                let place = (planned.eval.clone(), case.id);
+                if seen.insert(place.clone()) {
+                    cases.push(place);
+                }
+            }
+        }
+    }
+    Ok(cases)
+}
+
 /// What was said of the evals of a run, in the journal's order; a later session may say it again.
 pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
     let mut journal = JournalReader::open(path)?;
@@ -105,7 +141,7 @@ pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
 }
 
 impl JournalReader {
-    fn open(path: &Path) -> Result<JournalReader, JournalError> {
+    pub(super) fn open(path: &Path) -> Result<JournalReader, JournalError> {
         let file = open_file(path).map_err(|source| JournalError::Read {
             path: path.to_owned(),
             source,
@@ -129,6 +165,32 @@ impl JournalReader {
             parse,
             ..JournalReader::open(path)?
         })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Goes on behind the last whole line, where more may have been written since. False when the
+    /// file is now shorter than that: it is not the same any more.
+    pub(super) fn resume(&mut self) -> Result<bool, JournalError> {
+        let torn = match self.buffer.last() {
+            Some(b'\n') | None => 0,
+            Some(_) => self.buffer.len() as u64,
+        };
+        self.end -= torn;
+        self.line -= usize::from(self.over);
+        self.over = false;
+        self.buffer.clear();
+        let length = self.reader.seek(SeekFrom::Start(self.end)).and_then(|_| {
+            let metadata = self.reader.get_ref().metadata()?;
+            Ok(metadata.len())
+        });
+        let length = length.map_err(|source| JournalError::Read {
+            path: self.path.clone(),
+            source,
+        })?;
+        Ok(length >= self.end)
     }
 
     /// Where the line of the last event is.

@@ -245,3 +245,34 @@ pub mod phase {
     pub const HTML_TEXT: usize = 4_000;
     pub const HTML_CODE: usize = 20_000;
 }
+
+/// Pages of `view`.
+pub mod view {
+    use super::{PageLimits, terminal, values};
+
+    /// Rows of a page of a list; further ones are on the next page.
+    pub const RUNS: usize = 100;
+    pub const CASES: usize = 100;
+    pub const MATCHES: usize = 50;
+    /// Evals of a run that is too large for one page.
+    pub const EVALS: usize = 200;
+    /// Runs of a trend, the latest.
+    pub const TREND: usize = 200;
+    /// Runs that are compared with one.
+    pub const CANDIDATES: usize = 5;
+    /// Bytes of a journal, and cases, of a run that is shown as its HTML report.
+    pub const JOURNAL: u64 = 24 << 20;
+    pub const REPORT_CASES: usize = 5_000;
+    /// Columns of a reason and of an output in a list of cases.
+    pub const REASON: usize = 160;
+    pub const OUTPUT: usize = 120;
+
+    /// One case in full.
+    pub const CASE: PageLimits = PageLimits {
+        evidence: values([2_000, 200_000, 5, 200, 200]),
+        ..terminal::VERBOSE
+    };
+    /// Bytes of a page, and of its expected and actual values.
+    pub const PAGE: usize = 8_000_000;
+    pub const EVIDENCE: usize = 4_000_000;
+}

@@ -15,6 +15,7 @@ pub mod history;
 pub mod html;
 pub(crate) mod limits;
 pub mod power;
+pub mod runs;
 pub mod show;
 pub mod sides;
 

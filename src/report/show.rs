@@ -79,6 +79,19 @@ pub fn write_json(
     out.write_all(b"\n")
 }
 
+/// Cases as a page for the browser; `run` is the id of their run.
+pub fn page(cases: &[ShownCase<'_>], run: &str) -> Page {
+    let view = PageView {
+        limits: limits::view::CASE,
+        ..PageView::html()
+    };
+    let mut page = Page::default();
+    for shown in cases {
+        part(&mut page, shown, None, &["--run", run], &view);
+    }
+    page
+}
+
 fn part(
     page: &mut Page,
     shown: &ShownCase<'_>,

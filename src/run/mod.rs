@@ -171,8 +171,40 @@ pub fn cases_of(
     paths: &RunPaths,
     takes: impl Fn(&str, &str) -> bool,
 ) -> Result<SelectedCases, RunError> {
+    cases_among(paths, journal::read(&paths.journal())?, takes)
+}
+
+/// As [`cases_of`], one case; faster in a large journal.
+pub fn case_of(paths: &RunPaths, eval: &str, case: &str) -> Result<SelectedCases, RunError> {
+    let events = journal::read_case(&paths.journal(), case)?;
+    cases_among(paths, events, |of, id| of == eval && id == case)
+}
+
+/// The cases of a journal that `takes` selects, unless its suite keeps inputs and outputs out of
+/// reports: then none.
+pub fn reported_cases(
+    journal: &Path,
+    takes: impl Fn(&str, &str) -> bool,
+) -> Result<Vec<EvalResult>, RunError> {
+    let sessions = journal::sessions(journal)?;
+    let last = sessions.last();
+    if last.is_some_and(|session| !session.config.include_details) {
+        return Ok(Vec::new());
+    }
+    let paths = match RunPaths::of_journal(journal) {
+        Some(paths) => paths,
+        None => journal::find_run(Path::new(""), &journal.to_string_lossy())?,
+    };
+    Ok(cases_of(&paths, takes)?.evals)
+}
+
+fn cases_among(
+    paths: &RunPaths,
+    events: impl Iterator<Item = Result<Event, JournalError>>,
+    takes: impl Fn(&str, &str) -> bool,
+) -> Result<SelectedCases, RunError> {
     let mut room = WHOLE_OUTPUTS;
-    let report = selected(&paths.journal(), takes, |event| {
+    let report = selected(events, takes, |event| {
         match event {
             Event::RunStarted(session) | Event::RunResumed(session) => {
                 session.config.include_details = true;
@@ -205,12 +237,12 @@ pub fn cases_of(
 
 /// A run as if it had the cases that `takes` selects, and no others. `see` may change what is read.
 fn selected(
-    journal: &Path,
+    events: impl Iterator<Item = Result<Event, JournalError>>,
     takes: impl Fn(&str, &str) -> bool,
     mut see: impl FnMut(&mut Event),
 ) -> Result<UngatedSummary, RunError> {
     let mut fold = SummaryFold::new();
-    for event in journal::read(journal)? {
+    for event in events {
         let mut event = event?;
         match &mut event {
             Event::CasesPlanned(planned) => {
@@ -245,7 +277,7 @@ impl SelectedLists {
     ) -> Result<SelectedLists, RunError> {
         let mut lists = SelectedLists::default();
         for journal in journals {
-            let part = selected(journal, &takes, |_| ())?;
+            let part = selected(journal::read(journal)?, &takes, |_| ())?;
             let listed: usize = part.evals.iter().map(|eval| eval.cases.len()).sum();
             lists.full |= listed >= DETAILED_SAMPLES;
             for eval in part.evals {

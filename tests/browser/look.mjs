@@ -1,11 +1,12 @@
 // Looks at pages in a real browser: reads a job as JSON on stdin, writes what was seen as JSON on stdout.
 //
-//     {"modules": DIR, "chromium": PATH, "visits": [{"page": FILE, "fragment": "#view=cases", "width": 1280, "height": 900,
+//     {"modules": DIR, "chromium": PATH, "visits": [{"page": FILE or ADDRESS, "fragment": "#view=cases", "width": 1280, "height": 900,
 //       "theme": "light"|"dark", "scripts": true, "media": "screen"|"print", "remember": NAME, "steps": [STEP...]}]}
 //
 // Every visit is a fresh profile, unless visits share a name in `remember`. The page keeps its security policy: nothing is
 // bypassed, what a step evaluates gets in through the debugger. For each visit: console messages, errors, violations of the
-// policy, dialogs, windows opened, every request other than the page itself, and the result of each step, in order.
+// policy, dialogs, windows opened, every request other than the page itself (of an address: to another server), and the
+// result of each step, in order.
 //
 // Steps, one key each (those in steps.mjs): click, type, press, wait, text, texts, attribute, count, value, evaluate, ...
 // A step that fails ends its visit, and `failed` says which one and why.
@@ -50,7 +51,9 @@ async function visit(browser, contexts, wish) {
   if (wish.remember) contexts.set(wish.remember, context);
   const seen = { console: [], errors: [], violations: [], dialogs: [], windows: [], requests: [], results: [], failed: null };
   const tab = await context.newPage();
-  const url = pathToFileURL(fs.realpathSync(wish.page)).href;
+  const isServed = wish.page.startsWith('http://');
+  const url = isServed ? wish.page : pathToFileURL(fs.realpathSync(wish.page)).href;
+  const isOwn = (address) => (isServed ? new URL(address).origin === new URL(url).origin : address.split('#')[0] === url);
   if (options.javaScriptEnabled) await tab.addInitScript(watch);
   tab.on('console', (message) => seen.console.push(`${message.type()}: ${message.text()}`));
   // A page whose script broke is never ready: nobody waits for it.
@@ -67,8 +70,8 @@ async function visit(browser, contexts, wish) {
   });
   const windows = (other) => { if (other !== tab) seen.windows.push(other.url()); };
   context.on('page', windows);
-  tab.on('request', (request) => { if (request.url().split('#')[0] !== url) seen.requests.push(request.url()); });
-  tab.on('framenavigated', (frame) => { if (frame.url().split('#')[0] !== url) seen.requests.push(`navigated to ${frame.url()}`); });
+  tab.on('request', (request) => { if (!isOwn(request.url())) seen.requests.push(request.url()); });
+  tab.on('framenavigated', (frame) => { if (!isOwn(frame.url())) seen.requests.push(`navigated to ${frame.url()}`); });
   if (wish.media) await tab.emulateMedia({ media: wish.media });
   tab.setDefaultTimeout(wish.patience ?? 15000);
   let at = -1;

@@ -22,6 +22,12 @@ export const steps = {
     await tab.evaluate((to) => { location.hash = to; }, fragment);
     await steps.settle(tab);
   },
+  /** Another page of the same server. */
+  visit: async (tab, address) => {
+    await tab.goto(new URL(address, tab.url()).href);
+    await tab.waitForSelector('html[data-ready]', { state: 'attached' });
+  },
+  address: (tab) => tab.evaluate(() => location.pathname + location.search),
   reload: async (tab) => {
     await tab.reload();
     await tab.waitForSelector('html[data-ready]', { state: 'attached' });
@@ -60,25 +66,27 @@ export const steps = {
   }, [selector, texts]),
 
   /** Elements, attributes and addresses that a page of ours never has; and whether its own are what they were. */
-  strangers: (tab) => tab.evaluate(() => {
+  strangers: (tab, kind) => tab.evaluate((isServed) => {
     const found = [];
     const say = (node) => found.push(node.cloneNode(false).outerHTML.slice(0, 200));
     const ours = ['HTML', 'HEAD', 'BODY', 'META', 'TITLE', 'STYLE', 'SCRIPT', 'NOSCRIPT'];
     document.querySelectorAll('iframe, frame, object, embed, img, video, audio, source, link, base, form, template, portal, math, foreignObject, animate, set, image')
-      .forEach(say);
+      .forEach((node) => { if (!(isServed && node.matches('#main form[method="get"][action^="/"]'))) say(node); });
     for (const node of document.querySelectorAll('*')) {
-      const outside = !node.closest('#app');
+      const outside = !node.closest('#app, nav.around');
       if (outside && !ours.includes(node.nodeName) && node.id !== 'app') say(node);
       if (!outside && ['SCRIPT', 'STYLE', 'META', 'TITLE'].includes(node.nodeName)) say(node);
       for (const { name, value } of node.attributes) {
         const address = ['href', 'src', 'srcset', 'action', 'formaction', 'data', 'xlink:href', 'poster', 'background', 'ping'].includes(name);
         // The page of a run in a file near this one: no scheme, no host, no root.
         const near = name === 'href' && /^(?:\.\.\/)*(?:[\w.~%-]+\/)*[\w.~%-]+\.html(?:#\S*)?$/.test(value);
-        if (name.startsWith('on') || name === 'srcdoc' || (address && !value.startsWith('#') && !near)) say(node);
+        // A page of the server that shows this one.
+        const served = isServed && ['href', 'action'].includes(name) && /^\/(?!\/)/.test(value);
+        if (name.startsWith('on') || name === 'srcdoc' || (address && !value.startsWith('#') && !near && !served)) say(node);
       }
     }
     if (document.querySelectorAll('meta[http-equiv]').length !== 1) found.push('not one policy');
-    const interactive = document.querySelector('script') ? ['report', 'announcer', 'theme'] : [];
+    const interactive = document.querySelector('#report') || (document.querySelector('script') && !isServed) ? ['report', 'announcer', 'theme'] : [];
     for (const id of ['app', 'main', ...interactive]) {
       if (document.querySelectorAll(`[id="${id}"]`).length !== 1) found.push(`not one #${id}`);
     }
@@ -90,7 +98,7 @@ export const steps = {
     if (twice.length) found.push(`ids twice: ${twice.join(' ')}`);
     if (Object.prototype.polluted !== undefined || Object.keys(Object.prototype).length) found.push('a prototype of another kind');
     return found;
-  }),
+  }, kind === 'served'),
 
   /** How far the page is wider than its window, and which elements stick out. */
   overflow: (tab) => tab.evaluate(() => {
@@ -179,7 +187,8 @@ export const steps = {
 async function poll(tab, expression) {
   const end = Date.now() + 10000;
   for (;;) {
-    if (await tab.evaluate(expression)) return null;
+    // A page that is about to be replaced by another holds nothing.
+    if (await tab.evaluate(expression).catch(() => false)) return null;
     if (Date.now() > end) throw new Error(`never held: ${expression}`);
     await new Promise((done) => { setTimeout(done, 25); });
   }

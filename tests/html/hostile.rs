@@ -41,7 +41,7 @@ fn short(text: &str) -> String {
 
 /// JSON whose control characters, C1 and noncharacters are escaped: files may not hold them as they
 /// are.
-fn escaped(value: &Value) -> String {
+pub fn escaped(value: &Value) -> String {
     let mut text = String::new();
     for c in value.to_string().chars() {
         match u32::from(c) {

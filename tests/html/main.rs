@@ -19,3 +19,4 @@ mod files;
 mod hostile;
 mod many;
 mod report;
+mod view;

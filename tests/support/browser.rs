@@ -66,6 +66,13 @@ impl Visit {
         }
     }
 
+    /// To a page of a local server.
+    pub fn to_url(url: &str) -> Visit {
+        Visit {
+            wish: json!({ "page": url, "steps": [] }),
+        }
+    }
+
     fn with(mut self, name: &str, value: Value) -> Visit {
         self.wish[name] = value;
         self

@@ -378,6 +378,24 @@ fn is_reserved(id: &str) -> bool {
     }
 }
 
+/// `999 B`, `1.2 MB`: three digits, powers of 1000.
+pub fn byte_size(n: u64) -> String {
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64;
+    for unit in ["kB", "MB", "GB", "TB"] {
+        value /= 1000.0;
+        if value < 9.95 {
+            return format!("{value:.1} {unit}");
+        }
+        if value < 999.5 {
+            return format!("{value:.0} {unit}");
+        }
+    }
+    format!("{:.0} PB", value / 1000.0)
+}
+
 /// A count with its noun: `1 case`, `2 cases`, `12,000 entries`.
 pub fn plural(n: usize, noun: &str) -> String {
     let digits = group_digits(n);

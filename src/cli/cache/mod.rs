@@ -2,8 +2,6 @@
 
 mod page;
 
-pub(super) use page::bytes;
-
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::answers;
 use crate::report::page::{Page, PageBlock, PageTable, TableColumn, bold, dim, outside, own, text};
-use eval_base::text::group_digits;
+use eval_base::text::{byte_size, group_digits};
 use eval_models::cache::{CacheCleanup, CacheStats};
 
 pub(super) fn page(file: &Path, stats: Option<&CacheStats>) -> Page {
@@ -19,7 +19,7 @@ pub(super) fn page(file: &Path, stats: Option<&CacheStats>) -> Page {
         ));
         return page;
     };
-    let size = bytes(stats.file_bytes);
+    let size = byte_size(stats.file_bytes);
     page.words(text![
         bold(own(answers(stats.entries))),
         own(format!(", {size} on disk"))
@@ -42,7 +42,7 @@ pub(super) fn page(file: &Path, stats: Option<&CacheStats>) -> Page {
         table.row([
             outside(&model.model),
             own(group_digits(entries)),
-            own(bytes(model.bytes)),
+            own(byte_size(model.bytes)),
             outside(day(&model.oldest)),
             outside(day(&model.newest)),
             outside(&model.last_used),
@@ -78,37 +78,22 @@ pub(super) fn freed(freed: &CacheCleanup) -> String {
     };
     let saved = freed.bytes_before.saturating_sub(freed.bytes_after);
     if freed.entries == 0 && saved == 0 {
-        return format!("nothing to remove ({left}, {})\n", bytes(freed.bytes_after));
+        return format!(
+            "nothing to remove ({left}, {})\n",
+            byte_size(freed.bytes_after)
+        );
     }
     format!(
         "removed {} ({left}); freed {}, the file now has {}\n",
         answers(freed.entries),
-        bytes(saved),
-        bytes(freed.bytes_after)
+        byte_size(saved),
+        byte_size(freed.bytes_after)
     )
 }
 
 /// The day of a time as RFC 3339 writes it.
 fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
-}
-
-/// `999 B`, `1.2 MB`: three digits, powers of 1000.
-pub(in crate::cli) fn bytes(n: u64) -> String {
-    if n < 1000 {
-        return format!("{n} B");
-    }
-    let mut value = n as f64;
-    for unit in ["kB", "MB", "GB", "TB"] {
-        value /= 1000.0;
-        if value < 9.95 {
-            return format!("{value:.1} {unit}");
-        }
-        if value < 999.5 {
-            return format!("{value:.0} {unit}");
-        }
-    }
-    format!("{:.0} PB", value / 1000.0)
 }
 
 #[cfg(test)]
@@ -213,7 +198,7 @@ mod tests {
             u64::MAX,
         ];
         assert_eq!(
-            sizes.map(bytes),
+            sizes.map(byte_size),
             [
                 "0 B", "999 B", "1.0 kB", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB",
                 "1.5 GB", "18447 PB"

@@ -15,11 +15,10 @@ use super::console::Console;
 use super::{CliFailure, CliResult};
 use crate::gate::{self, ExitCode};
 use crate::journal;
-use crate::model::{Comparison, ComparisonVerdict, Comparisons, RunWarning};
+use crate::model::Comparisons;
 use crate::report::comparison as page;
 use crate::report::html::{self, ComparedRuns};
 use crate::report::{ReportError, TerminalOptions};
-use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, ComparisonError};
 use eval_base::whole_file::write_whole;
 
@@ -27,9 +26,6 @@ pub use places::ProjectLocator;
 pub use previous::previous;
 use side::NamedSides;
 pub use side::{OppositeSide, SideResolver, is_of_run};
-
-/// The version of the form of `compare --format json`.
-const FORMAT_VERSION: u32 = 1;
 
 /// Cases of each kind that are listed: all, as far as anybody may want to read them.
 const LISTED: usize = usize::MAX;
@@ -79,7 +75,7 @@ pub fn compare(console: &Console, args: &CompareArgs) -> CliResult {
         }
         Err(error) => return Err(incomparable(&error)),
     };
-    let comparisons = decided(args.fail_on, compared, &warnings);
+    let comparisons = gate::decided_comparisons(args.fail_on, compared, &warnings);
     let runs = match args.format {
         CompareFormat::Html => runs::read(console, &comparisons, &journals, args.output.as_deref()),
         _ => ComparedRuns::default(),
@@ -103,27 +99,6 @@ pub fn incomparable(error: &ComparisonError) -> CliFailure {
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,
-    }
-}
-
-/// Decides by `--fail-on`, and by the warnings of the sides as the gate of each side's own report
-/// does.
-fn decided(fail_on: FailOn, candidates: Vec<Comparison>, warnings: &[RunWarning]) -> Comparisons {
-    let held = gate::hold(fail_on, &candidates.iter().collect::<Vec<_>>());
-    let (decision, reasons) = gate::doubted_decision(held, warnings);
-    let verdict = candidates
-        .iter()
-        .map(|one| one.verdict)
-        .min()
-        .unwrap_or(ComparisonVerdict::None);
-    Comparisons {
-        format_version: FORMAT_VERSION,
-        verdict,
-        fail_on,
-        decision,
-        exit_code: ExitCode::of(decision, false).code(),
-        reasons,
-        candidates,
     }
 }
 

@@ -1,17 +1,14 @@
 //! The runs behind the sides of a comparison, read for its HTML page: what was given, what came
 //! back, and why it was graded so.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::console::Console;
 use crate::cli::report::page_of;
-use crate::journal::{self, JournalError, RunPaths};
-use crate::model::{Comparisons, EvalResult};
-use crate::report::comparison::words::FlipKind;
-use crate::report::html::{ComparedRun, ComparedRuns};
+use crate::model::Comparisons;
+use crate::report::html::{ComparedRun, ComparedRuns, flipped_cases};
 use crate::report::page_address;
-use crate::run::{self, RunError};
+use crate::run;
 use eval_base::text::one_line;
 
 /// Reads the cases that the page lists, of each side whose journals are at hand. `journals` are
@@ -25,18 +22,12 @@ pub fn read(
     journals: &[Vec<PathBuf>],
     output: Option<&Path>,
 ) -> ComparedRuns {
-    let kinds = FlipKind::ALL.into_iter();
-    let lists = kinds.flat_map(|kind| {
-        let candidates = comparisons.candidates.iter();
-        candidates.map(move |candidate| kind.of(&candidate.cases))
-    });
-    let flips = lists.flat_map(|list| &list.cases);
-    let listed: HashSet<(&str, &str)> = flips
-        .map(|flip| (flip.eval_id.as_str(), flip.case_id.as_str()))
-        .collect();
+    let listed = flipped_cases(comparisons);
     let takes = |eval: &str, case: &str| listed.contains(&(eval, case));
     let mut sides = journals.iter().map(|journals| {
-        let evals = journals.iter().map(|journal| cases(journal, takes));
+        let evals = journals
+            .iter()
+            .map(|journal| run::reported_cases(journal, takes));
         let evals: Result<Vec<_>, _> = evals.collect();
         let evals = evals.unwrap_or_else(|error| {
             console.warn(&format!(
@@ -58,23 +49,5 @@ pub fn read(
     ComparedRuns {
         reference: sides.next().unwrap_or_default(),
         candidates: sides.collect(),
-    }
-}
-
-fn cases(journal: &Path, takes: impl Fn(&str, &str) -> bool) -> Result<Vec<EvalResult>, RunError> {
-    let sessions = journal::sessions(journal)?;
-    let last = sessions.last();
-    if last.is_some_and(|session| !session.config.include_details) {
-        // The suite keeps inputs and outputs out of reports.
-        return Ok(Vec::new());
-    }
-    let paths = paths_of(journal)?;
-    Ok(run::cases_of(&paths, takes)?.evals)
-}
-
-fn paths_of(journal: &Path) -> Result<RunPaths, JournalError> {
-    match RunPaths::of_journal(journal) {
-        Some(paths) => Ok(paths),
-        None => journal::find_run(Path::new(""), &journal.to_string_lossy()),
     }
 }

@@ -50,6 +50,7 @@ pub fn html(
         most: limits::phase::HTML_PAGE,
         evidence: limits::phase::HTML_EVIDENCE,
         rest: "The JSON report contains everything.",
+        titles: 0,
     };
     let document = shell::HtmlDocument {
         decision: report.gate.decision,

@@ -18,6 +18,8 @@ use crate::run::history::{EvalHistory, HistoryGroup, PastEval, PastRun, RunHisto
 use eval_base::globs::IdGlobs;
 use eval_base::text;
 
+pub use page::pass_rates;
+
 /// What of a history is shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HistoryFilter<'a> {

@@ -59,8 +59,16 @@ fn header(page: &mut Page, group: &HistoryGroup) {
 }
 
 fn trend(page: &mut Page, group: &HistoryGroup) {
-    let trend = group.trend();
     page.push(PageBlock::Gap);
+    pass_rates(page, group);
+    if let Some(run) = group.runs.last() {
+        last_run(page, run);
+    }
+}
+
+/// The pass rates of the runs of a group as bars.
+pub fn pass_rates(page: &mut Page, group: &HistoryGroup) {
+    let trend = group.trend();
     if !trend.rates.is_empty() {
         page.push(PageBlock::Bars(bold("Pass rate"), trend.rates.clone()));
         let rates = [
@@ -81,9 +89,6 @@ fn trend(page: &mut Page, group: &HistoryGroup) {
         ));
     }
     page.words(dim(own(notes)));
-    if let Some(run) = group.runs.last() {
-        last_run(page, run);
-    }
 }
 
 fn last_run(page: &mut Page, run: &PastRun) {

@@ -14,8 +14,9 @@ mod embed;
 mod overview;
 mod sides;
 
-pub use comparison::{ComparedRun, ComparedRuns};
+pub use comparison::{ComparedRun, ComparedRuns, flipped_cases};
 pub(super) use details::{facts_of_sample, parts_of_input};
+pub use page::PageLink;
 
 use std::io::Write;
 
@@ -26,6 +27,15 @@ use crate::report::{ReportError, figures};
 
 /// Writes the report of a run.
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    render_within(summary, &[], out)
+}
+
+/// As [`render`], with links to the pages of the server that shows it.
+pub fn render_within(
+    summary: &Summary,
+    around: &[PageLink],
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let decision = figures::decision_label(summary.gate.decision);
     let metadata = &summary.metadata;
     let mut sentences = vec![format!(
@@ -36,6 +46,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let head = page::PageHead {
         title: format!("{decision}: {}", metadata.suite_name),
         sentences: &sentences,
+        around,
     };
     let mut told = Vec::new();
     embed::block("report", &overview::of(summary), &mut told)?;
@@ -62,10 +73,21 @@ pub fn comparison(
     runs: &ComparedRuns,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
+    comparison_within(comparisons, runs, &[], out)
+}
+
+/// As [`comparison`], with links to the pages of the server that shows it.
+pub fn comparison_within(
+    comparisons: &Comparisons,
+    runs: &ComparedRuns,
+    around: &[PageLink],
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let decision = figures::decision_label(comparisons.decision);
     let head = page::PageHead {
         title: format!("{decision}: comparison"),
         sentences: &comparisons.reasons,
+        around,
     };
     page::write(&head, out, |out| comparison::write(comparisons, runs, out))
 }
@@ -75,6 +97,7 @@ pub fn sides(sides: &RunSides<'_>, out: &mut dyn Write) -> Result<(), ReportErro
     let head = page::PageHead {
         title: "Side by side".to_owned(),
         sentences: &[],
+        around: &[],
     };
     page::write(&head, out, |out| sides::write(sides, out))
 }

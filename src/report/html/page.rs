@@ -62,7 +62,8 @@ static SHELL: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(STYLES, SCRI
 /// The same of documents, in which no script may run.
 static DOCUMENT: LazyLock<PageShell> = LazyLock::new(|| PageShell::new(DOCUMENT_STYLES, &[]));
 
-struct PageShell {
+/// What all pages of a kind have in common.
+pub struct PageShell {
     style: String,
     script: String,
     policy: String,
@@ -70,6 +71,17 @@ struct PageShell {
 
 impl PageShell {
     fn new(styles: &[&str], scripts: &[&str]) -> PageShell {
+        PageShell::with_policy(styles, scripts, "form-action 'none'")
+    }
+
+    /// The shell of documents that a local server shows: their forms and their script may ask that
+    /// server, and nobody else.
+    pub fn served(styles: &[&str], scripts: &[&str]) -> PageShell {
+        let styles = [DOCUMENT_STYLES, styles].concat();
+        PageShell::with_policy(&styles, scripts, "connect-src 'self'; form-action 'self'")
+    }
+
+    fn with_policy(styles: &[&str], scripts: &[&str], asks: &str) -> PageShell {
         let style = format!("\n{}", styles.concat());
         let script = format!("\n{}", scripts.concat());
         let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
@@ -79,7 +91,7 @@ impl PageShell {
         };
         // No part of the page may ask anybody for anything, and none may turn a text into markup.
         let policy = format!(
-            "default-src 'none'; {own}style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
+            "default-src 'none'; {own}style-src 'sha256-{}'; base-uri 'none'; {asks}; \
              require-trusted-types-for 'script'; trusted-types 'none'",
             hash(&style)
         );
@@ -90,8 +102,22 @@ impl PageShell {
         }
     }
 
+    /// The security policy, which is in the page as well.
+    pub fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    /// The script, which ends the body.
+    pub fn write_script(&self, out: &mut dyn Write) -> Result<(), ReportError> {
+        Ok(writeln!(
+            out,
+            "<script type=\"module\">{}</script>",
+            self.script
+        )?)
+    }
+
     /// Up to the beginning of the body.
-    fn begin(&self, title: &str, out: &mut dyn Write) -> Result<(), ReportError> {
+    pub fn begin(&self, title: &str, out: &mut dyn Write) -> Result<(), ReportError> {
         let PageShell { style, policy, .. } = self;
         let title = escape(&text::one_line(title));
         write!(
@@ -119,7 +145,7 @@ pub struct HtmlDocument<'a> {
 }
 
 /// The choice of a theme where no script may run; the style reads it.
-const THEMES: &str = "<fieldset class=\"themes\"><legend class=\"away\">Theme</legend>\
+pub const THEMES: &str = "<fieldset class=\"themes\"><legend class=\"away\">Theme</legend>\
     <label><input type=\"radio\" name=\"theme\" class=\"theme-system\" checked>System</label>\
     <label><input type=\"radio\" name=\"theme\" class=\"theme-light\">Light</label>\
     <label><input type=\"radio\" name=\"theme\" class=\"theme-dark\">Dark</label></fieldset>";
@@ -150,6 +176,20 @@ pub struct PageHead<'a> {
     pub title: String,
     /// What is to be known where no script runs, in sentences.
     pub sentences: &'a [String],
+    /// Pages around this one, as label and address; none where it is a file.
+    pub around: &'a [PageLink],
+}
+
+/// A link to a page of the server that shows this one.
+#[derive(Debug, Clone)]
+pub struct PageLink {
+    pub label: &'static str,
+    pub address: String,
+}
+
+/// The security policy of the pages that [`write`] writes.
+pub fn policy() -> &'static str {
+    SHELL.policy()
 }
 
 /// Writes a page; `data` writes its blocks (see [`super::embed::block`]), of which `report` with
@@ -160,6 +200,17 @@ pub fn write(
     data: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
     SHELL.begin(&head.title, out)?;
+    if !head.around.is_empty() {
+        let link = |link: &PageLink| {
+            let [address, label] = [&link.address, link.label].map(escape);
+            format!("<a href=\"{address}\">{label}</a>")
+        };
+        let links: String = head.around.iter().map(link).collect();
+        writeln!(
+            out,
+            "<nav class=\"around\" aria-label=\"Pages\">{links}</nav>"
+        )?;
+    }
     writeln!(out, "<noscript>")?;
     for sentence in head.sentences {
         writeln!(out, "<p>{}</p>", escape(&text::one_line(sentence)))?;
@@ -170,11 +221,8 @@ pub fn write(
          id=\"app\"></div>\n"
     )?;
     data(out)?;
-    writeln!(
-        out,
-        "<script type=\"module\">{}</script>\n</body>\n</html>",
-        SHELL.script
-    )?;
+    SHELL.write_script(out)?;
+    writeln!(out, "</body>\n</html>")?;
     Ok(())
 }
 

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    DrawnInterval, FailureEvidence, ListItem, ListMark, Page, PageBlock, PageNotice, PageSection,
-    PageTable, SpanContent, StyledSpan, StyledText, TextTone, outside, text,
+    ChoiceBox, DrawnInterval, FailureEvidence, ListItem, ListMark, Page, PageBlock, PageNotice,
+    PageSection, PageTable, SpanContent, StyledSpan, StyledText, TextTone, outside, text,
 };
 use crate::report::limits::phase as limits;
 use crate::report::values::{LineKind, ShownValues};
@@ -22,6 +22,8 @@ pub struct HtmlOptions {
     pub evidence: usize,
     /// Where the whole is, in a sentence.
     pub rest: &'static str,
+    /// Titles that the document has already: each has a number as its id.
+    pub titles: usize,
 }
 
 pub fn write(page: &Page, options: HtmlOptions) -> String {
@@ -29,7 +31,7 @@ pub fn write(page: &Page, options: HtmlOptions) -> String {
         options,
         evidence: options.evidence,
         out: String::new(),
-        titles: 0,
+        titles: options.titles,
         is_cut: false,
         is_shortened: false,
     };
@@ -428,6 +430,7 @@ impl HtmlWriter {
                 SpanContent::Symbol(symbol) => escape(symbol.unicode),
                 SpanContent::Break => "<br>".to_owned(),
                 SpanContent::Interval(interval) => drawn(interval, span.tone),
+                SpanContent::Choice(choice) => ticked(choice),
             };
             let _ = match (span.tone, class_of(span.tone)) {
                 (TextTone::Bold, _) => write!(out, "<strong>{piece}</strong>"),
@@ -485,6 +488,14 @@ fn marked(text: &str, marks: &[std::ops::Range<usize>]) -> String {
 }
 
 /// An interval from 0 to 1. Its figures are also shown as text.
+fn ticked(choice: &ChoiceBox) -> String {
+    let ChoiceBox { form, name, .. } = choice;
+    let [value, label] = [&choice.value, &choice.label].map(|text| escape(&exact_line(text)));
+    format!(
+        "<input type=\"checkbox\" form=\"{form}\" name=\"{name}\" value=\"{value}\" aria-label=\"{label}\">"
+    )
+}
+
 fn drawn(interval: &DrawnInterval, tone: TextTone) -> String {
     let at = |value: f64| format!("{:.1}%", value.clamp(0.0, 1.0) * 100.0);
     let line = |class: &str, [from, to]: [f64; 2], [top, bottom]: [u8; 2]| {
@@ -515,6 +526,7 @@ mod tests {
         most: usize::MAX,
         evidence: usize::MAX,
         rest: "See the report.",
+        titles: 0,
     };
 
     /// A page with each block, in which a text stands wherever one from outside may.

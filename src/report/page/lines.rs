@@ -118,7 +118,7 @@ impl<'a> TerminalLines<'a> {
                 | SpanContent::Link { text, .. } => text::one_line(text),
                 SpanContent::Symbol(symbol) => symbol.on_terminal(self.options.unicode).to_owned(),
                 SpanContent::Break => " ".to_owned(),
-                SpanContent::Interval(_) => String::new(),
+                SpanContent::Interval(_) | SpanContent::Choice(_) => String::new(),
             };
             (span.tone, shown)
         };

@@ -294,7 +294,7 @@ fn written(text: &StyledText, position: MarkdownPosition) -> String {
             SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
             SpanContent::Break if position == MarkdownPosition::Heading => " ".to_owned(),
             SpanContent::Break => "<br>".to_owned(),
-            SpanContent::Interval(_) => String::new(),
+            SpanContent::Interval(_) | SpanContent::Choice(_) => String::new(),
         };
         let loud = matches!(
             span.tone,
@@ -364,7 +364,7 @@ fn summary(text: &StyledText) -> String {
         }
         SpanContent::Symbol(symbol) => symbol.emoji.to_owned(),
         SpanContent::Break => " ".to_owned(),
-        SpanContent::Interval(_) => String::new(),
+        SpanContent::Interval(_) | SpanContent::Choice(_) => String::new(),
     };
     text.0
         .iter()
@@ -495,7 +495,10 @@ fn diff_line(line: &StyledText) -> String {
         | SpanContent::Outside(text)
         | SpanContent::Code(text)
         | SpanContent::Link { text, .. } => sanitize(text),
-        SpanContent::Symbol(_) | SpanContent::Break | SpanContent::Interval(_) => Cow::Borrowed(""),
+        SpanContent::Symbol(_)
+        | SpanContent::Break
+        | SpanContent::Interval(_)
+        | SpanContent::Choice(_) => Cow::Borrowed(""),
     });
     let text: String = pieces.collect();
     match line.0.first().map(|span| span.tone) {

@@ -129,6 +129,18 @@ pub enum SpanContent {
     Break,
     /// Drawn by pages in the browser alone; its figures are also shown as text.
     Interval(DrawnInterval),
+    /// A box to tick, on pages in the browser that have a form of this id.
+    Choice(ChoiceBox),
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChoiceBox {
+    pub form: &'static str,
+    pub name: &'static str,
+    pub value: String,
+    /// For those who can't see what it is beside.
+    pub label: String,
 }
 
 /// A share with its interval and what is required of it, all in [0, 1].
@@ -157,7 +169,7 @@ impl StyledText {
             SpanContent::Outside(text)
             | SpanContent::Code(text)
             | SpanContent::Link { text, .. } => text.trim().is_empty(),
-            SpanContent::Symbol(_) | SpanContent::Interval(_) => false,
+            SpanContent::Symbol(_) | SpanContent::Interval(_) | SpanContent::Choice(_) => false,
             SpanContent::Break => true,
         })
     }

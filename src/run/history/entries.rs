@@ -77,9 +77,12 @@ pub(super) fn heads(
     heads
 }
 
+/// The end of a warning about a journal that does not count.
+pub(super) const SKIPPED: &str = "; it is skipped";
+
 /// In words why a journal does not count.
 pub(super) fn left_out(error: &JournalError) -> String {
-    format!("{error}; it is skipped")
+    format!("{error}{SKIPPED}")
 }
 
 /// What the shards of one run have in common.

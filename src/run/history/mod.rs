@@ -12,6 +12,7 @@ mod rates;
 mod read;
 mod remove;
 mod stored;
+mod totals;
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,8 @@ pub(super) use rates::PastRatesReader;
 pub use named::named_runs;
 use read::TextInterner;
 pub use remove::{KeptReason, RemovalCandidate, kept, removal_candidates, remove, sweep};
-pub use stored::{StoredRun, StoredRuns, stored_runs};
+pub use stored::{StoredRun, StoredRuns, is_running, run_sizes, stored_runs, whole_run};
+pub use totals::RunTotals;
 
 pub use figures::{EvalHistory, FlakyCommit};
 

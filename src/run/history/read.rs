@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::entries::{HistoryEntry, JournalHead, left_out};
+use super::entries::{HistoryEntry, JournalHead, SKIPPED, left_out};
 use super::{HistoryGroup, PastCase, PastEval, PastRun};
 use crate::gate::{decide, doubted};
 use crate::journal::{self, JournalError};
@@ -138,6 +138,22 @@ pub(super) fn run_of_head(
     heads_run(std::slice::from_ref(head), texts, warnings)
 }
 
+/// The run of one journal, whose events `read` reads.
+pub(super) fn run_of_head_by<I: Iterator<Item = Result<Event, JournalError>>>(
+    head: &JournalHead,
+    texts: &TextInterner,
+    warnings: &mut Vec<String>,
+    read: impl Fn(&Path) -> Result<I, JournalError>,
+) -> Option<PastRun> {
+    let folded = folded_by(&[head], read).map_err(|(_, message)| message);
+    let run = folded.and_then(|folded| folded.past_run(texts).map_err(|e| contradiction(&e)));
+    run.map_err(|message| warnings.push(message)).ok()
+}
+
+fn contradiction(error: &SummaryError) -> String {
+    format!("a journal contradicts itself: {error}{SKIPPED}")
+}
+
 /// The run of one journal, or of shards. A shard that can't be read is left out with a warning.
 fn heads_run(
     heads: &[JournalHead],
@@ -154,11 +170,7 @@ fn heads_run(
                 }));
                 let run = folded.past_run(texts);
                 return run
-                    .map_err(|error| {
-                        warnings.push(format!(
-                            "a journal contradicts itself: {error}; it is skipped"
-                        ));
-                    })
+                    .map_err(|error| warnings.push(contradiction(&error)))
                     .ok();
             }
             Err((at, message)) => {
@@ -231,7 +243,7 @@ fn folded_by<I: Iterator<Item = Result<Event, JournalError>>>(
 fn told(head: &JournalHead, error: RunError) -> String {
     match error {
         RunError::Journal(error) => left_out(&error),
-        error => format!("{}: {error}; it is skipped", head.journal.display()),
+        error => format!("{}: {error}{SKIPPED}", head.journal.display()),
     }
 }
 

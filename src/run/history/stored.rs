@@ -1,15 +1,18 @@
 //! The runs of a results folder one by one, as they are on disk.
 
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::entries::JournalHead;
-use super::read::run_of_head;
+use super::entries::{JournalHead, SKIPPED};
+use super::read::{run_of_head, run_of_head_by};
 use super::{PastRun, TextInterner};
 use crate::journal::{self, RunPaths};
+use crate::model::Event;
 use crate::run::in_parallel;
-use eval_base::files::{LockState, lock};
+use eval_base::files::{LockState, lock_shared};
 
 /// A run and its files.
 #[derive(Debug)]
@@ -59,12 +62,13 @@ pub fn stored_runs(results: &Path, last: Option<usize>, threads: usize) -> Store
         });
         (run, warnings)
     });
+    let sizes = run_sizes(&runs);
     let stored = runs.into_iter().zip(read).map(|(paths, (run, told))| {
         let running = is_running(&paths);
         // That a run has no end is shown in the list.
         warnings.extend(told.into_iter().filter(|_| run.is_none()));
         StoredRun {
-            bytes: files(&paths).iter().map(|file| size(file)).sum(),
+            bytes: sizes.of(&paths),
             paths,
             run,
             running,
@@ -77,10 +81,69 @@ pub fn stored_runs(results: &Path, last: Option<usize>, threads: usize) -> Store
     }
 }
 
+/// A run with all its evals and cases, and whether it captured baselines. `see` sees each event of
+/// its journal, in full.
+///
+/// # Errors
+/// Why it can't be read, in a sentence.
+pub fn whole_run(paths: &RunPaths, see: impl FnMut(&Event)) -> Result<(PastRun, bool), String> {
+    let journal = paths.journal();
+    let mut started = journal::started(&journal).map_err(|error| error.to_string())?;
+    let capture = started.capture;
+    // As large as all cases together.
+    started.config.comparison.reference = None;
+    let see = RefCell::new(see);
+    let read = |path: &Path| {
+        let events = journal::read(path)?;
+        Ok(events.inspect(|event| {
+            if let Ok(event) = event {
+                see.borrow_mut()(event);
+            }
+        }))
+    };
+    let mut warnings = Vec::new();
+    let head = JournalHead { journal, started };
+    let run = run_of_head_by(&head, &TextInterner::default(), &mut warnings, read);
+    run.map(|run| (run, capture)).ok_or_else(|| {
+        let warning = warnings.pop().unwrap_or_default();
+        let whole = warning.strip_suffix(SKIPPED).map(str::to_owned);
+        whole.unwrap_or(warning)
+    })
+}
+
+/// Bytes of the files of runs.
+#[derive(Debug, Default)]
+pub struct RunSizes(HashMap<(PathBuf, String), u64>);
+
+impl RunSizes {
+    /// Bytes of the journal, the outputs and the reports of a run.
+    pub fn of(&self, paths: &RunPaths) -> u64 {
+        let key = (paths.dir.clone(), paths.stem.clone());
+        self.0.get(&key).copied().unwrap_or(0)
+    }
+}
+
+/// Measures the files of runs, each folder at once.
+pub fn run_sizes(runs: &[RunPaths]) -> RunSizes {
+    let mut sizes = HashMap::new();
+    let folders: BTreeSet<&PathBuf> = runs.iter().map(|run| &run.dir).collect();
+    for folder in folders {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if let Some((stem, _)) = name.to_string_lossy().split_once('.') {
+                let key = (folder.clone(), stem.to_owned());
+                *sizes.entry(key).or_default() += size(&entry.path());
+            }
+        }
+    }
+    RunSizes(sizes)
+}
+
 /// Whether another process writes the journal.
-pub(super) fn is_running(paths: &RunPaths) -> bool {
+pub fn is_running(paths: &RunPaths) -> bool {
     let file = File::open(paths.journal());
-    let state = file.and_then(|file| lock(&file, Duration::ZERO, Duration::ZERO));
+    // Shared: two that look at once are not in each other's way.
+    let state = file.and_then(|file| lock_shared(&file, Duration::ZERO, Duration::ZERO));
     matches!(state, Ok(LockState::Busy))
 }
 

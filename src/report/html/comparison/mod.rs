@@ -6,7 +6,7 @@
 mod candidate;
 mod plots;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use serde_json::{Value, json};
@@ -45,6 +45,19 @@ impl ComparedRun {
         });
         cases.collect()
     }
+}
+
+/// The cases that a page lists, as eval and case: what [`ComparedRun::evals`] is to have.
+pub fn flipped_cases(comparisons: &Comparisons) -> HashSet<(&str, &str)> {
+    let kinds = FlipKind::ALL.into_iter();
+    let lists = kinds.flat_map(|kind| {
+        let candidates = comparisons.candidates.iter();
+        candidates.map(move |candidate| kind.of(&candidate.cases))
+    });
+    let flips = lists.flat_map(|list| &list.cases);
+    flips
+        .map(|flip| (flip.eval_id.as_str(), flip.case_id.as_str()))
+        .collect()
 }
 
 /// Writes the blocks of a page of comparisons: `report`, and for the n-th candidate `flips-n-0`,

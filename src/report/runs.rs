@@ -1,11 +1,10 @@
-//! The list of runs, for people and as JSON.
+//! The list of runs: a table for people, and JSON.
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::cache::bytes;
 use crate::model::{Counts, Decision, RunIdentity};
 use crate::report::TerminalOptions;
 use crate::report::figures::percent_or_none;
@@ -13,7 +12,7 @@ use crate::report::page::{
     Page, PageTable, StyledText, Symbol, TableColumn, TextTone, dim, outside, own, terminal, text,
 };
 use crate::run::history::{PastRun, StoredRun, StoredRuns};
-use eval_base::text::plural;
+use eval_base::text::{byte_size, plural};
 
 /// A run of `--format json`.
 #[derive(Serialize)]
@@ -67,17 +66,7 @@ pub fn write(
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut table = PageTable::new([
-        TableColumn::left("Run"),
-        TableColumn::left("Gate"),
-        TableColumn::right("Cases"),
-        TableColumn::right("Passed"),
-        TableColumn::left("Suite").least(8),
-        TableColumn::left("Target").least(6),
-        TableColumn::left("Notes").least(6).optional(),
-        TableColumn::right("Age"),
-        TableColumn::right("Size").optional(),
-    ]);
+    let mut table = PageTable::new(columns());
     for run in listed.runs.iter().rev() {
         table.row(row(run, now));
     }
@@ -92,9 +81,25 @@ pub fn write(
     terminal::write(&page, options, out)
 }
 
-fn row(stored: &StoredRun, now: Timestamp) -> [StyledText; 9] {
+/// The columns of a table of runs, the run itself in the first.
+pub fn columns() -> [TableColumn; 9] {
+    [
+        TableColumn::left("Run"),
+        TableColumn::left("Gate"),
+        TableColumn::right("Cases"),
+        TableColumn::right("Passed"),
+        TableColumn::left("Suite").least(8),
+        TableColumn::left("Target").least(6),
+        TableColumn::left("Notes").least(6).optional(),
+        TableColumn::right("Age"),
+        TableColumn::right("Size").optional(),
+    ]
+}
+
+/// What a table of runs shows of one.
+pub fn row(stored: &StoredRun, now: Timestamp) -> [StyledText; 9] {
     let id = outside(&stored.paths.run_id);
-    let size = own(bytes(stored.bytes));
+    let size = own(byte_size(stored.bytes));
     let Some(run) = &stored.run else {
         let none = StyledText::default;
         let gate = own("unreadable").toned(TextTone::Warn);
@@ -127,7 +132,8 @@ fn row(stored: &StoredRun, now: Timestamp) -> [StyledText; 9] {
     ]
 }
 
-fn gate(stored: &StoredRun, run: &PastRun) -> StyledText {
+/// The decision of a run, or that it goes on.
+pub fn gate(stored: &StoredRun, run: &PastRun) -> StyledText {
     if stored.running {
         return own("running").toned(TextTone::Wait);
     }
@@ -142,7 +148,7 @@ fn gate(stored: &StoredRun, run: &PastRun) -> StyledText {
 }
 
 /// What makes a run differ from a whole, finished run of its suite.
-fn notes(run: &PastRun) -> StyledText {
+pub fn notes(run: &PastRun) -> StyledText {
     let mut notes = Vec::new();
     if run.interrupted {
         notes.push(own("interrupted"));

@@ -1,0 +1,98 @@
+//! `eval-harness view`: a local page of all runs.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::args::ViewArgs;
+use super::console::Console;
+use super::report::results_dir;
+use super::signals::StopSignals;
+use super::{CliFailure, CliResult, suite};
+use crate::gate::ExitCode;
+use crate::journal;
+use crate::report::percent_encoded;
+use crate::server::LocalServer;
+use crate::view::{self, RunFolder};
+
+/// Programs that open an address in the browser of a desktop.
+const OPENERS: [&str; 2] = ["xdg-open", "open"];
+
+pub fn view(console: &Console, args: &ViewArgs) -> CliResult {
+    let results = results(args)?;
+    let page = match &args.run {
+        Some(run) => {
+            let id = journal::find_run(&results, run)?.run_id;
+            format!("/runs/{}", percent_encoded(id.as_bytes()))
+        }
+        None => "/".to_owned(),
+    };
+    let chosen = match &args.suite {
+        Some(path) => suite::listed(path.clone())?.map(|plan| plan.suite.name),
+        None => None,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(serve(console, args, results, &page, chosen));
+    // What is being read for a page is not waited for.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(
+    console: &Console,
+    args: &ViewArgs,
+    results: PathBuf,
+    page: &str,
+    suite: Option<String>,
+) -> CliResult {
+    let mut signals = StopSignals::new()?;
+    let server = LocalServer::bind(args.port).await.map_err(|error| {
+        let port = args
+            .port
+            .map_or_else(String::new, |port| format!(" port {port} of"));
+        CliFailure::wrong(format!("cannot listen on{port} 127.0.0.1: {error}"))
+            .hint("without --port any free port is used")
+    })?;
+    let folder = RunFolder::open(&results);
+    if folder.index.is_in_memory() && results.is_dir() {
+        console.note(
+            "the results folder can't be written, so its runs are read again by every `view`",
+        );
+    }
+    let url = server.url(page);
+    console.result(format!("{url}\n").as_bytes())?;
+    console.note("Ctrl-C ends the server");
+    if !args.no_open && std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
+        open(&url);
+    }
+    let routes = view::routes(folder, suite, server.stop_signal());
+    server
+        .serve(routes, async move { signals.received().await })
+        .await?;
+    Ok(ExitCode::Pass)
+}
+
+/// The folder as an absolute path, which pages show.
+fn results(args: &ViewArgs) -> Result<PathBuf, CliFailure> {
+    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    Ok(suite::cwd()?.join(dir))
+}
+
+/// Opens the address in a browser, where there is one. That there is none is no error: the address
+/// was printed.
+fn open(url: &str) {
+    for program in OPENERS {
+        let mut command = Command::new(program);
+        command
+            .arg(url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if command.spawn().is_ok() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! The runs of a results folder: found again and again, read by one thread in the background.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::index::{
+    IndexedContent, IndexedRun, IndexedRuns, JournalState, RunIndex, index_run, run_key,
+};
+use super::live::{LiveRun, LiveState};
+use crate::journal::{self, RunPaths, scan_runs};
+use crate::model::RunIdentity;
+use crate::run::history::{RunTotals, StoredRun, is_running, run_sizes};
+use eval_base::sync::lock;
+
+/// How old a list may be.
+const FRESH: Duration = Duration::from_millis(700);
+/// Journals that are read before any of them is in the index, and their bytes.
+const BATCH: usize = 32;
+const BATCH_BYTES: u64 = 16 << 20;
+/// How often the thread that reads looks whether it is still needed.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// What is known of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunState {
+    /// Its journal is still to be read.
+    Waiting,
+    /// Another process writes its journal. `None` where that has no beginning yet.
+    Running(Option<Box<RunIdentity>>),
+    Read(Box<RunTotals>),
+    /// Why it can't be read.
+    Unreadable(String),
+}
+
+/// A run of the folder.
+#[derive(Debug, Clone)]
+pub struct ListedRun {
+    pub paths: RunPaths,
+    /// Its name in the index.
+    pub key: String,
+    pub journal: JournalState,
+    /// Bytes of all its files.
+    pub bytes: u64,
+    pub state: RunState,
+}
+
+impl ListedRun {
+    /// The run as lists of runs take it.
+    pub fn stored(&self) -> StoredRun {
+        let run = match &self.state {
+            RunState::Read(totals) => Some((**totals).clone().into_run()),
+            RunState::Running(Some(identity)) => {
+                Some(RunTotals::begun((**identity).clone()).into_run())
+            }
+            _ => None,
+        };
+        StoredRun {
+            paths: self.paths.clone(),
+            run,
+            bytes: self.bytes,
+            running: matches!(self.state, RunState::Running(_)),
+        }
+    }
+
+    pub fn identity(&self) -> Option<&RunIdentity> {
+        match &self.state {
+            RunState::Read(totals) => Some(&totals.identity),
+            RunState::Running(identity) => identity.as_deref(),
+            _ => None,
+        }
+    }
+
+    pub fn totals(&self) -> Option<&RunTotals> {
+        match &self.state {
+            RunState::Read(totals) => Some(totals),
+            _ => None,
+        }
+    }
+}
+
+/// The runs of the folder at one moment.
+#[derive(Debug, Default)]
+pub struct RunList {
+    /// Newest first.
+    pub runs: Vec<ListedRun>,
+    /// What of the folder can't be read, in sentences.
+    pub warnings: Vec<String>,
+    /// Runs that are still to be read.
+    pub waiting: usize,
+    /// Changes when a run appears, ends, is read or removed.
+    pub version: u64,
+}
+
+impl RunList {
+    pub fn find(&self, run_id: &str) -> Option<&ListedRun> {
+        self.runs.iter().find(|run| run.paths.run_id == run_id)
+    }
+}
+
+/// A results folder and what is known of its runs.
+pub struct RunFolder {
+    pub results: PathBuf,
+    pub index: RunIndex,
+    state: Mutex<FolderState>,
+    /// There is something to read.
+    work: Condvar,
+    live: Mutex<HashMap<String, Arc<Mutex<LiveRun>>>>,
+}
+
+#[derive(Default)]
+struct FolderState {
+    known: IndexedRuns,
+    list: Arc<RunList>,
+    scanned: Option<Instant>,
+    queue: VecDeque<(RunPaths, JournalState)>,
+    /// Keys of runs that are being read.
+    reading: HashSet<String>,
+    begun: HashMap<String, Box<RunIdentity>>,
+}
+
+impl RunFolder {
+    /// Opens the index, and begins to read what it lacks.
+    pub fn open(results: &Path) -> Arc<RunFolder> {
+        let folder = Arc::new(RunFolder {
+            results: results.to_owned(),
+            index: RunIndex::open(results),
+            state: Mutex::default(),
+            work: Condvar::new(),
+            live: Mutex::default(),
+        });
+        let weak = Arc::downgrade(&folder);
+        let thread = std::thread::Builder::new().name("index".to_owned());
+        // Without the thread, runs that the index lacks stay unread, and are shown so.
+        let _ = thread.spawn(move || read_on(&weak));
+        folder
+    }
+
+    /// The runs as they are now, or were a moment ago.
+    pub fn list(&self) -> Arc<RunList> {
+        let mut state = lock(&self.state);
+        if state
+            .scanned
+            .is_none_or(|scanned| scanned.elapsed() >= FRESH)
+        {
+            self.scan(&mut state);
+            state.scanned = Some(Instant::now());
+        }
+        Arc::clone(&state.list)
+    }
+
+    fn scan(&self, state: &mut FolderState) {
+        // Deleted, replaced or never read: what was known is no longer in the index.
+        let generation = self.index.generation().ok();
+        if generation != Some(state.known.generation) {
+            state.known = self.index.runs().unwrap_or_default();
+        }
+        let (paths, unreadable) = scan_runs(&self.results);
+        let sizes = run_sizes(&paths);
+        let mut runs = Vec::with_capacity(paths.len());
+        state.queue.clear();
+        for paths in paths.into_iter().rev() {
+            let Some(journal) = JournalState::of(&paths) else {
+                continue;
+            };
+            let key = run_key(&paths);
+            let known = state
+                .known
+                .runs
+                .get(&key)
+                .filter(|run| run.journal == journal);
+            let run = match known.map(|run| &run.totals) {
+                Some(Ok(totals)) => RunState::Read(Box::new(totals.clone())),
+                Some(Err(why)) => RunState::Unreadable(why.clone()),
+                None if is_running(&paths) => RunState::Running(begun(state, &key, &paths)),
+                None => {
+                    if !state.reading.contains(&key) {
+                        state.queue.push_back((paths.clone(), journal));
+                    }
+                    RunState::Waiting
+                }
+            };
+            runs.push(ListedRun {
+                bytes: sizes.of(&paths),
+                paths,
+                key,
+                journal,
+                state: run,
+            });
+        }
+        self.forget(state, &runs);
+        let waiting = runs
+            .iter()
+            .filter(|run| run.state == RunState::Waiting)
+            .count();
+        let is_same = |(one, other): (&ListedRun, &ListedRun)| {
+            one.key == other.key && one.state == other.state
+        };
+        let before = &state.list;
+        let unchanged =
+            before.runs.len() == runs.len() && before.runs.iter().zip(&runs).all(is_same);
+        state.list = Arc::new(RunList {
+            runs,
+            warnings: unreadable.iter().map(ToString::to_string).collect(),
+            waiting,
+            version: before.version + u64::from(!unchanged),
+        });
+        if !state.queue.is_empty() {
+            self.work.notify_all();
+        }
+    }
+
+    /// Removes runs that are gone from what is known, and from the index.
+    fn forget(&self, state: &mut FolderState, runs: &[ListedRun]) {
+        let there: HashMap<&str, &ListedRun> =
+            runs.iter().map(|run| (run.key.as_str(), run)).collect();
+        let known = &mut state.known.runs;
+        let gone = known.keys().filter(|key| !there.contains_key(key.as_str()));
+        let gone: Vec<String> = gone.cloned().collect();
+        if !gone.is_empty() {
+            // What stays in the index is found again the next time.
+            let _ = self.index.remove(&gone);
+            known.retain(|key, _| there.contains_key(key.as_str()));
+        }
+        let goes_on = |key: &str| {
+            let run = there.get(key);
+            run.is_some_and(|run| matches!(run.state, RunState::Running(_)))
+        };
+        state.begun.retain(|key, _| goes_on(key));
+        lock(&self.live).retain(|key, _| goes_on(key));
+    }
+
+    /// What a running run has done up to now; `None` where its journal can't be followed.
+    pub fn live(&self, run: &ListedRun) -> Option<LiveState> {
+        let live = {
+            let mut all = lock(&self.live);
+            match all.get(&run.key) {
+                Some(live) => Arc::clone(live),
+                None => {
+                    let live = Arc::new(Mutex::new(LiveRun::open(&run.paths.journal())?));
+                    all.insert(run.key.clone(), Arc::clone(&live));
+                    live
+                }
+            }
+        };
+        let mut one = lock(&live);
+        match one.poll() {
+            Ok(()) => Some(one.state()),
+            Err(_) => {
+                // Begun again with the next call: a resumed run may have cut its journal.
+                lock(&self.live).remove(&run.key);
+                None
+            }
+        }
+    }
+
+    /// The runs to read next, the newest first, once there are any.
+    fn next_batch(&self) -> Vec<(RunPaths, JournalState)> {
+        let mut state = lock(&self.state);
+        if state.queue.is_empty() {
+            let waited = self.work.wait_timeout(state, IDLE);
+            state = waited.map_or_else(|error| error.into_inner().0, |(state, _)| state);
+        }
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
+            let Some((paths, journal)) = state.queue.pop_front() else {
+                break;
+            };
+            state.reading.insert(run_key(&paths));
+            bytes += journal.bytes;
+            batch.push((paths, journal));
+        }
+        batch
+    }
+
+    fn read(&self, batch: Vec<(RunPaths, JournalState)>) {
+        let content = |(paths, journal): (RunPaths, JournalState)| {
+            let key = run_key(&paths);
+            // Another view may have read it by now.
+            let indexed = self.index.run(&key).ok().flatten();
+            match indexed.filter(|run| run.journal == journal) {
+                Some(run) => Err((key, run)),
+                None => Ok((key, journal, index_run(&paths))),
+            }
+        };
+        let read: Vec<_> = batch.into_par_iter().map(content).collect();
+        let (mut fresh, mut known): (Vec<(String, JournalState, IndexedContent)>, Vec<_>) =
+            (Vec::new(), Vec::new());
+        for one in read {
+            match one {
+                Ok(content) => fresh.push(content),
+                Err(run) => known.push(run),
+            }
+        }
+        // Where it can't be written, lists still know the totals; the cases are missing.
+        let _ = self.index.put(&fresh);
+        for (key, journal, content) in fresh {
+            let totals = content.totals;
+            known.push((key, IndexedRun { journal, totals }));
+        }
+        let mut state = lock(&self.state);
+        for (key, run) in known {
+            state.reading.remove(&key);
+            state.known.runs.insert(key, run);
+        }
+        state.scanned = None;
+    }
+}
+
+/// What a run said of itself when it began.
+fn begun(state: &mut FolderState, key: &str, paths: &RunPaths) -> Option<Box<RunIdentity>> {
+    if let Some(identity) = state.begun.get(key) {
+        return Some(identity.clone());
+    }
+    let started = journal::started(&paths.journal()).ok()?;
+    let identity = Box::new(started.run);
+    state.begun.insert(key.to_owned(), identity.clone());
+    Some(identity)
+}
+
+/// Reads runs as long as somebody has the folder.
+fn read_on(folder: &Weak<RunFolder>) {
+    // Before anybody asks for a page.
+    if let Some(folder) = folder.upgrade() {
+        folder.list();
+    }
+    while let Some(folder) = folder.upgrade() {
+        let batch = folder.next_batch();
+        if !batch.is_empty() {
+            folder.read(batch);
+        }
+    }
+}
