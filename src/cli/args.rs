@@ -36,8 +36,8 @@ pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
 pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
 pub use self::show::{OutcomeArgs, ShowArgs};
-pub use crate::spec::{CiMode, ColorMode, ProgressMode};
 pub use self::view::ViewArgs;
+pub use crate::spec::{CiMode, ColorMode, ProgressMode};
 
 const HELP: &str = "\
 A suite, such as evals/eval-suite.yaml:

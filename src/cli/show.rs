@@ -72,7 +72,11 @@ fn source(args: &ShowArgs) -> Vec<String> {
     if args.run != "latest" {
         source.extend(["--run".to_owned(), args.run.clone()]);
     }
-    let suite = args.place.suite.as_ref().map(|path| path.display().to_string());
+    let suite = args
+        .place
+        .suite
+        .as_ref()
+        .map(|path| path.display().to_string());
     source.extend(
         suite
             .into_iter()
@@ -86,6 +90,7 @@ fn report_command(args: &ShowArgs) -> String {
     let words = ["eval-harness", "report", "--verbose"];
     let mut source = source(args);
     let dir = args
+        .place
         .output_dir
         .as_ref()
         .map(|path| path.display().to_string());

@@ -226,7 +226,10 @@ fn secrets_of_an_address_are_masked() {
         shown.contains("EH0427") && shown.contains("htp://**********@h/v1?api_key=*********"),
         "{shown}"
     );
-    assert!(!shown.contains("hunter2") && !shown.contains("SECRET"), "{shown}");
+    assert!(
+        !shown.contains("hunter2") && !shown.contains("SECRET"),
+        "{shown}"
+    );
 }
 
 /// A suite above its evals, with variables and graders that they use.
