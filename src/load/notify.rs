@@ -176,7 +176,8 @@ fn check_url(desk: &mut SuiteDesk, url: &str, at: Span) -> Option<()> {
             "an HTTP address begins with `http://` or `https://` and a host",
         ),
     };
-    desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
+    let problem = Problem::error(Code::BadRequest, at, message).hint(hint);
+    desk.refuse(problem.hide_line())
 }
 
 fn check_header(

@@ -195,6 +195,8 @@ pub struct Problem {
     pub hint: Option<String>,
     pub fix: Option<Box<TextFix>>,
     pub related: Vec<RelatedPlace>,
+    /// The line at the place may contain a secret, so no excerpt shows it.
+    pub is_line_hidden: bool,
 }
 
 impl Problem {
@@ -210,6 +212,7 @@ impl Problem {
             hint: None,
             fix: None,
             related: vec![],
+            is_line_hidden: false,
         }
     }
 
@@ -282,6 +285,13 @@ impl Problem {
         let note = note.into();
         let related = span.into().map(|span| RelatedPlace { span, note });
         self.related.extend(related);
+        self
+    }
+
+    /// Shows the place without its line, which may contain a secret.
+    #[must_use]
+    pub fn hide_line(mut self) -> Problem {
+        self.is_line_hidden = true;
         self
     }
 

@@ -11,6 +11,7 @@ use super::source::{SourceFiles, Span, TextPosition};
 use super::tree::NodeValue;
 use crate::model::{FixRecord, ProblemRecord, ProblemReport, RelatedRecord, TextRange};
 use eval_base::json::escaped;
+use eval_base::redact::masked_addresses;
 use eval_base::text::width;
 
 /// Bytes of a line that are shown at most from a problem on, and as many after what is marked.
@@ -267,7 +268,9 @@ fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles, columns: usize) ->
     };
     let mut group = Group::with_title(level.primary_title(message).id(problem.code.id()));
     if let Some(span) = problem.span {
-        group = group.element(excerpt(span, sources, AnnotationKind::Primary, columns));
+        let is_hidden = problem.is_line_hidden;
+        let kind = AnnotationKind::Primary;
+        group = group.element(excerpt(span, sources, kind, columns, is_hidden));
     }
     if let Some(hint) = &problem.hint {
         group = group.element(Level::HELP.message(visible(hint)));
@@ -278,6 +281,7 @@ fn report<'a>(problem: &'a Problem, sources: &'a SourceFiles, columns: usize) ->
             sources,
             AnnotationKind::Context,
             columns,
+            problem.is_line_hidden,
         ))
     });
     std::iter::once(group).chain(related).collect()
@@ -290,11 +294,12 @@ fn excerpt<'a>(
     sources: &SourceFiles,
     kind: AnnotationKind,
     columns: usize,
+    is_hidden: bool,
 ) -> Element<'a> {
     let path = visible(sources.display(span.file));
     let source = sources.text(span.file);
     let TextPosition { line, column } = sources.position(span);
-    if column > MAX_COLUMN {
+    if column > MAX_COLUMN || is_hidden {
         return Origin::path(path).line(line).char_column(column).into();
     }
     let start = source.floor_char_boundary(span.start as usize);
@@ -317,11 +322,15 @@ fn excerpt<'a>(
     let cut =
         |at: usize| source.floor_char_boundary(at.min(start + MAX_MARKED).min(range(line).end));
     let end = cut(span.end as usize).max(start);
-    let mut text = without_controls(&source[from..start]);
+    // Of the same length, byte by byte.
+    let masked = masked_addresses(&source[from..cut(usize::MAX).max(end)]);
+    let (before, rest) = masked.split_at(start - from);
+    let (marked, after) = rest.split_at(end - start);
+    let mut text = without_controls(before);
     let marked_from = text.len();
-    text.push_str(&without_controls(&source[start..end]));
+    text.push_str(&without_controls(marked));
     let marked = marked_from..text.len();
-    text.push_str(&without_controls(&source[end..cut(usize::MAX).max(end)]));
+    text.push_str(&without_controls(after));
     Snippet::source(text)
         .path(path)
         .line_start(if has_context { line - 1 } else { line })
@@ -481,6 +490,30 @@ mod tests {
 
         2 errors, 1 warning
         ");
+    }
+
+    #[test]
+    fn secrets_of_addresses_are_not_shown() {
+        let text = "u: http://me:hunter2@h\nb: \"htp://h?api_key=sk-SECRET\"\nurl: hooks/T0/SECRET\n";
+        let row = (27, 52, Code::BadRequest, "no address", None);
+        let (mut problems, sources) = problems_in(text, &[row]);
+        let file = problems.iter().next().and_then(|p| p.span).expect("a place").file;
+        let span = Span::new(file, 59, 74);
+        problems.push(Problem::error(Code::BadRequest, span, "no webhook").hide_line());
+        assert_snapshot!(human(&problems, &sources, HumanOptions::default()), @r#"
+        error[EH0427]: no address
+         --> evals/a.yaml:2:5
+          |
+        1 | u: http://**********@h
+        2 | b: "htp://h?api_key=*********"
+          |     ^^^^^^^^^^^^^^^^^^^^^^^^^
+          |
+
+        error[EH0427]: no webhook
+         --> evals/a.yaml:3:6
+
+        2 errors
+        "#);
     }
 
     #[test]

@@ -164,6 +164,41 @@ pub fn without_userinfo(text: &str) -> String {
     }
 }
 
+/// A text in which asterisks replace the users and passwords of addresses and the values of secret
+/// parameters. Every other byte keeps its place. A password that contains a blank or a quote is
+/// replaced only in part.
+pub fn masked_addresses(text: &str) -> String {
+    let is_end = |c: char| c.is_whitespace() || ['"', '\'', '`', '<', '>'].contains(&c);
+    text.split_inclusive(is_end).map(masked_address).collect()
+}
+
+/// The same of one word.
+fn masked_address(word: &str) -> String {
+    let stars = |secret: &str| "*".repeat(secret.len());
+    let (address, query) = word.split_at(word.find('?').unwrap_or(word.len()));
+    let start = address.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = address.split_at(start);
+    // A wrong address may have a `/` in its password, or no scheme.
+    let at = rest.rfind('@').filter(|at| {
+        let user = &rest[..*at];
+        user.contains(':') || start > 0 && !user.contains('/')
+    });
+    let (user, rest) = rest.split_at(at.unwrap_or(0));
+    let mut out = format!("{scheme}{}{rest}", stars(user));
+    for part in query.split_inclusive(['?', '&', '#']) {
+        let (pair, end) = part.split_at(part.find(['?', '&', '#']).unwrap_or(part.len()));
+        match pair.split_once('=') {
+            Some((name, value)) if is_sensitive_parameter(name) => {
+                let secret = value.trim_end_matches(['"', '\'', '`', '<', '>']).trim_end();
+                let rest = &value[secret.len()..];
+                out.push_str(&format!("{name}={}{rest}{end}", stars(secret)));
+            }
+            _ => out.push_str(part),
+        }
+    }
+    out
+}
+
 /// Serialises headers without the values that are secrets: another token is the same target, and
 /// the same input.
 pub fn serialize_headers<S: Serializer>(
@@ -469,6 +504,29 @@ mod tests {
         ] {
             assert_eq!(without_secret_parameters(untouched), untouched);
             assert!(secrets_of_query(untouched).is_empty());
+        }
+    }
+
+    #[test]
+    fn addresses_are_masked_in_place() {
+        for (text, masked) in [
+            (
+                "base_url: \"http://h/v1?api_key=sk-1&x=2#a\" # http://u:p@h/",
+                "base_url: \"http://h/v1?api_key=****&x=2#a\" # http://***@h/",
+            ),
+            ("http://u:p/w@h?token=é\n", "http://*****@h?token=**\n"),
+            ("u:p@h/v1?q=1&key=abc", "***@h/v1?q=1&key=***"),
+            ("https://tok@h/a", "https://***@h/a"),
+        ] {
+            assert_eq!(masked_addresses(text), masked);
+        }
+        for kept in [
+            "prompt: Write to a@example.com? Or not: a=b&c.",
+            "https://h/@scope/v1?page_token=abc",
+            "git@github.com:a/b",
+            "",
+        ] {
+            assert_eq!(masked_addresses(kept), kept);
         }
     }
 

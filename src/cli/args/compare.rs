@@ -93,7 +93,8 @@ pub struct CompareArgs {
     /// Number of resamples for intervals and tests.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = resamples)]
     pub resamples: usize,
-    /// Seed of the resampling; the same seed gives the same figures.
+    /// Seed of the resampling; the same seed gives the same figures. Default: the seed that the
+    /// candidate's run recorded.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }

@@ -176,9 +176,9 @@ pub(in crate::load) fn check_headers(
         };
         let problem = Problem::error(Code::BadRequest, at, fault.to_string());
         desk.push(match fault {
-            net::HeaderFault::Value(_) => {
-                problem.hint("does a variable or a file end with a line break?")
-            }
+            net::HeaderFault::Value(_) => problem
+                .hint("does a variable or a file end with a line break?")
+                .hide_line(),
             net::HeaderFault::Own(_) => problem.hint("remove it"),
             net::HeaderFault::Name(_) => problem,
         });
