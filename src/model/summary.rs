@@ -212,6 +212,10 @@ pub struct Totals {
     /// have identical outputs and verdicts; otherwise absent.
     #[serde(default, skip_serializing_if = "none")]
     pub repeated_cases: usize,
+    /// Number of samples that passed with an empty output because no grader requires a text;
+    /// absent if 0.
+    #[serde(default, skip_serializing_if = "none")]
+    pub empty_passes: usize,
 }
 
 /// Numbers for one trust level. A sample with grades of two levels counts in both.

@@ -99,6 +99,7 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
         )));
     }
     all.extend(repeated(summary));
+    all.extend(empty_passes(summary));
     if any_trust(summary, Trust::InProcess) {
         all.push(PageNotice::quiet(
             "Some tests shared an interpreter with the candidate's code (trust: in_process); \
@@ -135,6 +136,20 @@ fn repeated(summary: &Summary) -> Option<PageNotice> {
     );
     let why = "A model at temperature 0, a program without randomness, and a recording with copied lines give identical \
                samples; more samples add information only if they can differ";
+    Some(PageNotice {
+        notes: vec![why.to_owned()],
+        ..PageNotice::quiet(headline)
+    })
+}
+
+/// Samples that an answer of nothing passed.
+fn empty_passes(summary: &Summary) -> Option<PageNotice> {
+    let samples = Some(summary.summary.empty_passes).filter(|samples| *samples > 0)?;
+    let headline = format!(
+        "{} passed with an empty output: no grader of theirs requires a text",
+        text::plural(samples, "sample")
+    );
+    let why = "Graders that only forbid texts pass an empty output; `must_include` or a further grader requires an answer";
     Some(PageNotice {
         notes: vec![why.to_owned()],
         ..PageNotice::quiet(headline)

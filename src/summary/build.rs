@@ -87,6 +87,7 @@ impl SummaryFold {
             pass_rate,
             weighted_score: weighted_score.and_then(|estimate| estimate.value),
             repeated_cases: self.repeated_cases(),
+            empty_passes: self.empty_passes(),
             ..lister.totals
         };
         Ok(UngatedSummary {

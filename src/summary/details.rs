@@ -392,6 +392,29 @@ pub(super) fn is_kept(attempt: &Attempt) -> bool {
             .is_some_and(|call| !call.is_from_network())
 }
 
+/// True when an empty output passed, and every grade that counts is of a method that may only
+/// forbid: `contains`, `regex` or a negated one.
+pub(super) fn is_empty_pass(attempt: &Attempt) -> bool {
+    let is_empty = attempt.output.as_ref().is_some_and(|output| {
+        let text = match &output.value {
+            OutputValue::Text(text) | OutputValue::Program(text) => Some(text.as_str()),
+            OutputValue::Json(value) => value.as_str(),
+        };
+        text.is_some_and(|text| text.trim().is_empty())
+    });
+    let verdict = &attempt.verdict;
+    let mut counted = verdict.grades.iter().filter(|grade| !grade.informative);
+    // Of a journal that is read without details, methods and outputs are unknown.
+    let forbids = |grade: &Grade| {
+        let method = grade.method.as_str();
+        matches!(method, "contains" | "regex") || grade.negated && !method.is_empty()
+    };
+    is_empty
+        && verdict.outcome == Outcome::Passed
+        && counted.clone().next().is_some()
+        && counted.all(forbids)
+}
+
 fn add_usage(a: Usage, b: Usage) -> Usage {
     Usage {
         input_tokens: a.input_tokens.saturating_add(b.input_tokens),

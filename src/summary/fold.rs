@@ -11,7 +11,7 @@ use super::doubts::RunDoubts;
 use super::inputs::ShownInputs;
 use super::judges::JudgeNames;
 use super::packed::{
-    ADJUDICATED, COST_IN_PART, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED, UNLISTED_FILES,
+    ADJUDICATED, COST_IN_PART, EMPTY_PASS, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED, UNLISTED_FILES,
     USAGE_IN_PART,
 };
 use super::repeated::RepeatedOutputs;
@@ -291,6 +291,12 @@ impl SummaryFold {
         self.repeated.count(self.cases())
     }
 
+    /// Samples that passed with an empty output, by graders that require no text.
+    pub(super) fn empty_passes(&self) -> usize {
+        let all = self.cases().flat_map(CaseView::samples);
+        all.filter(|packed| packed.has(EMPTY_PASS)).count()
+    }
+
     /// Why the figures of the run may be wrong: lost records, and verdicts that contradict their
     /// grades.
     pub fn warnings(&self) -> Vec<RunWarning> {
@@ -408,6 +414,7 @@ impl SummaryFold {
         let packed = PackedSample::finished(verdict.outcome, first.verdict.outcome, verdict.cause)
             .marked(FLAKY, details::is_flaky(sample, verdict.outcome))
             .marked(ADJUDICATED, adjudicated)
+            .marked(EMPTY_PASS, details::is_empty_pass(last))
             .marked(KEPT, details::is_kept(last));
         let from = sample.reused_from.as_deref();
         // What an earlier run measured is not counted as a latency of this one.

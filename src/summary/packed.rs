@@ -5,10 +5,12 @@ use crate::model::{Cause, Outcome, Trust};
 /// Outcome, outcome of the first attempt, cause and marks of one sample.
 ///
 /// Bits 0 to 2 hold the outcome and 3 to 5 that of the first attempt (places in [`Outcome::ALL`]),
-/// bits 6 to 12 the cause (its place in [`Cause::ALL`] plus 1, or 0), bits above the marks.
+/// bits 6 to 12 the cause (its place in [`Cause::ALL`] plus 1, or 0), bits from 15 the marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackedSample(u32);
 
+/// Passed with an empty output, by graders that require no text.
+pub(super) const EMPTY_PASS: u32 = 1 << 15;
 const FINISHED: u32 = 1 << 16;
 /// Passed only on a later attempt.
 pub(super) const FLAKY: u32 = 1 << 17;

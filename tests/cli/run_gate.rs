@@ -260,6 +260,29 @@ fn samples_that_repeat_have_a_notice_in_every_report() {
 }
 
 #[test]
+fn empty_outputs_that_pass_have_a_notice() {
+    let suite = "eval_suite:\n  name: Silent\n  target: {type: recorded, path: o.jsonl}\n  evals:\n    \
+         - {id: a, prompt: x, grader: {type: code, config: {method: contains, must_not_include: [no]}}}\n    \
+         - {id: b, prompt: x, grader: {type: code, config: {method: regex, pattern: no, must_match: false}}}\n    \
+         - {id: c, prompt: x, expected: \"\"}\n";
+    let lines = |text: &str| -> String {
+        let line = |id: &str, text: &str| format!("{{\"eval\": \"{id}\", \"output\": \"{text}\"}}\n");
+        [line("a", text), line("b", text), line("c", "")].concat()
+    };
+    let project = Project::with(&[("suite.yaml", suite), ("o.jsonl", &lines(""))]);
+    let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
+    let notice = "2 samples passed with an empty output: no grader of theirs requires a text";
+    let shown = project.call(&run).expect(0).stdout;
+    let one_line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains(notice), "{shown}");
+    assert_eq!(project.report()["summary"]["empty_passes"], 2);
+    project.write("o.jsonl", &lines("fine"));
+    let shown = project.call(&run).expect(0).stdout;
+    assert!(!shown.contains("empty output"), "{shown}");
+    assert!(project.report()["summary"].get("empty_passes").is_none());
+}
+
+#[test]
 fn a_report_from_the_journal_is_the_same_to_the_byte() {
     let project = project(BAD);
     project

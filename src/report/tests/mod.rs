@@ -320,6 +320,7 @@ pub(super) fn rich() -> Summary {
         ]),
         adjudicated: 2,
         repeated_cases: 0,
+        empty_passes: 0,
     };
     Summary {
         warnings: Vec::new(),
