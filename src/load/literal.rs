@@ -113,7 +113,7 @@ pub fn written_grading(
     Ok(found)
 }
 
-/// A suite with one more file in the list of its evals; `None` where it lists no files.
+/// A suite with one more file in the list of its evals; `None` where it has no list with an eval.
 ///
 /// # Errors
 /// When the file can't be read, or can't be changed there.
@@ -124,11 +124,7 @@ pub fn added_reference(
 ) -> Result<Option<LiteralEdit>, EditRefusal> {
     let (sources, root) = document(path, display)?;
     let evals = root.at_pointer("/eval_suite/evals");
-    let lists_files = |list: &&Node| {
-        list.as_seq()
-            .is_some_and(|all| all.iter().any(|one| one.get("$ref").is_some()))
-    };
-    let Some(list) = evals.filter(lists_files) else {
+    let Some(list) = evals.filter(|list| list.as_seq().is_some_and(|all| !all.is_empty())) else {
         return Ok(None);
     };
     let mut wanted = root.to_json();

@@ -269,6 +269,15 @@ impl Component {
     }
 }
 
+/// A metric's name as files spell it and reports show it: `pass_at_3` is `pass@3`, `pass_hat_3` is
+/// `pass^3`; others stay.
+pub fn spelled_metric(metric: &str) -> String {
+    let signs = [("pass_at_", "pass@"), ("pass_hat_", "pass^")];
+    let spelled = |(prefix, sign)| Some(format!("{sign}{}", metric.strip_prefix(prefix)?));
+    let spelled = signs.into_iter().find_map(spelled);
+    spelled.unwrap_or_else(|| metric.to_owned())
+}
+
 /// A metric's name as reports show it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; a
 /// part of the run in brackets, `pass@3 [tag=critical]`.
 pub fn shown_metric(metric: &str) -> String {

@@ -400,7 +400,7 @@ fn suites_that_cannot_run_are_refused() {
     suite.yaml:4:3 wrong-length: `evals` must not be empty
     ## k above samples
     suite.yaml:4:27 k-above-samples: pass@3 needs 3 samples per case, but `a` has 2 | raise `samples` to 3, or lower `k`
-    suite.yaml:5:16 k-above-samples: `pass_at_3` needs at least 3 samples per case, but `a` has 2 | raise `samples` to 3, or remove it: the thresholds then determine it
+    suite.yaml:5:16 k-above-samples: `pass@3` needs at least 3 samples per case, but `a` has 2 | raise `samples` to 3, or remove it: the thresholds then determine it
     ## unknown metric
     suite.yaml:4:16 unknown-metric: `pass_rte` is not a metric | did you mean `pass_rate`?
     ## percent
@@ -410,7 +410,7 @@ fn suites_that_cannot_run_are_refused() {
     ## unknown preset
     suite.yaml:4:11 unknown-preset: unknown preset `produktion` | did you mean `production`?
     ## threshold option
-    - unknown-metric: `--threshold pass_at_1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
+    - unknown-metric: `--threshold pass_at_1` is not METRIC=VALUE | for example `pass@1=0.9` or `pass_rate[tag=critical]=1`
     - unknown-metric: `--threshold score=x`: `x` is not a number
     - unknown-metric: `--threshold`: `pas_rate` is not a metric | did you mean `pass_rate`?
     ## undefined variable

@@ -81,7 +81,7 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     ] {
         let call = refused.project.call(args).expect(2);
         let said = words(&call.stderr.replace('│', " "));
-        let refused = "`pass_at_1` has no interval: 4 evals are too few to speak about evals like these; at least 5 are needed";
+        let refused = "`pass@1` has no interval: 4 evals are too few to speak about evals like these; at least 5 are needed";
         assert!(said.contains(refused), "{args:?}: {said}");
     }
     let without = desk(4, 5, scope);
@@ -124,7 +124,7 @@ fn few_evals_have_no_interval_of_evals_like_these() {
         .expect(2);
     assert!(
         call.stderr
-            .contains("`pass_at_1` has no interval: 1 eval is too few"),
+            .contains("`pass@1` has no interval: 1 eval is too few"),
         "{}",
         call.stderr
     );

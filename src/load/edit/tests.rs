@@ -254,6 +254,10 @@ fn a_reference_is_added_at_the_end_of_the_list() {
         added("evals:\n- id: a\n  expected: |\n    x\n"),
         Ok("evals:\n- id: a\n  expected: |\n    x\n- $ref: regression/x.yaml\n".to_owned())
     );
+    assert_eq!(
+        added("evals: [{id: a, expected: [x]}, {id: b}]\n"),
+        Ok("evals: [{id: a, expected: [x]}, {id: b}, {$ref: regression/x.yaml}]\n".to_owned())
+    );
 }
 
 fn words() -> impl Strategy<Value = String> {

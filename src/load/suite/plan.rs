@@ -13,7 +13,7 @@ use crate::load::depends;
 use crate::load::metrics;
 use crate::load::models;
 use crate::load::prices;
-use crate::load::problem::{Code, Problem, Problems};
+use crate::load::problem::{Code, Problem, Problems, Severity};
 use crate::load::prompts;
 use crate::load::request::{PlanPurpose, SuiteCounts};
 use crate::load::scope::{SuiteScope, seconds};
@@ -100,9 +100,18 @@ impl SuiteLoader<'_> {
             .or(max_regressions);
         let require = typed.require.or(overrides.require).or(set.require);
         thresholds::check_requirement(require, max_regressions, problems);
+        // Faults of thresholds, and equal ids, hide no metric.
+        let thresholds = parts.node.get("thresholds").map(|node| node.span);
+        let hides = |problem: &Problem| {
+            let span = problem.span.filter(|span| thresholds.is_some_and(|t| t.overlaps(*span)));
+            problem.severity == Severity::Error
+                && problem.code != Code::DuplicateId
+                && span.is_none()
+        };
+        let is_declared = !problems.iter().any(hides);
         let demands = parts
             .demands
-            .settle(&declared, &composites, complete, problems);
+            .settle(&declared, &composites, is_declared, problems);
         if complete {
             thresholds::check_parts(&demands, &parts.evals, problems);
         }

@@ -141,7 +141,7 @@ mod tests {
         insta::assert_snapshot!(said("{pass@1: 85, scroe: 0.5}", None), @"
         pass_at_1 Min 85 bare=true
         scroe Min 0.5 bare=true
-        1:10 out-of-range: a threshold on `pass_at_1` must be between 0 and 1, not 85 also=[]
+        1:10 out-of-range: a threshold on `pass@1` must be between 0 and 1, not 85 also=[]
         ");
     }
 

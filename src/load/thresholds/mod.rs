@@ -22,6 +22,7 @@ use super::source::Span;
 use super::tree::Node;
 use crate::model::{
     AskedThreshold, Bound, Composite, Eval, Figure, Metric, MetricName, NumberKind, Threshold,
+    spelled_metric,
 };
 use crate::spec::Thresholds;
 use crate::spec::words::GateRequirement;
@@ -279,7 +280,7 @@ fn contradiction(demands: &[ThresholdDemand]) -> Option<Problem> {
         let high = demands.iter().find(over)?;
         let later = if high.by > low.by { high } else { low };
         let (metric, min, max) = (
-            &low.threshold.metric,
+            spelled_metric(&low.threshold.metric),
             low.threshold.value,
             high.threshold.value,
         );

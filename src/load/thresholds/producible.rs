@@ -8,7 +8,7 @@ use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
 use crate::model::{
     Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, PartSelector,
-    PlannedSamples, Target, Threshold,
+    PlannedSamples, Target, Threshold, spelled_metric,
 };
 use eval_base::nearest::did_you_mean;
 
@@ -119,7 +119,7 @@ pub fn too_few_evals(
         let are = if count == 1 { " is" } else { "s are" };
         format!(
             "`{}` has no interval: {count} eval{are} too few to speak about evals like these; at least {} are needed",
-            threshold.metric,
+            spelled_metric(&threshold.metric),
             IntervalScope::FEWEST_EVALS
         )
     })
@@ -282,6 +282,7 @@ fn check_k(
     let Some(short) = PlannedSamples::of(evals, |_, case| case.samples).fewer_than(k) else {
         return;
     };
+    let metric = spelled_metric(&metric.to_string());
     let message = format!("`{metric}` needs at least {k} samples per case, but {short}");
     problems.push(demand.problem(Code::KAboveSamples, message).hint(format!(
         "raise `samples` to {k}, or remove it: the thresholds then determine it"

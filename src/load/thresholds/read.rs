@@ -9,6 +9,7 @@ use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{
     Bound, Figure, Metric, MetricName, NoMetric, PLAIN_METRICS, PartSelector, Threshold,
+    spelled_metric,
 };
 use crate::spec::words::GateRequirement;
 use crate::spec::{IntervalBound, PartThreshold, ThresholdBounds, ThresholdSpec};
@@ -274,13 +275,14 @@ impl MetricBounds {
             ..
         } = self;
         let metric = &name.metric;
+        let spelled = spelled_metric(&name.to_string());
         let bounds = [
             number.map(|value| (metric.bound(), value)),
             min.map(|value| (Bound::Min, value)),
             max.map(|value| (Bound::Max, value)),
         ];
         if bounds.iter().all(Option::is_none) {
-            let message = format!("the threshold on `{name}` has neither `min` nor `max`");
+            let message = format!("the threshold on `{spelled}` has neither `min` nor `max`");
             problems.push(Problem::error(Code::MissingKey, place.value, message));
         }
         if let (Some(min), Some(max)) = (min, max)
@@ -293,7 +295,7 @@ impl MetricBounds {
             ));
         }
         if figure != Figure::Value && !metric.may_have_interval() {
-            let message = format!("`{name}` has no interval, so `bound` is not allowed");
+            let message = format!("`{spelled}` has no interval, so `bound` is not allowed");
             problems.push(Problem::error(Code::UnknownMetric, place.value, message));
         }
         for (bound, value) in bounds.into_iter().flatten() {
@@ -337,7 +339,7 @@ pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[
     Problem::error(Code::UnknownMetric, at, format!("`{name}` is not a metric"))
         .near(name, known)
         .or_hint(format!(
-            "valid metrics: pass_at_K, pass_hat_K, {}",
+            "valid metrics: pass@K, pass^K, {}",
             all.join(", ")
         ))
 }
@@ -371,12 +373,14 @@ pub(super) fn fault(demand: &ThresholdDemand, at: Option<Span>) -> Option<Proble
     };
     idle.then(|| {
         let word = if bound == Bound::Min { "least" } else { "most" };
+        let name = spelled_metric(&name.to_string());
         let message = format!("every run meets a threshold on `{name}` of at {word} {value}");
         Problem::error(Code::SuspiciousValue, at, message).as_warning()
     })
 }
 
 pub(super) fn out_of_range(metric: &str, value: f64, share: bool, at: Option<Span>) -> Problem {
+    let metric = spelled_metric(metric);
     let range = if share {
         "between 0 and 1"
     } else {

@@ -203,10 +203,10 @@ fn names_that_are_no_parts_are_told_where_they_stand() {
 9:5 unknown-metric: `scroe` is not a metric | did you mean `score`?
 ");
     insta::assert_snapshot!(said("", typed(&["pass_rate[tag=critical=1", "pass_rate[tag]=1", "regression_pass_rate[type=regression]=1", "lint[tag=critical]=1", "pass_rate[tag=criticl]=1", "pass_rate"])), @"
-    - unknown-metric: `--threshold pass_rate[tag=critical=1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
+    - unknown-metric: `--threshold pass_rate[tag=critical=1` is not METRIC=VALUE | for example `pass@1=0.9` or `pass_rate[tag=critical]=1`
     - bad-format: `--threshold`: `pass_rate[tag]` selects no part of a run: write KIND=VALUE in the brackets, such as `[tag=critical]` | for example `pass_rate[tag=critical]`
     - bad-format: `--threshold`: `regression_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
-    - unknown-metric: `--threshold pass_rate` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
+    - unknown-metric: `--threshold pass_rate` is not METRIC=VALUE | for example `pass@1=0.9` or `pass_rate[tag=critical]=1`
     ");
 }
 
@@ -242,7 +242,7 @@ fn a_k_is_asked_of_the_cases_of_the_part_alone() {
         "pass_hat_3[tag=slow] >= 0.5"
     );
     insta::assert_snapshot!(alone("  thresholds: {pass_hat_5: {by_tag: {slow: 0.5}}, regression_pass_rate: {by_tag: {slow: 1}}}\n"), @"
-    4:38 k-above-samples: `pass_hat_5` needs at least 5 samples per case, but `cap-math` has 4 | raise `samples` to 5, or remove it: the thresholds then determine it
+    4:38 k-above-samples: `pass^5` needs at least 5 samples per case, but `cap-math` has 4 | raise `samples` to 5, or remove it: the thresholds then determine it
     4:83 unknown-metric: this part of the suite cannot produce `regression_pass_rate`: it has no regression eval
     ");
 }
@@ -431,7 +431,7 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
     4:27 k-above-samples: pass@4 needs 4 samples per case, but 2 of 3 cases have fewer: `x` of `a` has 2 | raise `samples` to 4, or lower `k`
     4:27 k-above-samples: pass@4 needs 4 samples per case, but 4 of 5 cases have fewer: `cap-auth` has 2 | raise `samples` to 4, or lower `k`
     4:15 k-above-samples: pass@4 needs 4 samples per case, but 5 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 4, or lower `k`
-    5:16 k-above-samples: `pass_at_2` needs at least 2 samples per case, but 4 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 2, or remove it: the thresholds then determine it
+    5:16 k-above-samples: `pass@2` needs at least 2 samples per case, but 4 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 2, or remove it: the thresholds then determine it
     ");
 }
 
@@ -501,7 +501,7 @@ fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
         ask("lint_pass", 0.8, true),
     ];
     insta::assert_snapshot!(said("", LoadOverrides { asked, ..LoadOverrides::default() }), @"
-    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
+    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | valid metrics: pass@K, pass^K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
     - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` covers nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
     ");
 }
@@ -538,7 +538,7 @@ fn the_presets_are_those_of_the_table() {
                 assert_eq!(of_suite, expected, "{name} {config}");
             } else {
                 assert!(
-                    of_line.contains("`pass_at_5` needs at least 5 samples per case"),
+                    of_line.contains("`pass@5` needs at least 5 samples per case"),
                     "{of_line}"
                 );
             }

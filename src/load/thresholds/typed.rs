@@ -12,7 +12,7 @@ pub(super) fn read_typed(text: &str, set: &mut DemandSet) -> Result<(), Box<Prob
     let wrong = |message: String| Box::new(Problem::general(Code::UnknownMetric, message));
     let (name, direction, value) = parts(text).ok_or_else(|| {
         let problem = wrong(format!("`--threshold {text}` is not METRIC=VALUE"));
-        Box::new(problem.hint("for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`"))
+        Box::new(problem.hint("for example `pass@1=0.9` or `pass_rate[tag=critical]=1`"))
     })?;
     let no_number = || wrong(format!("`--threshold {text}`: `{value}` is not a number"));
     if name == MAX_REGRESSIONS {
