@@ -321,29 +321,24 @@ impl ReferencePage {
         if properties.keys().all(|key| Some(key.as_str()) == tag) {
             return;
         }
-        let required: Vec<&str> = owner
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let is_bold = |key: &str| is_required(owner, key) && instead_of(properties, key).is_empty();
         self.out
             .push_str("\n| Key | Value | Meaning |\n| --- | --- | --- |\n");
         let (first, rest): (Vec<_>, Vec<_>) = properties
             .iter()
             .filter(|(key, _)| Some(key.as_str()) != tag)
-            .partition(|(key, _)| required.contains(&key.as_str()));
+            .partition(|(key, _)| is_bold(key));
         for (key, value) in first.iter().chain(&rest) {
-            let bold = if required.contains(&key.as_str()) {
-                "**"
-            } else {
-                ""
+            let bold = if is_bold(key) { "**" } else { "" };
+            let others = instead_of(properties, key);
+            let or = match others.is_empty() || !is_required(owner, key) {
+                true => String::new(),
+                false => format!(" Required without {}.", others.join(" or ")),
             };
             let line = format!(
                 "| {bold}`{key}`{bold} | {} | {} |",
                 cell(&self.shape(value)),
-                cell(&meaning(value))
+                cell(&(meaning(value) + &or))
             );
             let _ = writeln!(self.out, "{line}");
         }
@@ -522,6 +517,21 @@ fn describe(schema: &Value) -> Option<String> {
 }
 
 /// The description, the default that it does not name, and other spellings.
+/// The short forms that take the place of a key.
+fn instead_of(properties: &Map<String, Value>, key: &str) -> Vec<String> {
+    let replaces = |property: &Value| {
+        let keys = property.get("x-instead-of").and_then(Value::as_array);
+        keys.is_some_and(|keys| keys.iter().any(|one| one == key))
+    };
+    let forms = properties.iter().filter(|(_, property)| replaces(property));
+    forms.map(|(name, _)| format!("`{name}`")).collect()
+}
+
+fn is_required(owner: &Value, key: &str) -> bool {
+    let required = owner.get("required").and_then(Value::as_array);
+    required.is_some_and(|keys| keys.iter().any(|one| one == key))
+}
+
 fn meaning(schema: &Value) -> String {
     let mut parts: Vec<String> = describe(schema).into_iter().collect();
     let told = parts.first().is_some_and(|text| text.contains("Default"));

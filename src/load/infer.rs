@@ -97,18 +97,22 @@ fn infer_format(dataset: &mut Node) {
     let Some(path) = dataset.get("path") else {
         return;
     };
-    let ending = path.as_text().and_then(|path| path.rsplit_once('.'));
-    let format = match ending
-        .map(|(_, ending)| ending.to_ascii_lowercase())
-        .as_deref()
-    {
-        Some("jsonl" | "ndjson") => "jsonl",
-        Some("json") => "json",
-        Some("csv") => "csv",
-        _ => return,
+    let Some(format) = path.as_text().and_then(format_of_rows) else {
+        return;
     };
     let format = Node::of_text(path.span.at_start(), format);
     dataset.insert("format", format);
+}
+
+/// The format of a file of rows, by its name.
+pub(super) fn format_of_rows(path: &str) -> Option<&'static str> {
+    let (_, ending) = path.rsplit_once('.')?;
+    match ending.to_ascii_lowercase().as_str() {
+        "jsonl" | "ndjson" => Some("jsonl"),
+        "json" => Some("json"),
+        "csv" => Some("csv"),
+        _ => None,
+    }
 }
 
 /// Takes a file's default grader out when its method depends on the case, so that each case gets

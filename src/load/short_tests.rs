@@ -332,6 +332,10 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
         "{id: a, expected: y}",
         "{id: a, name: n, test_cases: [{id: b, input: x, expected: y}]}",
         "{metadata: {id: a}, test_cases: [{id: b, input: x, expected: y, weight: 2}]}",
+        "{id: a, input: x, expected: {type: functional, value: assert f()}}",
+        "{id: a, input: x, expected: {type: functional, value: {test: assert f()}}}",
+        "{id: a, current: Say hello, baseline: y}",
+        "{metadata: {id: a}, dataset: {path: rows.jsonl}}",
         "{metadata: {id: a}, dataset: {path: rows.txt, case: {id: b, input: x, expected: y}}}",
         "{}",
     ];

@@ -7,6 +7,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::{Map, Value, json};
 
+use crate::load::infer::format_of_rows;
 use crate::load::problem::{Code, Problem, Problems, TextFix, only_near};
 use crate::load::tree::{Node, NodeValue};
 use eval_base::nearest::did_you_mean;
@@ -14,6 +15,8 @@ use eval_base::nearest::did_you_mean;
 use super::derive::{aliases, branches, flatten};
 use super::placement::{Placement, levels, placement};
 use super::words::{describe, listed, quoted, subject};
+
+const ASSERTS: &str = "to test code with assert statements, write `asserts: [\"assert add(1, 2) == 3\"]` beside the input, in place of `expected`";
 
 /// Adds a problem for every cause among these errors.
 pub(super) fn explain(
@@ -186,7 +189,15 @@ impl SchemaExplainer<'_> {
             .clone();
         // A key that belongs elsewhere is not misspelt.
         let fix = fix.filter(|_| placed.is_none());
+        let is_test = ["test", "tests", "assert", "asserts"].contains(&key);
+        let fix = fix.filter(|_| !(is_test && self.is_functional_value(at)));
         let hint = match (placed, near) {
+            _ if is_test && self.is_functional_value(at) => {
+                let meant = ["function_name", "test_cases"];
+                self.meant
+                    .extend(meant.map(|meant| (at.to_owned(), meant.to_owned())));
+                ASSERTS.to_owned()
+            }
             (Some(Placement { hint, meant }), _) => {
                 self.meant.extend(meant.map(|meant| (at.to_owned(), meant)));
                 hint
@@ -216,6 +227,11 @@ impl SchemaExplainer<'_> {
 
     fn missing(&mut self, at: &str, property: &Value, schema: &Map<String, Value>) {
         let key = property.as_str().unwrap_or_default();
+        if key == "format" && self.is_dataset_without_case(at) {
+            let message = format!("{} lacks the key `case`", subject(at));
+            let hint = "add `case: {input: ..., expected: ...}` with templates over `row.*`; for a benchmark, add `format: humaneval` or `format: mbpp`";
+            return self.add(at, Code::MissingKey, message, Some(hint.to_owned()));
+        }
         let wanted = schema
             .get("properties")
             .and_then(|p| p.get(key))
@@ -252,6 +268,22 @@ impl SchemaExplainer<'_> {
             .push((problem, Some((at.to_owned(), key.to_owned()))));
     }
 
+    /// True for a dataset whose format follows from its file name as soon as it has a `case`.
+    fn is_dataset_without_case(&self, at: &str) -> bool {
+        let dataset = self.root.at_pointer(at).filter(|_| at.ends_with("/dataset"));
+        dataset.is_some_and(|dataset| {
+            let path = dataset.get("path").and_then(Node::as_text);
+            dataset.get("case").is_none() && path.and_then(format_of_rows).is_some()
+        })
+    }
+
+    /// True for the `value` of an expectation of type `functional`.
+    fn is_functional_value(&self, at: &str) -> bool {
+        let expected = at.strip_suffix("/value").and_then(|at| self.root.at_pointer(at));
+        let kind = expected.and_then(|expected| expected.get("type"));
+        kind.and_then(Node::as_text) == Some("functional")
+    }
+
     /// What to do about a map without `type`. A key of it may be a word that belongs there, and under
     /// `expected` it may be a literal.
     fn of_type(&self, at: &str, schema: &Map<String, Value>, wanted: &str) -> String {
@@ -284,6 +316,10 @@ impl SchemaExplainer<'_> {
                     NodeValue::Number(_) if wanted.contains("number") => {
                         Some("remove the quotes".to_owned())
                     }
+                    _ if self.is_functional_value(at) => Some(ASSERTS.to_owned()),
+                    _ if at.ends_with("/current") || at.ends_with("/test_case") => Some(
+                        "write `current: {input: ...}`, or its short form `input: ...`".to_owned(),
+                    ),
                     _ if at.ends_with("/target") => {
                         Some("write `target: {type: model, model: \"PROVIDER:MODEL\"}`".to_owned())
                     }
