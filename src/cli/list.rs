@@ -274,9 +274,19 @@ fn evals(plan: &Plan) -> io::Result<Page> {
     Ok(page)
 }
 
+/// `tags a, b`; `None` where there are none.
+fn tags(tags: &[String]) -> Option<StyledText> {
+    let names = tags.join(", ");
+    (!tags.is_empty()).then(|| text!["tags ", outside(&names)])
+}
+
 /// The cases of an eval behind what `page` holds, which is written as soon as it is long.
 fn cases(console: &Console, page: &mut Page, plan: &Plan, eval: &Eval) -> io::Result<()> {
     page.section(outside(&eval.info.id));
+    let category = eval.info.category.as_deref();
+    let category = category.map(|category| text!["category ", outside(category)]);
+    let facts = category.into_iter().chain(tags(&eval.info.tags));
+    page.words(dim(StyledText::joined(facts, DOT)));
     for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
         let case = streamed.case.map_err(io::Error::other)?;
         let samples = outline.samples.map(|n| own(plural(n as usize, "sample")));
@@ -285,6 +295,7 @@ fn cases(console: &Console, page: &mut Page, plan: &Plan, eval: &Eval) -> io::Re
         let baseline = case.baseline.as_deref().and_then(baseline_file);
         let id = (outline.id != eval.info.id).then(|| outside(outline.id));
         let facts = [id, Some(graders), samples].into_iter().chain([
+            tags(&outline.profile.tags),
             Some(outside(&case.origin)),
             asked,
             baseline,

@@ -516,7 +516,6 @@ fn describe(schema: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The description, the default that it does not name, and other spellings.
 /// The short forms that take the place of a key.
 fn instead_of(properties: &Map<String, Value>, key: &str) -> Vec<String> {
     let replaces = |property: &Value| {
@@ -532,6 +531,7 @@ fn is_required(owner: &Value, key: &str) -> bool {
     required.is_some_and(|keys| keys.iter().any(|one| one == key))
 }
 
+/// The description, the default that it does not name, and other spellings.
 fn meaning(schema: &Value) -> String {
     let mut parts: Vec<String> = describe(schema).into_iter().collect();
     let told = parts.first().is_some_and(|text| text.contains("Default"));

@@ -1,5 +1,6 @@
 //! Filters: which cases of a plan are meant.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -8,6 +9,9 @@ use super::problem::{Code, Problem, Problems};
 use super::request::CaseFilters;
 use crate::model::{CaseOutline, Eval, EvalType, Shard};
 use eval_base::globs::IdGlobs;
+
+/// Tags or categories that a hint names at most.
+const MOST_NAMED: usize = 12;
 
 impl CaseFilters {
     /// Each kind of filter in words, for the journal and reports; empty when nothing is filtered.
@@ -98,7 +102,7 @@ pub(super) fn select(
                 format!("no case matches the filters: {words}"),
             )
             .hint(
-                "filters of different kinds must all match; `eval-harness list` shows what exists",
+                "filters of different kinds must all match; `eval-harness list --verbose` shows what exists",
             ),
         );
     }
@@ -206,7 +210,7 @@ fn strangers(
         let message = format!("`--{flag} {word}` matches nothing in this suite");
         let problem = Problem::general(Code::EmptyCases, message)
             .near(word, known.iter().copied())
-            .or_hint("`eval-harness list` shows what exists");
+            .or_hint(existing(flag, known));
         found.push(problem);
     };
     for word in &filters.category {
@@ -231,6 +235,24 @@ fn strangers(
     found
 }
 
+/// The tags or categories that exist, where they are few; ids are in the list of evals.
+fn existing(flag: &str, known: &[&str]) -> String {
+    let kinds = match flag {
+        "category" => "categories",
+        "tag" => "tags",
+        _ => return "`eval-harness list --verbose` shows what exists".to_owned(),
+    };
+    let names: BTreeSet<&str> = known.iter().copied().collect();
+    match names.len() {
+        0 => format!("this suite has no {kinds}"),
+        1..=MOST_NAMED => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("{kinds} of this suite: {}", names.join(", "))
+        }
+        _ => format!("`eval-harness list --verbose` shows the {kinds} of this suite"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +272,21 @@ mod tests {
             cases.collect::<Vec<_>>()
         };
         evals.iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn few_tags_are_named() {
+        assert_eq!(
+            existing("tag", &["slow", "fast", "slow"]),
+            "tags of this suite: `fast`, `slow`"
+        );
+        assert_eq!(existing("tag", &[]), "this suite has no tags");
+        let many: Vec<String> = (0..=MOST_NAMED).map(|n| n.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(
+            existing("category", &many),
+            "`eval-harness list --verbose` shows the categories of this suite"
+        );
     }
 
     proptest::proptest! {

@@ -533,7 +533,7 @@ fn what_is_not_there_is_told() {
     insta::assert_snapshot!(told(&["capture", "--category", "capability"], 2), @"
     error[EH0421]: no case matches the filters: category capability
      |
-     = help: filters of different kinds must all match; `eval-harness list` shows what exists
+     = help: filters of different kinds must all match; `eval-harness list --verbose` shows what exists
 
     1 error
     error: 1 problem in the suite; nothing ran

@@ -16,7 +16,7 @@ use super::derive::{aliases, branches, flatten};
 use super::placement::{Placement, levels, placement};
 use super::words::{describe, listed, quoted, subject};
 
-const ASSERTS: &str = "to test code with assert statements, write `asserts: [\"assert add(1, 2) == 3\"]` beside the input, in place of `expected`";
+const ASSERTS: &str = "to test code with assert statements, write `asserts: [\"assert add(1, 2) == 3\"]` beside the input, instead of `expected`";
 
 /// Adds a problem for every cause among these errors.
 pub(super) fn explain(

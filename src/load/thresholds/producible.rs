@@ -259,7 +259,7 @@ fn hint(part: &PartSelector, evals: &[Arc<Eval>]) -> String {
     };
     match did_you_mean(part.value(), known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "`eval-harness list` shows what exists".to_owned(),
+        None if known.is_empty() => "`eval-harness list --verbose` shows what exists".to_owned(),
         None => {
             let first: Vec<&str> = known.iter().take(8).copied().collect();
             let more = if known.len() > first.len() {
