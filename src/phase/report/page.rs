@@ -29,12 +29,10 @@ pub fn page(report: &PhaseReport, view: &PageView, written: &[String]) -> Page {
                 found(&mut page, report, step, view);
             }
             run::recommendations(&mut page, &report.recommendations);
-            run::verdict(
-                &mut page,
-                report.gate.decision,
-                &report.gate.reasons,
-                is_unsandboxed(report),
-            );
+            let reasons = report.gate.reasons.iter();
+            let reasons = reasons.map(|reason| by_suite(report, reason)).collect();
+            let decision = report.gate.decision;
+            run::verdict_of(&mut page, decision, reasons, is_unsandboxed(report));
             run::paths(&mut page, written);
         }
         PageMedium::Html => return html(report, &|_| None),
@@ -123,10 +121,7 @@ fn decision(page: &mut Page, report: &PhaseReport, view: &PageView) {
     ));
     interrupted(page, report);
     let reasons = gate.reasons.iter();
-    let reasons = reasons.map(|reason| match view.is_html() {
-        true => by_suite(report, reason),
-        false => ListItem::dash(reason),
-    });
+    let reasons = reasons.map(|reason| by_suite(report, reason));
     let notes = report.notes.iter();
     page.list(reasons.chain(notes.map(|note| ListItem::dash(text!["Note: ", note]))));
 }

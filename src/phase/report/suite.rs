@@ -285,7 +285,7 @@ fn below(eval: &EvalResult, failures: &FailureIndex, view: &PageView) -> Vec<Pag
     page.blocks
 }
 
-/// The reason where it says more than the two sides, then the sides.
+/// The reason, unless the differences by path say the same, then the two sides.
 fn of_case(
     eval: &EvalResult,
     case: &CaseResult,
@@ -304,9 +304,7 @@ fn of_case(
     };
     let evidence = FailureEvidence::of(failure, view.brief_evidence());
     let by_path = matches!(evidence, Some(FailureEvidence::ByPath(_)));
-    let both = failure.expected.is_some() && failure.actual.is_some();
-    let wrong = failure.cause == Some(Cause::WrongAnswer);
-    let says_more = !by_path && (!both || view.is_html()) || !wrong;
+    let says_more = !by_path || failure.cause != Some(Cause::WrongAnswer);
     let reason = Some(&failure.reason).filter(|reason| says_more && !reason.trim().is_empty());
     let reason = reason.map(|reason| ("Reason".into(), outside(reason)));
     page.facts(cause.into_iter().chain(reason));

@@ -211,6 +211,12 @@ pub fn reasons(page: &mut Page, reasons: &[String], view: &PageView) {
 
 /// The decision with its reasons, as a terminal shows it: the last thing that people read.
 pub fn verdict(page: &mut Page, decision: Decision, reasons: &[String], unsandboxed: bool) {
+    let reasons = reasons.iter().map(ListItem::dash).collect();
+    verdict_of(page, decision, reasons, unsandboxed);
+}
+
+/// The same with reasons that may have others below them.
+pub fn verdict_of(page: &mut Page, decision: Decision, reasons: Vec<ListItem>, unsandboxed: bool) {
     page.push(PageBlock::Gap);
     if unsandboxed {
         let alarm = format!("!! {}", notices::NOT_SANDBOXED);
@@ -218,13 +224,15 @@ pub fn verdict(page: &mut Page, decision: Decision, reasons: &[String], unsandbo
     }
     let tone = TextTone::of_decision(decision);
     let label = span(tone, format!("GATE {}", decision_label(decision)));
-    match reasons {
+    match reasons.as_slice() {
         [] => page.lead(label),
-        [reason] => page.lead(text![label, span(tone, ": "), reason]),
-        reasons => {
-            let number = plural(reasons.len(), "reason");
+        [reason] if reason.below.is_empty() => {
+            page.lead(text![label, span(tone, ": "), reason.text.clone()]);
+        }
+        all => {
+            let number = plural(all.len(), "reason");
             page.lead(text![label, span(tone, format!(": {number}"))]);
-            page.list(reasons.iter().map(ListItem::dash));
+            page.list(reasons);
         }
     }
 }

@@ -154,6 +154,14 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
         return;
     }
     let most = view.limits.evals.min(limits::SIDES_ROWS);
+    // The table of cases has the same rows where each of these evals has one case.
+    let mut runs = differing.iter().flat_map(|line| line.runs.iter().flatten());
+    let evals = differing.iter().map(|line| line.id);
+    let cases = sides.cases().unwrap_or_default();
+    let same_rows = cases.iter().map(|case| case.eval).eq(evals);
+    if same_rows && runs.all(|eval| eval.counts.total <= 1) {
+        return;
+    }
     page.section("Evals that differ");
     let mut table = columns(sides, "Eval");
     for line in differing.iter().take(most) {
