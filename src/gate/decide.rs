@@ -3,7 +3,7 @@
 use super::{ExitCode, near};
 use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec,
-    GateTallies, Outcome, RunTally, Shard, Threshold, ThresholdResult, shown_metric,
+    GateTallies, MetricName, Outcome, RunTally, Shard, Threshold, ThresholdResult, shown_metric,
 };
 use eval_stats::{reaches, stays_within};
 
@@ -301,7 +301,9 @@ fn required(result: &ThresholdResult, value: f64) -> (String, String) {
         Bound::Min => "at least",
         Bound::Max => "at most",
     };
-    let (value, bound) = apart(value, result.threshold);
+    let name = result.metric.parse::<MetricName>();
+    let is_share = name.is_ok_and(|name| name.metric.is_share());
+    let (value, bound) = apart(value, result.threshold, is_share);
     (value, format!("{sign} {bound} is required"))
 }
 
@@ -398,9 +400,9 @@ fn named(evals: &[&EvalTally], noun: &str) -> String {
     )
 }
 
-/// A value with up to 4 decimals, or with as many more as it takes to see on which side of the
-/// bound it is; and the bound as it was written.
-fn apart(value: f64, bound: f64) -> (String, String) {
+/// A share with 3 decimals, as in tables, or another value with up to 4; each with as many more as
+/// it takes to see on which side of the bound it is. And the bound as it was written.
+fn apart(value: f64, bound: f64, is_share: bool) -> (String, String) {
     let written = if bound.abs() >= 1e12 {
         number(bound, 0)
     } else {
@@ -408,10 +410,21 @@ fn apart(value: f64, bound: f64) -> (String, String) {
     };
     let stands_right = |decimals: &usize| {
         let shown = number(value, *decimals).parse::<f64>();
-        shown.is_ok_and(|shown| shown.partial_cmp(&bound) == value.partial_cmp(&bound))
+        let ends: &[f64] = if is_share { &[bound, 0.0, 1.0] } else { &[bound] };
+        let is_right = |shown: f64| {
+            let mut ends = ends.iter();
+            ends.all(|end| shown.partial_cmp(end) == value.partial_cmp(end))
+        };
+        shown.is_ok_and(is_right)
     };
-    let decimals = (4..17).find(stands_right).unwrap_or(17);
-    (number(value, decimals), written)
+    let least = if is_share { 3 } else { 4 };
+    let decimals = (least..17).find(stands_right).unwrap_or(17);
+    let shown = if is_share {
+        format!("{value:.decimals$}")
+    } else {
+        number(value, decimals)
+    };
+    (shown, written)
 }
 
 /// Without trailing zeros.
@@ -653,7 +666,7 @@ mod tests {
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(
             gate.reasons,
-            ["pass@1 is 0.9, but at least 0.95 is required: 0.05 short"]
+            ["pass@1 is 0.900, but at least 0.95 is required: 0.05 short"]
         );
         assert_eq!(
             decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision,
@@ -669,13 +682,13 @@ mod tests {
             gate.reasons,
             ["pass@1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
         );
-        assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
+        assert_eq!(apart(2000.0, 100.0, false), ("2000".to_owned(), "100".to_owned()));
         assert_eq!(
-            apart(0.5655, 0.99999),
-            ("0.5655".to_owned(), "0.99999".to_owned())
+            apart(0.5655, 0.99999, true),
+            ("0.566".to_owned(), "0.99999".to_owned())
         );
         assert_eq!(
-            apart(0.99996, 0.99999),
+            apart(0.99996, 0.99999, true),
             ("0.99996".to_owned(), "0.99999".to_owned())
         );
     }
@@ -719,7 +732,7 @@ mod tests {
             .extend(at_least(0.95, Figure::Value).thresholds);
         let gate = decide(&spec, &run, false, &[]);
         assert_eq!(gate.decision, Decision::Incomplete);
-        insta::assert_snapshot!(gate.reasons.join("\n"), @"samples without a grade leave the decision open: 2 errored; pass@1 is 0.9 over what was graded (at least 0.85 is required); pass@1 is 0.9 over what was graded (at least 0.95 is required)");
+        insta::assert_snapshot!(gate.reasons.join("\n"), @"samples without a grade leave the decision open: 2 errored; pass@1 is 0.900 over what was graded (at least 0.85 is required); pass@1 is 0.900 over what was graded (at least 0.95 is required)");
     }
 
     #[test]

@@ -266,15 +266,15 @@ fn words_of_near_misses_are_only_for_what_is_settled() {
             MIN,
             0.95
         ),
-        "pass rate [type=regression] is 0.9, but at least 0.95 is required: 18 of 20 evals passed; 1 more would have met it"
+        "pass rate [type=regression] is 0.900, but at least 0.95 is required: 18 of 20 evals passed; 1 more would have met it"
     );
     assert_eq!(
         said(evals(18, 2, 0, 0, 0), "pass_rate", MIN_LOWER, 0.75),
-        "the lower end of the interval of pass rate is 0.6922, but at least 0.75 is required: the value itself, 0.9, meets it, but there is too little data: 17 more evals, 15 of them passing (the same rate), would have met it"
+        "the lower end of the interval of pass rate is 0.692, but at least 0.75 is required: the value itself, 0.9, meets it, but there is too little data: 17 more evals, 15 of them passing (the same rate), would have met it"
     );
     // With samples that have no grade nobody can say what more of them would do.
     assert_eq!(
         said(evals(10, 8, 0, 0, 2), "pass_rate", MIN, 0.9),
-        "pass rate is 0.5556, but at least 0.9 is required"
+        "pass rate is 0.556, but at least 0.9 is required"
     );
 }

@@ -19,6 +19,7 @@ use crate::model::{
     Omitted, Outcome, Totals,
 };
 
+use eval_base::text::{group_digits, plural};
 use words::{FailurePlaces, reason, samples, title};
 
 /// How the advice begins that is about too little data: it presses less than anything else.
@@ -149,8 +150,9 @@ impl<'a> FailuresByCase<'a> {
         if counts.total > 1 {
             let id = words::short(&case.id);
             return format!(
-                ": {} of {} cases failed, first {id}{told}",
-                counts.failed, counts.total
+                ": {} of {} failed, first {id}{told}",
+                group_digits(counts.failed),
+                plural(counts.total, "case")
             );
         }
         match failure {
@@ -241,7 +243,7 @@ fn fixes(known: &RunFindings<'_>, index: &FailuresByCase<'_>, told: &HashSet<&st
     let names = words::listed(evals.iter().map(|eval| title(eval)), evals.len(), "eval");
     vec![advice(
         AdviceRank::Fix,
-        format!("Fix the {} {others}failed evals: {names}", evals.len()),
+        format!("Fix the {} {others}failed evals: {names}", group_digits(evals.len())),
     )]
 }
 

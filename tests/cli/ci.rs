@@ -285,7 +285,7 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     <!-- eval-harness: support%3A%20%40all -->
     ## ❌ FAIL: support: @<!-- -->all
 
-    - pass rate is 0.5, but at least 0.9 is required: 1 of 2 evals passed; 1 more would have met it
+    - pass rate is 0.500, but at least 0.9 is required: 1 of 2 evals passed; 1 more would have met it
 
     | Threshold | Value | 95 % CI | Needs | Status |
     | --- | ---: | --- | --- | --- |

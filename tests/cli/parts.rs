@@ -116,9 +116,9 @@ fn reports_name_the_part_and_what_is_lacking() {
     assert_eq!(
         reasons,
         [
-            "case pass rate [eval=cap-m*] is 0.3333, but at least 0.5 is required: 1 of 3 cases passed; 1 more would have met it",
-            "pass rate [tag=critical] is 0.5, but at least 1 is required: 1 of 2 evals passed; 1 more would have met it",
-            "pass@1 [category=math] is 0.5, but at least 0.6 is required: 2 of 4 first attempts passed; 1 more would have met it",
+            "case pass rate [eval=cap-m*] is 0.333, but at least 0.5 is required: 1 of 3 cases passed; 1 more would have met it",
+            "pass rate [tag=critical] is 0.500, but at least 1 is required: 1 of 2 evals passed; 1 more would have met it",
+            "pass@1 [category=math] is 0.500, but at least 0.6 is required: 2 of 4 first attempts passed; 1 more would have met it",
         ]
     );
     let markdown = std::fs::read_to_string(project.result(".md")).unwrap();

@@ -1070,7 +1070,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ❌ **FAIL**: Implement user authentication (`implement-user-authentication`)
 
-    - Run capability evals failed: pass rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
+    - Run capability evals failed: pass rate is 0.667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
 
     ### Implementation Summary
 
@@ -1151,7 +1151,7 @@ fn every_report_of_the_seeds_scenario() {
       2. Do not rely on small differences between these figures: with 9 samples
          graded the intervals are wide
 
-    GATE FAIL: Run capability evals failed: pass rate is 0.6667, but at least 0.9 is
+    GATE FAIL: Run capability evals failed: pass rate is 0.667, but at least 0.9 is
       required: 2 of 3 evals passed; 1 more would have met it
     reports  results/[day]/[run].json
              results/[day]/[run].md
@@ -1173,7 +1173,7 @@ fn every_report_of_the_seeds_scenario() {
         "decision": "fail",
         "exit_code": 1,
         "reasons": [
-          "Run capability evals failed: pass rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it"
+          "Run capability evals failed: pass rate is 0.667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it"
         ]
       },
       "implementation": {
@@ -1244,7 +1244,7 @@ fn every_report_of_the_seeds_scenario() {
             "suite": "./evals/auth-capability.yaml"
           },
           "name": "Run capability evals",
-          "reason": "pass rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it",
+          "reason": "pass rate is 0.667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it",
           "status": "failed",
           "type": "eval"
         },
@@ -1270,7 +1270,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ✅ **PASS**: Implement user authentication (`implement-user-authentication`)
 
-    - Run capability evals failed (this does not block): pass rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
+    - Run capability evals failed (this does not block): pass rate is 0.667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
 
     ### Implementation Summary
 

@@ -182,7 +182,7 @@ fn what_judges_did_can_be_demanded() {
     assert!(missed.contains("judge repair rate is 0.5"), "{missed}");
     let errored = gate(&["good", "lost"], json!({"judge_errored_rate": 0.4}), 1);
     assert!(
-        errored.contains("judge errored rate is 0.5, but at most 0.4 is required"),
+        errored.contains("judge errored rate is 0.500, but at most 0.4 is required"),
         "{errored}"
     );
     // Votes that were lost might have differed.

@@ -307,7 +307,7 @@ fn markdown_tells_all_that_happened() {
 
     - Unit tests: 2 of 45 tests failed
     - Lint: it ended with exit code 1
-    - Capabilities: pass@1 is 0.3333, but at least 0.85 is required; pass^3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
+    - Capabilities: pass@1 is 0.333, but at least 0.85 is required; pass^3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
 
     ### Implementation Summary
 
@@ -573,7 +573,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     GATE FAIL: 3 reasons
       - Unit tests: 2 of 45 tests failed
       - Lint: it ended with exit code 1
-      - Capabilities: pass@1 is 0.3333, but at least 0.85 is required; pass^3 is
+      - Capabilities: pass@1 is 0.333, but at least 0.85 is required; pass^3 is
         undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders,
         reg-same) failed (0 allowed)
     reports  results/phases/phase-auth.md

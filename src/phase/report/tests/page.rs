@@ -126,7 +126,7 @@ fn page_shows_all_that_is_known_of_a_phase() {
     Implement user authentication (auth)
     ✗ FAIL
     clippy: it ended with exit code 2
-    Evals: pass@1 is 0, but at least 0.85 is required
+    Evals: pass@1 is 0.000, but at least 0.85 is required
     Note: the archive could not be written
     File
     plans/auth.yaml
