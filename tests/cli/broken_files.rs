@@ -421,7 +421,7 @@ fn suites_that_cannot_run_are_refused() {
     ## nothing selected
     - empty-cases: `--tag fsat` matches nothing in this suite | did you mean `fast`?
     ## no default grader
-    a.yaml:1:7 unknown-grader: `--grader-type model`: this case has no model grader, and the suite has no default for it | set one under `graders: {defaults: {model: NAME}}`
+    - unknown-grader: `--grader-type model`: 1 selected case has no model grader, and the suite has no default for it: first `a` of `a` | set one under `graders: {defaults: {model: NAME}}`, or select other evals
     ## program
     suite.yaml:3:36 bad-command: the program `./solve.sh` cannot be found | a path with a slash is relative to the suite's folder
     ## recording

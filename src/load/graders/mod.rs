@@ -116,7 +116,7 @@ pub(super) fn resolve(
 ) -> Option<CaseGrading> {
     let mut specs = look_up(desk, written)?;
     specs.extend(default_judge(desk, &specs, expected));
-    let overridden = override_type(desk, &mut specs, at)?;
+    let overridden = override_type(desk, &mut specs)?;
     if specs.is_empty() {
         let problem = nothing_to_grade_with(expected, at);
         // A suite that is not known may have a default judge.
@@ -272,7 +272,7 @@ fn unknown_grader(desk: &mut SuiteDesk, name: &str, at: Span) {
 
 /// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that
 /// type.
-fn override_type(desk: &mut SuiteDesk, specs: &mut Vec<FoundGrader>, at: Span) -> Option<bool> {
+fn override_type(desk: &mut SuiteDesk, specs: &mut Vec<FoundGrader>) -> Option<bool> {
     let Some(wanted) = desk.suite.grader_type else {
         return Some(false);
     };
@@ -282,14 +282,10 @@ fn override_type(desk: &mut SuiteDesk, specs: &mut Vec<FoundGrader>, at: Span) -
         specs.retain(|f| f.spec.grader_type() == wanted);
         return Some(before != specs.len());
     }
-    let word = type_word(wanted);
     let shelf = &desk.suite.shelf;
     let Some(name) = shelf.defaults.get(&wanted) else {
-        let message = format!(
-            "`--grader-type {word}`: this case has no {word} grader, and the suite has no default for it"
-        );
-        let hint = format!("set one under `graders: {{defaults: {{{word}: NAME}}}}`");
-        return desk.refuse(Problem::error(Code::UnknownGrader, at, message).hint(hint));
+        // Reported for the cases that are selected.
+        return Some(false);
     };
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;

@@ -23,10 +23,11 @@ use crate::load::targets::ChosenTarget;
 use crate::load::thresholds::{self, ResolvedDemands};
 use crate::load::tree::Node;
 use crate::model::{
-    Eval, Fingerprint, GateRequirement, GateSpec, ModelSettings, NotifyChannel, NumberKind, Plan,
+    Eval, Fingerprint, GateRequirement, GateSpec, GraderType, ModelSettings, NotifyChannel, NumberKind, Plan,
     PlanSettings, PlannedSamples, ReportFormat, ReportSettings, SuiteInfo, Target,
 };
 use crate::spec::SuiteSpec;
+use eval_base::text::plural;
 
 /// Everything of a plan but what the command line still changes.
 pub(super) struct PlanParts {
@@ -145,6 +146,7 @@ impl SuiteLoader<'_> {
                 None => evals,
             }
         };
+        problems.extend(lacks_graders(parts.scope.grader_type, &evals));
         let selected = count(&evals);
         let config = &spec.config;
         let ks = thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites);
@@ -272,6 +274,28 @@ impl SuiteLoader<'_> {
         };
         (Some(plan), total, selected)
     }
+}
+
+/// Selected cases without a grader of the type that `--grader-type` requires.
+fn lacks_graders(wanted: Option<GraderType>, evals: &[Arc<Eval>]) -> Option<Problem> {
+    let (wanted, mut first, mut lacking) = (wanted?, None, 0);
+    for eval in evals {
+        for case in eval.cases.outlines() {
+            let mut graders = case.profile.graders.iter();
+            if !graders.any(|grader| grader.grader_type == wanted) {
+                lacking += 1;
+                first.get_or_insert_with(|| format!("`{}` of `{}`", case.id, eval.info.id));
+            }
+        }
+    }
+    let (first, word) = (first?, wanted.name());
+    let have = if lacking == 1 { "has" } else { "have" };
+    let cases = plural(lacking, "selected case");
+    let message = format!(
+        "`--grader-type {word}`: {cases} {have} no {word} grader, and the suite has no default for it: first {first}"
+    );
+    let hint = format!("set one under `graders: {{defaults: {{{word}: NAME}}}}`, or select other evals");
+    Some(Problem::general(Code::UnknownGrader, message).hint(hint))
 }
 
 /// Where a suite sets the temperature of the target of that name.

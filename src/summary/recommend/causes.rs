@@ -253,8 +253,9 @@ fn missing(known: &RunFindings<'_>, n: usize, at: &str) -> Vec<Advice> {
     reasons.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
     let sentence = |(why, of): &(String, usize)| {
         let text = format!(
-            "Install what {} of {n} samples {}: {why}; {DOCTOR}",
+            "Install what {} of {} {}: {why}; {DOCTOR}",
             text::group_digits(*of),
+            samples(n),
             need(*of)
         );
         advice(AdviceRank::Unknown, text)

@@ -641,12 +641,12 @@ fn flaky_and_pending_ones_are_named() {
         .case("chat", Pending, None);
     let mut waits = said;
     assert_snapshot!(waits.text(), @"
-    2 samples of cap-tone › mail (and 1 more) wait for a human grade: have them graded
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; no command enters human grades yet, so only a code grader or a judge gives them a verdict
     1 sample of cap-029 passed on a later attempt only: find out what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;
     assert!(
-        waits.advice()[0].ends_with("have them graded; the gate is pending until then"),
+        waits.advice()[0].ends_with("gives them a verdict; the gate is pending until then"),
         "{}",
         waits.text()
     );
