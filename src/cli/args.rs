@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::completions::{NameKind, by};
+use super::completions::{NameKind, by, words};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, RunBudget, Shard};
 
 pub use self::accept::{AcceptCaseArgs, FromRunArgs};
@@ -60,6 +60,14 @@ Exit codes:
   3    incomplete: something errored, so the gate is undecided
   4    pending: human grades are still missing
   130  interrupted; `run --resume` continues the run";
+
+const FORMATS: [&str; 7] = [
+    "terminal", "json", "markdown", "html", "junit", "comment", "badge",
+];
+const GRADER_TYPES: [&str; 3] = ["code", "model", "human"];
+const DIFFICULTIES: [&str; 3] = ["easy", "medium", "hard"];
+const CRITICALITIES: [&str; 4] = ["low", "medium", "high", "critical"];
+const OUTCOMES: [&str; 4] = ["passed", "failed", "errored", "pending"];
 
 const FILTERS: &str = "Filters";
 
@@ -209,7 +217,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
     /// Grade with graders of this type instead.
-    #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>)]
+    #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>, add = words(&GRADER_TYPES))]
     pub grader_type: Option<GraderType>,
     /// Select one part of the cases, such as `2/5`. The split is by case and always the same.
     #[arg(long, value_name = "I/N", value_parser = shard)]
@@ -236,10 +244,10 @@ pub struct FilterArgs {
     #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// Difficulty: `easy`, `medium` or `hard`.
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS)]
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS, add = words(&DIFFICULTIES))]
     pub difficulty: Vec<Difficulty>,
     /// Criticality: `low`, `medium`, `high` or `critical`.
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS, add = words(&CRITICALITIES))]
     pub criticality: Vec<Criticality>,
     /// Cases that did not pass in an earlier run (`latest` or a run id). If all of them passed,
     /// nothing runs and the exit code is 0.
@@ -368,7 +376,7 @@ pub struct SessionArgs {
     pub output_dir: Option<PathBuf>,
     /// Reports to write: json, markdown, html, junit, comment, badge. Repeat it, or separate them
     /// with commas.
-    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>, add = words(&FORMATS))]
     pub format: Vec<ReportFormat>,
     /// Progress output on stderr.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
@@ -410,7 +418,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// Format of the report: terminal, json, markdown, html, junit, comment or badge.
-    #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
+    #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>, add = words(&FORMATS))]
     pub format: ReportFormat,
     /// The file to write, instead of stdout.
     #[arg(long, short, value_name = "FILE")]
@@ -463,7 +471,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// Only samples with this outcome: passed, failed, errored or pending.
-    #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]
+    #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>, add = words(&OUTCOMES))]
     pub outcome: Vec<Outcome>,
     /// The suite whose results folder is searched.
     #[arg(long, value_name = "FILE", conflicts_with = "output_dir")]
@@ -589,6 +597,16 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("write KEY=VALUE"), "{error}");
+    }
+
+    #[test]
+    fn completed_words_are_accepted() {
+        fn read<T: serde::de::DeserializeOwned>(words: &[&str]) -> bool {
+            words.iter().all(|one| word::<T>(one).is_ok())
+        }
+        assert!(read::<ReportFormat>(&FORMATS) && read::<GraderType>(&GRADER_TYPES));
+        assert!(read::<Difficulty>(&DIFFICULTIES) && read::<Criticality>(&CRITICALITIES));
+        assert!(read::<Outcome>(&OUTCOMES));
     }
 
     #[test]

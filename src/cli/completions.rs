@@ -90,6 +90,15 @@ pub fn by(names: NameKind) -> ArgValueCompleter {
     })
 }
 
+/// Completes an argument with the words of a closed list.
+pub fn words(list: &'static [&'static str]) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let typed = typed.to_string_lossy();
+        let fitting = list.iter().filter(|word| word.starts_with(&*typed));
+        fitting.map(CompletionCandidate::new).collect()
+    })
+}
+
 fn candidates(names: NameKind, words: &TypedWords) -> Vec<String> {
     let Ok(cwd) = std::env::current_dir() else {
         return Vec::new();

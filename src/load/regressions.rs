@@ -53,8 +53,11 @@ pub(super) fn grading(
         return graders::resolve(desk, &written, None, CaseBaseline::Missing, at);
     };
     let grader_type = desk.suite.grader_type;
-    let code_counts = grader_type.is_none_or(|t| t == GraderType::Code);
-    if written.is_empty() && code_counts && (comparison.is_some() || grader_type.is_none()) {
+    let has_default = grader_type.is_some_and(|t| desk.suite.shelf.defaults.contains_key(&t));
+    // What has no grader of another type is reported if it is selected.
+    let code_counts = grader_type.is_none_or(|t| t == GraderType::Code)
+        || written.is_empty() && !has_default;
+    if written.is_empty() && code_counts && (comparison.is_some() || !has_default) {
         let usual = ComparisonSpec::default();
         let (comparison, at) = comparison.unwrap_or((&usual, at));
         return from_comparison(desk, comparison, known, at).map(alone);

@@ -127,6 +127,8 @@ fn table(run: &str) -> Vec<(&'static str, Vec<String>)> {
         ("eval-harness run --target ", all(&["default", "other"])),
         ("eval-harness run --preset n", all(&["nightly"])),
         ("eval-harness run --preset st", all(&["staging"])),
+        ("eval-harness report --format j", all(&["json", "junit"])),
+        ("eval-harness run --criticality h", all(&["high"])),
         ("eval-harness baseline rej", all(&["reject"])),
         ("eval-harness run --suite broken.yaml --eval ", vec![]),
         ("eval-harness run --suite missing.yaml --tag ", vec![]),

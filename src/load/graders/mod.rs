@@ -294,14 +294,6 @@ fn override_type(desk: &mut SuiteDesk, specs: &mut Vec<FoundGrader>) -> Option<b
     Some(true)
 }
 
-pub(super) fn type_word(grader_type: GraderType) -> &'static str {
-    match grader_type {
-        GraderType::Code => "code",
-        GraderType::Model => "model",
-        GraderType::Human => "human",
-    }
-}
-
 fn nothing_to_grade_with(expected: Option<PlacedExpectation>, at: Span) -> Problem {
     match expected {
         Some(expected) => no_grader_for(expected.kind(), expected.span),

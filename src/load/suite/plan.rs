@@ -23,7 +23,7 @@ use crate::load::targets::ChosenTarget;
 use crate::load::thresholds::{self, ResolvedDemands};
 use crate::load::tree::Node;
 use crate::model::{
-    Eval, Fingerprint, GateRequirement, GateSpec, GraderType, ModelSettings, NotifyChannel, NumberKind, Plan,
+    Eval, Fingerprint, GateRequirement, GateSpec, ModelSettings, NotifyChannel, NumberKind, Plan,
     PlanSettings, PlannedSamples, ReportFormat, ReportSettings, SuiteInfo, Target,
 };
 use crate::spec::SuiteSpec;
@@ -146,7 +146,7 @@ impl SuiteLoader<'_> {
                 None => evals,
             }
         };
-        problems.extend(lacks_graders(parts.scope.grader_type, &evals));
+        problems.extend(lacks_graders(&parts.scope, &evals));
         let selected = count(&evals);
         let config = &spec.config;
         let ks = thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites);
@@ -276,9 +276,12 @@ impl SuiteLoader<'_> {
     }
 }
 
-/// Selected cases without a grader of the type that `--grader-type` requires.
-fn lacks_graders(wanted: Option<GraderType>, evals: &[Arc<Eval>]) -> Option<Problem> {
-    let (wanted, mut first, mut lacking) = (wanted?, None, 0);
+/// Selected cases without a grader of the type that `--grader-type` requires, where the suite has
+/// no default of that type.
+fn lacks_graders(scope: &SuiteScope, evals: &[Arc<Eval>]) -> Option<Problem> {
+    let defaults = &scope.shelf.defaults;
+    let wanted = scope.grader_type.filter(|wanted| !defaults.contains_key(wanted))?;
+    let (mut first, mut lacking) = (None, 0);
     for eval in evals {
         for case in eval.cases.outlines() {
             let mut graders = case.profile.graders.iter();
