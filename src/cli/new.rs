@@ -141,10 +141,10 @@ fn ignore_results(console: &Console, dir: &Path) {
         return;
     };
     let file = root.join(".gitignore");
+    let shown = relative(&file);
     if file.is_symlink() {
         return console.warn(&format!(
-            "{} is a symbolic link; add `{RESULTS}` to it",
-            file.display()
+            "{shown} is a symbolic link; add `{RESULTS}` to it"
         ));
     }
     let outcome = match std::fs::read(&file) {
@@ -154,8 +154,7 @@ fn ignore_results(console: &Console, dir: &Path) {
         }
         Err(error) => {
             return console.warn(&format!(
-                "cannot read {}: {error}; add `{RESULTS}` to it",
-                file.display()
+                "cannot read {shown}: {error}; add `{RESULTS}` to it"
             ));
         }
     };
@@ -168,12 +167,11 @@ fn ignore_results(console: &Console, dir: &Path) {
     });
     match written {
         Ok(()) if done == "added" => {
-            console.note(&format!("added `{RESULTS}` to {}", file.display()));
+            console.note(&format!("added `{RESULTS}` to {shown}"));
         }
-        Ok(()) => console.note(&format!("wrote {}", file.display())),
+        Ok(()) => console.note(&format!("wrote {shown}")),
         Err(error) => console.warn(&format!(
-            "cannot write {}: {error}; add `{RESULTS}` to it",
-            file.display()
+            "cannot write {shown}: {error}; add `{RESULTS}` to it"
         )),
     }
 }

@@ -11,6 +11,7 @@ use crate::model::{CaseResult, Outcome};
 use crate::report::show::{self as page, ShownCase};
 use crate::run::{self, SelectedCases};
 use eval_base::globs::IdGlobs;
+use eval_base::shell;
 use eval_base::text::{group_digits, plural};
 
 pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
@@ -54,12 +55,8 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
             console.result(&out)?;
         }
         ListFormat::Human => {
-            let suite = args.suite.as_ref().map(|path| path.display().to_string());
-            let mut source = Vec::new();
-            if args.run != "latest" {
-                source.extend(["--run", args.run.as_str()]);
-            }
-            source.extend(suite.iter().flat_map(|path| ["--suite", path]));
+            let source = source(args);
+            let source: Vec<&str> = source.iter().map(String::as_str).collect();
             page::render(
                 &cases,
                 sample,
@@ -73,6 +70,28 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
     }
     warn_of_omitted(console, args, &selected);
     Ok(ExitCode::Pass)
+}
+
+/// The arguments that name the run.
+fn source(args: &ShowArgs) -> Vec<String> {
+    let mut source = Vec::new();
+    if args.run != "latest" {
+        source.extend(["--run".to_owned(), args.run.clone()]);
+    }
+    let suite = args.suite.as_ref().map(|path| path.display().to_string());
+    source.extend(suite.into_iter().flat_map(|path| ["--suite".to_owned(), path]));
+    source
+}
+
+/// The command that lists every case of the run.
+fn report_command(args: &ShowArgs) -> String {
+    let words = ["eval-harness", "report", "--verbose"];
+    let mut source = source(args);
+    let dir = args.output_dir.as_ref().map(|path| path.display().to_string());
+    source.extend(dir.into_iter().flat_map(|path| ["--output-dir".to_owned(), path]));
+    let words = words.into_iter().chain(source.iter().map(String::as_str));
+    let words: Vec<&str> = words.collect();
+    shell::line(&words).unwrap_or_else(|| "eval-harness report --verbose".to_owned())
 }
 
 /// What was selected and is not shown, because it is too much.
@@ -135,7 +154,7 @@ fn nothing(console: &Console, args: &ShowArgs, selected: &SelectedCases) -> CliR
         let patterns = args.cases.join("`, `");
         return Err(
             CliFailure::wrong(format!("no case of run {run} matches `{patterns}`"))
-                .hint("`eval-harness report --verbose` lists the cases of the latest run"),
+                .hint(format!("`{}` lists its cases", report_command(args))),
         );
     }
     if args.format == ListFormat::Json {

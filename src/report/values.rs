@@ -78,12 +78,22 @@ impl LineKind {
     }
 }
 
+/// An expectation of several alternatives in words: `one of "a", "b"`.
+pub fn alternatives(expected: &Value) -> Option<String> {
+    let all = expected.as_object().filter(|all| all.len() == 1)?;
+    let all = all.get("any_of")?.as_array().filter(|all| all.len() > 1)?;
+    let each = all.iter().map(|one| written(one, false, limits::READ));
+    Some(format!("one of {}", each.collect::<Vec<_>>().join(", ")))
+}
+
 /// Holds what was expected against what came.
 pub fn compare(
     expected: Option<&Value>,
     actual: Option<&Value>,
     limits: EvidenceLimits,
 ) -> ShownValues {
+    let in_words = expected.and_then(alternatives).map(Value::String);
+    let expected = in_words.as_ref().or(expected);
     let (Some(expected), Some(actual)) = (expected, actual) else {
         if expected.is_none() && actual.is_none() {
             return ShownValues::Nothing;

@@ -460,7 +460,7 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
     ");
     insta::assert_snapshot!(shown(&["latest", "previous"]), @r"
     error: `previous` is the run before the candidate, so it can only be the reference
-    hint: pass the candidate's run id; `eval-harness history` lists runs
+    hint: pass the candidate's run id; `eval-harness runs` lists them
     ");
     insta::assert_snapshot!(shown(&[&format!("{run}+other")]), @r"
     error: `other` can't be found:

@@ -117,7 +117,7 @@ fn not_the_same(reference: &LoadedSide, candidate: &LoadedSide) -> Result<(), Cl
     } else {
         CliFailure::wrong(format!("{} and {} are the same run", words.0, words.1))
     };
-    Err(failure.hint("compare two different runs; `eval-harness history` lists them"))
+    Err(failure.hint("compare two different runs; `eval-harness runs` lists them"))
 }
 
 /// Turns words into sides.
@@ -138,7 +138,7 @@ impl SideResolver<'_> {
                     "`{PREVIOUS}` is the run before the candidate, so it can only be the reference"
                 ));
                 return Err(
-                    failure.hint("pass the candidate's run id; `eval-harness history` lists runs")
+                    failure.hint("pass the candidate's run id; `eval-harness runs` lists them")
                 );
             }
             found.push(self.alone(candidate)?);
@@ -340,7 +340,7 @@ impl SideResolver<'_> {
                     CliFailure::wrong(
                         "`previous` is the run before the candidate, but the candidate is not a run",
                     )
-                    .hint("pass a run id; `eval-harness history` lists the runs")
+                    .hint("pass a run id; `eval-harness runs` lists the runs")
                 })?;
                 let results = self.places.results()?;
                 let found = previous(self.console, results, beside)?;

@@ -239,27 +239,27 @@ pub(crate) fn check_calls(
     calls: &[FunctionCaseSpec],
     at: Span,
 ) -> Option<()> {
-    let calls = calls.iter().enumerate();
-    let mut read = calls.map(|(index, call)| function_case(desk, call, index, at));
+    let calls = (1..).zip(calls);
+    let mut read = calls.map(|(number, call)| function_case(desk, call, number, at));
     read.all(|call| call.is_some()).then_some(())
 }
 
 fn function_case(
     desk: &mut SuiteDesk,
     call: &FunctionCaseSpec,
-    index: usize,
+    number: usize,
     at: Span,
 ) -> Option<FunctionCase> {
     let expected = match (&call.expected, &call.raises) {
         (Some(_), Some(_)) => {
             let message =
-                format!("call {index} sets both a result (`expected`) and an exception (`raises`)");
+                format!("call {number} sets both a result (`expected`) and an exception (`raises`)");
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         (Some(value), None) => CallExpectation::Value(value.clone()),
         (None, Some(exception)) => CallExpectation::Raises(exception.clone()),
         (None, None) => {
-            let message = format!("call {index} has neither `expected` nor `raises`");
+            let message = format!("call {number} has neither `expected` nor `raises`");
             return desk.refuse(incomplete(at, &message, "add `expected:`"));
         }
     };

@@ -125,7 +125,7 @@ impl ComparisonError {
     pub fn hint(&self) -> Option<String> {
         match self {
             ComparisonError::OtherSuite { .. } => {
-                Some("use two runs of one suite; `eval-harness history` lists them".to_owned())
+                Some("use two runs of one suite; `eval-harness runs` lists them".to_owned())
             }
             ComparisonError::NoSharedCase { .. } => Some(
                 "cases are matched by eval id and case id; were they renamed, or selected by different filters?".to_owned(),

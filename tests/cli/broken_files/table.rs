@@ -381,14 +381,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1]}]}}\n",
         said: &[
-            "3:89 grader-incomplete: call 0 has neither `expected` nor `raises` | add `expected:`",
+            "3:89 grader-incomplete: call 1 has neither `expected` nor `raises` | add `expected:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, raises: E}]}}\n",
         said: &[
-            "3:89 grader-conflict: call 0 sets both a result (`expected`) and an exception (`raises`)",
+            "3:89 grader-conflict: call 1 sets both a result (`expected`) and an exception (`raises`)",
         ],
     },
     Broken {

@@ -89,12 +89,14 @@ function casesThatFit(state) {
   return { found, counts };
 }
 
-/** All rows: what did not pass before what passed in part, then the rest, each in the plan's order (`plan`: all of them); or by a
+/** All rows by outcome: failed in all samples before failed in some, passed in some before passed in all, each in the plan's order (`plan`: all of them); or by a
  * column (`score`, or `-score` from the greatest), those without a value last. */
 function caseOrder(sort) {
   const data = casesData();
   if (!sort) {
-    const urgency = (row) => 2 * OUTCOMES_BY_URGENCY.indexOf(data.columns.outcome[row]) + (isMixed(row) || data.columns.flaky[row] === 1 ? 0 : 1);
+    const inPart = (row) => isMixed(row) || data.columns.flaky[row] === 1;
+    const later = (row) => inPart(row) !== (data.columns.outcome[row] === 'passed');
+    const urgency = (row) => 2 * OUTCOMES_BY_URGENCY.indexOf(data.columns.outcome[row]) + (later(row) ? 1 : 0);
     if (!data.orders.has('')) data.orders.set('', [...data.rows].sort((a, b) => urgency(a) - urgency(b) || a - b));
     return data.orders.get('');
   }

@@ -37,7 +37,8 @@ function commonParts(a, b, most) {
 
 /** Lines as {kind: 'same' | 'missing' | 'extra' | 'gap', text, words?}; null when there is nothing to compare, or too much. */
 function lineDiff(expected, actual) {
-  const [a, b] = [expected.split('\n'), actual.split('\n')];
+  // A final line break begins no line.
+  const [a, b] = [expected, actual].map((text) => text.replace(/\n$/, '').split('\n'));
   const pairs = commonParts(a, b, DIFF_LINES);
   if (!pairs) return null;
   const all = [];

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::details;
 use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
 use crate::report::limits::html as limits;
-use crate::report::{ReportError, commands, figures, json};
+use crate::report::{ReportError, commands, figures, json, values};
 use eval_base::text;
 
 pub(super) use select::PlacedCase;
@@ -304,6 +304,8 @@ fn expected(case: &CaseResult) -> String {
     let grades = sample.into_iter().flat_map(|one| &one.grades);
     let mut failed = grades.filter(|grade| grade.outcome != Outcome::Passed);
     let value = failed.find_map(|grade| grade.expected.as_ref());
+    let words = value.and_then(values::alternatives).map(Value::String);
+    let value = words.as_ref().or(value);
     let shown = value.map(|value| details::compact(value, limits::TABLE_EXPECTED * 4));
     let is_short = |shown: &details::ShownText<'_>| {
         let fits = text::width(&shown.text) <= limits::TABLE_EXPECTED;

@@ -95,7 +95,7 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&ShownText<'a>>, limit: usize) 
         expected: grade
             .expected
             .as_ref()
-            .map(|expected| shown::of_value(expected, limit)),
+            .map(|expected| shown::of_expected(expected, limit)),
         actual: actual.filter(|_| !actual_is_output),
         actual_is_output,
         places,

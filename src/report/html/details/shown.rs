@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::report::values;
 use eval_base::text;
 
 /// A text, or data pretty-printed.
@@ -44,6 +45,20 @@ pub fn of_value(value: &Value, limit: usize) -> ShownText<'_> {
     ShownText {
         text: Cow::Owned(kept),
         json: true,
+        cut,
+    }
+}
+
+/// What a grader expected: of several alternatives, words.
+pub fn of_expected(value: &Value, limit: usize) -> ShownText<'_> {
+    let Some(words) = values::alternatives(value) else {
+        return of_value(value, limit);
+    };
+    let kept = text::truncate_bytes(&words, limit);
+    let cut = (kept.len() < words.len()).then(|| cut(kept.len(), words.len()));
+    ShownText {
+        text: Cow::Owned(kept.to_owned()),
+        json: false,
         cut,
     }
 }

@@ -43,7 +43,7 @@ fn other_suites_and_no_case_in_common_are_refused() {
     let told = |error: ComparisonError| format!("{error}\n  {}", error.hint().unwrap());
     insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
     b is from suite `T`, but the reference is from suite `S`
-      use two runs of one suite; `eval-harness history` lists them
+      use two runs of one suite; `eval-harness runs` lists them
     b and the reference have no case in common (1 and 2 cases)
       cases are matched by eval id and case id; were they renamed, or selected by different filters?
     ");
