@@ -165,10 +165,12 @@ pub enum ProblemFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness validate                              the default suite and the files that it refers to
+  eval-harness validate                  the default suite and the files that it
+                                         refers to
   eval-harness validate --suite evals/eval-suite.yaml
-  eval-harness validate evals/**/*.yaml              files of any kind, each in the suite that refers to it
-  eval-harness validate --format json                for editors and scripts
+  eval-harness validate evals/**/*.yaml  files of any kind, each in the suite
+                                         that refers to it
+  eval-harness validate --format json    for editors and scripts
 
 Under GitHub Actions, problems are also shown as annotations.")]
 pub struct ValidateArgs {
@@ -296,19 +298,32 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
-  eval-harness run --changed                       run only what changed since the latest run
-  eval-harness run --changed --dry-run             show what would be reused, and what would run and why
-  eval-harness run --watch                         run again whenever a file changes
-  eval-harness run --compare-to previous           fail if it is worse than the previous run
-  eval-harness run --baseline                      compare with the accepted scores; `--baseline=FILE`: with those of a file
+  eval-harness run --changed              run only what changed since the latest
+                                          run
+  eval-harness run --changed --dry-run    show what would be reused, and what
+                                          would run and why
+  eval-harness run --watch                run again whenever a file changes
+  eval-harness run --compare-to previous  fail if it is worse than the previous
+                                          run
+  eval-harness run --baseline             compare with the accepted scores;
+                                          `--baseline=FILE`: with those of a
+                                          file
   eval-harness run --baseline --against origin/main --fail-on significant
-  eval-harness run --record recordings/            write every exchange with a model to a file
-  eval-harness run --replay recordings/            use the answers from those files: no network, no key
-  eval-harness run --resume latest                 continue an interrupted run
-  eval-harness run --resume latest --samples 10    add samples to a run
-  eval-harness run --target small --target large   run on both targets, and show them in one report
-  eval-harness run --prompt short --prompt long    run with both prompts, and compare them
-  eval-harness run --shard 2/5                     one of five parts; `report --run A --run B ...` joins them
+  eval-harness run --record recordings/   write every exchange with a model to a
+                                          file
+  eval-harness run --replay recordings/   use the answers from those files: no
+                                          network, no key
+  eval-harness run --resume latest        continue an interrupted run
+  eval-harness run --resume latest --samples 10
+                                          add samples to a run
+  eval-harness run --target small --target large
+                                          run on both targets, and show them in
+                                          one report
+  eval-harness run --prompt short --prompt long
+                                          run with both prompts, and compare
+                                          them
+  eval-harness run --shard 2/5            one of five parts; `report --run A
+                                          --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
 #[command(args_override_self = true)]
 pub struct RunArgs {
@@ -397,12 +412,13 @@ pub struct SessionArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness report                                the latest run, as text for the terminal
+  eval-harness report  the latest run, as text for the terminal
   eval-harness report --run eval-20260304-101500 --format markdown
   eval-harness report --run latest --format junit --output junit.xml
   eval-harness report --failed --eval 'cap-*' --verbose
   eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl
-  eval-harness report --run eval-20260304-101500 --run eval-20260304-101712     two targets, side by side")]
+  eval-harness report --run eval-20260304-101500 --run eval-20260304-101712
+                       two targets, side by side")]
 pub struct ReportArgs {
     /// The run: `latest`, a run id, or the path of a journal. Repeat it to join all shards of a run
     /// into one report, or to show several runs of one suite side by side.
@@ -446,14 +462,15 @@ pub enum ExportFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness export --output outputs.jsonl                   the latest run
-  eval-harness run --outputs outputs.jsonl                     grade the same outputs again
+  eval-harness export --output outputs.jsonl  the latest run
+  eval-harness run --outputs outputs.jsonl    grade the same outputs again
   eval-harness export --run eval-20260304-101500 --eval 'cap-*' --outcome failed
   eval-harness export --format completions --output samples.jsonl
 
-Writes one line per sample that has an output, in the order of the plan. With retries, it is the output of the last
-attempt, which decides the case; graded again, it is the first attempt, so pass@k may rise. Samples that the target
-returned no output for, or failed at, are omitted; their number is printed on stderr.")]
+Writes one line per sample that has an output, in the order of the plan. With retries, it is the \
+output of the last attempt, which decides the case; graded again, it is the first attempt, so \
+pass@k may rise. Samples that the target returned no output for, or failed at, are omitted; their \
+number is printed on stderr.")]
 pub struct ExportArgs {
     /// The run: `latest`, a run id, or the path of a journal.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
@@ -484,9 +501,11 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness schema                                write the JSON Schemas to schemas/
-  eval-harness schema --output .vscode/schemas       write them to another folder
-  eval-harness schema --check                        in CI: exit 1 if they are out of date")]
+  eval-harness schema                           write the JSON Schemas to
+                                                schemas/
+  eval-harness schema --output .vscode/schemas  write them to another folder
+  eval-harness schema --check                   in CI: exit 1 if they are out of
+                                                date")]
 pub struct SchemaArgs {
     /// Write nothing; fail if a file differs from what would be written.
     #[arg(long)]
@@ -501,7 +520,9 @@ pub struct SchemaArgs {
 Examples:
   eval-harness doctor
   eval-harness doctor --format json
-  eval-harness doctor --observe python3 solution.py        list the system calls of a program, and which are refused
+  eval-harness doctor --observe python3 solution.py
+                                              list the system calls of a
+                                              program, and which are refused
   eval-harness doctor --format json --observe node a.js")]
 pub struct DoctorArgs {
     /// Output format.
@@ -517,10 +538,12 @@ pub struct DoctorArgs {
 #[command(after_help = "\
 Examples:
   eval-harness completions bash > ~/.local/share/bash-completion/completions/eval-harness
-  eval-harness completions zsh > ~/.zfunc/_eval-harness          in a folder of $fpath
+  eval-harness completions zsh > ~/.zfunc/_eval-harness
+                                              in a folder of $fpath
   eval-harness completions fish > ~/.config/fish/completions/eval-harness.fish
 
-The scripts call `eval-harness` on PATH for the evals, cases, tags, targets and presets of the suite, and for run ids.")]
+The scripts call `eval-harness` on PATH for the evals, cases, tags, targets and presets of the \
+suite, and for run ids.")]
 pub struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::args::{InitArgs, NewArgs, NewKind};
+use super::baseline::relative;
 use super::console::Console;
 use super::{CliFailure, CliResult, new_regression, scaffold};
 use crate::gate::ExitCode;

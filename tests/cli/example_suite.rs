@@ -604,8 +604,9 @@ fn init_in_a_repository_makes_git_ignore_the_results() {
     std::fs::create_dir_all(&inner).unwrap();
     let ignored = || std::fs::read_to_string(dir.path().join(".gitignore")).unwrap();
     std::fs::write(dir.path().join(".gitignore"), "target\r\n").unwrap();
-    let init = expect(0, dir.path(), &["init", "service"]);
-    assert!(init.stderr.contains("added `/results/` to .gitignore"), "{}", init.stderr);
+    let init = harness(dir.path(), &["init", "service"]);
+    let note = String::from_utf8_lossy(&init.stderr);
+    assert!(note.contains("added `/results/` to .gitignore"), "{note}");
     assert_eq!(ignored(), "target\r\n/results/\r\n");
     expect(0, dir.path(), &["init", "service"]);
     assert_eq!(ignored(), "target\r\n/results/\r\n");

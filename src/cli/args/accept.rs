@@ -10,13 +10,18 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness accept cap-capital-001                 the output of the latest run becomes `expected`
-  eval-harness accept cap-words/wrong --sample 2      of samples that disagree, the second
-  eval-harness accept reg-users-001                   a regression: its baseline, as `baseline accept` does
-  eval-harness accept cap-capital-001 --dry-run       show the difference; write nothing
+  eval-harness accept cap-capital-001  the output of the latest run becomes
+                                       `expected`
+  eval-harness accept cap-words/wrong --sample 2
+                                       of samples that disagree, the second
+  eval-harness accept reg-users-001    a regression: its baseline, as `baseline
+                                       accept` does
+  eval-harness accept cap-capital-001 --dry-run
+                                       show the difference; write nothing
 
-The value is replaced where it is written: comments, quotes and line ends of the file stay. A template, an alias, a row of
-a dataset or several accepted values can't be replaced; the error shows the place. With CI=true, nothing is written.")]
+The value is replaced where it is written: comments, quotes and line ends of the file stay. A \
+template, an alias, a row of a dataset or several accepted values can't be replaced; the error \
+shows the place. With CI=true, nothing is written.")]
 pub struct AcceptCaseArgs {
     /// The case: its id, `EVAL/CASE`, or the id of an eval with one case.
     #[arg(value_name = "CASE", add = by(NameKind::Cases))]

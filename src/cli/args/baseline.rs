@@ -13,11 +13,14 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness baseline capture                      call the targets of all regressions; write *.pending.yaml
-  eval-harness baseline review                       show what changed; accept or reject it
-  eval-harness baseline list                         all regressions, each with the state of its baseline
+  eval-harness baseline capture  call the targets of all regressions; write
+                                 *.pending.yaml
+  eval-harness baseline review   show what changed; accept or reject it
+  eval-harness baseline list     all regressions, each with the state of its
+                                 baseline
 
-A capture does not change accepted baselines; only `accept` and `review` do. With CI=true, nothing is written.")]
+A capture does not change accepted baselines; only `accept` and `review` do. With CI=true, nothing \
+is written.")]
 pub struct BaselineArgs {
     #[command(subcommand)]
     pub verb: BaselineVerb,
@@ -66,14 +69,16 @@ impl OfSuiteArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness baseline capture                      all regressions of the suite
+  eval-harness baseline capture               all regressions of the suite
   eval-harness baseline capture 'reg-api-*' --var base_url=http://127.0.0.1:8080
-  eval-harness baseline capture --run latest         use the outputs of a finished run; no target is called
+  eval-harness baseline capture --run latest  use the outputs of a finished run;
+                                              no target is called
   eval-harness baseline capture reg-users-001 --force
-  eval-harness baseline capture --scores             the scores of the latest run, for `run --baseline`
+  eval-harness baseline capture --scores      the scores of the latest run, for
+                                              `run --baseline`
 
-Matchers and ignored values of the accepted baseline are kept where they still fit. Every new baseline is first compared
-with its own output; if it does not match, it is not written.")]
+Matchers and ignored values of the accepted baseline are kept where they still fit. Every new \
+baseline is first compared with its own output; if it does not match, it is not written.")]
 pub struct CaptureArgs {
     /// Eval ids; `*` and `?` are wildcards. Default: all regressions.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
@@ -181,7 +186,7 @@ pub enum DiffFormat {
 Examples:
   eval-harness baseline diff
   eval-harness baseline diff 'reg-api-*' --format markdown
-  eval-harness baseline diff --exit-code             exit 1 if a pending baseline differs")]
+  eval-harness baseline diff --exit-code  exit 1 if a pending baseline differs")]
 pub struct DiffArgs {
     /// Eval ids; `*` and `?` are wildcards. Default: all pending baselines.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
@@ -202,9 +207,10 @@ pub struct DiffArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness baseline review                       keys: a accept, r reject, s skip, b back, q quit
+  eval-harness baseline review  keys: a accept, r reject, s skip, b back, q quit
   eval-harness baseline review --accept-all
-  printf 'a\\nr\\n' | eval-harness baseline review     answers from a pipe, one per line
+  printf 'a\\nr\\n' | eval-harness baseline review
+                                answers from a pipe, one per line
 
 Baselines that were accepted or rejected before you quit stay accepted or rejected.")]
 pub struct ReviewArgs {
@@ -223,7 +229,9 @@ pub struct ReviewArgs {
 Examples:
   eval-harness baseline accept reg-users-001 'reg-api-*'
   eval-harness baseline accept --all
-  eval-harness baseline accept reg-users-001 --force     even if the accepted one changed since the capture")]
+  eval-harness baseline accept reg-users-001 --force
+                                              even if the accepted one changed
+                                              since the capture")]
 pub struct AcceptArgs {
     /// Eval ids; `*` and `?` are wildcards.
     #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
@@ -282,7 +290,8 @@ Examples:
   eval-harness baseline prune --dry-run
   eval-harness baseline prune
 
-Files of other suites in the same folder are kept. Restore a file that git tracks with `git checkout -- FILE`.")]
+Files of other suites in the same folder are kept. Restore a file that git tracks with `git \
+checkout -- FILE`.")]
 pub struct PruneArgs {
     #[command(flatten)]
     pub of: OfSuiteArgs,

@@ -9,12 +9,14 @@ use super::ListFormat;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness cache stats                           the stored answers, by model
-  eval-harness cache prune --older-than 30d          remove answers that were not used for 30 days
-  eval-harness cache clear --model 'openai:*'        remove the answers of some models
+  eval-harness cache stats                     the stored answers, by model
+  eval-harness cache prune --older-than 30d    remove answers that were not used
+                                               for 30 days
+  eval-harness cache clear --model 'openai:*'  remove the answers of some models
 
-The cache is one file for all projects: answers.sqlite in EVAL_HARNESS_CACHE_DIR, in XDG_CACHE_HOME/eval-harness, or in
-~/.cache/eval-harness. See docs/caching.md for what counts as the same request.")]
+The cache is one file for all projects: answers.sqlite in EVAL_HARNESS_CACHE_DIR, in \
+XDG_CACHE_HOME/eval-harness, or in ~/.cache/eval-harness. See docs/caching.md for what counts as \
+the same request.")]
 pub struct CacheArgs {
     #[command(subcommand)]
     pub verb: CacheVerb,
@@ -56,7 +58,8 @@ pub struct CacheStatsArgs {
 #[command(after_help = "\
 Examples:
   eval-harness cache prune --older-than 30d
-  eval-harness cache prune --max-size 1GB            the least recently used answers are removed first
+  eval-harness cache prune --max-size 1GB  the least recently used answers are
+                                           removed first
   eval-harness cache prune --older-than 90d --max-size 500MB")]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true).args(["older_than", "max_size"])))]
 pub struct CachePruneArgs {
@@ -74,7 +77,7 @@ pub struct CachePruneArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness cache clear                           asks before it removes anything
+  eval-harness cache clear  asks before it removes anything
   eval-harness cache clear --yes
   eval-harness cache clear --model 'openai:gpt-4*' --yes")]
 pub struct CacheClearArgs {

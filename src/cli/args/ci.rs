@@ -27,14 +27,17 @@ pub struct CiArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness ci                                        the default suite, compared with the base branch
-  eval-harness ci --preset staging --comment comment.md  also write the comment to a file, for a later step to post
-  eval-harness ci --against origin/main --fail-on any    name the base branch; fail if any case broke
+  eval-harness ci  the default suite, compared with the base branch
+  eval-harness ci --preset staging --comment comment.md
+                   also write the comment to a file, for a later step to post
+  eval-harness ci --against origin/main --fail-on any
+                   name the base branch; fail if any case broke
 
-The same as `run --compare-to BASE --format json,markdown,html,junit,comment,badge`, with the exit code of `run`. Only the
-scores are read from the base branch; baselines of regressions are those of the checkout. If the base branch has no accepted
-scores, the run is not compared with anything, and the gate alone decides. In CI, and with `--fail-on`, it is an error if no
-base branch is found for scores that were accepted.")]
+The same as `run --compare-to BASE --format json,markdown,html,junit,comment,badge`, with the exit \
+code of `run`. Only the scores are read from the base branch; baselines of regressions are those \
+of the checkout. If the base branch has no accepted scores, the run is not compared with anything, \
+and the gate alone decides. In CI, and with `--fail-on`, it is an error if no base branch is found \
+for scores that were accepted.")]
 pub struct CiRunArgs {
     #[command(flatten)]
     pub run: RunArgs,

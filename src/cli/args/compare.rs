@@ -25,25 +25,30 @@ pub enum CompareFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness compare previous                          the latest run against the one before it
+  eval-harness compare previous                the latest run against the one
+                                               before it
   eval-harness compare eval-20260304-101500 latest
-  eval-harness compare main                              the latest run against the scores accepted on a branch
-  eval-harness compare accepted --fail-on any            exit 1 if any case broke
+  eval-harness compare main                    the latest run against the scores
+                                               accepted on a branch
+  eval-harness compare accepted --fail-on any  exit 1 if any case broke
   eval-harness compare base.journal.jsonl head.journal.jsonl --format markdown --output comparison.md
   eval-harness compare base.jsonl small.jsonl large.jsonl
-                                                         journals of any name: two candidates against one reference
+                                               journals of any name: two
+                                               candidates against one reference
   eval-harness compare shard-1.journal.jsonl+shard-2.journal.jsonl latest
   eval-harness compare previous --metric pass@1 --metric score --by category
 
-A side is the first of these that fits: `latest`; `previous`, the run of the same suite and target before the candidate; the
-path of a journal or of a score baseline; a run id; several of these joined by `+`, the shards of one run; `accepted`, the
-accepted scores of the suite and target; a git revision, for the scores that were accepted there.
+A side is the first of these that fits: `latest`; `previous`, the run of the same suite and target \
+before the candidate; the path of a journal or of a score baseline; a run id; several of these \
+joined by `+`, the shards of one run; `accepted`, the accepted scores of the suite and target; a \
+git revision, for the scores that were accepted there.
 
 Exit codes:
   0    no difference that `--fail-on` selects
   1    a regression; with `--fail-on any`, a case that passed and now fails
   2    a side can't be found or read, or the sides can't be compared
-  3    undecided: ungraded samples could change the result, or there is nothing to compare")]
+  3    undecided: ungraded samples could change the result, or there is nothing
+       to compare")]
 pub struct CompareArgs {
     /// The reference.
     #[arg(value_name = "REFERENCE", add = by(NameKind::Sides))]

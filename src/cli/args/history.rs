@@ -10,14 +10,14 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness history                             the runs of the default suite
-  eval-harness history --eval reg-users-001        one eval, run by run
+  eval-harness history                       the runs of the default suite
+  eval-harness history --eval reg-users-001  one eval, run by run
   eval-harness history --eval 'reg-*' --last 50
   eval-harness history --since 2026-03-01 --target staging
   eval-harness history --all-suites --format json
 
-Runs that captured baselines are omitted. A regrade replaces the run that it graded again, and shards count as one run if
-all of them are present. See docs/history.md for the rules.")]
+Runs that captured baselines are omitted. A regrade replaces the run that it graded again, and \
+shards count as one run if all of them are present. See docs/history.md for the rules.")]
 pub struct HistoryArgs {
     /// Eval ids; `*` and `?` are wildcards. A glob that matches a single eval shows each of its
     /// runs.

@@ -10,9 +10,10 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness init                 scaffold ./evals
-  eval-harness init ../service      scaffold ../service/evals
-  eval-harness init --skill         for coding agents: .agents/skills/eval-harness/SKILL.md
+  eval-harness init             scaffold ./evals
+  eval-harness init ../service  scaffold ../service/evals
+  eval-harness init --skill     for coding agents:
+                                .agents/skills/eval-harness/SKILL.md
   eval-harness init --skill=.claude/skills")]
 pub struct InitArgs {
     /// The project folder.
@@ -31,11 +32,14 @@ pub struct InitArgs {
 #[command(after_help = "\
 Examples:
   eval-harness new capability cap-summary-001
-  eval-harness new code cap-slugify                 code that must pass asserts
-  eval-harness new judge cap-summary-quality        a model grades by a rubric
-  eval-harness new dataset cap-capitals             cases from a data file, which is written, too
+  eval-harness new code cap-slugify           code that must pass asserts
+  eval-harness new judge cap-summary-quality  a model grades by a rubric
+  eval-harness new dataset cap-capitals       cases from a data file, which is
+                                              written, too
   eval-harness new regression reg-users-001 --output evals/regression/users.yaml
-  eval-harness new regression --from cap-users-001  a case that passed in the latest run: its output must not change")]
+  eval-harness new regression --from cap-users-001
+                                              a case that passed in the latest
+                                              run: its output must not change")]
 pub struct NewArgs {
     /// The template.
     #[arg(value_enum)]

@@ -18,13 +18,17 @@ pub enum PhaseFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness phase --plan plan.yaml                          run the steps of a phase in order
-  eval-harness phase --plan plan.yaml --phase-id 2 --dry-run   show what the steps of one of several phases would run
+  eval-harness phase --plan plan.yaml  run the steps of a phase in order
+  eval-harness phase --plan plan.yaml --phase-id 2 --dry-run
+                                       show what the steps of one of several
+                                       phases would run
   eval-harness phase --trigger evals/trigger.yaml --phase-id 2 --when after_tests_pass --junit 'target/junit/*.xml'
-  eval-harness phase --plan plan.yaml --base origin/main       the report shows what changed since then
+  eval-harness phase --plan plan.yaml --base origin/main
+                                       the report shows what changed since then
 
-A blocking step that does not pass ends the phase. The exit code is that of the worst blocking step. A wrong file or setting
-always ends with 2, and an interruption with 130. The report is always written, as Markdown, JSON and HTML. See docs/phases.md.")]
+A blocking step that does not pass ends the phase. The exit code is that of the worst blocking \
+step. A wrong file or setting always ends with 2, and an interruption with 130. The report is \
+always written, as Markdown, JSON and HTML. See docs/phases.md.")]
 #[command(group(clap::ArgGroup::new("file").required(true).args(["plan", "trigger"])))]
 pub struct PhaseArgs {
     /// A file with `phase:` or `phases:`, whose steps are run.

@@ -11,14 +11,16 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness power                                    the drop that comparing two runs of this suite can detect
-  eval-harness power --effect 0.02                      what detecting a drop of 2 points needs
+  eval-harness power                the drop that comparing two runs of this
+                                    suite can detect
+  eval-harness power --effect 0.02  what detecting a drop of 2 points needs
   eval-harness power --run latest --samples 1 --samples 5
-                                                        with the spread that a run measured, at 1 and 5 samples
+                                    with the spread that a run measured, at 1
+                                    and 5 samples
   eval-harness power --rate 0.95 --eval 'cap-*' --format json
 
-Nothing is run. A chance of 80 % means: of five comparisons in which the candidate is really that much worse, four report it.
-See docs/statistics.md for the method.")]
+Nothing is run. A chance of 80 % means: of five comparisons in which the candidate is really that \
+much worse, four report it. See docs/statistics.md for the method.")]
 pub struct PowerArgs {
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]

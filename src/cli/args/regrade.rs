@@ -9,14 +9,16 @@ use crate::model::RunBudget;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness regrade                               grade the latest run again with the current suite
+  eval-harness regrade                      grade the latest run again with the
+                                            current suite
   eval-harness regrade --run eval-20260304-101500 --threshold pass@1=0.9
-  eval-harness regrade --grader-type model           use judges for outputs that code has graded
+  eval-harness regrade --grader-type model  use judges for outputs that code has
+                                            graded
   eval-harness regrade --budget usd=1 --cache refresh
 
-The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and `--verbose`; arguments given
-now override them. `--cache` and `--record` also override a `--replay` of the run. The result is a separate run, without the
-costs of the graded run.")]
+The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and \
+`--verbose`; arguments given now override them. `--cache` and `--record` also override a \
+`--replay` of the run. The result is a separate run, without the costs of the graded run.")]
 #[command(args_override_self = true)]
 pub struct RegradeArgs {
     /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.

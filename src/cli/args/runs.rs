@@ -13,7 +13,7 @@ use crate::cli::completions::{NameKind, by};
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  eval-harness runs                                     the last 20 runs, newest first
+  eval-harness runs  the last 20 runs, newest first
   eval-harness runs --all --format json
   eval-harness runs rm eval-20260304-101500
   eval-harness runs prune --keep 20 --older-than 30d --dry-run"
@@ -53,8 +53,9 @@ pub enum RunsVerb {
 }
 
 const KEPT: &str = "\
-Never removed are the latest run, runs in progress, runs that a YAML or JSON file of the project
-names (such as accepted scores), runs that a remaining run graded again, and single shards of a run.";
+Never removed are the latest run, runs in progress, runs that a YAML or JSON file of the project \
+names (such as accepted scores), runs that a remaining run graded again, and single shards of a \
+run.";
 
 #[derive(Debug, Args)]
 #[command(after_help = KEPT)]

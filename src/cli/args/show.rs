@@ -49,14 +49,14 @@ impl OutcomeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness show                          cases of the latest run that did not pass
-  eval-harness show cap-auth-001             one eval, case by case
+  eval-harness show               cases of the latest run that did not pass
+  eval-harness show cap-auth-001  one eval, case by case
   eval-harness show 'HumanEval/1*' --sample 2
   eval-harness show --flaky --run eval-20260304-101500
   eval-harness show 'cap-*' --failed --format json
 
-A pattern selects cases whose eval id, case id or `eval/case` it matches. With a pattern, cases that
-passed are shown as well, unless --failed, --errored or --flaky is given.")]
+A pattern selects cases whose eval id, case id or `eval/case` it matches. With a pattern, cases \
+that passed are shown as well, unless --failed, --errored or --flaky is given.")]
 pub struct ShowArgs {
     /// Evals or cases; `*` and `?` are wildcards. Default: the cases that did not pass.
     #[arg(value_name = "CASE", add = by(NameKind::Cases))]
