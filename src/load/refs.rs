@@ -318,3 +318,17 @@ pub(super) fn project_root(dir: &Path) -> PathBuf {
         .unwrap_or(dir)
         .to_path_buf()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::source::SourceFiles;
+
+    #[test]
+    fn backslashes_are_answered_with_slashes() {
+        let at = Span::new(SourceFiles::new().add("suite.yaml", ""), 0, 0);
+        let problem = missing(Path::new("/none/a\\b.yaml"), "a\\b.yaml", at);
+        let hint = problem.hint.as_deref();
+        assert_eq!(hint, Some("separate folders with `/`: `a/b.yaml`"));
+    }
+}

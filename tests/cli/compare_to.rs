@@ -411,6 +411,26 @@ fn what_is_graded_again_is_compared_with_the_same() {
 }
 
 #[test]
+fn compare_uses_the_seed_of_the_candidate() {
+    let desk = Desk::new(2, 20);
+    let seed = "  config: {seed: 7}\n  evals:\n";
+    desk.edit("eval-suite.yaml", "  evals:\n", seed);
+    let good = run(&desk, 36, &[], 0);
+    let bad = run(&desk, 26, &["--compare-to", &good], 1);
+    let of_run = desk.reported();
+    let compare = |more: &[&str]| -> Value {
+        let words = ["compare", &good, &bad, "--format", "json"];
+        let call = desk.project.call(&[&words[..], more].concat()).expect(1);
+        serde_json::from_str(&call.stdout).expect("JSON")
+    };
+    let alone = compare(&[])["candidates"][0].take();
+    assert_eq!(alone["settings"]["seed"], 7);
+    assert_eq!(alone["metrics"], of_run["metrics"]);
+    let other = compare(&["--seed", "1"]);
+    assert_eq!(other["candidates"][0]["settings"]["seed"], 1);
+}
+
+#[test]
 fn shards_decide_nothing_and_joined_they_do() {
     let desk = Desk::new(2, 20);
     let good = run(&desk, 36, &[], 0);
