@@ -678,10 +678,14 @@ mod tests {
     #[test]
     fn examples_fit_80_columns() {
         fn check(verb: &clap::Command) {
-            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let help = verb
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             let (_, examples) = help.split_once("Examples:\n").unwrap_or_default();
             for line in examples.lines().take_while(|line| line.starts_with(' ')) {
-                let is_command = line.trim_start().starts_with("eval-harness ") && !line.trim_start().contains("  ");
+                let is_command = line.trim_start().starts_with("eval-harness ")
+                    && !line.trim_start().contains("  ");
                 assert!(line.chars().count() <= 80 || is_command, "{line}");
             }
             verb.get_subcommands().for_each(check);

@@ -79,7 +79,11 @@ fn source(args: &ShowArgs) -> Vec<String> {
         source.extend(["--run".to_owned(), args.run.clone()]);
     }
     let suite = args.suite.as_ref().map(|path| path.display().to_string());
-    source.extend(suite.into_iter().flat_map(|path| ["--suite".to_owned(), path]));
+    source.extend(
+        suite
+            .into_iter()
+            .flat_map(|path| ["--suite".to_owned(), path]),
+    );
     source
 }
 
@@ -87,8 +91,14 @@ fn source(args: &ShowArgs) -> Vec<String> {
 fn report_command(args: &ShowArgs) -> String {
     let words = ["eval-harness", "report", "--verbose"];
     let mut source = source(args);
-    let dir = args.output_dir.as_ref().map(|path| path.display().to_string());
-    source.extend(dir.into_iter().flat_map(|path| ["--output-dir".to_owned(), path]));
+    let dir = args
+        .output_dir
+        .as_ref()
+        .map(|path| path.display().to_string());
+    source.extend(
+        dir.into_iter()
+            .flat_map(|path| ["--output-dir".to_owned(), path]),
+    );
     let words = words.into_iter().chain(source.iter().map(String::as_str));
     let words: Vec<&str> = words.collect();
     shell::line(&words).unwrap_or_else(|| "eval-harness report --verbose".to_owned())

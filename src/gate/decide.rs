@@ -410,7 +410,11 @@ fn apart(value: f64, bound: f64, is_share: bool) -> (String, String) {
     };
     let stands_right = |decimals: &usize| {
         let shown = number(value, *decimals).parse::<f64>();
-        let ends: &[f64] = if is_share { &[bound, 0.0, 1.0] } else { &[bound] };
+        let ends: &[f64] = if is_share {
+            &[bound, 0.0, 1.0]
+        } else {
+            &[bound]
+        };
         let is_right = |shown: f64| {
             let mut ends = ends.iter();
             ends.all(|end| shown.partial_cmp(end) == value.partial_cmp(end))
@@ -682,7 +686,10 @@ mod tests {
             gate.reasons,
             ["pass@1 is 0.84999, but at least 0.85 is required: 0.00001 short"]
         );
-        assert_eq!(apart(2000.0, 100.0, false), ("2000".to_owned(), "100".to_owned()));
+        assert_eq!(
+            apart(2000.0, 100.0, false),
+            ("2000".to_owned(), "100".to_owned())
+        );
         assert_eq!(
             apart(0.5655, 0.99999, true),
             ("0.566".to_owned(), "0.99999".to_owned())

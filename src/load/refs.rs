@@ -206,7 +206,8 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
         .unwrap_or_default();
     let slashes = text.replace('\\', "/");
     let slashes = (slashes != text).then(|| format!("separate folders with `/`: `{slashes}`"));
-    let near = did_you_mean(&name, siblings.iter().map(String::as_str)).filter(|_| slashes.is_none());
+    let near =
+        did_you_mean(&name, siblings.iter().map(String::as_str)).filter(|_| slashes.is_none());
     let hint = near.map(|near| {
         let folder = text
             .rsplit_once('/')
@@ -219,7 +220,9 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
         format!("the file `{text}` does not exist"),
     )
     .maybe_hint(
-        slashes.or(hint).or_else(|| Some("paths are relative to the file that contains them".to_owned())),
+        slashes
+            .or(hint)
+            .or_else(|| Some("paths are relative to the file that contains them".to_owned())),
     )
 }
 

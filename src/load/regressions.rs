@@ -55,8 +55,8 @@ pub(super) fn grading(
     let grader_type = desk.suite.grader_type;
     let has_default = grader_type.is_some_and(|t| desk.suite.shelf.defaults.contains_key(&t));
     // What has no grader of another type is reported if it is selected.
-    let code_counts = grader_type.is_none_or(|t| t == GraderType::Code)
-        || written.is_empty() && !has_default;
+    let code_counts =
+        grader_type.is_none_or(|t| t == GraderType::Code) || written.is_empty() && !has_default;
     if written.is_empty() && code_counts && (comparison.is_some() || !has_default) {
         let usual = ComparisonSpec::default();
         let (comparison, at) = comparison.unwrap_or((&usual, at));

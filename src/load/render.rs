@@ -494,10 +494,16 @@ mod tests {
 
     #[test]
     fn secrets_of_addresses_are_not_shown() {
-        let text = "u: http://me:hunter2@h\nb: \"htp://h?api_key=sk-SECRET\"\nurl: hooks/T0/SECRET\n";
+        let text =
+            "u: http://me:hunter2@h\nb: \"htp://h?api_key=sk-SECRET\"\nurl: hooks/T0/SECRET\n";
         let row = (27, 52, Code::BadRequest, "no address", None);
         let (mut problems, sources) = problems_in(text, &[row]);
-        let file = problems.iter().next().and_then(|p| p.span).expect("a place").file;
+        let file = problems
+            .iter()
+            .next()
+            .and_then(|p| p.span)
+            .expect("a place")
+            .file;
         let span = Span::new(file, 59, 74);
         problems.push(Problem::error(Code::BadRequest, span, "no webhook").hide_line());
         assert_snapshot!(human(&problems, &sources, HumanOptions::default()), @r#"

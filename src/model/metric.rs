@@ -273,7 +273,7 @@ impl Component {
 /// `pass^3`; others stay.
 pub fn spelled_metric(metric: &str) -> String {
     let signs = [("pass_at_", "pass@"), ("pass_hat_", "pass^")];
-    let spelled = |(prefix, sign)| Some(format!("{sign}{}", metric.strip_prefix(prefix)?));
+    let spelled = |(prefix, sign): (&str, &str)| Some(format!("{sign}{}", metric.strip_prefix(prefix)?));
     let spelled = signs.into_iter().find_map(spelled);
     spelled.unwrap_or_else(|| metric.to_owned())
 }

@@ -11,8 +11,8 @@ use super::doubts::RunDoubts;
 use super::inputs::ShownInputs;
 use super::judges::JudgeNames;
 use super::packed::{
-    ADJUDICATED, COST_IN_PART, EMPTY_PASS, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED, UNLISTED_FILES,
-    USAGE_IN_PART,
+    ADJUDICATED, COST_IN_PART, EMPTY_PASS, FLAKY, GRADED_AGAIN, KEPT, PackedSample, REUSED,
+    UNLISTED_FILES, USAGE_IN_PART,
 };
 use super::repeated::RepeatedOutputs;
 use super::sessions::FoldedSessions;

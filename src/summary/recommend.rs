@@ -243,7 +243,10 @@ fn fixes(known: &RunFindings<'_>, index: &FailuresByCase<'_>, told: &HashSet<&st
     let names = words::listed(evals.iter().map(|eval| title(eval)), evals.len(), "eval");
     vec![advice(
         AdviceRank::Fix,
-        format!("Fix the {} {others}failed evals: {names}", group_digits(evals.len())),
+        format!(
+            "Fix the {} {others}failed evals: {names}",
+            group_digits(evals.len())
+        ),
     )]
 }
 

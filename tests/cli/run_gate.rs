@@ -266,7 +266,8 @@ fn empty_outputs_that_pass_have_a_notice() {
          - {id: b, prompt: x, grader: {type: code, config: {method: regex, pattern: no, must_match: false}}}\n    \
          - {id: c, prompt: x, expected: \"\"}\n";
     let lines = |text: &str| -> String {
-        let line = |id: &str, text: &str| format!("{{\"eval\": \"{id}\", \"output\": \"{text}\"}}\n");
+        let line =
+            |id: &str, text: &str| format!("{{\"eval\": \"{id}\", \"output\": \"{text}\"}}\n");
         [line("a", text), line("b", text), line("c", "")].concat()
     };
     let project = Project::with(&[("suite.yaml", suite), ("o.jsonl", &lines(""))]);

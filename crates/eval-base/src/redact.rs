@@ -189,7 +189,9 @@ fn masked_address(word: &str) -> String {
         let (pair, end) = part.split_at(part.find(['?', '&', '#']).unwrap_or(part.len()));
         match pair.split_once('=') {
             Some((name, value)) if is_sensitive_parameter(name) => {
-                let secret = value.trim_end_matches(['"', '\'', '`', '<', '>']).trim_end();
+                let secret = value
+                    .trim_end_matches(['"', '\'', '`', '<', '>'])
+                    .trim_end();
                 let rest = &value[secret.len()..];
                 out.push_str(&format!("{name}={}{rest}{end}", stars(secret)));
             }

@@ -252,8 +252,9 @@ fn function_case(
 ) -> Option<FunctionCase> {
     let expected = match (&call.expected, &call.raises) {
         (Some(_), Some(_)) => {
-            let message =
-                format!("call {number} sets both a result (`expected`) and an exception (`raises`)");
+            let message = format!(
+                "call {number} sets both a result (`expected`) and an exception (`raises`)"
+            );
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         (Some(value), None) => CallExpectation::Value(value.clone()),

@@ -270,7 +270,10 @@ impl SchemaExplainer<'_> {
 
     /// True for a dataset whose format follows from its file name as soon as it has a `case`.
     fn is_dataset_without_case(&self, at: &str) -> bool {
-        let dataset = self.root.at_pointer(at).filter(|_| at.ends_with("/dataset"));
+        let dataset = self
+            .root
+            .at_pointer(at)
+            .filter(|_| at.ends_with("/dataset"));
         dataset.is_some_and(|dataset| {
             let path = dataset.get("path").and_then(Node::as_text);
             dataset.get("case").is_none() && path.and_then(format_of_rows).is_some()
@@ -279,7 +282,9 @@ impl SchemaExplainer<'_> {
 
     /// True for the `value` of an expectation of type `functional`.
     fn is_functional_value(&self, at: &str) -> bool {
-        let expected = at.strip_suffix("/value").and_then(|at| self.root.at_pointer(at));
+        let expected = at
+            .strip_suffix("/value")
+            .and_then(|at| self.root.at_pointer(at));
         let kind = expected.and_then(|expected| expected.get("type"));
         kind.and_then(Node::as_text) == Some("functional")
     }

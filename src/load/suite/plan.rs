@@ -102,9 +102,11 @@ impl SuiteLoader<'_> {
         let require = typed.require.or(overrides.require).or(set.require);
         thresholds::check_requirement(require, max_regressions, problems);
         // Faults of thresholds, and equal ids, hide no metric.
-        let thresholds = parts.node.get("thresholds").map(|node| node.span);
+        let written = parts.node.get("thresholds").map(|node| node.span);
         let hides = |problem: &Problem| {
-            let span = problem.span.filter(|span| thresholds.is_some_and(|t| t.overlaps(*span)));
+            let span = problem
+                .span
+                .filter(|span| written.is_some_and(|written| written.overlaps(*span)));
             problem.severity == Severity::Error
                 && problem.code != Code::DuplicateId
                 && span.is_none()
@@ -280,7 +282,9 @@ impl SuiteLoader<'_> {
 /// no default of that type.
 fn lacks_graders(scope: &SuiteScope, evals: &[Arc<Eval>]) -> Option<Problem> {
     let defaults = &scope.shelf.defaults;
-    let wanted = scope.grader_type.filter(|wanted| !defaults.contains_key(wanted))?;
+    let wanted = scope
+        .grader_type
+        .filter(|wanted| !defaults.contains_key(wanted))?;
     let (mut first, mut lacking) = (None, 0);
     for eval in evals {
         for case in eval.cases.outlines() {
@@ -297,7 +301,8 @@ fn lacks_graders(scope: &SuiteScope, evals: &[Arc<Eval>]) -> Option<Problem> {
     let message = format!(
         "`--grader-type {word}`: {cases} {have} no {word} grader, and the suite has no default for it: first {first}"
     );
-    let hint = format!("set one under `graders: {{defaults: {{{word}: NAME}}}}`, or select other evals");
+    let hint =
+        format!("set one under `graders: {{defaults: {{{word}: NAME}}}}`, or select other evals");
     Some(Problem::general(Code::UnknownGrader, message).hint(hint))
 }
 

@@ -338,10 +338,7 @@ pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[
     let all: Vec<&str> = plain.chain(measured.iter().copied()).collect();
     Problem::error(Code::UnknownMetric, at, format!("`{name}` is not a metric"))
         .near(name, known)
-        .or_hint(format!(
-            "valid metrics: pass@K, pass^K, {}",
-            all.join(", ")
-        ))
+        .or_hint(format!("valid metrics: pass@K, pass^K, {}", all.join(", ")))
 }
 
 /// A demand that is out of the metric's range, or that every run meets.
