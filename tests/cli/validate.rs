@@ -194,6 +194,41 @@ fn uncertain_fixes_are_left_out() {
     }
 }
 
+#[test]
+fn unknown_metric_is_reported_with_other_problems() {
+    let suite = "eval_suite:\n  name: s\n  target: {type: echo}\n  thresholds: {nonsense: 0.5, pass@1: 90}\n  evals:\n    \
+                 - {id: a, prompt: x, expected: x}\n    - {id: a, prompt: x, expected: x}\n";
+    let project = Project::with(&[("eval-suite.yaml", suite)]);
+    let call = project.call(&["validate", "--format", "json"]).expect(2);
+    let found: Value = serde_json::from_str(&call.stdout).expect("JSON");
+    let problems = found["problems"].as_array().expect("a list");
+    let messages: Vec<&str> = problems
+        .iter()
+        .filter_map(|problem| problem["message"].as_str())
+        .collect();
+    let named = |words: &str| messages.iter().any(|message| message.contains(words));
+    assert!(
+        named("`nonsense` is not a metric")
+            && named("a threshold on `pass@1` must be between 0 and 1, not 90")
+            && named("`a`"),
+        "{messages:#?}"
+    );
+}
+
+#[test]
+fn secrets_of_an_address_are_masked() {
+    let suite = "eval_suite:\n  name: s\n  target: {type: http, base_url: \"htp://me:hunter2@h/v1?api_key=sk-SECRET\"}\n  \
+                 evals: [{id: a, prompt: x, expected: x}]\n";
+    let project = Project::with(&[("eval-suite.yaml", suite)]);
+    let call = project.call(&["validate"]).expect(2);
+    let shown = call.stdout + &call.stderr;
+    assert!(
+        shown.contains("EH0427") && shown.contains("htp://**********@h/v1?api_key=*********"),
+        "{shown}"
+    );
+    assert!(!shown.contains("hunter2") && !shown.contains("SECRET"), "{shown}");
+}
+
 /// A suite above its evals, with variables and graders that they use.
 fn tree() -> Project {
     Project::with(&[
