@@ -8,9 +8,9 @@ use super::compare::{OppositeSide, previous};
 use super::console::Console;
 use crate::journal;
 use crate::model::{Plan, ReuseCounts};
-use crate::report::page::{StyledText, outside, own};
-use crate::run::{ChangeOutline, ChangeSource, SampleAction};
-use eval_base::text::{one_line, plural};
+use crate::report::page::{StyledText, outside, own, place, text};
+use crate::run::{ChangeOutline, ChangeSource, ChangedSamples, SampleAction};
+use eval_base::text::{group_digits, one_line, plural};
 
 /// The run that `--since` names, else the latest one of this suite and target; `None`, with a note,
 /// when there is none.
@@ -55,7 +55,7 @@ pub fn source(
 pub fn facts(outline: &ChangeOutline) -> Vec<(&'static str, StyledText)> {
     let mut facts = vec![("changed", own(format!("since {}", outline.run_id)))];
     let mut last = None;
-    for ((action, cause), samples) in &outline.counts {
+    for ((action, cause), of_kind) in &outline.counts {
         let label = match action {
             SampleAction::Reuse => "reuse",
             SampleAction::GradeAgain => "grade again",
@@ -66,8 +66,12 @@ pub fn facts(outline: &ChangeOutline) -> Vec<(&'static str, StyledText)> {
         } else {
             label
         };
-        let words = format!("{}: {cause}", plural(*samples, "sample"));
-        facts.push((label, outside(&one_line(&words))));
+        let samples = own(plural(of_kind.samples, "sample"));
+        let cause = outside(&one_line(&cause.to_string()));
+        facts.push(match action {
+            SampleAction::Reuse => (label, text![samples, ": ", cause]),
+            _ => (label, text![samples, " (", names(of_kind), "): ", cause]),
+        });
     }
     let surroundings = outline.needs_surroundings.then(|| {
         "code is graded again if the sandbox or an interpreter differs from the earlier run"
@@ -79,4 +83,12 @@ pub fn facts(outline: &ChangeOutline) -> Vec<(&'static str, StyledText)> {
     let labels = std::iter::once("note").chain(std::iter::repeat(""));
     facts.extend(labels.zip(notes.map(own)));
     facts
+}
+
+/// The first cases, and how many more there are.
+fn names(samples: &ChangedSamples) -> StyledText {
+    let first = samples.first.iter().map(|(eval, case)| place(eval, case));
+    let more = samples.cases - samples.first.len();
+    let more = (more > 0).then(|| own(format!("{} more", group_digits(more))));
+    StyledText::joined(first.chain(more), ", ")
 }

@@ -175,6 +175,7 @@ impl ReadyRun {
             filters,
             arguments: resume::recorded(words, failed_in.as_deref()),
             cwd: suite::cwd().ok(),
+            siblings: Vec::new(),
         };
         let after = AfterRun::of(&prepared.plan);
         Ok(ReadyRun {
@@ -185,6 +186,13 @@ impl ReadyRun {
             after,
             resume: resume.map(|run| run.paths),
         })
+    }
+
+    /// The same, after other runs of the same command.
+    pub fn after(mut self, finished: &[FinishedRun]) -> ReadyRun {
+        let ids = finished.iter().map(|run| run.paths.run_id.clone());
+        self.said.siblings = ids.collect();
+        self
     }
 
     /// `target`: its name, in a command that runs several.

@@ -78,7 +78,7 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> CliResult {
         }
         let models = Arc::clone(ready.prepared.targets.models());
         models.spent_before(spent);
-        let (done, after) = match ready.drive(console, &own, Some(&target)) {
+        let (done, after) = match ready.after(&finished).drive(console, &own, Some(&target)) {
             Ok(done) => done,
             Err(failure) if finished.is_empty() => return Err(failure),
             // What the targets before it came to stands, and is shown.

@@ -11,7 +11,7 @@ use crate::journal::RunPaths;
 use crate::load::{self, CaseFilters, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, render};
 use crate::model::Plan;
 use crate::run;
-use eval_base::text::plural;
+use eval_base::text::{one_line, plural};
 
 /// Looked for in this order when `--suite` is not given.
 const DEFAULT_SUITES: [&str; 4] = [
@@ -135,6 +135,9 @@ pub fn load(
             request.overrides.output_dir.as_deref(),
         )?;
         let paths = crate::journal::find_run(&dir, run)?;
+        if run == "latest" {
+            refuse_one_of_several(&dir, &paths)?;
+        }
         let cases = run::cases(&paths.journal(), false).map_err(super::run::failure)?;
         request.overrides.filters.only = Some(cases);
         failed_in = Some(if run == "latest" {
@@ -161,6 +164,63 @@ pub fn load(
         failed_in,
         request,
     })
+}
+
+/// The runs of the command that made this run that came before it and have cases that did not
+/// pass. Runs that were removed or can't be read are not listed.
+pub fn failed_siblings(dir: &Path, paths: &RunPaths) -> Vec<FailedSibling> {
+    let sessions = crate::journal::sessions(&paths.journal()).unwrap_or_default();
+    let siblings = sessions.into_iter().next().map(|first| first.siblings);
+    let failed = |run_id: String| {
+        let journal = crate::journal::find_run(dir, &run_id).ok()?.journal();
+        let cases = run::cases(&journal, false).ok()?.len();
+        let target = crate::journal::sessions(&journal).ok()?.pop()?;
+        (cases > 0).then(|| FailedSibling {
+            target: target.run.environment.target,
+            run_id,
+            cases,
+        })
+    };
+    siblings
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(failed)
+        .collect()
+}
+
+/// A run beside another with cases that did not pass.
+pub struct FailedSibling {
+    pub run_id: String,
+    pub target: String,
+    pub cases: usize,
+}
+
+impl std::fmt::Display for FailedSibling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cases = plural(self.cases, "case");
+        let target = one_line(&self.target);
+        write!(
+            f,
+            "{cases} of {} (target {target}) did not pass",
+            self.run_id
+        )
+    }
+}
+
+/// Refuses `latest` where the command of the latest run made others that failed: its own cases may
+/// all have passed.
+fn refuse_one_of_several(dir: &Path, latest: &RunPaths) -> Result<(), CliFailure> {
+    let failed = failed_siblings(dir, latest);
+    let Some(first) = failed.first() else {
+        return Ok(());
+    };
+    let failed: Vec<String> = failed.iter().map(FailedSibling::to_string).collect();
+    let message = format!(
+        "`latest` is one of several runs of one command: {}",
+        failed.join("; ")
+    );
+    Err(CliFailure::wrong(message)
+        .hint(format!("name one, such as `--failed-in {}`", first.run_id)))
 }
 
 /// The target or the prompt that is named, where there can be only one.

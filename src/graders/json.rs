@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{MethodVerdict, SmallOutput, among, as_json, equal, one_of};
+use super::output::{MethodVerdict, SmallOutput, among, as_json, equal, not_json, one_of};
 use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, wanted};
 use super::show::in_reason;
@@ -86,7 +86,7 @@ impl JsonMatch {
     fn find(&self, value: &OutputValue, patterns: &PatternCache) -> MethodVerdict {
         let actual = match as_json(value) {
             Ok(actual) => actual,
-            Err(error) => return MethodVerdict::failed(format!("the output is not JSON: {error}")),
+            Err(error) => return not_json(value, &error),
         };
         if let Some(schema) = &self.schema {
             let validator = match patterns.schema(schema) {

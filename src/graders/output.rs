@@ -42,6 +42,19 @@ pub(crate) fn as_json(value: &OutputValue) -> Result<Value, serde_json::Error> {
     }
 }
 
+/// The verdict on an output that had to be JSON.
+pub(crate) fn not_json(value: &OutputValue, error: &serde_json::Error) -> MethodVerdict {
+    let is_fenced = match value {
+        OutputValue::Json(_) => false,
+        OutputValue::Text(text) | OutputValue::Program(text) => text.contains("```"),
+    };
+    let hint = match is_fenced {
+        true => "; it has a code fence: with `extract: json`, the JSON within is graded",
+        false => "",
+    };
+    MethodVerdict::failed(format!("the output is not JSON: {error}{hint}"))
+}
+
 fn whole_json(text: &str) -> Result<Value, serde_json::Error> {
     unique_keys::from_str(text.trim_start_matches('\u{feff}'))
 }

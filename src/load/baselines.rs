@@ -172,6 +172,15 @@ pub(super) fn known_good(
                 fingerprint,
                 path,
             } = *kept;
+            if let (Some(inline), Some(at)) = (inline, node.at_pointer("/baseline/output"))
+                && *inline != output
+            {
+                let shown = path.strip_prefix(&desk.suite.root).unwrap_or(&path);
+                let shown = shown.display();
+                let message = format!("this baseline is not used: `{shown}` overrides it");
+                let hint = format!("remove this one, or remove `{shown}` to use it again");
+                desk.push(Problem::warning(Code::SuspiciousValue, at.span, message).hint(hint));
+            }
             let origin = BaselineOrigin {
                 place: BaselinePlace::Store {
                     path,

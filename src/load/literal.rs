@@ -16,6 +16,7 @@ use crate::graders::output::as_json;
 use crate::model::{Case, CodeGrader, GraderKind, OutputValue};
 use crate::spec::SchemaKind;
 use eval_match::numeric;
+use eval_match::paths::{PathPattern, PlaceStep};
 
 /// A file with a new expectation in it.
 #[derive(Debug, Clone, PartialEq)]
@@ -306,7 +307,8 @@ fn new_value(kind: &str, old: &Node, case: &Case, output: &OutputValue) -> Resul
     let new = match (kind, output) {
         ("json", _) => json()?,
         ("structural", _) => {
-            let new = json()?;
+            let mut new = json()?;
+            IgnoredPaths::of(case).settle(&mut new, Some(&old.to_json()), &mut Vec::new());
             if has_template(&Node::of_json(&new, old.span)) {
                 return Err("the output contains `{{`, which is a matcher there".to_owned());
             }
@@ -337,6 +339,68 @@ fn new_value(kind: &str, old: &Node, case: &Case, output: &OutputValue) -> Resul
     } else {
         serde_json::json!({ "type": "exact", "value": new })
     })
+}
+
+/// What the structural graders of a case ignore.
+struct IgnoredPaths {
+    fields: Vec<PathPattern>,
+    values: Vec<PathPattern>,
+}
+
+impl IgnoredPaths {
+    fn of(case: &Case) -> IgnoredPaths {
+        let mut ignored = IgnoredPaths {
+            fields: Vec::new(),
+            values: Vec::new(),
+        };
+        for grader in &case.grading.graders {
+            if let GraderKind::Code(CodeGrader::StructuralMatch(rule)) = &grader.kind {
+                let parse = |path: &String| PathPattern::parse(path);
+                ignored.fields.extend(rule.ignore_fields.iter().map(parse));
+                ignored.values.extend(rule.ignore_values.iter().map(parse));
+            }
+        }
+        ignored
+    }
+
+    /// Keeps the old value where it is ignored, so that only what counts changes; an ignored field
+    /// that was not there is left out.
+    fn settle(&self, new: &mut Value, old: Option<&Value>, place: &mut Vec<PlaceStep>) {
+        let covered = |patterns: &[PathPattern], place: &[PlaceStep]| {
+            patterns.iter().any(|pattern| pattern.covers(place))
+        };
+        match new {
+            Value::Object(fields) => {
+                let names: Vec<String> = fields.keys().cloned().collect();
+                for name in names {
+                    let before = old.and_then(|old| old.get(&name));
+                    place.push(PlaceStep::Key(name.clone()));
+                    let is_ignored = covered(&self.fields, place);
+                    match (before, fields.get_mut(&name)) {
+                        (None, _) if is_ignored => {
+                            fields.remove(&name);
+                        }
+                        (Some(before), Some(value))
+                            if is_ignored || covered(&self.values, place) =>
+                        {
+                            value.clone_from(before);
+                        }
+                        (before, Some(value)) => self.settle(value, before, place),
+                        (_, None) => {}
+                    }
+                    place.pop();
+                }
+            }
+            Value::Array(items) => {
+                for (at, value) in items.iter_mut().enumerate() {
+                    place.push(PlaceStep::Index(at));
+                    self.settle(value, old.and_then(|old| old.get(at)), place);
+                    place.pop();
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A text without what its graders ignore: blanks at its ends, and CR LF for LF. A last line break

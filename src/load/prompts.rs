@@ -70,13 +70,17 @@ pub(super) fn resolve(
 ) -> BTreeMap<String, PromptTemplate> {
     let mut resolved = BTreeMap::new();
     for (name, prompt) in prompts {
+        let entries = node.and_then(Node::as_map).unwrap_or_default();
+        let position = entries.iter().position(|(key, _)| *key.name == **name);
         // A file that could not be read is reported where it was to be read.
-        let (NameOr::Name(text), Some(at)) = (prompt, node.and_then(|node| node.get(name))) else {
+        let (NameOr::Name(text), Some(position)) = (prompt, position) else {
             continue;
         };
+        let at = &entries[position].1;
         if let Some(template) = template(desk, name, text, at.span) {
             let template = PromptTemplate {
                 is_of_suite,
+                position,
                 ..template
             };
             resolved.insert(name.clone(), template);
@@ -136,6 +140,7 @@ fn template(desk: &mut SuiteDesk, name: &str, text: &str, at: Span) -> Option<Pr
         values: Arc::new(values(scope)),
         text: text.to_owned(),
         is_of_suite: true,
+        position: 0,
     })
 }
 

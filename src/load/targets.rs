@@ -218,12 +218,16 @@ pub(super) fn choose(
             Problem::error(Code::NoTarget, suite_at, "the suite has no target")
                 .hint("add `target:`, or run with `--outputs FILE`")
         } else {
+            let first = targets.values().next();
             Problem::error(
                 Code::NoTarget,
-                suite_at,
+                first.map_or(suite_at, |(_, node)| node.span),
                 "the suite has several targets, and none has the name `default`",
             )
-            .hint(format!("select one with `--target`: {}", names.join(", ")))
+            .hint(format!(
+                "select one with `--target`: {}; or call one `default`",
+                names.join(", ")
+            ))
         };
         return ChosenTarget {
             lack: Some(problem),

@@ -333,6 +333,11 @@ impl<'s> TemplateEngine<'s> {
             return Some(format!("did you mean `{full}`?"));
         }
         match (parent, name) {
+            ("", _) if extra.iter().any(|(name, _)| *name == "input") => Some(
+                "`{{ input }}` is the text of the case's input; define other names under `vars:` in \
+                 the suite, or pass `--var`"
+                    .to_owned(),
+            ),
             ("" | "vars", _) => Some(
                 "define it under `vars:` in the suite, or pass `--var`; \
                  write `{% raw %}{{ ... }}{% endraw %}` for literal braces"

@@ -76,6 +76,10 @@ pub struct RunStarted {
     /// The folder to which paths in `arguments` are relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+    /// Ids of the runs that the same command made before this one, on other targets or with other
+    /// prompts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<String>,
 }
 
 /// The git revision whose accepted baselines were used, instead of those on disk.

@@ -77,16 +77,24 @@ pub struct Plan {
 impl Plan {
     /// The prompts to choose from, when none is chosen yet: those of evals that are selected and
     /// whose outputs are not recorded.
-    pub fn open_prompts(&self) -> BTreeSet<&str> {
+    /// In the order in which they are written, those of the suite first.
+    pub fn open_prompts(&self) -> Vec<&str> {
         if self.prompt.is_some() {
-            return BTreeSet::new();
+            return Vec::new();
         }
         let evals = self.evals.iter();
-        evals
+        let prompts = evals
             .filter(|eval| eval.is_asked(self.target.as_ref()))
-            .flat_map(|eval| eval.prompts.keys())
-            .map(String::as_str)
-            .collect()
+            .flat_map(|eval| eval.prompts.iter());
+        let mut places: BTreeMap<&str, (bool, usize)> = BTreeMap::new();
+        for (name, prompt) in prompts {
+            let place = (!prompt.is_of_suite, prompt.position);
+            let first = places.entry(name).or_insert(place);
+            *first = place.min(*first);
+        }
+        let mut names: Vec<&str> = places.keys().copied().collect();
+        names.sort_by_key(|name| places[name]);
+        names
     }
 
     /// The same plan with this prompt.

@@ -17,6 +17,8 @@ pub struct PromptTemplate {
     pub reads_context: bool,
     /// True for a prompt of the suite, false for one that the eval defines.
     pub is_of_suite: bool,
+    /// Place among the prompts as written.
+    pub position: usize,
     /// Over the text and the values that it reads.
     pub fingerprint: Fingerprint,
 }

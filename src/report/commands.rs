@@ -16,18 +16,32 @@ pub fn run_failed_again(summary: &Summary) -> Option<String> {
     shell::line(&words)
 }
 
+/// Shows the cases that did not pass; `None` if there are none or the run is joined from several.
+pub fn show_failed(summary: &Summary) -> Option<String> {
+    run_failed_again(summary)?;
+    let mut words = vec!["eval-harness", "show"];
+    words.extend(results_words(summary));
+    words.extend(["--run", &summary.metadata.run_id]);
+    shell::line(&words)
+}
+
+/// The arguments that select the folder of the run's results.
+fn results_words(summary: &Summary) -> Vec<&str> {
+    let arguments = &summary.metadata.rerun_arguments;
+    let dir = arguments.iter().rposition(|word| word == "--output-dir");
+    let dir = dir.and_then(|at| arguments.get(at + 1));
+    match (dir, &summary.metadata.suite_path) {
+        (Some(dir), _) => vec!["--output-dir", dir],
+        (None, Some(suite)) => vec!["--suite", suite],
+        (None, None) => Vec::new(),
+    }
+}
+
 /// Shows everything that the journals of the run contain.
 pub fn whole_report(summary: &Summary) -> Option<String> {
     let metadata = &summary.metadata;
-    let arguments = &metadata.rerun_arguments;
-    let dir = arguments.iter().rposition(|word| word == "--output-dir");
-    let dir = dir.and_then(|at| arguments.get(at + 1));
     let mut words = vec!["eval-harness", "report"];
-    match (dir, &metadata.suite_path) {
-        (Some(dir), _) => words.extend(["--output-dir", dir]),
-        (None, Some(suite)) => words.extend(["--suite", suite]),
-        (None, None) => {}
-    }
+    words.extend(results_words(summary));
     for run in [&metadata.run_id].into_iter().chain(&metadata.joined) {
         words.extend(["--run", run]);
     }

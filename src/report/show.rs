@@ -199,9 +199,17 @@ fn input(body: &mut Page, given: &InputShown) {
 /// A value as text, nothing omitted: what was kept of it is bounded already.
 fn whole(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(text) if text.len() > limits::READ => Cow::Borrowed(text),
+        Value::String(text) if text.len() > limits::READ || ends_are_seen(text) => {
+            Cow::Borrowed(text)
+        }
         value => Cow::Owned(values::whole(value, usize::MAX)),
     }
+}
+
+/// True for a text that can be shown without quotes: only line ends follow its last character.
+fn ends_are_seen(text: &str) -> bool {
+    let body = text.trim_end_matches(['\n', '\r']);
+    !body.is_empty() && body.trim() == body
 }
 
 fn code(body: &mut Page, label: StyledText, text: &str, note: Option<&str>) {

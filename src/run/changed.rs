@@ -5,7 +5,7 @@
 //! No decision depends on whether a sample passed: else failed samples alone would get another
 //! chance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -435,7 +435,7 @@ fn changed_dependency(then: &[Dependency], now: &[Dependency]) -> Option<ChangeC
 pub struct ChangeOutline {
     pub run_id: String,
     /// Samples by what is done with them and why.
-    pub counts: BTreeMap<(SampleAction, ChangeCause), usize>,
+    pub counts: BTreeMap<(SampleAction, ChangeCause), ChangedSamples>,
     /// By eval and case of the plan.
     cases: Vec<Vec<SamplesToDo>>,
     /// Reused outputs of commands that may read files that are not listed.
@@ -443,6 +443,19 @@ pub struct ChangeOutline {
     /// Samples whose grade or output also needs the same sandbox and interpreters.
     pub needs_surroundings: bool,
 }
+
+/// Samples of which the same is done for the same reason.
+#[derive(Debug, Default)]
+pub struct ChangedSamples {
+    pub samples: usize,
+    /// Eval and case of the first cases that have such samples.
+    pub first: Vec<(String, String)>,
+    /// Number of cases that have such samples.
+    pub cases: usize,
+}
+
+/// Cases that a [`ChangedSamples`] names.
+const NAMED_CASES: usize = 3;
 
 /// Samples of a case that are not reused.
 #[derive(Debug, Clone, Copy, Default)]
@@ -463,6 +476,7 @@ impl ChangeOutline {
             for case in eval.cases.outlines() {
                 let change = planner.case(eval, case);
                 let mut todo = SamplesToDo::default();
+                let mut counted = BTreeSet::new();
                 for sample in 0..PreparedRun::samples(case) {
                     let ending = source.index.ending(&eval.info.id, case.id, sample);
                     let planned = change.sample(ending);
@@ -477,7 +491,16 @@ impl ChangeOutline {
                         let mut graders = case.profile.graders.iter();
                         outline.needs_surroundings |= graders.any(|g| g.executor.is_some());
                     }
-                    *outline.counts.entry(planned).or_default() += 1;
+                    let is_first = counted.insert(planned.clone());
+                    let of_kind = outline.counts.entry(planned).or_default();
+                    of_kind.samples += 1;
+                    if is_first {
+                        of_kind.cases += 1;
+                        if of_kind.first.len() < NAMED_CASES {
+                            let ids = (eval.info.id.clone(), case.id.to_owned());
+                            of_kind.first.push(ids);
+                        }
+                    }
                 }
                 cases.push(todo);
             }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::input::request_shown;
 use crate::model::limits::{DETAILED_SAMPLES, INPUT_BYTES};
-use crate::model::{CaseInput, InputKind, InputShown, Plan};
+use crate::model::{Case, CaseInput, Eval, InputKind, InputShown, Plan, PromptTemplate, Target};
+use crate::target::filled;
 use eval_base::files::open_file;
 use eval_base::redact::Redactor;
 
@@ -15,12 +16,17 @@ use eval_base::redact::Redactor;
 /// there is more.
 const READ_BYTES: usize = INPUT_BYTES + 8;
 
+/// Bytes of an input file up to which it is shown within its prompt, and not alone.
+const MAX_PROMPTED_FILE: u64 = 1 << 20;
+
 /// Shows inputs of a plan's cases, or none of them.
 #[derive(Clone, Copy)]
 pub(super) struct InputRenderer<'a> {
     /// The project's root; `None` when the journal is to hold none.
     root: Option<&'a Path>,
     redactor: &'a Redactor,
+    /// The prompt that replaces the texts of inputs, and the target of cases without their own.
+    prompt: Option<(&'a str, Option<&'a Target>)>,
 }
 
 impl<'a> InputRenderer<'a> {
@@ -30,6 +36,10 @@ impl<'a> InputRenderer<'a> {
         InputRenderer {
             root: shown.then_some(plan.suite.root.as_path()),
             redactor,
+            prompt: plan
+                .prompt
+                .as_deref()
+                .map(|name| (name, plan.target.as_ref())),
         }
     }
 
@@ -37,9 +47,39 @@ impl<'a> InputRenderer<'a> {
         self.root.is_some()
     }
 
-    pub fn show(self, input: &CaseInput) -> Option<Box<InputShown>> {
-        Some(Box::new(shown(input, self.root?, self.redactor)))
+    pub fn show(self, eval: &Eval, case: &Case) -> Option<Box<InputShown>> {
+        let root = self.root?;
+        let under = self.prompt.and_then(|(name, target)| {
+            let is_recorded = matches!(
+                case.target.as_ref().or(target),
+                Some(Target::Recorded { .. })
+            );
+            let prompt = eval.prompts.get(name).filter(|_| !is_recorded)?;
+            under_prompt(prompt, &case.input)
+        });
+        let input = under.as_ref().unwrap_or(&case.input);
+        Some(Box::new(shown(input, root, self.redactor)))
     }
+}
+
+/// The input as the target gets it. A prompt that can't be filled is reported by its samples.
+fn under_prompt(prompt: &PromptTemplate, input: &CaseInput) -> Option<CaseInput> {
+    let (text, context) = match input {
+        CaseInput::Prompt { text, context } => (text.clone(), context.clone()),
+        CaseInput::Data {
+            value: Value::String(text),
+        } => (text.clone(), None),
+        CaseInput::File { path, context } => {
+            let file = open_file(path).ok()?;
+            if file.metadata().ok()?.len() > MAX_PROMPTED_FILE {
+                return None;
+            }
+            (std::io::read_to_string(file).ok()?, context.clone())
+        }
+        _ => return None,
+    };
+    let text = filled(prompt, text, context.as_ref()).ok()?;
+    Some(CaseInput::Prompt { text, context })
 }
 
 /// Secrets go before anything is cut: half of one is not found any more.

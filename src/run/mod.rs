@@ -33,7 +33,7 @@ mod session;
 mod windows;
 
 pub use cancel::{CancelLevel, CancelSwitch};
-pub use changed::{ChangeOutline, ChangeSource, SampleAction, SamplesToDo};
+pub use changed::{ChangeOutline, ChangeSource, ChangedSamples, SampleAction, SamplesToDo};
 pub use environment::{git_state, harness_version};
 pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;

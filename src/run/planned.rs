@@ -110,7 +110,7 @@ pub(super) fn record_cases(
     let with_input = cases.into_iter().zip(whole).map(|(mut planned, streamed)| {
         // One that can't be built any more says so in its samples.
         if let Ok(case) = streamed.case {
-            planned.input = inputs.show(&case.input);
+            planned.input = inputs.show(eval, &case);
             built(streamed.at, streamed.bytes, case);
         }
         planned

@@ -259,6 +259,7 @@ fn introduction(plan: &Plan, said: RunInvocation, earlier: &EarlierRun, part: bo
         capture: false,
         arguments: said.arguments,
         cwd: said.cwd,
+        siblings: Vec::new(),
         ..was
     }
 }

@@ -65,6 +65,8 @@ pub struct RunInvocation {
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
+    /// See [`RunStarted::siblings`].
+    pub siblings: Vec<String>,
 }
 
 /// A run that came to its end.
@@ -181,6 +183,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
     now.run
         .changed_since
         .clone_from(&earlier.session.run.changed_since);
+    now.siblings.clone_from(&earlier.session.siblings);
     now.recordings = recordings(&prepared);
     let compares = |said: &RunStarted| said.config.comparison.reference.is_some();
     if !compares(&now) {
@@ -344,6 +347,7 @@ fn introduction(plan: &Plan, said: RunInvocation, environment: Environment) -> R
         capture: said.capture,
         arguments: said.arguments,
         cwd: said.cwd,
+        siblings: said.siblings,
     }
 }
 

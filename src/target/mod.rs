@@ -29,6 +29,7 @@ use eval_models::net::HttpClients;
 use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
 pub use model::question_bytes;
+pub use prompt::filled;
 pub use recorded::RecordingProblems;
 use recorded::{RecordedCases, Recording};
 
@@ -121,7 +122,7 @@ impl RunTargets {
     /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
     /// once, each with its line.
     pub fn open(plan: &Plan) -> Result<RunTargets, TargetError> {
-        let open: Vec<&str> = plan.open_prompts().into_iter().collect();
+        let open = plan.open_prompts();
         if !open.is_empty() {
             return Err(TargetError::NoPrompt(open.join(", ")));
         }

@@ -48,20 +48,27 @@ async fn prompted<'a>(
         } => text.clone(),
         input => RenderedInput::of(input).await?.into_text(),
     };
+    let text = filled(prompt, input, context.as_ref()).map_err(|error| {
+        let why = format!("the prompt can't be filled with this input: {error}");
+        TargetFailure::new(Cause::Harness, why)
+    })?;
+    let mut asked = case.clone();
+    asked.input = CaseInput::Prompt { text, context };
+    asked.context_told |= prompt.reads_context;
+    Ok(Cow::Owned(asked))
+}
+
+/// The text of a prompt with the text and the context of an input.
+pub fn filled(
+    prompt: &PromptTemplate,
+    input: String,
+    context: Option<&Value>,
+) -> Result<String, minijinja::Error> {
     // A context that is not there is undefined, not an empty text.
     let context_read = context.iter().map(|context| ("context", to_jinja(context)));
     let of_case = std::iter::once(("input", Jinja::from(input))).chain(context_read);
     let values = prompt.values.iter();
     let values = values.map(|(name, value)| (name.as_str(), to_jinja(value)));
     let values = Jinja::from_pairs(values.chain(of_case));
-    let text = environment(false)
-        .render_str(&prompt.text, values)
-        .map_err(|error| {
-            let why = format!("the prompt can't be filled with this input: {error}");
-            TargetFailure::new(Cause::Harness, why)
-        })?;
-    let mut asked = case.clone();
-    asked.input = CaseInput::Prompt { text, context };
-    asked.context_told |= prompt.reads_context;
-    Ok(Cow::Owned(asked))
+    environment(false).render_str(&prompt.text, values)
 }

@@ -618,3 +618,35 @@ fn another_pending_baseline_is_not_overwritten() {
         assert_eq!(read(&project, path), changed);
     }
 }
+
+/// What a grader ignores does not become part of the expectation, and the order of keys stays.
+#[test]
+fn ignored_fields_stay_as_they_are() {
+    let project = Project::with(&[
+        (
+            "suite.yaml",
+            "\
+eval_suite:
+  name: Ignoring
+  target: {type: command, command: [cat, answer.json]}
+  evals:
+    - id: user
+      input: a user
+      expected: {type: structural, value: {name: Ann, id: 7, age: 30, seen: [{at: 1, by: x}]}}
+      grader: {type: code, config: {ignore_fields: [made_at, id, 'seen.*.at']}}
+",
+        ),
+        (
+            "answer.json",
+            r#"{"age": 31, "id": 8, "made_at": 1.5, "name": "Ann", "seen": [{"at": 2, "by": "z"}]}"#,
+        ),
+    ]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(1);
+    project
+        .call(&["accept", "user", "--suite", "suite.yaml", "--yes"])
+        .expect(0);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    let wanted = "{name: Ann, id: 7, age: 31, seen: [{at: 1, by: z}]}";
+    assert!(suite.contains(wanted), "{suite}");
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+}

@@ -600,3 +600,24 @@ fn a_baseline_of_another_target_is_told() {
         call.stderr
     );
 }
+
+/// An edit of the baseline in the suite would otherwise have no effect, without a word.
+#[test]
+fn a_written_baseline_that_is_not_used_is_a_warning() {
+    let project = project();
+    project.write("kept/e.yaml", &kept("e", "stored"));
+    let call = project
+        .call(&["validate", "--suite", "suite.yaml"])
+        .expect(0);
+    let warning = call.stderr + &call.stdout;
+    assert!(
+        warning.contains("this baseline is not used: `kept/e.yaml` overrides it")
+            && warning.contains("suite.yaml:8:26"),
+        "{warning}"
+    );
+    project.write("kept/e.yaml", &kept("e", "inline"));
+    let call = project
+        .call(&["validate", "--suite", "suite.yaml"])
+        .expect(0);
+    assert!(!(call.stderr + &call.stdout).contains("not used"));
+}

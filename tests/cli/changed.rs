@@ -237,7 +237,7 @@ fn a_file_that_changed_during_the_run_runs_everything() {
     run(&project, &[]).expect(1);
     project.write("words.txt", "1");
     let plan = project.call(&["run", "--suite", "suite.yaml", "--changed", "--dry-run"]);
-    let why = "3 samples: words.txt changed during the earlier run";
+    let why = "): words.txt changed during";
     assert!(plan.stdout.contains(why), "{}", plan.stdout);
 }
 
@@ -261,7 +261,7 @@ fn files_of_an_eval_concern_its_own_samples() {
     project.write("notes.txt", "2");
     let plan = project.call(&["run", "--suite", "suite.yaml", "--changed", "--dry-run"]);
     assert!(
-        plan.stdout.contains("3 samples: notes.txt changed"),
+        plan.stdout.contains("): notes.txt changed"),
         "{}",
         plan.stdout
     );
@@ -293,8 +293,8 @@ fn a_dry_run_shows_what_would_happen_and_why() {
       samples      3 (1 call of the target)
       changed      since RUN
       reuse        1 sample: nothing changed
-      grade again  1 sample: the grader or the expectation changed
-      run          1 sample: the input changed
+      grade again  1 sample (words › c): the grader or the expectation changed
+      run          1 sample (words › b): the input changed
       note         2 reused outputs came from a command that may read more files
                    than it names; to have their changes noticed, list them under
                    `depends_on` of the target
@@ -325,7 +325,7 @@ fn what_cannot_be_known_runs_or_is_graded_again() {
     };
     let same = |text: String| text;
     let no_file = |text: String| text.replace("[sh, solve.sh]", "[sh, -c, \"read x; echo one\"]");
-    insta::assert_snapshot!(reason(&no_file, &same), @"run      3 samples: what the target depends on is unknown; list its files / under `depends_on`");
+    insta::assert_snapshot!(reason(&no_file, &same), @"run      3 samples (words › a, words › b, words › c): what the target depends / on is unknown; list its files under `depends_on`");
     let declared = |text: String| no_file(text).replace("env: [MODE]", "depends_on: []");
     insta::assert_snapshot!(reason(&declared, &same), @"reuse    3 samples: nothing changed");
     let by_command = |text: String| {
@@ -333,12 +333,12 @@ fn what_cannot_be_known_runs_or_is_graded_again() {
             "{text}grader: {{type: code, config: {{method: command, command: [sh, check.sh]}}}}\n"
         )
     };
-    insta::assert_snapshot!(reason(&same, &by_command), @"grade again  3 samples: a command grades them, and its files are unknown / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
+    insta::assert_snapshot!(reason(&same, &by_command), @"grade again  3 samples (words › a, words › b, words › c): a command grades / them, and its files are unknown / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
     let pending =
         |text: String| text.replace("expected: wrong", "grader: {type: human, config: {}}");
-    insta::assert_snapshot!(reason(&same, &pending), @"reuse        2 samples: nothing changed / grade again  1 sample: human grades are missing / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
+    insta::assert_snapshot!(reason(&same, &pending), @"reuse        2 samples: nothing changed / grade again  1 sample (words › c): human grades are missing / note         3 reused outputs came from a command that may read more files / than it names; to have their changes noticed, list them under / `depends_on` of the target");
     let broken = |text: String| text.replace("say one", "break one");
-    insta::assert_snapshot!(reason(&same, &broken), @"reuse    2 samples: nothing changed / run      1 sample: errored / note     2 reused outputs came from a command that may read more files than it / names; to have their changes noticed, list them under `depends_on` of / the target");
+    insta::assert_snapshot!(reason(&same, &broken), @"reuse    2 samples: nothing changed / run      1 sample (words › a): errored / note     2 reused outputs came from a command that may read more files than it / names; to have their changes noticed, list them under `depends_on` of / the target");
 }
 
 /// A changed grader decides which attempts are made: failed samples alone must not get others.

@@ -293,3 +293,23 @@ eval_suite:
     };
     assert_ne!(tokens("long"), tokens("short"));
 }
+
+#[test]
+fn prompts_keep_their_order_and_show_prints_what_was_sent() {
+    let project = project();
+    let suite = SUITE.replace("    loud:", "    zero: \"Zero {{ input }}\"\n    loud:");
+    project.write("suite.yaml", &suite);
+    run(&project, &["--case", "a"]).expect(1);
+    let sides = report(&project, "side-by-side.json");
+    let runs = sides["side_by_side"]["runs"].as_array().unwrap();
+    let names: Vec<&str> = runs
+        .iter()
+        .map(|run| run["label"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["zero", "loud", "plain"]);
+    let id = runs[1]["run_id"].as_str().unwrap();
+    let shown = project
+        .call(&["show", "words/a", "--suite", "suite.yaml", "--run", id])
+        .expect(0);
+    assert!(shown.stdout.contains("Shout the word."), "{}", shown.stdout);
+}

@@ -68,6 +68,7 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     );
     assert!(shown.contains(&command), "{shown}");
     let shown = shown.replace(&command, "");
+    let shown = shown.replace(&run_ids(&project)[1], "RUN");
     insta::assert_snapshot!(shown, @"
     Words: 2 targets side by side
 
@@ -98,6 +99,8 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
 
     bad: ✗ FAIL
       - 1 eval (words) failed
+    show     eval-harness show --suite suite.yaml --run RUN
+    rerun    eval-harness run --suite suite.yaml --target bad --failed-in RUN
     ");
     assert!(
         paths.contains(".side-by-side.md") && paths.contains(".side-by-side.json"),
@@ -237,5 +240,30 @@ fn other_verbs_take_one_target() {
             .contains("only `run` accepts several targets; pass one"),
         "{}",
         call.stderr
+    );
+}
+
+/// The last of several runs passed, but the command that made it failed.
+#[test]
+fn latest_of_several_runs_hides_no_failure() {
+    let project = project();
+    run(&project, &["--target", "bad", "--target", "good"]).expect(1);
+    let [failed, _] = run_ids(&project).try_into().expect("two runs");
+    let again = run(&project, &["--failed-in", "latest", "--target", "good"]).expect(2);
+    let expected = format!(
+        "error: `latest` is one of several runs of one command: 1 case of {failed} (target bad) did not pass\n\
+         hint: name one, such as `--failed-in {failed}`\n"
+    );
+    assert_eq!(again.stderr, expected);
+    let shown = project.call(&["show", "--suite", "suite.yaml"]).expect(0);
+    let hint = format!("`eval-harness show --run {failed}`");
+    assert!(shown.stderr.contains(&hint), "{}", shown.stderr);
+    let named = project
+        .call(&["show", "--suite", "suite.yaml", "--run", &failed])
+        .expect(0);
+    assert!(
+        named.stdout.contains("words \u{203a} b"),
+        "{}",
+        named.stdout
     );
 }

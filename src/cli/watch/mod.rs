@@ -168,10 +168,9 @@ impl WatchSession<'_> {
         let mut selected = suite::load(&args.suite, PlanPurpose::Run, overrides(&args))?;
         let open = selected.loaded.plan.as_ref().map(Plan::open_prompts);
         let refusal = open.filter(|open| !open.is_empty()).map(|open| {
-            let names: Vec<&str> = open.into_iter().collect();
             CliFailure::wrong(format!(
                 "`--watch` supports one prompt, but the suite has several: {}",
-                names.join(", ")
+                open.join(", ")
             ))
             .hint("select one with `--prompt NAME`")
         });
@@ -231,7 +230,7 @@ impl WatchSession<'_> {
     fn say_that_it_waits(&self) {
         let files = plural(self.files.len(), "file");
         let keys = match &self.keys {
-            Some(_) => ": a runs all, f what did not pass, r or Enter what changed, q quits",
+            Some(_) => ": a runs all, f failed, r or Enter changed, q quits",
             None => "",
         };
         self.console.note(&format!("watching {files}{keys}"));

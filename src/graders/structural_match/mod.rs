@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::output::{MethodVerdict, SmallOutput, as_json, differences_word};
+use super::output::{MethodVerdict, SmallOutput, as_json, differences_word, not_json};
 use super::patterns::PatternCache;
 use super::settings::{CaseExpectation, incomplete, tolerance, wanted};
 use super::show::bounded;
@@ -180,7 +180,7 @@ fn structure(rule: &StructuralOptions, value: &OutputValue) -> MethodVerdict {
                 parsed = actual;
                 &parsed
             }
-            Err(error) => return MethodVerdict::failed(format!("the output is not JSON: {error}")),
+            Err(error) => return not_json(value, &error),
         },
     };
     structural_verdict(rule, structural::compare(rule, actual))

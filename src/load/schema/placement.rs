@@ -196,8 +196,14 @@ pub(super) fn placement(
     if is_weak {
         places.extend(above(derived, at, path, key));
     }
+    let form = match below.as_slice() {
+        [only] if only == "grader.config" => {
+            format!(": `grader: {{type: ..., config: {{{key}: ...}}}}`")
+        }
+        _ => String::new(),
+    };
     (!places.is_empty()).then(|| Placement {
-        hint: format!("`{key}` belongs {}", places.join(", or ")),
+        hint: format!("`{key}` belongs {}{form}", places.join(", or ")),
         meant,
     })
 }

@@ -7,7 +7,7 @@ use crate::report::page::{
     ListItem, NarrowLayout, Page, PageBlock, PageNotice, PageTable, PageView, StyledText,
     TableColumn, TextTone, bold, code, dim, mark, outside, own, place, span, text,
 };
-use crate::report::{figures, run};
+use crate::report::{commands, figures, run};
 use eval_base::text::group_digits;
 
 /// Columns of the names of lines that are kept.
@@ -33,10 +33,18 @@ pub fn page(sides: &RunSides, view: &PageView) -> Page {
         page.push(PageBlock::Copy("compare", command));
     }
     for (run, label) in sides.runs.iter().zip(sides.labels()) {
-        if !run.gate.reasons.is_empty() {
+        let commands = [
+            ("show", commands::show_failed(run)),
+            ("rerun", commands::run_failed_again(run)),
+        ];
+        if !run.gate.reasons.is_empty() || commands.iter().any(|(_, command)| command.is_some()) {
             let title = text![outside(&label), ": ", run::decided(run.gate.decision)];
             page.subsection(title);
             page.list(run.gate.reasons.iter().map(ListItem::dash));
+        }
+        for (label, command) in commands {
+            let command = command.map(|command| PageBlock::Copy(label, command));
+            page.blocks.extend(command);
         }
     }
     page

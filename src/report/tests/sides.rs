@@ -84,6 +84,12 @@ fn a_terminal_shows_a_column_for_each_target() {
     small: ✗ FAIL
       - pass@1 is 0.400 and must be at least 0.850
       - </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
+    show     eval-harness show --suite evals/eval-suite.yaml --run r-1
+    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in r-1
+
+    large: ✓ PASS
+    show     eval-harness show --suite evals/eval-suite.yaml --run r-2
+    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in r-2
     ");
 }
 
@@ -193,6 +199,32 @@ fn markdown_has_a_column_for_each_target() {
 
     - pass@1 is 0.400 and must be at least 0.850
     - &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+
+    show:
+
+    ```sh
+    eval-harness show --suite evals/eval-suite.yaml --run r-1
+    ```
+
+    rerun:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in r-1
+    ```
+
+    ### large&#124;\`x\`: ✅ PASS
+
+    show:
+
+    ```sh
+    eval-harness show --suite evals/eval-suite.yaml --run r-2
+    ```
+
+    rerun:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in r-2
+    ```
     ");
 }
 
