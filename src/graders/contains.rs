@@ -23,11 +23,9 @@ const METHOD: &str = "contains";
 pub struct ContainsSpec {
     /// Texts that the output must contain.
     #[serde(default)]
-    #[schemars(extend("minItems" = 1))]
     pub must_include: OneOrMany<String>,
     /// Texts that the output must not contain.
     #[serde(default)]
-    #[schemars(extend("minItems" = 1))]
     pub must_not_include: OneOrMany<String>,
     /// Whether case matters. Default true.
     pub case_sensitive: Option<bool>,
