@@ -190,7 +190,8 @@ impl MethodSettings for FunctionOutputSpec {
             let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
             if chosen.executor.is_node() && !call.kwargs.is_empty() {
                 let message = format!(
-                    "call {i} has `kwargs`, which {} does not support",
+                    "call {} has `kwargs`, which {} does not support",
+                    i + 1,
                     chosen.executor.language()
                 );
                 return desk.refuse(
@@ -198,7 +199,7 @@ impl MethodSettings for FunctionOutputSpec {
                         .hint("pass an object as the last of `args`"),
                 );
             }
-            cases.push(function_case(desk, call, i, call_at));
+            cases.push(function_case(desk, call, i + 1, call_at));
         }
         let cases: Vec<FunctionCase> = cases.into_iter().collect::<Option<_>>()?;
         let per_case = seconds(self.timeout_per_case.unwrap_or(TIMEOUT_PER_CASE));

@@ -306,7 +306,7 @@ fn executors_are_names_that_someone_defines() {
     grader-conflict at `tests`: `tests: stdin` does not fit `asserts`, which is a different kind of tests
     grader-conflict at `tolerance`: `tolerance` applies only with `compare: tokens` and rows
     grader-conflict at `bash`: `function_output` calls functions of Python, JavaScript and TypeScript, not of bash | `method: code_execution` with `stdio:` runs whole programs
-    grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 0 has `kwargs`, which JavaScript does not support | pass an object as the last of `args`
+    grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 1 has `kwargs`, which JavaScript does not support | pass an object as the last of `args`
     bad-format at `python`: `python` is a name of the built-in executor `python` | choose another name
     bad-path at `a/b`: `file` must be a name without a folder: each program gets a separate folder | for example `main.c`; bad-command at `['']`: `run` has no program; unknown-executor at `d`: unknown executor `d` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
     "#);
