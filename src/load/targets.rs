@@ -218,10 +218,9 @@ pub(super) fn choose(
             Problem::error(Code::NoTarget, suite_at, "the suite has no target")
                 .hint("add `target:`, or run with `--outputs FILE`")
         } else {
-            let first = targets.values().next();
             Problem::error(
                 Code::NoTarget,
-                first.map_or(suite_at, |(_, node)| node.span),
+                suite_at,
                 "the suite has several targets, and none has the name `default`",
             )
             .hint(format!(

@@ -267,7 +267,7 @@ fn empty_outputs_that_pass_have_a_notice() {
          - {id: c, prompt: x, expected: \"\"}\n";
     let lines = |text: &str| -> String {
         let line =
-            |id: &str, text: &str| format!("{{\"eval\": \"{id}\", \"output\": \"{text}\"}}\n");
+            |id: &str, text: &str| format!("{{\"case\": \"{id}\", \"output\": \"{text}\"}}\n");
         [line("a", text), line("b", text), line("c", "")].concat()
     };
     let project = Project::with(&[("suite.yaml", suite), ("o.jsonl", &lines(""))]);

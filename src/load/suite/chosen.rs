@@ -66,7 +66,7 @@ impl SuiteLoader<'_> {
                 targets::resolve(&mut desk, target, at, &self.dir);
             }
         }
-        let at = node.key_span("/name");
+        let at = node.key_span(if all.is_empty() { "/name" } else { "/targets" });
         let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
         let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
         Arc::make_mut(&mut scope.missing).extend(offer.missing);
