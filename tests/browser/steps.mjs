@@ -60,7 +60,7 @@ export const steps = {
 
   /** [selector, texts]: how often each is shown there. White space and characters that show nothing don't count, nor their marks. */
   shows: (tab, [selector, texts]) => tab.evaluate(([selector, texts]) => {
-    const plain = (text) => text.replaceAll(/⟨?U\+[0-9A-F]{4,6}⟩?|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu, '');
+    const plain = (text) => text.replaceAll(/⟨?U\+[0-9A-F]{4,6}⟩?|[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\s]/gu, '');
     const page = plain([...document.querySelectorAll(selector)].map((node) => node.textContent).join(' '));
     return texts.map((text) => page.split(plain(text)).length - 1);
   }, [selector, texts]),
