@@ -4,7 +4,7 @@ use super::args::{CiMode, ListFormat, ShowArgs};
 use super::ci::{self, GithubStep};
 use super::console::Console;
 use super::report::results_dir;
-use super::{CliFailure, CliResult};
+use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal;
 use crate::model::{CaseResult, Outcome};
@@ -36,7 +36,16 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
     });
     let cases: Vec<ShownCase<'_>> = all.filter(|shown| is_wanted(args, shown.case)).collect();
     if cases.is_empty() {
-        return nothing(console, args, &selected);
+        nothing(console, args, &selected)?;
+        if args.run == "latest" {
+            for failed in suite::failed_siblings(&dir, &paths) {
+                console.note(&format!(
+                    "{failed}: `eval-harness show --run {}`",
+                    failed.run_id
+                ));
+            }
+        }
+        return Ok(ExitCode::Pass);
     }
     let sample = match args.sample {
         Some(number) => Some(sample_at(&cases, number)?),
