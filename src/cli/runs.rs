@@ -19,6 +19,7 @@ use crate::report::runs as page;
 use crate::run::history::{
     KeptReason, RemovalCandidate, kept, named_runs, removal_candidates, remove, stored_runs, sweep,
 };
+use crate::view::remove_index;
 use eval_base::text::{byte_size, plural};
 
 pub fn runs(console: &Console, args: &RunsArgs) -> CliResult {
@@ -156,6 +157,7 @@ impl RemovalFolder {
             freed += run.bytes;
             console.result(format!("{id}  {}\n", byte_size(run.bytes)).as_bytes())?;
         }
+        let is_any = !runs.is_empty();
         let verb = if dry_run { "would remove" } else { "removed" };
         let runs = plural(runs.len(), "run");
         console.note(&format!("{verb} {runs} ({})", byte_size(total)));
@@ -163,6 +165,15 @@ impl RemovalFolder {
             sweep(&self.results).map_err(|error| {
                 CliFailure::incomplete(format!(
                     "cannot remove the remaining files of an earlier removal in {}: {error}",
+                    self.results.display()
+                ))
+            })?;
+        }
+        if !dry_run && is_any {
+            // It has texts of the removed runs.
+            remove_index(&self.results).map_err(|error| {
+                CliFailure::incomplete(format!(
+                    "cannot remove the index of `view` in {}: {error}",
                     self.results.display()
                 ))
             })?;

@@ -1,8 +1,10 @@
 //! `eval-harness view`: a local page of all runs.
 
+use std::fs;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use super::args::ViewArgs;
 use super::console::Console;
@@ -10,7 +12,7 @@ use super::report::results_dir;
 use super::signals::StopSignals;
 use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
-use crate::journal;
+use crate::journal::{self, RunPaths};
 use crate::report::percent_encoded;
 use crate::server::LocalServer;
 use crate::view::{self, RunFolder};
@@ -22,7 +24,7 @@ pub fn view(console: &Console, args: &ViewArgs) -> CliResult {
     let results = results(args)?;
     let page = match &args.run {
         Some(run) => {
-            let id = journal::find_run(&results, run)?.run_id;
+            let id = run_id(&results, run)?;
             format!("/runs/{}", percent_encoded(id.as_bytes()))
         }
         None => "/".to_owned(),
@@ -31,11 +33,18 @@ pub fn view(console: &Console, args: &ViewArgs) -> CliResult {
         Some(path) => suite::listed(path.clone())?.map(|plan| plan.suite.name),
         None => None,
     };
+    // May wait for another `view` that writes.
+    let folder = RunFolder::open(&results);
+    if folder.index.is_in_memory() && results.is_dir() {
+        console.note(
+            "the index in the results folder can't be written, so each `view` reads all runs again",
+        );
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let served = runtime.block_on(serve(console, args, results, &page, chosen));
+    let served = runtime.block_on(serve(console, args, folder, &page, chosen));
     // What is being read for a page is not waited for.
     runtime.shutdown_background();
     served
@@ -44,7 +53,7 @@ pub fn view(console: &Console, args: &ViewArgs) -> CliResult {
 async fn serve(
     console: &Console,
     args: &ViewArgs,
-    results: PathBuf,
+    folder: Arc<RunFolder>,
     page: &str,
     suite: Option<String>,
 ) -> CliResult {
@@ -56,12 +65,6 @@ async fn serve(
         CliFailure::wrong(format!("cannot listen on{port} 127.0.0.1: {error}"))
             .hint("without --port any free port is used")
     })?;
-    let folder = RunFolder::open(&results);
-    if folder.index.is_in_memory() && results.is_dir() {
-        console.note(
-            "the results folder can't be written, so its runs are read again by every `view`",
-        );
-    }
     let url = server.url(page);
     console.result(format!("{url}\n").as_bytes())?;
     console.note("Ctrl-C ends the server");
@@ -79,6 +82,24 @@ async fn serve(
 fn results(args: &ViewArgs) -> Result<PathBuf, CliFailure> {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     Ok(suite::cwd()?.join(dir))
+}
+
+/// The id of a run of the folder, which its id, `latest` or the path of its journal names.
+fn run_id(results: &Path, run: &str) -> Result<String, CliFailure> {
+    let given = Path::new(run);
+    if !given.is_file() {
+        return Ok(journal::find_run(results, run)?.run_id);
+    }
+    let real = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
+    let mut runs = journal::list_runs(results).into_iter();
+    let is_it = |one: &RunPaths| fs::canonicalize(one.journal()).is_ok_and(|path| path == real);
+    let found = runs.find(is_it).map(|one| one.run_id);
+    found.ok_or_else(|| {
+        let results = results.display();
+        CliFailure::wrong(format!("{run} is not the journal of a run in {results}")).hint(
+            "`--output-dir` selects another results folder; `eval-harness report` writes the report of any journal",
+        )
+    })
 }
 
 /// Opens the address in a browser, where there is one. That there is none is no error: the address

@@ -1,6 +1,7 @@
 //! The runs of a results folder: found again and again, read by one thread in the background.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -23,6 +24,10 @@ const BATCH: usize = 32;
 const BATCH_BYTES: u64 = 16 << 20;
 /// How often the thread that reads looks whether it is still needed.
 const IDLE: Duration = Duration::from_secs(5);
+/// After what time a run is read again that could not be written to the index.
+const RETRY: Duration = Duration::from_secs(60);
+/// How old the sizes of runs may be that do not change.
+const MEASURED: Duration = Duration::from_secs(60);
 
 /// What is known of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +124,10 @@ struct FolderState {
     queue: VecDeque<(RunPaths, JournalState)>,
     /// Keys of runs that are being read.
     reading: HashSet<String>,
+    /// Keys of runs that were read and are not in the index, and when they are read again.
+    unwritten: HashMap<String, Instant>,
+    /// When the files of all runs were measured.
+    measured: Option<Instant>,
     begun: HashMap<String, Box<RunIdentity>>,
 }
 
@@ -141,29 +150,39 @@ impl RunFolder {
 
     /// The runs as they are now, or were a moment ago.
     pub fn list(&self) -> Arc<RunList> {
-        let mut state = lock(&self.state);
-        if state
-            .scanned
-            .is_none_or(|scanned| scanned.elapsed() >= FRESH)
-        {
-            self.scan(&mut state);
-            state.scanned = Some(Instant::now());
+        let (list, gone) = {
+            let mut state = lock(&self.state);
+            let is_fresh = |scanned: Instant| scanned.elapsed() < FRESH;
+            let gone = match state.scanned.is_some_and(is_fresh) {
+                true => Vec::new(),
+                false => self.scan(&mut state),
+            };
+            (Arc::clone(&state.list), gone)
+        };
+        if !gone.is_empty() {
+            // What stays in the index is found again by the next process.
+            let _ = self.index.remove(&gone);
         }
-        Arc::clone(&state.list)
+        list
     }
 
-    fn scan(&self, state: &mut FolderState) {
-        // Deleted, replaced or never read: what was known is no longer in the index.
-        let generation = self.index.generation().ok();
-        if generation != Some(state.known.generation) {
-            state.known = self.index.runs().unwrap_or_default();
+    /// Makes the list; returns the keys of runs that are gone.
+    fn scan(&self, state: &mut FolderState) -> Vec<String> {
+        // Deleted, replaced or never read: what was known is no longer in the index. Where the index
+        // can't be read at the moment, what is known stays.
+        if let Ok(generation) = self.index.generation()
+            && generation != state.known.generation
+            && let Ok(known) = self.index.runs()
+        {
+            state.known = known;
         }
         let (paths, unreadable) = scan_runs(&self.results);
-        let sizes = run_sizes(&paths);
+        let mut is_whole = unreadable.is_empty();
         let mut runs = Vec::with_capacity(paths.len());
         state.queue.clear();
         for paths in paths.into_iter().rev() {
             let Some(journal) = JournalState::of(&paths) else {
+                is_whole = false;
                 continue;
             };
             let key = run_key(&paths);
@@ -173,7 +192,15 @@ impl RunFolder {
                 .get(&key)
                 .filter(|run| run.journal == journal);
             let run = match known.map(|run| &run.totals) {
-                Some(Ok(totals)) => RunState::Read(Box::new(totals.clone())),
+                Some(Ok(totals)) => {
+                    let retry = state.unwritten.get(&key);
+                    if retry.is_some_and(|at| *at <= Instant::now())
+                        && !state.reading.contains(&key)
+                    {
+                        state.queue.push_back((paths.clone(), journal));
+                    }
+                    RunState::Read(Box::new(totals.clone()))
+                }
                 Some(Err(why)) => RunState::Unreadable(why.clone()),
                 None if is_running(&paths) => RunState::Running(begun(state, &key, &paths)),
                 None => {
@@ -184,14 +211,15 @@ impl RunFolder {
                 }
             };
             runs.push(ListedRun {
-                bytes: sizes.of(&paths),
+                bytes: 0,
                 paths,
                 key,
                 journal,
                 state: run,
             });
         }
-        self.forget(state, &runs);
+        measure(state, &mut runs);
+        let gone = self.forget(state, &runs, is_whole);
         let waiting = runs
             .iter()
             .filter(|run| run.state == RunState::Waiting)
@@ -211,26 +239,27 @@ impl RunFolder {
         if !state.queue.is_empty() {
             self.work.notify_all();
         }
+        state.scanned = Some(Instant::now());
+        gone
     }
 
-    /// Removes runs that are gone from what is known, and from the index.
-    fn forget(&self, state: &mut FolderState, runs: &[ListedRun]) {
+    /// Removes runs that are gone from what is known, and returns their keys. A run that is not in a
+    /// list that is not whole may still be there.
+    fn forget(&self, state: &mut FolderState, runs: &[ListedRun], is_whole: bool) -> Vec<String> {
         let there: HashMap<&str, &ListedRun> =
             runs.iter().map(|run| (run.key.as_str(), run)).collect();
+        let is_gone = |key: &String| is_whole && !there.contains_key(key.as_str());
         let known = &mut state.known.runs;
-        let gone = known.keys().filter(|key| !there.contains_key(key.as_str()));
-        let gone: Vec<String> = gone.cloned().collect();
-        if !gone.is_empty() {
-            // What stays in the index is found again the next time.
-            let _ = self.index.remove(&gone);
-            known.retain(|key, _| there.contains_key(key.as_str()));
-        }
+        let gone: Vec<String> = known.keys().filter(|key| is_gone(key)).cloned().collect();
+        known.retain(|key, _| !is_gone(key));
+        state.unwritten.retain(|key, _| !is_gone(key));
         let goes_on = |key: &str| {
             let run = there.get(key);
             run.is_some_and(|run| matches!(run.state, RunState::Running(_)))
         };
         state.begun.retain(|key, _| goes_on(key));
         lock(&self.live).retain(|key, _| goes_on(key));
+        gone
     }
 
     /// What a running run has done up to now; `None` where its journal can't be followed.
@@ -283,7 +312,7 @@ impl RunFolder {
             let indexed = self.index.run(&key).ok().flatten();
             match indexed.filter(|run| run.journal == journal) {
                 Some(run) => Err((key, run)),
-                None => Ok((key, journal, index_run(&paths))),
+                None => Ok((key, journal, content_of(&paths))),
             }
         };
         let read: Vec<_> = batch.into_par_iter().map(content).collect();
@@ -296,17 +325,64 @@ impl RunFolder {
             }
         }
         // Where it can't be written, lists still know the totals; the cases are missing.
-        let _ = self.index.put(&fresh);
+        let retry = self.index.put(&fresh).err().map(|_| Instant::now() + RETRY);
+        let mut state = lock(&self.state);
+        for (key, _) in &known {
+            state.unwritten.remove(key);
+        }
         for (key, journal, content) in fresh {
+            match retry {
+                Some(at) => state.unwritten.insert(key.clone(), at),
+                None => state.unwritten.remove(&key),
+            };
             let totals = content.totals;
             known.push((key, IndexedRun { journal, totals }));
         }
-        let mut state = lock(&self.state);
         for (key, run) in known {
             state.reading.remove(&key);
             state.known.runs.insert(key, run);
         }
         state.scanned = None;
+    }
+}
+
+/// Reads a run. A defect of the program costs the run, not the thread that reads.
+fn content_of(paths: &RunPaths) -> IndexedContent {
+    let read = catch_unwind(AssertUnwindSafe(|| index_run(paths)));
+    read.unwrap_or_else(|_| {
+        let why = "internal error in eval-harness while its journal was read".to_owned();
+        IndexedContent::without_cases(Err(why))
+    })
+}
+
+/// Adds the bytes of their files to runs: measured after a change, and once a minute, because
+/// reports may be written to a run that has ended.
+fn measure(state: &mut FolderState, runs: &mut [ListedRun]) {
+    let is_due = state.measured.is_none_or(|at| at.elapsed() >= MEASURED);
+    let list = Arc::clone(&state.list);
+    let before: HashMap<&str, &ListedRun> = list
+        .runs
+        .iter()
+        .map(|run| (run.key.as_str(), run))
+        .collect();
+    let is_measured = |run: &ListedRun| {
+        let before = before.get(run.key.as_str());
+        let goes_on = matches!(run.state, RunState::Running(_));
+        before.is_some_and(|before| {
+            before.state == run.state && (goes_on || before.journal == run.journal)
+        })
+    };
+    let changed = runs.iter().filter(|run| is_due || !is_measured(run));
+    let changed: Vec<RunPaths> = changed.map(|run| run.paths.clone()).collect();
+    let sizes = run_sizes(&changed);
+    for run in runs {
+        let known = before.get(run.key.as_str()).map_or(0, |run| run.bytes);
+        let measured = Some(sizes.of(&run.paths)).filter(|bytes| *bytes > 0);
+        // The journal of a run that goes on grows.
+        run.bytes = measured.unwrap_or(known).max(run.journal.bytes);
+    }
+    if is_due {
+        state.measured = Some(Instant::now());
     }
 }
 
@@ -321,9 +397,9 @@ fn begun(state: &mut FolderState, key: &str, paths: &RunPaths) -> Option<Box<Run
     Some(identity)
 }
 
-/// Reads runs as long as somebody has the folder.
+/// Reads runs until the folder is dropped.
 fn read_on(folder: &Weak<RunFolder>) {
-    // Before anybody asks for a page.
+    // Before the first page is requested.
     if let Some(folder) = folder.upgrade() {
         folder.list();
     }

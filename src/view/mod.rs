@@ -11,4 +11,5 @@ mod pages;
 mod shell;
 
 pub use folder::RunFolder;
+pub use index::remove_index;
 pub use pages::routes;

@@ -169,7 +169,9 @@ fn runs_rm_removes_whole_runs_and_keeps_what_is_needed() {
         &["rm", &first],
         &format!("{regrade} graded its outputs again"),
     );
+    let index = project.write("results/.index/view.sqlite", "texts of runs");
     let dry = call(&project, &["runs", "rm", &second, "--dry-run"]).expect(0);
+    assert!(index.exists());
     assert!(dry.stdout.starts_with(&second) && dry.stderr.contains("would remove 1 run"));
     assert!(journal(&second).exists());
     // By its id and by its path: one run.
@@ -181,6 +183,7 @@ fn runs_rm_removes_whole_runs_and_keeps_what_is_needed() {
         .unwrap()
         .to_owned();
     let said = call(&project, &["runs", "rm", &second, &relative]).expect(0);
+    assert!(!index.parent().unwrap().exists());
     assert!(
         said.stdout.starts_with(&format!("{second}  ")),
         "{}",

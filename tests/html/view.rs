@@ -211,7 +211,7 @@ fn runs_are_found_opened_and_compared_by_hand() {
         .ask("wait", "#main h1")
         .ask("text", "#main")
         .step("address");
-    // The theme that somebody chose stays, on reports as well.
+    // The chosen theme stays, on reports as well.
     let ground = "getComputedStyle(document.documentElement).backgroundColor";
     let themed = Visit::to_url(&server.url)
         .click(".theme-dark")
@@ -476,6 +476,12 @@ fn addresses_lead_to_no_file() {
     let refused = project.call(&["view", "--no-open", "nope", "--output-dir", "results"]);
     let refused = refused.expect(2).stderr;
     assert!(refused.contains("no run `nope`"), "{refused}");
+    let copy = project.path().join("copy.journal.jsonl");
+    std::fs::copy(project.result(".journal.jsonl"), &copy).expect("a copy");
+    let copied = ["view", "--no-open", "copy.journal.jsonl", "--suite", SUITE];
+    let refused = project.call(&copied).expect(2).stderr;
+    let why = "copy.journal.jsonl is not the journal of a run in";
+    assert!(refused.contains(why), "{refused}");
     let port = server.host().rsplit(':').next().expect("a port");
     let taken = project.call(&[
         "view",

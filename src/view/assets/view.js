@@ -1,4 +1,4 @@
-// Follows what goes on, and keeps the theme that somebody chose. Texts enter the page as text nodes only.
+// Follows what goes on, and keeps the chosen theme. Texts enter the page as text nodes only.
 
 const app = document.getElementById('app');
 
@@ -46,7 +46,7 @@ function drawRuns(words) {
   }
 }
 
-/** The page is made again by the server; unless somebody is about to use it as it is. */
+/** Loads the page again, unless a form of it is in use. */
 function renew() {
   const busy = document.querySelector('input:checked[form]') || document.activeElement?.closest('form');
   if (!busy) {
@@ -61,7 +61,13 @@ function renew() {
 }
 
 function follow(address) {
-  const events = new EventSource(address);
+  // Browsers open few connections to one server, so hidden tabs have none.
+  const events = document.hidden ? null : new EventSource(address);
+  document.addEventListener('visibilitychange', () => {
+    events?.close();
+    follow(address);
+  }, { once: true });
+  if (!events) return;
   events.addEventListener('run', (event) => drawRun(JSON.parse(event.data)));
   events.addEventListener('runs', (event) => drawRuns(JSON.parse(event.data)));
   events.addEventListener('changed', renew);

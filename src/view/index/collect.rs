@@ -182,7 +182,7 @@ fn beginning(text: &str, most: usize) -> String {
     truncate_bytes(text.trim(), most).to_owned()
 }
 
-/// A number for a case: two of a run that share one are not to be feared.
+/// A number for a case: in 64 bits, two of a run do not share one in practice.
 fn place(eval: &str, case: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (eval, case).hash(&mut hasher);

@@ -1,7 +1,8 @@
 //! The file of the index: opened for each use, made again when it is not an index.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use eval_base::files;
 use eval_base::sync::lock;
 
 const FOLDER: &str = ".index";
-const FILE: &str = "view.sqlite";
+/// With [`VERSION`] and that of the program, so that two versions do not replace each other's index.
+pub(super) const FILE: &str = concat!("view-1-", env!("CARGO_PKG_VERSION"), ".sqlite");
 
 /// The version of the tables and of what is in them.
 const VERSION: i64 = 1;
@@ -31,8 +33,7 @@ const SCHEMA: &str = "
         key TEXT NOT NULL UNIQUE,
         bytes INTEGER NOT NULL,
         modified INTEGER NOT NULL,
-        totals TEXT,
-        unreadable TEXT
+        totals TEXT NOT NULL
     );
     CREATE TABLE evals(
         run INTEGER NOT NULL,
@@ -69,15 +70,15 @@ pub(super) enum Database {
 impl Database {
     pub fn open(results: &Path) -> Database {
         let file = results.join(FOLDER).join(FILE);
-        let is_usable = results.is_dir() && make_folder(results).is_ok();
+        let is_usable = make_folder(results).is_ok();
         // One process at a time makes a new index.
         let folder = is_usable.then(|| lock_folder(&file).ok()).flatten();
         // Also written to: a file of another user can perhaps be read, and never updated.
         let attempt =
             || opened(&file).and_then(|mut connection| write(&mut connection, |_| Ok(())));
         let made = folder.map(|_lock| match attempt() {
-            Err(error) if is_unfit(&error) => remove(&file).is_ok() && attempt().is_ok(),
-            done => done.is_ok(),
+            Err(error) if is_unfit(&error) => remove(&file).is_ok() && is_usable_after(&attempt()),
+            done => is_usable_after(&done),
         });
         match made {
             Some(true) => Database::File(file),
@@ -134,9 +135,22 @@ fn write(
     transaction.commit()
 }
 
+/// True when the index can be written, now or once another process has written.
+fn is_usable_after(written: &rusqlite::Result<()>) -> bool {
+    let code = written.as_ref().map_err(rusqlite::Error::sqlite_error_code);
+    matches!(
+        code,
+        Ok(()) | Err(Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    )
+}
+
+/// Makes the folder of the index, which only its owner can read, in a results folder that exists.
 fn make_folder(results: &Path) -> io::Result<()> {
     let folder = results.join(FOLDER);
-    fs::create_dir_all(&folder)?;
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
     let ignore = folder.join(".gitignore");
     if !ignore.exists() {
         fs::write(ignore, "*\n")?;
@@ -153,7 +167,8 @@ fn lock_folder(file: &Path) -> io::Result<File> {
 
 fn opened(file: &Path) -> rusqlite::Result<Connection> {
     if let Some(results) = file.parent().and_then(Path::parent) {
-        // The folder may have been deleted since; that it can't be made shows when it is used.
+        // The folder of the index may have been deleted since. Where it can't be made, also because
+        // the results folder is gone, the file can't be opened.
         let _ = make_folder(results);
     }
     prepared(Connection::open(file)?)
@@ -176,11 +191,21 @@ fn prepared(mut connection: Connection) -> rusqlite::Result<Connection> {
         transaction.commit()?;
     }
     connection.pragma_update(None, "synchronous", "off")?;
+    // What is removed from the index is overwritten in the file.
+    connection.pragma_update(None, "secure_delete", "on")?;
     Ok(connection)
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Removes the index of a results folder, of whatever version.
+pub(super) fn remove_folder(results: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(results.join(FOLDER)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// True when the file is not an index of this version.
@@ -228,19 +253,10 @@ fn remove(file: &Path) -> io::Result<()> {
 
 fn check(connection: &Connection) -> rusqlite::Result<()> {
     let sound: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
-    let mut tables = connection.prepare(
-        "SELECT generation, key, bytes, modified, totals, unreadable FROM about, runs LIMIT 1",
-    )?;
-    let mut rows = tables.query([])?;
-    let totals = match rows.next()? {
-        Some(row) => row.get::<_, Option<String>>(4)?,
-        None => None,
-    };
-    let is_sound = sound == "ok"
-        && totals.is_none_or(|text| {
-            serde_json::from_str::<crate::run::history::RunTotals>(&text).is_ok()
-        });
-    match is_sound {
+    let mut tables = connection
+        .prepare("SELECT generation, key, bytes, modified, totals FROM about, runs LIMIT 1")?;
+    tables.query([])?.next()?;
+    match sound == "ok" {
         true => Ok(()),
         false => Err(rusqlite::Error::QueryReturnedNoRows),
     }

@@ -1,8 +1,9 @@
 //! The index of a results folder: what lists and searches need of each run, in SQLite.
 //!
 //! It is derived from the journals and may be deleted at any time. A run is read again when the size
-//! or the time of its journal changes. What is not an index of this version is replaced. Several
-//! processes share one file; where it can't be written, the index is in memory.
+//! or the time of its journal changes. Runs that can't be read are not in it: what was wrong may be
+//! mended. What is not an index is replaced. Several processes of one version share a file; where it
+//! can't be written, the index is in memory.
 
 mod collect;
 mod database;
@@ -13,10 +14,11 @@ mod search;
 mod tests;
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Error, params};
 
 use database::Database;
 
@@ -47,11 +49,11 @@ impl JournalState {
     }
 }
 
-/// A run in the index.
+/// What was read of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedRun {
     pub journal: JournalState,
-    /// Its totals, or why it can't be read.
+    /// Its totals, or why it can't be read. The index has only totals.
     pub totals: Result<RunTotals, String>,
 }
 
@@ -97,25 +99,27 @@ impl RunIndex {
     pub fn runs(&self) -> rusqlite::Result<IndexedRuns> {
         self.database.with(|connection| {
             let mut statement =
-                connection.prepare("SELECT key, bytes, modified, totals, unreadable FROM runs")?;
+                connection.prepare("SELECT key, bytes, modified, totals FROM runs")?;
             let rows = statement.query_map([], |row| Ok((row.get(0)?, indexed(row, 1)?)))?;
             Ok(IndexedRuns {
                 generation: generation(connection)?,
-                runs: rows.collect::<Result<_, _>>()?,
+                runs: rows
+                    .filter_map(|row| if_readable(row).transpose())
+                    .collect::<Result<_, _>>()?,
             })
         })
     }
 
     /// One run, as another process may have indexed it by now.
     pub fn run(&self, key: &str) -> rusqlite::Result<Option<IndexedRun>> {
-        let query = "SELECT bytes, modified, totals, unreadable FROM runs WHERE key = ?";
+        let query = "SELECT bytes, modified, totals FROM runs WHERE key = ?";
         self.database.with(|connection| {
-            let found = connection.query_row(query, [key], |row| indexed(row, 0));
-            found.optional()
+            if_readable(connection.query_row(query, [key], |row| indexed(row, 0)))
         })
     }
 
-    /// Puts runs into the index; each replaces an earlier state of it.
+    /// Puts runs into the index; each replaces an earlier state of it. Runs that can't be read are
+    /// removed from it.
     pub fn put(&self, runs: &[(String, JournalState, IndexedContent)]) -> rusqlite::Result<()> {
         self.database.write(|connection| {
             runs.iter()
@@ -130,34 +134,42 @@ impl RunIndex {
     }
 }
 
+/// Removes the index of a results folder, which is derived from the journals.
+pub fn remove_index(results: &Path) -> io::Result<()> {
+    database::remove_folder(results)
+}
+
 fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT generation FROM about", [], |row| row.get(0))
 }
 
-/// A run from four columns, the first of which has this number.
+/// `None` without a row, and of one that can't be read: that run is read again.
+fn if_readable<T>(row: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match row {
+        Ok(row) => Ok(Some(row)),
+        Err(
+            Error::QueryReturnedNoRows
+            | Error::InvalidColumnType(..)
+            | Error::FromSqlConversionFailure(..),
+        ) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A run from three columns, the first of which has this number.
 fn indexed(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<IndexedRun> {
     let bytes: i64 = row.get(first)?;
-    let totals: Option<String> = row.get(first + 2)?;
-    let unreadable: Option<String> = row.get(first + 3)?;
-    let read = |text: String| {
-        serde_json::from_str(&text).map_err(|_| {
-            // As of a column with a different type: the index is replaced.
-            rusqlite::Error::InvalidColumnType(
-                first + 2,
-                "totals".into(),
-                rusqlite::types::Type::Text,
-            )
-        })
-    };
+    let totals: String = row.get(first + 2)?;
+    let totals: RunTotals = serde_json::from_str(&totals).map_err(|error| {
+        let kind = rusqlite::types::Type::Text;
+        Error::FromSqlConversionFailure(first + 2, kind, Box::new(error))
+    })?;
     Ok(IndexedRun {
         journal: JournalState {
             bytes: bytes.cast_unsigned(),
             modified: row.get(first + 1)?,
         },
-        totals: match totals {
-            Some(text) => Ok(read(text)?),
-            None => Err(unreadable.unwrap_or_default()),
-        },
+        totals: Ok(totals),
     })
 }
 
@@ -178,13 +190,14 @@ fn put(
     content: &IndexedContent,
 ) -> rusqlite::Result<()> {
     remove(connection, key)?;
-    let (totals, unreadable) = match &content.totals {
-        Ok(totals) => (serde_json::to_string(totals).ok(), None),
-        Err(why) => (None, Some(why)),
+    // Why it can't be read may change without its journal.
+    let Ok(totals) = &content.totals else {
+        return Ok(());
     };
-    let query = "INSERT INTO runs(key, bytes, modified, totals, unreadable) VALUES (?, ?, ?, ?, ?)";
+    let totals = serde_json::to_string(totals).unwrap_or_default();
+    let query = "INSERT INTO runs(key, bytes, modified, totals) VALUES (?, ?, ?, ?)";
     let bytes = journal.bytes.cast_signed();
-    let values = params![key, bytes, journal.modified, totals, unreadable];
+    let values = params![key, bytes, journal.modified, totals];
     connection.prepare(query)?.execute(values)?;
     let run = connection.last_insert_rowid();
     rows::put(connection, run, content)

@@ -115,12 +115,15 @@ pub struct CasePage {
 }
 
 impl RunIndex {
-    pub fn evals(&self, key: &str) -> rusqlite::Result<Vec<EvalRow>> {
-        let query = "SELECT evals.id, name, outcome, score, counts FROM evals \
-                     JOIN runs ON runs.id = run WHERE key = ? ORDER BY at";
+    /// The evals of a run; `None` when the index does not have it.
+    pub fn evals(&self, key: &str) -> rusqlite::Result<Option<Vec<EvalRow>>> {
+        let query = "SELECT id, name, outcome, score, counts FROM evals WHERE run = ? ORDER BY at";
         self.database.with(|connection| {
+            let Some(run) = run_number(connection, key)? else {
+                return Ok(None);
+            };
             let mut statement = connection.prepare(query)?;
-            let rows = statement.query_map([key], |row| {
+            let rows = statement.query_map([run], |row| {
                 let counts: String = row.get(4)?;
                 Ok(EvalRow {
                     id: row.get(0)?,
@@ -130,7 +133,7 @@ impl RunIndex {
                     counts: serde_json::from_str(&counts).unwrap_or_default(),
                 })
             })?;
-            rows.collect()
+            rows.collect::<Result<_, _>>().map(Some)
         })
     }
 
@@ -144,17 +147,19 @@ impl RunIndex {
         })
     }
 
-    /// At most `most` cases of a run, failures first.
+    /// At most `most` cases of a run, failures first; `None` when the index does not have it.
     pub fn cases(
         &self,
         key: &str,
         filter: &CaseFilter,
         after: CaseCursor,
         most: usize,
-    ) -> rusqlite::Result<CasePage> {
+    ) -> rusqlite::Result<Option<CasePage>> {
         self.database.with(|connection| {
             let mut page = CasePage::default();
-            let run = run_number(connection, key)?;
+            let Some(run) = run_number(connection, key)? else {
+                return Ok(None);
+            };
             each_case(connection, run, filter, after, |row| {
                 if page.rows.len() == most {
                     page.next = page.rows.last().map(CaseCursor::of);
@@ -163,7 +168,7 @@ impl RunIndex {
                 page.rows.push(case_of(row)?);
                 Ok(true)
             })?;
-            Ok(page)
+            Ok(Some(page))
         })
     }
 }
@@ -186,7 +191,7 @@ pub(super) fn run_number(connection: &Connection, key: &str) -> rusqlite::Result
 /// were looked at.
 pub(super) fn each_case(
     connection: &Connection,
-    run: Option<i64>,
+    run: i64,
     filter: &CaseFilter,
     after: CaseCursor,
     mut see: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<bool>,

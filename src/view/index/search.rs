@@ -56,6 +56,8 @@ pub struct SearchPage {
     pub rows: Vec<(usize, CaseRow)>,
     /// Where the search goes on; `None` at its end.
     pub next: Option<SearchCursor>,
+    /// Runs whose cases the index does not have.
+    pub missing: usize,
 }
 
 impl RunIndex {
@@ -87,7 +89,11 @@ impl RunIndex {
                     page.next = Some(SearchCursor { run, case: from });
                     return Ok(page);
                 }
-                let number = run_number(connection, key)?;
+                let Some(number) = run_number(connection, key)? else {
+                    page.missing += 1;
+                    from = CaseCursor::default();
+                    continue;
+                };
                 let seen = each_case(connection, number, filter, from, |row| {
                     if page.rows.len() == most {
                         page.next = page.rows.last().map(|(run, row)| SearchCursor {

@@ -153,7 +153,7 @@ fn ids(page: &CasePage) -> Vec<&str> {
 }
 
 fn index_file(results: &Path) -> PathBuf {
-    results.join(".index/view.sqlite")
+    results.join(".index").join(database::FILE)
 }
 
 #[test]
@@ -175,12 +175,15 @@ fn runs_are_read_once_and_again_when_their_journals_change() {
     2026-03-04/run-050207 1 of 1 passed, interrupted
     2026-03-04/run-050107 1 of 2 passed
     ");
-    // What did not change is not read again: a second index of the same file knows it at once.
+    // What did not change is not read again: a second index of the same file knows it at once. Why
+    // runs can't be read is not in it.
     let before = folder.index.runs().unwrap();
-    assert_eq!(before.runs.len(), 4);
+    assert_eq!(before.runs.len(), 2);
     let second = RunFolder::open(results);
     assert_eq!(second.index.generation().unwrap(), before.generation);
-    assert_eq!(second.list().waiting, 0);
+    let list = second.list();
+    assert!(list.runs[3..].iter().all(|run| run.totals().is_some()));
+    drop(second);
 
     let mut going = going;
     going.append(end()).unwrap();
@@ -222,7 +225,8 @@ fn cases_come_failures_first_page_by_page() {
             eval: None,
             text: TextMatcher::new(text),
         };
-        folder.index.cases(key, &filter, after, most).unwrap()
+        let page = folder.index.cases(key, &filter, after, most);
+        page.unwrap().unwrap()
     };
     let first = page(CaseSet::All, "", CaseCursor::default(), 2);
     assert_eq!(ids(&first), ["b", "c"]);
@@ -259,7 +263,7 @@ fn cases_come_failures_first_page_by_page() {
     );
     assert_eq!(told, ("c", "Name of c", "odd", true));
     assert_eq!(folder.index.case(key, 6).unwrap(), None);
-    let evals = folder.index.evals(key).unwrap();
+    let evals = folder.index.evals(key).unwrap().unwrap();
     assert_eq!((evals.len(), evals[0].counts.passed), (1, 2));
     assert_eq!(CaseCursor::parse("../x"), None);
 }
@@ -368,7 +372,7 @@ fn without_a_place_the_index_is_in_memory() {
         CaseCursor::default(),
         9,
     );
-    assert_eq!(ids(&page.unwrap()), ["a"]);
+    assert_eq!(ids(&page.unwrap().unwrap()), ["a"]);
 }
 
 #[test]
@@ -430,4 +434,72 @@ fn outputs_that_reports_keep_out_are_not_in_the_index() {
     }
     let content = index_run(&paths);
     assert_eq!(content.cases[0].output, "");
+}
+
+#[test]
+fn runs_that_the_index_lacks_are_not_empty() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(run(dir.path(), 1, &[("a", FAILED)], true));
+    let index = RunIndex::open(dir.path());
+    let key = "2026-03-04/run-050107";
+    let (filter, first) = (CaseFilter::default(), CaseCursor::default());
+    assert_eq!(index.cases(key, &filter, first, 9).unwrap(), None);
+    assert_eq!(index.evals(key).unwrap(), None);
+    let keys = [key.to_owned()];
+    let found = index.search(&keys, &filter, SearchCursor::default(), 9);
+    assert_eq!(found.unwrap().missing, 1);
+    // Nor does it keep why a run can't be read, which replaces what was read before.
+    let paths = list_runs(dir.path()).remove(0);
+    let journal = JournalState::of(&paths).unwrap();
+    let read = (key.to_owned(), journal, index_run(&paths));
+    index.put(&[read]).unwrap();
+    assert!(index.run(key).unwrap().is_some());
+    let content = IndexedContent::without_cases(Err("denied".to_owned()));
+    index.put(&[(key.to_owned(), journal, content)]).unwrap();
+    assert_eq!(index.run(key).unwrap(), None);
+    assert_eq!(index.cases(key, &filter, first, 9).unwrap(), None);
+}
+
+#[test]
+fn versions_keep_their_own_index_and_odd_rows_are_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    for minute in 1..3 {
+        drop(run(dir.path(), minute, &[("a", PASSED)], true));
+    }
+    let folder = RunFolder::open(dir.path());
+    let expected = lines(&settled(&folder));
+    drop(folder);
+    let other = dir.path().join(".index/view-1-0.0.0.sqlite");
+    fs::write(&other, "of another version").unwrap();
+    let index = RunIndex::open(dir.path());
+    let generation = index.generation().unwrap();
+    let odd = "UPDATE runs SET totals = '{}' WHERE key = '2026-03-04/run-050107'";
+    let write = |connection: &Connection| connection.execute(odd, []).map(|_| ());
+    index.database.write(write).unwrap();
+    assert_eq!(index.runs().unwrap().runs.len(), 1);
+    assert_eq!(index.run("2026-03-04/run-050107").unwrap(), None);
+    let folder = RunFolder::open(dir.path());
+    assert_eq!(lines(&settled(&folder)), expected);
+    assert_eq!(index.runs().unwrap().runs.len(), 2);
+    assert_eq!(index.generation().unwrap(), generation);
+    assert_eq!(fs::read_to_string(&other).unwrap(), "of another version");
+}
+
+#[test]
+fn index_is_private_and_does_not_make_results() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let results = dir.path().join("results");
+    fs::create_dir(&results).unwrap();
+    let index = RunIndex::open(&results);
+    assert!(!index.is_in_memory());
+    let mode = fs::metadata(results.join(".index")).unwrap().permissions();
+    assert_eq!(mode.mode() & 0o777, 0o700);
+    fs::remove_dir_all(&results).unwrap();
+    assert!(index.generation().is_err());
+    assert!(!results.exists());
+    fs::create_dir(&results).unwrap();
+    index.generation().unwrap();
+    remove_index(&results).unwrap();
+    assert!(!results.join(".index").exists());
 }

@@ -70,7 +70,7 @@ pub fn page(folder: &RunFolder, run: &ListedRun, query: &QueryFields) -> Respons
     let mut form = FilterForm::new(&address, query);
     choose_outcome(&mut form);
     let evals = match folder.index.evals(&run.key) {
-        Ok(evals) => evals,
+        Ok(evals) => evals.unwrap_or_default(),
         Err(error) => return unindexed(&error),
     };
     if evals.len() > 1 {
@@ -107,10 +107,16 @@ pub struct Listing<'a> {
     pub heading: StyledText,
 }
 
-/// Adds a page of a list, with a link to the next one.
-pub fn listed(view: &mut ViewPage, listing: &Listing<'_>, found: CasePage) {
+/// Adds a page of a list, with a link to the next one. `found` is `None` when the index does not
+/// have the run.
+pub fn listed(view: &mut ViewPage, listing: &Listing<'_>, found: Option<CasePage>) {
     let mut page = Page::default();
     page.section(listing.heading.clone());
+    let Some(found) = found else {
+        page.words("The cases of this run are not in the index yet.");
+        view.blocks(&page);
+        return;
+    };
     match found.rows.is_empty() {
         true => page.words("No case fits."),
         false => {

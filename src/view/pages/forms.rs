@@ -1,4 +1,4 @@
-//! Filters of a list, as a form that asks by GET, and links to its next page.
+//! Filters of a list, as a form that is sent by GET, and links to its next page.
 
 use crate::report::page::html::escape;
 use crate::server::QueryFields;

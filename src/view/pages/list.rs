@@ -69,8 +69,9 @@ pub fn page(source: &PageSource, query: &QueryFields) -> Response {
     if from > 0 {
         links.push(("Newer runs", at(from.saturating_sub(limits::RUNS))));
     }
-    if from + limits::RUNS < shown.len() {
-        links.push(("Older runs", at(from + limits::RUNS)));
+    let next = from.saturating_add(limits::RUNS);
+    if next < shown.len() {
+        links.push(("Older runs", at(next)));
     }
     view.html(&pages(&links));
     view.response(StatusCode::OK)
@@ -168,22 +169,23 @@ impl<'a> RunFilter<'a> {
 
     fn form(&self, query: &QueryFields, list: &RunList) -> String {
         let mut form = FilterForm::new("/", query);
-        let names = |of: fn(&crate::model::RunIdentity) -> &str| {
+        let names = |of: fn(&crate::model::RunIdentity) -> &str, chosen: Option<&str>| {
             let names: BTreeSet<&str> = list
                 .runs
                 .iter()
                 .filter_map(|run| run.identity().map(of))
                 .collect();
-            let names = names
-                .into_iter()
-                .map(|name| (name.to_owned(), name.to_owned()));
+            // Of a suite without runs as well.
+            let without_runs = chosen.filter(|name| !names.contains(name));
+            let names = names.iter().copied().chain(without_runs);
+            let names = names.map(|name| (name.to_owned(), name.to_owned()));
             std::iter::once((ALL.to_owned(), "All".to_owned()))
                 .chain(names)
                 .collect::<Vec<_>>()
         };
-        let suites = names(|identity| &identity.suite_name);
+        let suites = names(|identity| &identity.suite_name, self.suite);
         form.choice("suite", "Suite", &suites, self.suite);
-        let targets = names(|identity| &identity.environment.target);
+        let targets = names(|identity| &identity.environment.target, self.target);
         form.choice("target", "Target", &targets, self.target);
         form.words("q", "Contains");
         form.html("Show")
@@ -250,7 +252,7 @@ fn table<'a>(runs: impl Iterator<Item = &'a ListedRun>) -> PageTable {
     table
 }
 
-/// The pass rates of a suite over time, each target by itself.
+/// The pass rates of a suite over time, each target apart.
 fn trends(view: &mut ViewPage, list: &RunList, suite: &str, target: Option<&str>) {
     let mut groups: BTreeMap<(String, String), Vec<PastRun>> = BTreeMap::new();
     for totals in counted(list) {
@@ -264,7 +266,7 @@ fn trends(view: &mut ViewPage, list: &RunList, suite: &str, target: Option<&str>
     let mut page = Page::default();
     page.section("Trend of pass rates");
     for ((target, target_type), mut runs) in groups {
-        runs.drain(..runs.len().saturating_sub(limits::TREND));
+        keep_latest(&mut runs, limits::TREND);
         let group = HistoryGroup {
             suite: suite.to_owned(),
             target,
@@ -281,34 +283,116 @@ fn trends(view: &mut ViewPage, list: &RunList, suite: &str, target: Option<&str>
     }
 }
 
-/// The runs of a history, oldest first: a regrade counts for the run that it graded again.
+/// Keeps the latest `most` whole runs, and the runs between them.
+fn keep_latest(runs: &mut Vec<PastRun>, most: usize) {
+    let whole = runs.iter().enumerate().rev();
+    let mut whole = whole.filter(|(_, run)| run.is_whole());
+    let first = whole.nth(most.saturating_sub(1)).map_or(0, |(at, _)| at);
+    runs.drain(..first);
+}
+
+/// The runs of a history, oldest first: a regrade of all cases counts for the run that it graded
+/// again, and captures are omitted together with their regrades.
 fn counted(list: &RunList) -> Vec<RunTotals> {
-    let read: Vec<&RunTotals> = list
-        .runs
-        .iter()
-        .rev()
-        .filter_map(ListedRun::totals)
-        .collect();
-    let mut counted: Vec<RunTotals> = Vec::with_capacity(read.len());
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for totals in read.iter().filter(|totals| !totals.capture) {
+    let read = list.runs.iter().rev().filter_map(ListedRun::totals);
+    let mut counted: Vec<RunTotals> = Vec::new();
+    // Where the outcomes of a run went; `None` for one that is omitted.
+    let mut places: HashMap<&str, Option<usize>> = HashMap::new();
+    for totals in read {
         let graded = totals.identity.regrade_of.as_deref();
-        let at = graded.and_then(|of| places.get(of).copied());
-        let at = match (graded, at) {
-            (Some(_), Some(at)) => {
-                let (again, before) = (*totals, &mut counted[at]);
-                if !again.interrupted && again.cases.total == before.cases.total {
-                    (before.counts, before.cases) = (again.counts, again.cases);
-                    before.gate = again.gate;
+        let at = match graded.and_then(|of| places.get(of).copied()) {
+            Some(Some(at)) => {
+                let before = &mut counted[at];
+                if !totals.interrupted && totals.cases.total == before.cases.total {
+                    (before.counts, before.cases) = (totals.counts, totals.cases);
+                    before.gate = totals.gate;
                 }
-                at
+                Some(at)
             }
-            _ => {
-                counted.push((*totals).clone());
-                counted.len() - 1
+            Some(None) => None,
+            None if totals.capture => None,
+            None => {
+                counted.push(totals.clone());
+                Some(counted.len() - 1)
             }
         };
         places.insert(&totals.identity.run_id, at);
     }
     counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RunIdentity;
+
+    fn totals(id: &str, regrade_of: Option<&str>, filters: &[&str]) -> RunTotals {
+        RunTotals::begun(RunIdentity {
+            run_id: id.to_owned(),
+            filters: filters.iter().map(|filter| (*filter).to_owned()).collect(),
+            regrade_of: regrade_of.map(str::to_owned),
+            ..RunIdentity::default()
+        })
+    }
+
+    #[test]
+    fn trend_keeps_whole_runs_behind_partial_ones() {
+        let runs = [
+            ("a", false),
+            ("b", false),
+            ("c", true),
+            ("d", false),
+            ("e", true),
+            ("f", true),
+        ];
+        for (most, expected) in [(1, "d e f"), (2, "b c d e f"), (9, "a b c d e f")] {
+            let run = |(id, partial): (&str, bool)| {
+                let filters: &[&str] = if partial { &["--eval x"] } else { &[] };
+                totals(id, None, filters).into_run()
+            };
+            let mut kept: Vec<PastRun> = runs.map(run).into_iter().collect();
+            keep_latest(&mut kept, most);
+            let ids: Vec<&str> = kept.iter().map(|run| run.run_id.as_str()).collect();
+            assert_eq!(ids.join(" "), expected, "{most}");
+        }
+    }
+
+    #[test]
+    fn regrades_of_captures_are_omitted() {
+        let paths = |id: &str| crate::journal::RunPaths {
+            run_id: id.to_owned(),
+            dir: "2026-03-04".into(),
+            stem: id.to_owned(),
+        };
+        let listed = |totals: RunTotals| ListedRun {
+            key: totals.identity.run_id.clone(),
+            paths: paths(&totals.identity.run_id),
+            journal: crate::view::index::JournalState {
+                bytes: 1,
+                modified: 1,
+            },
+            bytes: 1,
+            state: RunState::Read(Box::new(totals)),
+        };
+        let capture = RunTotals {
+            capture: true,
+            ..totals("a", None, &[])
+        };
+        let runs = [
+            totals("d", Some("c"), &[]),
+            totals("c", None, &[]),
+            totals("b", Some("a"), &[]),
+            capture,
+        ];
+        let list = RunList {
+            runs: runs.map(listed).into_iter().collect(),
+            ..RunList::default()
+        };
+        let counted = counted(&list);
+        let ids: Vec<&str> = counted
+            .iter()
+            .map(|totals| totals.identity.run_id.as_str())
+            .collect();
+        assert_eq!(ids, ["c"]);
+    }
 }

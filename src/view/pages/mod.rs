@@ -15,12 +15,16 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use tokio::sync::Semaphore;
 
 use super::folder::{ListedRun, RunFolder, RunList};
 use super::shell::ViewPage;
 use crate::report::page::{Page, dim, own};
 use crate::report::percent_encoded;
 use crate::server::{QueryFields, ServerStop};
+
+/// Pages that are made at once: each may read a whole journal.
+static PAGES: Semaphore = Semaphore::const_new(4);
 
 /// What the pages show, and until when.
 #[derive(Clone)]
@@ -107,6 +111,12 @@ async fn of_run(
 
 /// Makes a page where it may take time.
 async fn blocking(make: impl FnOnce() -> Response + Send + 'static) -> Response {
+    let permit = PAGES.acquire().await;
+    let make = move || {
+        // Until the page is made, also where the browser has left.
+        let _permit = permit;
+        make()
+    };
     let made = tokio::task::spawn_blocking(make).await;
     made.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }

@@ -85,7 +85,7 @@ fn overview(folder: &RunFolder, run: &ListedRun, totals: &RunTotals) -> Response
         " of a run of this size takes a moment."
     ]);
     match folder.index.evals(&run.key) {
-        Ok(rows) if rows.len() > 1 => evals(&mut page, id, rows),
+        Ok(Some(rows)) if rows.len() > 1 => evals(&mut page, id, rows),
         Ok(_) => {}
         Err(error) => return unindexed(&error),
     }

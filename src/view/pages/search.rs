@@ -7,7 +7,7 @@ use super::cases::{choose_outcome, filter, table};
 use super::forms::{FilterForm, pages};
 use super::{remarks, unindexed};
 use crate::report::limits::view as limits;
-use crate::report::page::Page;
+use crate::report::page::{Page, own};
 use crate::server::QueryFields;
 use crate::view::folder::{ListedRun, RunFolder};
 use crate::view::index::{CaseCursor, SearchCursor};
@@ -59,10 +59,17 @@ pub fn page(folder: &RunFolder, query: &QueryFields) -> Response {
     let id = |run: usize| runs.get(run).map_or("", |run| run.paths.run_id.as_str());
     let mut page = Page::default();
     page.section(match (found.rows.len(), &found.next) {
+        (0, _) if found.missing > 0 => "No case found yet".into(),
         (0, None) => "No case fits".into(),
         (0, Some(_)) => "No case fits in the runs up to here".into(),
-        (n, _) => crate::report::page::own(plural(n, "case")),
+        (n, _) => own(plural(n, "case")),
     });
+    if found.missing > 0 {
+        let runs = plural(found.missing, "run");
+        page.words(own(format!(
+            "The cases of {runs} are not in the index yet."
+        )));
+    }
     let rows = found.rows.iter().map(|(run, case)| (id(*run), case));
     page.table(table(rows, Some("Run")));
     view.blocks(&page);
