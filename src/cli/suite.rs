@@ -175,7 +175,7 @@ pub fn failed_siblings(dir: &Path, paths: &RunPaths) -> Vec<FailedSibling> {
         let journal = crate::journal::find_run(dir, &run_id).ok()?.journal();
         let cases = run::cases(&journal, false).ok()?.len();
         let target = crate::journal::sessions(&journal).ok()?.pop()?;
-        (cases > 0).then(|| FailedSibling {
+        (cases > 0).then_some(FailedSibling {
             target: target.run.environment.target,
             run_id,
             cases,

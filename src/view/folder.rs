@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use super::index::{
     IndexedContent, IndexedRun, IndexedRuns, JournalState, RunIndex, index_run, run_key,
 };
@@ -16,6 +14,7 @@ use crate::journal::{self, RunPaths, scan_runs};
 use crate::model::RunIdentity;
 use crate::run::history::{RunTotals, StoredRun, is_running, run_sizes};
 use eval_base::sync::lock;
+use eval_stats::in_parallel;
 
 /// How old a list may be.
 const FRESH: Duration = Duration::from_millis(700);
@@ -310,19 +309,16 @@ impl RunFolder {
             let key = run_key(&paths);
             // Another view may have read it by now.
             let indexed = self.index.run(&key).ok().flatten();
-            match indexed.filter(|run| run.journal == journal) {
-                Some(run) => Err((key, run)),
-                None => Ok((key, journal, content_of(&paths))),
-            }
+            let indexed = indexed.filter(|run| run.journal == journal);
+            let content = indexed.is_none().then(|| content_of(&paths));
+            (key, journal, indexed, content)
         };
-        let read: Vec<_> = batch.into_par_iter().map(content).collect();
+        let read = in_parallel(batch, content);
         let (mut fresh, mut known): (Vec<(String, JournalState, IndexedContent)>, Vec<_>) =
             (Vec::new(), Vec::new());
-        for one in read {
-            match one {
-                Ok(content) => fresh.push(content),
-                Err(run) => known.push(run),
-            }
+        for (key, journal, indexed, content) in read {
+            known.extend(indexed.map(|run| (key.clone(), run)));
+            fresh.extend(content.map(|content| (key, journal, content)));
         }
         // Where it can't be written, lists still know the totals; the cases are missing.
         let retry = self.index.put(&fresh).err().map(|_| Instant::now() + RETRY);

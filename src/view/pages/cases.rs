@@ -149,7 +149,7 @@ pub fn table<'a>(
         TableColumn::left("Reason"),
         TableColumn::left("Output"),
     ];
-    let run_column = runs.map(|head| TableColumn::left(head));
+    let run_column = runs.map(TableColumn::left);
     let mut table = PageTable::new(columns.into_iter().chain(run_column));
     for (run, case) in rows {
         let name = match case.eval == case.id {
