@@ -394,7 +394,7 @@ fn masked_lines(source: &str, lines: std::ops::Range<usize>) -> String {
     out
 }
 
-/// Whether the line that begins there, or a line that contains it by its indent, has the key `notify`.
+/// Whether the line that begins there, or one that contains it by its indent, has the key `notify`.
 fn is_in_notify(source: &str, start: usize) -> bool {
     let has_key = |line: &str| {
         let keys = ["notify:", "notify\":", "notify':"];

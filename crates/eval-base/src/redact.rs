@@ -165,8 +165,8 @@ pub fn without_userinfo(text: &str) -> String {
 }
 
 /// A text in which asterisks replace the users and passwords of addresses and the values of secret
-/// parameters. Every other character keeps its column. A password that contains a blank or a quote is
-/// replaced only in part.
+/// parameters. Every other character keeps its column. A password that contains a blank or a quote
+/// is replaced only in part.
 pub fn masked_addresses(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || ['"', '\'', '`', '<', '>'].contains(&c);
     text.split_inclusive(is_end).map(masked_address).collect()
