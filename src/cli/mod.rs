@@ -160,7 +160,7 @@ pub fn main() -> process::ExitCode {
         }
     };
     let console = Console::new(cli.color);
-    // What shows or describes the program itself goes on without defaults.
+    // Verbs that show or describe the program itself run without defaults.
     let needs_defaults = !matches!(
         cli.command,
         CliCommand::Schema(_) | CliCommand::Doctor(_) | CliCommand::Completions(_)

@@ -75,38 +75,27 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
     Ok(ExitCode::Pass)
 }
 
-/// The arguments that name the run.
+/// The arguments that name the run, its suite and its results folder.
 fn source(args: &ShowArgs) -> Vec<String> {
     let mut source = Vec::new();
     if args.run != "latest" {
         source.extend(["--run".to_owned(), args.run.clone()]);
     }
-    let suite = args
-        .place
-        .suite
-        .as_ref()
-        .map(|path| path.display().to_string());
-    source.extend(
-        suite
-            .into_iter()
-            .flat_map(|path| ["--suite".to_owned(), path]),
-    );
+    let paths = [
+        ("--suite", args.place.suite.as_ref()),
+        ("--output-dir", args.place.output_dir.as_ref()),
+    ];
+    for (option, path) in paths {
+        let path = path.map(|path| path.display().to_string());
+        source.extend(path.into_iter().flat_map(|path| [option.to_owned(), path]));
+    }
     source
 }
 
 /// The command that lists every case of the run.
 fn report_command(args: &ShowArgs) -> String {
     let words = ["eval-harness", "report", "--verbose"];
-    let mut source = source(args);
-    let dir = args
-        .place
-        .output_dir
-        .as_ref()
-        .map(|path| path.display().to_string());
-    source.extend(
-        dir.into_iter()
-            .flat_map(|path| ["--output-dir".to_owned(), path]),
-    );
+    let source = source(args);
     let words = words.into_iter().chain(source.iter().map(String::as_str));
     let words: Vec<&str> = words.collect();
     shell::line(&words).unwrap_or_else(|| "eval-harness report --verbose".to_owned())

@@ -166,8 +166,8 @@ pub fn load(
     })
 }
 
-/// The runs of the command that made this run that came before it and have cases that did not
-/// pass. Runs that were removed or can't be read are not listed.
+/// Earlier runs of the same command that have cases that did not pass. Runs that were removed or
+/// can't be read are not listed.
 pub fn failed_siblings(dir: &Path, paths: &RunPaths) -> Vec<FailedSibling> {
     let sessions = crate::journal::sessions(&paths.journal()).unwrap_or_default();
     let siblings = sessions.into_iter().next().map(|first| first.siblings);

@@ -11,7 +11,7 @@ use super::source::{SourceFiles, Span, TextPosition};
 use super::tree::NodeValue;
 use crate::model::{FixRecord, ProblemRecord, ProblemReport, RelatedRecord, TextRange};
 use eval_base::json::escaped;
-use eval_base::redact::masked_addresses;
+use eval_base::redact::{masked_addresses, masked_settings};
 use eval_base::text::width;
 
 /// Bytes of a line that are shown at most from a problem on, and as many after what is marked.
@@ -358,21 +358,68 @@ fn excerpt<'a>(
     let cut =
         |at: usize| source.floor_char_boundary(at.min(start + MAX_MARKED).min(range(line).end));
     let end = cut(span.end as usize).max(start);
-    // Of the same length, byte by byte.
-    let masked = masked_addresses(&source[from..cut(usize::MAX).max(end)]);
-    let (before, rest) = masked.split_at(start - from);
-    let (marked, after) = rest.split_at(end - start);
-    let mut text = without_controls(before);
+    let stop = cut(usize::MAX).max(end);
+    // Masked before the cut, which may remove what a secret is recognised by.
+    let past = (stop + 4 * MAX_MARKED).min(range(line).end.max(stop));
+    let masked = masked_lines(source, from..source.floor_char_boundary(past).max(stop));
+    // Masking keeps the number of characters, not of bytes.
+    let place = |at: usize| {
+        let chars = source[from..at].chars().count();
+        let found = masked.char_indices().nth(chars);
+        found.map_or(masked.len(), |(place, _)| place)
+    };
+    let (marked_start, marked_end) = (place(start), place(end));
+    let mut text = without_controls(&masked[..marked_start]);
     let marked_from = text.len();
-    text.push_str(&without_controls(marked));
+    text.push_str(&without_controls(&masked[marked_start..marked_end]));
     let marked = marked_from..text.len();
-    text.push_str(&without_controls(after));
+    text.push_str(&without_controls(&masked[marked_end..place(stop)]));
     Snippet::source(text)
         .path(path)
         .line_start(if has_context { line - 1 } else { line })
         .fold(false)
         .annotation(kind.span(marked))
         .into()
+}
+
+/// Lines of a source with asterisks in place of secrets; columns stay the same.
+fn masked_lines(source: &str, lines: std::ops::Range<usize>) -> String {
+    let mut start = lines.start;
+    let mut out = String::with_capacity(lines.len());
+    for line in source[lines].split_inclusive('\n') {
+        let is_in_notify = line.contains("url") && is_in_notify(source, start);
+        out.push_str(&masked_addresses(&masked_settings(line, is_in_notify)));
+        start += line.len();
+    }
+    out
+}
+
+/// Whether the line that begins there, or one that contains it by its indent, has the key `notify`.
+fn is_in_notify(source: &str, start: usize) -> bool {
+    let has_key = |line: &str| {
+        let keys = ["notify:", "notify\":", "notify':"];
+        keys.iter().any(|key| line.contains(key))
+    };
+    let content = |line: &str| line.trim_start_matches([' ', '\t', '-']).len();
+    let line = source[start..].lines().next().unwrap_or_default();
+    if has_key(line) {
+        return true;
+    }
+    let mut indent = line.len() - content(line);
+    for above in source[..start].lines().rev() {
+        if indent == 0 {
+            break;
+        }
+        let of_above = above.len() - content(above);
+        let is_blank = above.trim().is_empty() || above.trim_start().starts_with('#');
+        if of_above < indent && !is_blank {
+            if has_key(above) {
+                return true;
+            }
+            indent = of_above;
+        }
+    }
+    false
 }
 
 /// A source text in which a mark replaces each character that could steer a terminal and that the
@@ -603,6 +650,52 @@ mod tests {
 
         2 errors
         "#);
+    }
+
+    #[test]
+    fn secrets_beside_a_problem_are_not_shown() {
+        let text = "reporting:\n  notify:\n  - type: webhook\n    url: https://h/SECRET\n    urll: é\n\
+                    headers:\n  Authorization: Bearer é-SECRET\n  bad: 1\n";
+        let at = |part: &str| text.find(part).expect("a part");
+        let rows = [
+            (
+                at("urll"),
+                at("urll") + 4,
+                Code::UnknownKey,
+                "unknown",
+                None,
+            ),
+            (
+                at("é-SEC"),
+                at("é-SEC") + 9,
+                Code::BadRequest,
+                "wrong",
+                None,
+            ),
+            (at("bad"), at("bad") + 3, Code::UnknownKey, "unknown", None),
+        ];
+        let (problems, sources) = problems_in(text, &rows);
+        let shown = human(&problems, &sources, HumanOptions::default());
+        assert!(!shown.contains("SECRET"), "{shown}");
+        for part in [
+            "4 |     url: ****************\n5 |     urll: é\n  |     ^^^^\n",
+            "a.yaml:7:25\n",
+            "7 |   Authorization: Bearer ********\n  |                         ^^^^^^^^\n",
+            "7 |   Authorization: Bearer ********\n8 |   bad: 1\n  |   ^^^\n",
+        ] {
+            assert!(shown.contains(part), "{part}{shown}");
+        }
+    }
+
+    #[test]
+    fn password_cut_before_its_end_is_not_shown() {
+        let text = format!("u: https://me:{}@h/a\n", "p".repeat(5000));
+        let (problems, sources) = problems_in(&text, &[(3, 8, Code::Syntax, "wrong", None)]);
+        let shown = human(&problems, &sources, HumanOptions::default());
+        assert!(
+            shown.contains("u: https://***") && !shown.contains("pp"),
+            "{shown}"
+        );
     }
 
     #[test]

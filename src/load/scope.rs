@@ -127,7 +127,7 @@ pub(super) struct SuiteScope {
     pub model: Option<(ModelSpec, Node)>,
     /// Of the suite.
     pub providers: Arc<WrittenProviders>,
-    /// Where it is written from where keys are read.
+    /// The places where the sources of keys are named.
     pub key_places: KeyPlaces,
     pub key_values: KeyValues,
     /// Of which keys and what commands list are read here.

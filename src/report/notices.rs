@@ -142,11 +142,11 @@ fn repeated(summary: &Summary) -> Option<PageNotice> {
     })
 }
 
-/// Samples that an answer of nothing passed.
+/// Samples that passed with an empty output.
 fn empty_passes(summary: &Summary) -> Option<PageNotice> {
     let samples = Some(summary.summary.empty_passes).filter(|samples| *samples > 0)?;
     let headline = format!(
-        "{} passed with an empty output: no grader of theirs requires a text",
+        "{} passed with an empty output: none of their graders requires text",
         text::plural(samples, "sample")
     );
     let why = "Graders that only forbid texts pass an empty output; `must_include` or a further grader requires an answer";

@@ -160,25 +160,26 @@ pub fn call() -> Value {
 
 /// The settings of a judge.
 pub fn judge() -> Value {
-    json!([
-        needs_one(
-            &["model", "models"],
-            "add `model`, such as \"openai:gpt-4o-mini\", or several `models`"
-        ),
-        not_both("model", "models"),
-        not_both("api_key_env", "api_key_file"),
-        not_both("api_key_env", "api_key_command"),
-        not_both("api_key_file", "api_key_command")
-    ])
+    let model = needs_one(
+        &["model", "models"],
+        "add `model`, such as \"openai:gpt-4o-mini\", or several `models`",
+    );
+    let mut rules = vec![model, not_both("model", "models")];
+    rules.extend(key_source_rules());
+    json!(rules)
 }
 
 /// Where the key of a model is read from.
 pub fn key_source() -> Value {
-    json!([
+    json!(key_source_rules())
+}
+
+fn key_source_rules() -> [Value; 3] {
+    [
         not_both("api_key_env", "api_key_file"),
         not_both("api_key_env", "api_key_command"),
-        not_both("api_key_file", "api_key_command")
-    ])
+        not_both("api_key_file", "api_key_command"),
+    ]
 }
 
 /// A threshold with bounds.

@@ -254,8 +254,8 @@ fn pending(known: &RunFindings<'_>) -> Option<Advice> {
     let waiting = known.totals.samples.pending;
     let places = FailurePlaces::of_cases(known, |case| case.outcome == Outcome::Pending);
     let verb = if waiting == 1 { "waits" } else { "wait" };
-    let then = "review them with `eval-harness show`; no command enters human grades yet, so only a code grader or a judge \
-                gives them a verdict";
+    let then = "review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or \
+                a judge";
     let then = match known.gate.decision {
         Decision::Pending => format!("{then}; the gate is pending until then"),
         _ => then.to_owned(),

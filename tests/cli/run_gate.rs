@@ -272,7 +272,7 @@ fn empty_outputs_that_pass_have_a_notice() {
     };
     let project = Project::with(&[("suite.yaml", suite), ("o.jsonl", &lines(""))]);
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
-    let notice = "2 samples passed with an empty output: no grader of theirs requires a text";
+    let notice = "2 samples passed with an empty output: none of their graders requires text";
     let shown = project.call(&run).expect(0).stdout;
     let one_line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line.contains(notice), "{shown}");

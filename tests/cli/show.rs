@@ -153,6 +153,14 @@ fn show_selects_cases_and_samples() {
       If the output is right: eval-harness accept cap-words/shaky --suite
       suite.yaml
     "#);
+    let elsewhere = shown(&project, &["shaky", "--output-dir", "results"]);
+    let words: Vec<&str> = elsewhere.split_whitespace().collect();
+    assert!(
+        words
+            .join(" ")
+            .contains("accept cap-words/shaky --suite suite.yaml --output-dir results"),
+        "{elsewhere}"
+    );
     let flaky = shown(&project, &["--flaky"]);
     assert!(
         flaky.contains("shaky") && !flaky.contains("say two"),

@@ -360,6 +360,41 @@ fn failed_key_command_shows_its_stderr_without_secrets() {
 }
 
 #[test]
+fn failed_key_command_shows_no_argument_and_no_cut_word() {
+    let long = "locked ".repeat(200);
+    let target = format!(
+        "model: 'openai:m', api_key_command: [sh, -c, 'echo \"{KEY}x{long}$1 $2\" >&2; exit 7', sh, hunter2-hunter2, --pin=12345678]"
+    );
+    let project = project(&target, "");
+    let message = error(&project, call(&project, &RUN, &[]));
+    assert!(
+        message.ends_with(" locked [redacted] [redacted]"),
+        "{message}"
+    );
+    let from = message.split("code 7: ").nth(1).expect("its stderr");
+    assert!(from.starts_with("locked "), "{message}");
+}
+
+#[test]
+fn key_in_place_of_its_source_is_not_shown() {
+    let refused = |target: &str, args: &[&str]| {
+        let project = project(&format!("model: 'openai:m', {target}"), "");
+        call(&project, args, &[]).expect(2).stderr
+    };
+    let shown = refused(
+        &format!("api_key_env: {KEY}"),
+        &["validate", "--suite", "evals/suite.yaml"],
+    );
+    assert!(
+        shown.contains("not a valid name") && !shown.contains(KEY),
+        "{shown}"
+    );
+    let shown = refused(&format!("api_key_file: {KEY}"), &RUN);
+    let message = "the file that `api_key_file` names does not exist";
+    assert!(shown.contains(message) && !shown.contains(KEY), "{shown}");
+}
+
+#[test]
 fn two_sources_of_a_key_are_refused() {
     let told = |target: &str, more: &str| {
         let project = project(target, more);

@@ -601,7 +601,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0427]: the value of the header `X-Token` contains a line break or another control character
      --> suite.yaml:5:72
       |
-    5 | .../a, headers: {X-Token: "secret-123\nHost: evil"}}, expected: {type: co...
+    5 | .../a, headers: {X-Token: "**********************"}}, expected: {type: co...
       |                           ^^^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: does a variable or a file end with a line break?

@@ -165,16 +165,153 @@ pub fn without_userinfo(text: &str) -> String {
 }
 
 /// A text in which asterisks replace the users and passwords of addresses and the values of secret
-/// parameters. Every other byte keeps its place. A password that contains a blank or a quote is
-/// replaced only in part.
+/// parameters. Every other character keeps its column. A password that contains a blank or a quote
+/// is replaced only in part.
 pub fn masked_addresses(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || ['"', '\'', '`', '<', '>'].contains(&c);
     text.split_inclusive(is_end).map(masked_address).collect()
 }
 
-/// The same of one word.
+/// A line of a settings file in which asterisks replace the values that are secrets by their key:
+/// tokens, passwords, addresses of webhooks, and what is no name under `api_key_env`. Templates and
+/// names of variables are kept, and every other character keeps its column. `is_in_notify` is true
+/// when the line belongs to `notify`, where each `url` is a secret.
+pub fn masked_settings(line: &str, is_in_notify: bool) -> Cow<'_, str> {
+    let (mut out, mut done) = (String::new(), 0);
+    for (colon, _) in line.match_indices(':') {
+        if colon < done {
+            continue;
+        }
+        let Some((name, value)) = setting_at(line, colon) else {
+            continue;
+        };
+        let content = &line[value.clone()];
+        let is_secret = match name.to_ascii_lowercase().as_str() {
+            "url" => is_in_notify || content.to_ascii_lowercase().contains("hooks.slack.com"),
+            "api_key_env" => content.starts_with("sk-") || !is_variable_name(content),
+            "api_key_file" => !content.contains(['/', '.', '\\']),
+            name => is_sensitive_setting(name),
+        };
+        if is_secret && !is_variable_reference(content) {
+            out.push_str(&line[done..value.start]);
+            out.push_str(&masked_value(content));
+            done = value.end;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(line);
+    }
+    out.push_str(&line[done..]);
+    Cow::Owned(out)
+}
+
+/// The name before a colon of a line, and where its value is, without quotes; `None` where the
+/// colon ends no key, or where the value is not a text on the same line.
+fn setting_at(line: &str, colon: usize) -> Option<(&str, std::ops::Range<usize>)> {
+    let quotes = ['"', '\''];
+    let before = &line[..colon];
+    let bare = before.strip_suffix(quotes).unwrap_or(before);
+    let is_quoted = bare.len() < before.len();
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name = &bare[bare.trim_end_matches(is_part).len()..];
+    let lead = &bare[..bare.len() - name.len()];
+    // A quote that opens before the name and is still open contains the value too.
+    let open = lead.chars().last().filter(|c| quotes.contains(c));
+    let lead = lead.strip_suffix(quotes).unwrap_or(lead).trim_end();
+    let is_key = lead.is_empty() || lead.ends_with(['{', ',', '[', '-', '?', '#']);
+    let after = &line[colon + 1..];
+    let is_apart = is_quoted || open.is_some() || after.starts_with(char::is_whitespace);
+    if name.is_empty() || !is_key || !is_apart {
+        return None;
+    }
+    let value = after.trim();
+    let start = colon + 1 + (after.len() - after.trim_start().len());
+    let (start, len) = match (value.chars().next()?, open) {
+        (_, Some(quote)) if !is_quoted => (start, value.find(quote)),
+        (quote, _) if quotes.contains(&quote) => (start + 1, quoted_len(&value[1..], quote)),
+        ('{' | '[' | '|' | '>', _) => return None,
+        _ if lead.ends_with(['{', ',', '[']) => (start, value.find([',', '}', ']'])),
+        _ => (start, value.find(" #")),
+    };
+    let end = len.map_or(line.trim_end().len(), |len| start + len);
+    let content = line[start..end].trim_end();
+    (!content.is_empty()).then(|| (name, start..start + content.len()))
+}
+
+/// Bytes before the quote that closes a text.
+fn quoted_len(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if c == quote {
+            let is_doubled = quote == '\'' && chars.peek().is_some_and(|(_, next)| *next == quote);
+            if !is_doubled {
+                return Some(at);
+            }
+            chars.next();
+        } else if c == '\\' && quote == '"' {
+            chars.next();
+        }
+    }
+    None
+}
+
+/// Whether the value of a setting of this name, in lower case, is a secret.
+fn is_sensitive_setting(name: &str) -> bool {
+    let name = name.replace('_', "-");
+    let is_kept = name.ends_with("-env")
+        || name.ends_with("-file")
+        || name.contains("tokens")
+        || name.contains("tokeniz");
+    let words = ["authorization", "token", "secret", "password", "passwd"];
+    !is_kept
+        && (["api-key", "x-api-key", "apikey"].contains(&name.as_str())
+            || words.iter().any(|word| name.contains(word)))
+}
+
+fn is_variable_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// `$NAME`, `${NAME}`, or a name such as `MY_TOKEN`.
+fn is_variable_reference(text: &str) -> bool {
+    let braced = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    let name = braced.or_else(|| text.strip_prefix('$'));
+    let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    (name.is_some() || text.contains('_')) && name.unwrap_or(text).chars().all(is_upper)
+}
+
+/// A value as asterisks, except its templates and the word of its scheme (`Bearer x`).
+fn masked_value(value: &str) -> String {
+    let schemes = ["bearer", "basic", "token"];
+    let scheme = value.find(' ').filter(|at| {
+        let word = value[..*at].to_ascii_lowercase();
+        schemes.contains(&word.as_str())
+    });
+    let (scheme, mut rest) = value.split_at(scheme.map_or(0, |at| at + 1));
+    let mut out = scheme.to_owned();
+    while let Some(from) = rest.find("{{") {
+        let Some(len) = rest[from..].find("}}") else {
+            break;
+        };
+        let end = from + len + 2;
+        out.push_str(&stars(&rest[..from]));
+        out.push_str(&rest[from..end]);
+        rest = &rest[end..];
+    }
+    out.push_str(&stars(rest));
+    out
+}
+
+/// As many asterisks as a secret has characters.
+fn stars(secret: &str) -> String {
+    "*".repeat(secret.chars().count())
+}
+
+/// [`masked_addresses`] of one word.
 fn masked_address(word: &str) -> String {
-    let stars = |secret: &str| "*".repeat(secret.len());
     let (address, query) = word.split_at(word.find('?').unwrap_or(word.len()));
     let start = address.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = address.split_at(start);
@@ -510,13 +647,62 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_are_secrets_are_masked_in_place() {
+        for (line, masked) in [
+            (
+                "  url: https://hooks.slack.com/T0/B0\n",
+                "  url: *****************************\n",
+            ),
+            (
+                "{\"url\":\"hooks.slack.com/é\", a: b}",
+                "{\"url\":\"*****************\", a: b}",
+            ),
+            (
+                "Authorization: Bearer sk-é # x",
+                "Authorization: Bearer **** # x",
+            ),
+            (
+                "[curl, -H, \"X-Api-Key: abc\", x]",
+                "[curl, -H, \"X-Api-Key: ***\", x]",
+            ),
+            (
+                "- {my_token: 'a''b', password: c, d: e}",
+                "- {my_token: '****', password: *, d: e}",
+            ),
+            ("token: x{{ env.A }}y", "token: *{{ env.A }}*"),
+            ("api_key_env: sk-abc", "api_key_env: ******"),
+            (
+                "{api_key_env: a-b, api_key_file: word}",
+                "{api_key_env: ***, api_key_file: ****}",
+            ),
+        ] {
+            assert_eq!(masked_settings(line, false), masked);
+        }
+        for kept in [
+            "url: https://h/a",
+            "max_tokens: 10",
+            "api_key_env: MY_KEY",
+            "api_key_file: keys/model",
+            "token_env: x",
+            "token: $NAME",
+            "secret: {{ env.A }}",
+            "headers_env: {Authorization: MY_TOKEN}",
+            "prompt: What is the secret: x?",
+            "token:",
+        ] {
+            assert_eq!(masked_settings(kept, false), kept);
+        }
+        assert_eq!(masked_settings("url: h/a", true), "url: ***");
+    }
+
+    #[test]
     fn addresses_are_masked_in_place() {
         for (text, masked) in [
             (
                 "base_url: \"http://h/v1?api_key=sk-1&x=2#a\" # http://u:p@h/",
                 "base_url: \"http://h/v1?api_key=****&x=2#a\" # http://***@h/",
             ),
-            ("http://u:p/w@h?token=é\n", "http://*****@h?token=**\n"),
+            ("http://u:p/w@h?token=é\n", "http://*****@h?token=*\n"),
             ("u:p@h/v1?q=1&key=abc", "***@h/v1?q=1&key=***"),
             ("https://tok@h/a", "https://***@h/a"),
         ] {

@@ -24,25 +24,43 @@ const MAX_KEY_BYTES: usize = 64 << 10;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of a command's stderr that a message shows.
 const KEEP_STDERR: usize = 1 << 10;
+/// Characters from which on an argument of a command is not shown in what it prints.
+const MIN_ARGUMENT_CHARS: usize = 8;
 /// Variables that usually contain keys, each with the one that names a file instead.
 const FILE_VARIABLES: [(&str, &str); 2] = [
     ("OPENAI_API_KEY", "OPENAI_API_KEY_FILE"),
     ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_FILE"),
 ];
 
-/// Where each source was named first, for who finds that its key is missing.
+/// The place where each source is named first, for problems about missing keys.
 #[derive(Debug, Clone, Default)]
-pub(in crate::load) struct KeyPlaces(Arc<Mutex<BTreeMap<KeySource, Span>>>);
+pub(in crate::load) struct KeyPlaces {
+    spans: Arc<Mutex<BTreeMap<KeySource, Span>>>,
+    /// Files that are written without a folder or an extension: perhaps the key itself.
+    words: Arc<Mutex<BTreeSet<KeySource>>>,
+}
 
 impl KeyPlaces {
     fn note(&self, source: &KeySource, at: Span) {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         places.entry(source.clone()).or_insert(at);
     }
 
+    fn note_word(&self, source: &KeySource) {
+        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.insert(source.clone());
+    }
+
     fn of(&self, source: &KeySource) -> Option<Span> {
-        let places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         places.get(source).copied()
+    }
+
+    /// Whether the name of a file may be the key itself, so that no message shows it.
+    fn may_be_key(&self, source: &KeySource) -> bool {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_missing = matches!(source, KeySource::File(path) if !path.exists());
+        is_missing && words.contains(source)
     }
 }
 
@@ -85,7 +103,11 @@ pub(super) fn written(
             let message = "`api_key_file` names no file";
             return desk.refuse(Problem::error(Code::BadPath, at, message));
         }
-        return Some(Some((KeySource::File(lexical(&dir.join(path))), at)));
+        let source = KeySource::File(lexical(&dir.join(path)));
+        if !path.contains(['/', '.', '\\']) {
+            desk.suite.key_places.note_word(&source);
+        }
+        return Some(Some((source, at)));
     }
     if let Some(argv) = &spec.api_key_command {
         let is_empty = argv.first().is_none_or(|word| word.trim().is_empty());
@@ -124,9 +146,9 @@ pub(super) fn variable(desk: &mut SuiteDesk, name: &str, at: Span) -> Option<Key
     if !first || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         // Perhaps it is the key itself, so it is not shown.
         let message = "`api_key_env` is not a valid name of an environment variable";
-        return desk.refuse(Problem::error(Code::BadFormat, at, message).hint(
-            "write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs in the environment, not in a file",
-        ));
+        let hint = "write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs in the environment, not in a file";
+        let problem = Problem::error(Code::BadFormat, at, message).hint(hint);
+        return desk.refuse(problem.hide_line());
     }
     let suite = desk.suite;
     let set = |name: &str| {
@@ -213,7 +235,10 @@ pub(in crate::load) fn check_keys(
                         continue;
                     }
                     Err(why) => (
-                        why,
+                        match places.may_be_key(source) {
+                            true => "the file that `api_key_file` names does not exist".to_owned(),
+                            false => why,
+                        },
                         "runs with `--replay DIR` or `--cache only` need no key".to_owned(),
                     ),
                 }
@@ -224,8 +249,11 @@ pub(in crate::load) fn check_keys(
             refused.insert(key.source.clone());
         }
         let message = format!("{name} needs a key, and {why}");
-        let problem = Problem::error(Code::NoApiKey, places.of(&key.source), message);
-        problems.push(problem.hint(hint));
+        let problem = Problem::error(Code::NoApiKey, places.of(&key.source), message).hint(hint);
+        problems.push(match places.may_be_key(&key.source) {
+            true => problem.hide_line(),
+            false => problem,
+        });
     }
 }
 
@@ -301,12 +329,28 @@ fn stdout_of(argv: &[String], dir: &Path) -> Result<Vec<u8>, String> {
     // What it printed may be the key, or what opens the way to it.
     let stdout = String::from_utf8_lossy(&ended.stdout);
     let own = stdout.split_whitespace().map(str::to_owned);
-    let stderr = printable(&ended.stderr_tail);
-    let stderr = Redactor::new(own).redact(&stderr).unwrap_or(stderr);
+    let arguments = argv.iter().skip(1).flat_map(|word| {
+        let value = word.split_once('=').map(|(_, value)| value.to_owned());
+        [Some(word.clone()), value]
+    });
+    let arguments = arguments
+        .flatten()
+        .filter(|word| word.chars().count() >= MIN_ARGUMENT_CHARS);
+    // The first word of a cut text may be the end of a secret.
+    let is_cut = ended.stderr_tail.len() >= KEEP_STDERR;
+    let first = ended.stderr_tail.iter().position(u8::is_ascii_whitespace);
+    let first = first.unwrap_or(ended.stderr_tail.len());
+    let stderr = printable(&ended.stderr_tail[if is_cut { first } else { 0 }..]);
+    let stderr = Redactor::new(own.chain(arguments))
+        .redact(&stderr)
+        .unwrap_or(stderr);
     let stderr = Redactor::of_environment(&environment)
         .redact(&stderr)
         .unwrap_or(stderr);
     Err(match stderr.trim() {
+        "" if is_cut => {
+            format!("the command `{name}` {end}; its stderr is one long word, which is not shown")
+        }
         "" => format!("the command `{name}` {end}, and printed nothing to stderr"),
         said => format!("the command `{name}` {end}: {said}"),
     })

@@ -487,7 +487,7 @@ fn marked(text: &str, marks: &[std::ops::Range<usize>]) -> String {
     pieces.map(piece).collect()
 }
 
-/// An interval from 0 to 1. Its figures are also shown as text.
+/// A checkbox of a form, in a cell of its row.
 fn ticked(choice: &ChoiceBox) -> String {
     let ChoiceBox { form, name, .. } = choice;
     let [value, label] = [&choice.value, &choice.label].map(|text| escape(&exact_line(text)));
@@ -496,6 +496,7 @@ fn ticked(choice: &ChoiceBox) -> String {
     )
 }
 
+/// An interval from 0 to 1. Its figures are also shown as text.
 fn drawn(interval: &DrawnInterval, tone: TextTone) -> String {
     let at = |value: f64| format!("{:.1}%", value.clamp(0.0, 1.0) * 100.0);
     let line = |class: &str, [from, to]: [f64; 2], [top, bottom]: [u8; 2]| {

@@ -155,7 +155,7 @@ fn keys_stay_home(
     }
     let whole = faults.is_empty();
     for (at, message) in faults {
-        let hint = "set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`";
+        let hint = "set the keys under the suite's `providers:`, or set `api_key_env`, `api_key_file` or `api_key_command` for each of `models`";
         desk.push(Problem::error(Code::GraderConflict, node.key_span(at), message).hint(hint));
     }
     whole

@@ -358,8 +358,8 @@ fn several_models_judge_each_with_what_is_its_own() {
     9:17 missing-key: the judge has no `model` | add `model: "openai:gpt-4o-mini"`, or list several under `models:`
     9:32 grader-conflict: use `model` or `models`, not both | put all of them under `models:`
     9:34 grader-conflict: `openai:gpt-a` is listed twice | set `votes: 2` to call each model twice
-    9:47 grader-conflict: one API key would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`
-    9:76 grader-conflict: the header `Authorization` would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`
+    9:47 grader-conflict: one API key would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env`, `api_key_file` or `api_key_command` for each of `models`
+    9:76 grader-conflict: the header `Authorization` would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env`, `api_key_file` or `api_key_command` for each of `models`
     9:49 unknown-key: unknown key `temprature` | did you mean `temperature`?
     9:42 unknown-provider: the model `nobody` has no provider | write `PROVIDER:nobody` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`
     9:57 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that contains it; `--record DIR` writes such a folder

@@ -434,7 +434,7 @@ fn markdown_tells_all_that_happened() {
     3. Fix Orders stay (reg-orders): orders\[0\].total: expected 13.5, got 14
     4. Fix reg-same: the output differs
     5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; no command enters human grades yet, so only a code grader or a judge gives them a verdict
+    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
     7. Fix Lint: it ended with exit code 1
     8. Check code-review yourself, or give it a \`command\`: nothing was run for it
     9. Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
@@ -722,7 +722,7 @@ fn a_phase_recommends_in_order_and_says_nothing_twice() {
     Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
     Fix reg-same: the output differs
     Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; no command enters human grades yet, so only a code grader or a judge gives them a verdict
+    2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
     Fix Lint: it ended with exit code 1
     Check code-review yourself, or give it a `command`: nothing was run for it
     Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
