@@ -624,6 +624,41 @@ fn run_whose_files_changed_is_not_resumed() {
     assert_eq!(calls(&project), "say one, say three, say two");
 }
 
+/// A session that runs nothing does not hide what changed before it.
+#[test]
+fn change_before_a_session_without_samples_is_refused() {
+    let suite = SUITE.replace("env: [MODE]", "env: [MODE], depends_on: [lib]");
+    let project = Project::with(&[
+        ("suite.yaml", suite.as_str()),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+        ("lib/a.txt", "1"),
+    ]);
+    let resumed =
+        |args: &[&str]| project.call(&[&["run", "--resume", "latest", "--quiet"], args].concat());
+    run(&project, &[]).expect(1);
+    calls(&project);
+    edit(&project, "lib/a.txt", "1", "2");
+    let _ = resumed(&["--threshold", "pass@1=0.5"]);
+    let more = ["--samples", "2"];
+    let refused = resumed(&more).expect(2).stderr;
+    assert!(
+        refused.contains("`lib` changed since the run began"),
+        "{refused}"
+    );
+    edit(&project, "lib/a.txt", "2", "1");
+    edit(&project, "suite.yaml", ", depends_on: [lib]", "");
+    let refused = resumed(&more).expect(2).stderr;
+    assert!(
+        refused.contains("`depends_on` changed since the run began"),
+        "{refused}"
+    );
+    assert_eq!(calls(&project), "");
+    project.write("suite.yaml", &suite);
+    let _ = resumed(&more);
+    assert_eq!(calls(&project), "say one, say three, say two");
+}
+
 #[test]
 fn run_is_resumed_when_files_of_its_finished_evals_changed() {
     let project = Project::with(&[
