@@ -712,10 +712,13 @@ fn compare_follows_reused_samples_to_the_run_that_called() {
         let notes = notes.collect::<Vec<_>>().join("\n");
         notes.replace(&first, "FIRST").replace(&second, "SECOND")
     };
-    insta::assert_snapshot!(notes(&first, &third), @"the candidate reused unchanged samples of the other run: their outcomes are equal by construction");
-    insta::assert_snapshot!(notes(&third, &sibling), @"
-    the reference reused unchanged samples of run SECOND
-    the candidate reused unchanged samples of run FIRST
-    both runs reused unchanged samples of run FIRST: their outcomes are equal by construction
-    ");
+    insta::assert_snapshot!(notes(&first, &third), @"the candidate reused unchanged samples of the other run: these samples have equal outputs");
+    insta::assert_snapshot!(notes(&third, &sibling), @"both runs reused unchanged samples of run FIRST: samples that both reused have equal outputs");
+    // A run that could have reused samples, but did not.
+    edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(
+        notes(&sibling, &id()),
+        "the reference reused unchanged samples of run FIRST"
+    );
 }
