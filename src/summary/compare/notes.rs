@@ -190,6 +190,9 @@ fn run_list<'a>(ids: impl Iterator<Item = &'a String>) -> Option<String> {
     match ids.as_slice() {
         [] => None,
         [id] => Some(format!("run {id}")),
+        [a, b, c, more @ ..] if !more.is_empty() => {
+            Some(format!("runs {a}, {b}, {c} and {} more", more.len()))
+        }
         ids => Some(format!("runs {}", ids.join(", "))),
     }
 }
