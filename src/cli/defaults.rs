@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use clap::builder::ArgPredicate;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use serde_json::Value;
 
@@ -17,6 +18,8 @@ use eval_base::text::plural;
 
 /// The verbs that write reports in the formats of `--format`.
 const WRITING_VERBS: [&str; 2] = ["run", "regrade"];
+/// The verb that, with its own verbs, lists and removes the runs of one folder.
+const RUNS_VERB: &str = "runs";
 
 /// `None` where there is no file.
 static FOUND: OnceLock<Option<FoundDefaults>> = OnceLock::new();
@@ -98,15 +101,16 @@ pub fn parse(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     let command = match found() {
-        Some(found) => with_defaults(Cli::command(), &found.values),
+        Some(found) => with_defaults(Cli::command(), &found.values, false),
         None => Cli::command(),
     };
     let matches = command.try_get_matches_from(words)?;
     Cli::from_arg_matches(&matches)
 }
 
-fn with_defaults(command: Command, values: &'static [DefaultValue]) -> Command {
+fn with_defaults(command: Command, values: &'static [DefaultValue], is_of_runs: bool) -> Command {
     let verb = command.get_name().to_owned();
+    let is_of_runs = is_of_runs || verb == RUNS_VERB;
     // The suite is looked for where it is used, since some verbs do without one.
     let of = |arg: &Arg| {
         let flag = arg.get_long()?;
@@ -119,11 +123,16 @@ fn with_defaults(command: Command, values: &'static [DefaultValue]) -> Command {
     let no_color = Console::no_color();
     let command = command.mut_args(|arg| match of(&arg) {
         Some(value) if !(no_color && value.key == "color") => {
-            arg.default_values(value.texts.iter().map(String::as_str))
+            let arg = arg.default_values(value.texts.iter().map(String::as_str));
+            // In a different folder, the suite would not protect the runs that its files name.
+            match is_of_runs && value.key == "output_dir" {
+                true => arg.default_value_if("suite", ArgPredicate::IsPresent, None::<&str>),
+                false => arg,
+            }
         }
         _ => arg,
     });
-    command.mut_subcommands(|verb| with_defaults(verb, values))
+    command.mut_subcommands(|verb| with_defaults(verb, values, is_of_runs))
 }
 
 /// Refuses to go on with a file of defaults that is wrong.

@@ -186,44 +186,43 @@ fn merged(
         words.retain(|word| word != "--baseline" && !word.starts_with("--baseline="));
     }
     words.extend(typed);
-    let mut args = parse(&words).map_err(unreadable)?;
+    // Defaults are added at the end: they are not recorded as if they were typed.
+    let given = Cli::try_parse_from(run_words(&words)).and_then(run_args);
+    let mut given = given.map_err(unreadable)?;
     // A project that was moved or copied goes on from here.
     let there = session
         .cwd
         .as_deref()
         .filter(|dir| dir.is_dir())
         .unwrap_or(here);
+    if given.suite.suite.is_none() {
+        let path = Some(&session.suite_path).filter(|path| there.join(path).is_file());
+        if let Some(path) = path.filter(|_| there == here) {
+            words.extend(["--suite".to_owned(), path.display().to_string()]);
+        }
+        given.suite.suite = path.cloned().or_else(|| suite::default_suite(there));
+    }
     if there != here {
-        let mut from_there = |flag: &str, value: &mut Option<PathBuf>, typed_now: bool| {
-            if let Some(path) = value.as_mut().filter(|_| !typed_now) {
-                *path = there.join(&*path);
-                words.extend([flag.to_owned(), path.display().to_string()]);
+        let mut from_there = |flag: &str, value: Option<PathBuf>, typed_now: bool| {
+            if let Some(path) = value.filter(|_| !typed_now) {
+                let path = there.join(path).display().to_string();
+                words.extend([flag.to_owned(), path]);
             }
         };
-        if args.suite.suite.is_none() {
-            args.suite.suite = suite::default_suite(there);
-        }
-        from_there("--suite", &mut args.suite.suite, own.suite.suite.is_some());
+        from_there("--suite", given.suite.suite, own.suite.suite.is_some());
         from_there(
             "--outputs",
-            &mut args.suite.outputs,
+            given.suite.outputs,
             own.suite.outputs.is_some(),
         );
-        from_there(
-            "--record",
-            &mut args.models.record,
-            own.models.record.is_some(),
-        );
-        from_there(
-            "--replay",
-            &mut args.models.replay,
-            own.models.replay.is_some(),
-        );
+        from_there("--record", given.models.record, own.models.record.is_some());
+        from_there("--replay", given.models.replay, own.models.replay.is_some());
         from_there(
             "--output-dir",
-            &mut args.session.output_dir,
+            given.session.output_dir,
             own.session.output_dir.is_some(),
         );
     }
+    let args = parse(&words).map_err(unreadable)?;
     Ok((args, words, compares_anew))
 }

@@ -8,7 +8,9 @@ use super::planned::case_planned;
 use super::prepare::PreparedRun;
 use super::refused::{RefusedCases, RunRefusal, listed};
 use super::remaining::RemainingSamples;
-use crate::model::{CasePlanned, Dependencies, Dependency, Eval, RunStarted, SandboxDemand};
+use crate::model::{
+    CasePlanned, Dependencies, Eval, FileStamps, RunStarted, SandboxDemand, UnseenDependencies,
+};
 use crate::summary::SummaryFold;
 
 /// What a session that goes on has to do.
@@ -19,6 +21,8 @@ pub(super) struct ResumePlan {
     /// By eval of the plan: the places of cases that are new, or of which something else is said
     /// now.
     pub again: Vec<Vec<usize>>,
+    /// By eval of the plan: whether any of its samples is still to run.
+    pub runs: Vec<bool>,
     /// True when an eval is new or something else is said of one.
     pub evals_differ: bool,
     /// What may have changed outputs without being a reason to refuse.
@@ -50,6 +54,7 @@ pub(super) fn check(
         remaining: RemainingSamples::none(),
         left: 0,
         again: Vec::new(),
+        runs: Vec::new(),
         evals_differ: false,
         warnings: Vec::new(),
     };
@@ -67,9 +72,9 @@ pub(super) fn check(
         .extend(found.reasons(run, earlier, prepared));
     if next.left > 0 && !earlier.kept.is_empty() {
         refused.reasons.extend(recordings);
-        let then = earlier.session.dependencies.as_ref();
-        let of_target = then.map(|then| (then, &prepared.plan.dependencies));
-        let changes = DependencyChanges::of(of_target.into_iter().chain(found.dependencies));
+        let of_target = earlier.dependency_sets();
+        let of_target = of_target.map(|then| (then, &prepared.plan.dependencies));
+        let changes = DependencyChanges::of(of_target.chain(found.dependencies));
         if !changes.files.is_empty() {
             let command = format!("`eval-harness run --changed --since {run}`");
             let hint = format!("{command} reuses what the change does not affect");
@@ -164,7 +169,8 @@ fn weaker_sandbox(demand: &SandboxDemand, earlier: &EarlierRun) -> Option<String
 /// Names of what outputs depend on that is not as it was.
 #[derive(Default)]
 struct DependencyChanges<'a> {
-    /// Of what `depends_on` completes: files that had another content.
+    /// Of what `depends_on` completes: files that were changed, added or removed, and `depends_on`
+    /// if it was removed.
     files: BTreeSet<&'a str>,
     /// Files that a command names and may have written, or that were mended because it failed;
     /// programs that are elsewhere; variables, such as a new key.
@@ -177,25 +183,42 @@ impl<'a> DependencyChanges<'a> {
     ) -> DependencyChanges<'a> {
         let mut changes = DependencyChanges::default();
         for (then, now) in all {
-            let lacks = |all: &Dependencies, one: &Dependency| !all.found.contains(one);
-            for changed in now.found.iter().filter(|one| lacks(then, one)) {
-                let name = changed.name.as_str();
+            let is_declared = then.declared || now.declared;
+            for name in missing_names(now, then).chain(missing_names(then, now)) {
                 let is_file = !name.starts_with("env ") && !name.starts_with("program ");
-                let was_there = then.found.iter().any(|one| one.name == name);
-                match is_file && was_there && now.declared {
+                match is_file && is_declared {
                     true => changes.files.insert(name),
                     false => changes.others.insert(name),
                 };
             }
-            let gone = then.found.iter().filter(|one| lacks(now, one));
-            let gone = gone.map(|one| one.name.as_str());
-            changes
-                .others
-                .extend(gone.filter(|name| !changes.files.contains(name)));
+            if then.declared && !now.declared {
+                changes.files.insert("depends_on");
+            }
         }
+        changes.others = &changes.others - &changes.files;
         changes
     }
 }
+
+/// Names of the first that the second lacks, or has with another content.
+fn missing_names<'a>(
+    all: &'a Dependencies,
+    other: &'a Dependencies,
+) -> impl Iterator<Item = &'a str> {
+    let missing = all
+        .found
+        .iter()
+        .filter(move |one| !other.found.contains(one));
+    missing.map(|one| one.name.as_str())
+}
+
+/// Of an eval without `depends_on` and without its own target.
+static NO_DEPENDENCIES: Dependencies = Dependencies {
+    found: Vec::new(),
+    declared: false,
+    unseen: UnseenDependencies::Nothing,
+    stamps: FileStamps(Vec::new()),
+};
 
 /// What is wrong with cases.
 #[derive(Default)]
@@ -240,12 +263,15 @@ fn compare_eval<'a>(
             compare_case(&eval.info.id, &planned, case, kept, found);
         }
     }
-    if keeps && next.left > left {
-        let then = known.and_then(|known| known.info.dependencies.as_deref());
+    // Earlier versions recorded no dependencies.
+    if keeps && next.left > left && earlier.session.dependencies.is_some() {
         let now = eval.info.dependencies.as_deref();
-        found.dependencies.extend(then.zip(now));
+        let now = now.unwrap_or(&NO_DEPENDENCIES);
+        let then = known.into_iter().flat_map(|known| &known.dependency_sets);
+        found.dependencies.extend(then.map(|then| (then, now)));
     }
     next.again.push(again);
+    next.runs.push(next.left > left);
     found.matched.push((eval.info.id.clone(), matched));
 }
 

@@ -23,6 +23,8 @@ pub(super) struct EarlierRun {
     pub session: RunStarted,
     /// What each session said, the first one first.
     pub sessions: Vec<RunStarted>,
+    /// Sessions before the one at this place have no sample that is kept.
+    first_kept: usize,
     /// The end of the last session; `None` when it was cut off.
     pub finished: Option<RunFinished>,
     /// Files on which outputs depend that changed during a session.
@@ -42,6 +44,8 @@ pub(super) struct EarlierEval {
     pub info: EvalInfo,
     /// True when sessions found different dependencies.
     pub dependencies_differ: bool,
+    /// What each session found, without those before the first one with a sample that is kept.
+    pub dependency_sets: Vec<Dependencies>,
     ids: InternedTexts,
     /// In the order of `ids`.
     cases: Vec<EarlierCase>,
@@ -50,8 +54,9 @@ pub(super) struct EarlierEval {
 impl EarlierEval {
     fn of(info: EvalInfo) -> EarlierEval {
         EarlierEval {
-            info,
             dependencies_differ: false,
+            dependency_sets: vec![dependencies_of(&info)],
+            info,
             ids: InternedTexts::default(),
             cases: Vec::new(),
         }
@@ -67,6 +72,26 @@ impl EarlierEval {
             });
         }
         all
+    }
+
+    /// True when a sample of it is kept.
+    fn is_kept(&self, fold: &SummaryFold) -> bool {
+        self.cases().any(|(id, case)| {
+            let view = fold.case(&self.info.id, id);
+            view.is_some_and(|view| (0..case.samples).any(|sample| view.is_settled(sample)))
+        })
+    }
+
+    /// Notes what a further session found.
+    fn add_dependencies(&mut self, info: &EvalInfo, fold: &SummaryFold) {
+        self.dependencies_differ |= self.info.dependencies != info.dependencies;
+        if !self.is_kept(fold) {
+            self.dependency_sets.clear();
+        }
+        let found = dependencies_of(info);
+        if !self.dependency_sets.contains(&found) {
+            self.dependency_sets.push(found);
+        }
     }
 
     pub fn case(&self, id: &str) -> Option<&EarlierCase> {
@@ -133,6 +158,10 @@ impl HashPrefix {
     }
 }
 
+fn dependencies_of(info: &EvalInfo) -> Dependencies {
+    info.dependencies.as_deref().cloned().unwrap_or_default()
+}
+
 /// A hash over everything that is said of a case; the same only within one process.
 pub(super) fn about(case: &CasePlanned) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -166,6 +195,13 @@ impl EarlierRun {
         })
     }
 
+    /// What the outputs of the suite's target depend on, as each session with kept samples found
+    /// it.
+    pub fn dependency_sets(&self) -> impl Iterator<Item = &Dependencies> {
+        let sessions = self.sessions.iter().skip(self.first_kept);
+        sessions.filter_map(|session| session.dependencies.as_ref())
+    }
+
     /// Reads a journal once, into the fold, too; `see` sees every event.
     pub fn read(
         journal: &Path,
@@ -184,7 +220,7 @@ impl EarlierRun {
                 (None, Event::RunStarted(started)) => earlier = Some(EarlierRun::begun(*started)),
                 // The reader gives no journal that begins otherwise.
                 (None, _) => return Err(SummaryError::NotStarted.into()),
-                (Some(earlier), event) => earlier.push(event),
+                (Some(earlier), event) => earlier.push(event, fold),
             }
         }
         let mut earlier = earlier.ok_or(SummaryError::NotStarted)?;
@@ -196,6 +232,7 @@ impl EarlierRun {
         EarlierRun {
             session: started.clone(),
             sessions: vec![started.clone()],
+            first_kept: 0,
             started,
             finished: None,
             changed_files: Vec::new(),
@@ -206,9 +243,12 @@ impl EarlierRun {
         }
     }
 
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: Event, fold: &SummaryFold) {
         match event {
             Event::RunStarted(session) | Event::RunResumed(session) => {
+                if fold.settled().is_empty() {
+                    self.first_kept = self.sessions.len();
+                }
                 self.sessions.push((*session).clone());
                 self.session = *session;
                 self.finished = None;
@@ -218,8 +258,7 @@ impl EarlierRun {
                 let fresh = EarlierEval::of(planned.eval.clone());
                 known
                     .and_modify(|eval| {
-                        eval.dependencies_differ |=
-                            eval.info.dependencies != planned.eval.dependencies;
+                        eval.add_dependencies(&planned.eval, fold);
                         eval.info = planned.eval;
                     })
                     .or_insert(fresh);

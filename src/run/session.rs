@@ -211,6 +211,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         // Nothing comes from what is there now.
         now.run.environment = earlier.session.run.environment.clone();
         now.recordings = earlier.session.recordings.clone();
+        now.dependencies = earlier.session.dependencies.clone();
     } else {
         let before = &earlier.session.run.environment;
         let mut environment = prepared_environment(plan, git, &graders).await?;
@@ -243,8 +244,13 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         recorder.warned(warning);
     }
     recorder.record(Event::RunResumed(Box::new(now)))?;
-    for (eval, again) in plan.evals.iter().zip(&next.again) {
-        record_eval(&eval.info, eval.cases.len(), &mut recorder)?;
+    for ((eval, again), runs) in plan.evals.iter().zip(&next.again).zip(&next.runs) {
+        let mut info = eval.info.clone();
+        // The outputs of an eval with nothing left to run are those of the earlier files.
+        if let Some(known) = earlier.evals.get(&info.id).filter(|_| !runs) {
+            info.dependencies.clone_from(&known.info.dependencies);
+        }
+        record_eval(&info, eval.cases.len(), &mut recorder)?;
         let mut wanted = again.iter().copied().peekable();
         let cases = case_planned(eval, shard)
             .enumerate()

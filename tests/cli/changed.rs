@@ -624,6 +624,41 @@ fn run_whose_files_changed_is_not_resumed() {
     assert_eq!(calls(&project), "say one, say three, say two");
 }
 
+/// A session that runs nothing does not hide what changed before it.
+#[test]
+fn change_before_a_session_without_samples_is_refused() {
+    let suite = SUITE.replace("env: [MODE]", "env: [MODE], depends_on: [lib]");
+    let project = Project::with(&[
+        ("suite.yaml", suite.as_str()),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+        ("lib/a.txt", "1"),
+    ]);
+    let resumed =
+        |args: &[&str]| project.call(&[&["run", "--resume", "latest", "--quiet"], args].concat());
+    run(&project, &[]).expect(1);
+    calls(&project);
+    edit(&project, "lib/a.txt", "1", "2");
+    let _ = resumed(&["--threshold", "pass@1=0.5"]);
+    let more = ["--samples", "2"];
+    let refused = resumed(&more).expect(2).stderr;
+    assert!(
+        refused.contains("`lib` changed since the run began"),
+        "{refused}"
+    );
+    edit(&project, "lib/a.txt", "2", "1");
+    edit(&project, "suite.yaml", ", depends_on: [lib]", "");
+    let refused = resumed(&more).expect(2).stderr;
+    assert!(
+        refused.contains("`depends_on` changed since the run began"),
+        "{refused}"
+    );
+    assert_eq!(calls(&project), "");
+    project.write("suite.yaml", &suite);
+    let _ = resumed(&more);
+    assert_eq!(calls(&project), "say one, say three, say two");
+}
+
 #[test]
 fn run_is_resumed_when_files_of_its_finished_evals_changed() {
     let project = Project::with(&[
@@ -677,10 +712,13 @@ fn compare_follows_reused_samples_to_the_run_that_called() {
         let notes = notes.collect::<Vec<_>>().join("\n");
         notes.replace(&first, "FIRST").replace(&second, "SECOND")
     };
-    insta::assert_snapshot!(notes(&first, &third), @"the candidate reused unchanged samples of the other run: their outcomes are equal by construction");
-    insta::assert_snapshot!(notes(&third, &sibling), @"
-    the reference reused unchanged samples of run SECOND
-    the candidate reused unchanged samples of run FIRST
-    both runs reused unchanged samples of run FIRST: their outcomes are equal by construction
-    ");
+    insta::assert_snapshot!(notes(&first, &third), @"the candidate reused unchanged samples of the other run: these samples have equal outputs");
+    insta::assert_snapshot!(notes(&third, &sibling), @"both runs reused unchanged samples of run FIRST: samples that both reused have equal outputs");
+    // A run that could have reused samples, but did not.
+    edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(
+        notes(&sibling, &id()),
+        "the reference reused unchanged samples of run FIRST"
+    );
 }

@@ -155,6 +155,48 @@ fn defaults_apply_to_each_run_of_several() {
 }
 
 #[test]
+fn defaults_are_not_recorded_when_a_run_is_resumed() {
+    let project = Project::with(&[
+        ("evals/eval-suite.yaml", SUITE),
+        (".eval-harness.yaml", "output_dir: out\n"),
+    ]);
+    call_in(&project, ".", &["run", "--quiet"]).expect(0);
+    // The suite is that of the run, whatever the default is now.
+    project.write(".eval-harness.yaml", "output_dir: out\nsuite: none.yaml\n");
+    for (folder, samples) in [("other", "2"), (".", "3")] {
+        let args = ["run", "--resume", "latest", "--samples", samples, "--quiet"];
+        call_in(&project, folder, &args).expect(0);
+    }
+    let day = project.path().join("out/latest");
+    let files = std::fs::read_dir(day).expect("results");
+    let mut journals = files
+        .map(|file| file.expect("an entry").path())
+        .filter(|path| path.to_string_lossy().ends_with(".journal.jsonl"));
+    let journal = std::fs::read_to_string(journals.next().expect("a journal")).expect("a journal");
+    assert!(journal.contains("\"--suite\""), "{journal}");
+    assert!(!journal.contains("--output-dir"), "{journal}");
+}
+
+#[test]
+fn runs_of_a_given_suite_are_not_those_of_the_default_folder() {
+    let project = Project::with(&[
+        ("evals/eval-suite.yaml", SUITE),
+        (".eval-harness.yaml", "output_dir: out\n"),
+    ]);
+    for _ in 0..2 {
+        project.call(&["run", "--quiet"]).expect(0);
+    }
+    let suite = ["--suite", "evals/eval-suite.yaml"];
+    let _ = project.call(&[&["runs", "prune", "--keep", "1"], &suite[..]].concat());
+    let count = |more: &[&str]| {
+        let args = [&["runs", "--all", "--format", "json"], more].concat();
+        let listed = project.call(&args).expect(0).stdout;
+        listed.matches("\"run_id\"").count()
+    };
+    assert_eq!((count(&[]), count(&suite)), (2, 0));
+}
+
+#[test]
 fn nearest_file_of_defaults_counts_alone() {
     let project = Project::with(&[
         ("evals/eval-suite.yaml", SUITE),

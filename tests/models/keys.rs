@@ -233,6 +233,18 @@ fn written_address_is_not_replaced_and_gets_no_key() {
 }
 
 #[test]
+fn set_address_keeps_the_key_of_a_written_address() {
+    let project = project(
+        "model: 'openai:m', base_url: 'https://api.openai.com/v1'",
+        "  providers: {openai: {api_key_env: TEAM_KEY}}\n",
+    );
+    for env in [&[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")][..], &[]] {
+        let error = error(&project, call(&project, &RUN, env));
+        assert!(error.contains("`TEAM_KEY` is not set"), "{error}");
+    }
+}
+
+#[test]
 fn malformed_address_names_its_variable() {
     let project = project("model: 'openai:m'", "");
     let told = |address: &str| {
@@ -245,6 +257,12 @@ fn malformed_address_names_its_variable() {
     error[EH0427]: `OPENAI_BASE_URL` is not an address of the API: it must not include the API's path `/chat/completions`
     error[EH0427]: `OPENAI_BASE_URL` is not an address of the API: `ftp://h` is not an HTTP address
     ");
+    project.write("evals/suite.yaml", &suite("model: 'anthropic:m'", ""));
+    let env = [
+        ("ANTHROPIC_API_KEY", KEY),
+        ("ANTHROPIC_BASE_URL", "https://h/v1/messages"),
+    ];
+    insta::assert_snapshot!(error(&project, call(&project, &RUN, &env)), @"error[EH0427]: `ANTHROPIC_BASE_URL` is not an address of the API: it must not include the API's path `/messages`");
 }
 
 #[test]
@@ -300,6 +318,15 @@ fn variable_may_name_the_file_of_a_key() {
     let direct = "sk-direct-0123456789";
     call(&project, &args, &[("OPENAI_API_KEY", direct)]).expect(0);
     assert_eq!(keys(&server), [KEY, "sk-suite-0123456789", direct]);
+    // A file that the environment names comes before a key in `.env`.
+    project.write(
+        "evals/.env",
+        "OPENAI_API_KEY=sk-dotenv-0123456789\nOPENAI_API_KEY_FILE=suite.key\n",
+    );
+    call(&project, &args, &env).expect(0);
+    call(&project, &args, &env[..1]).expect(0);
+    let of_env_file = "sk-dotenv-0123456789";
+    assert_eq!(keys(&server)[3..], [KEY, of_env_file]);
 }
 
 #[test]

@@ -129,22 +129,21 @@ fn address(
     of: Option<&ProviderSpec>,
     api: ProviderApi,
 ) -> Option<ModelAddress> {
-    let set = providers::set_address(desk, &named.provider, of);
-    let usual = match (set, &written.spec.base_url) {
-        (Some(set), None) => {
-            let variable = Some(set.variable);
-            let url = set.read(desk, api, written.at("model"))?;
-            desk.suite.secrets.of_endpoint(&url);
-            return Some(ModelAddress {
-                base_url: url,
-                elsewhere: false,
-                has_usual_key: true,
-                variable,
-            });
-        }
-        (Some(set), Some(_)) => Some(set.url),
-        (None, _) => providers::base_url(&named.provider, of),
-    };
+    // A written address is the suite's, whatever the environment sets.
+    let set = providers::set_address(desk, &named.provider, of)
+        .filter(|_| written.spec.base_url.is_none());
+    if let Some(set) = set {
+        let variable = Some(set.variable);
+        let url = set.read(desk, api, written.at("model"))?;
+        desk.suite.secrets.of_endpoint(&url);
+        return Some(ModelAddress {
+            base_url: url,
+            elsewhere: false,
+            has_usual_key: true,
+            variable,
+        });
+    }
+    let usual = providers::base_url(&named.provider, of);
     let usual = usual.map(|url| url.trim_end_matches('/').to_owned());
     if let Some(url) = of.and_then(|of| of.base_url.as_ref()) {
         desk.suite.secrets.of_endpoint(url);

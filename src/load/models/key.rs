@@ -137,7 +137,7 @@ pub(super) fn written_like_a_model(
     written(desk, &spec, node, &dir)
 }
 
-/// The variable of that name; if it is not set, the file that another one names.
+/// The variable of that name, or the file that another one names if that comes first.
 pub(super) fn variable(desk: &mut SuiteDesk, name: &str, at: Span) -> Option<KeySource> {
     let first = name
         .chars()
@@ -155,12 +155,14 @@ pub(super) fn variable(desk: &mut SuiteDesk, name: &str, at: Span) -> Option<Key
         let value = suite.environment.get(name).map(str::trim);
         value.filter(|value| !value.is_empty())
     };
+    let is_of_process = |name: &str| suite.environment.process.contains_key(name);
     let file = FILE_VARIABLES.iter().find(|(key, _)| *key == name);
-    let file = file.filter(|_| set(name).is_none());
+    // Each variable of the environment comes before those of `.env`.
+    let file =
+        file.filter(|(_, file)| set(name).is_none() || is_of_process(file) && !is_of_process(name));
     Some(match file.and_then(|(_, file)| Some((file, set(file)?))) {
         Some((file, path)) => {
-            let is_of_process = suite.environment.process.contains_key(*file);
-            let dir = if is_of_process {
+            let dir = if is_of_process(file) {
                 &suite.cwd
             } else {
                 &suite.dir

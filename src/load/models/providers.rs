@@ -66,8 +66,8 @@ pub(super) fn set_address(
     let set = desk.suite.environment.get(home.address)?.trim();
     let (path, query) = set.split_at(set.find('?').unwrap_or(set.len()));
     let mut path = path.trim_end_matches('/').to_owned();
-    // Anthropic's own clients put `/v1` behind the address.
-    if api == ProviderApi::Anthropic && !path.ends_with("/v1") {
+    // Anthropic's own clients put `/v1` behind the address. With the API's path it is an error.
+    if api == ProviderApi::Anthropic && !path.ends_with("/v1") && api_path(&path, api).is_none() {
         path.push_str("/v1");
     }
     (!set.is_empty()).then(|| SetAddress {

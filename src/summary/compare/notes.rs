@@ -1,7 +1,5 @@
 //! What else differs between the two sides than their outcomes, in sentences.
 
-use std::collections::BTreeSet;
-
 use super::draft::ComparisonDraft;
 use super::metrics::tests_whole_evals;
 use super::pairing::CasePair;
@@ -139,22 +137,7 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
             ));
         }
     }
-    for (side, other, name) in [(a, b, "reference"), (b, a, "candidate")] {
-        let from = side.changed_since.iter().chain(&side.reused_from);
-        let from: BTreeSet<&String> = from.collect();
-        if from.contains(&other.run_id) {
-            notes.push(format!(
-                "the {name} reused unchanged samples of the other run: their outcomes are equal by construction"
-            ));
-        } else if let Some(run) = &side.changed_since {
-            notes.push(format!("the {name} reused unchanged samples of run {run}"));
-        }
-    }
-    if let Some(run) = a.reused_from.iter().find(|run| b.reused_from.contains(run)) {
-        notes.push(format!(
-            "both runs reused unchanged samples of run {run}: their outcomes are equal by construction"
-        ));
-    }
+    reused_samples(a, b, notes);
     match (&a.regrade_of, &b.regrade_of) {
         (None, Some(of)) if *of == a.run_id => {
             notes.push(
@@ -176,6 +159,41 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
                 );
             }
         }
+    }
+}
+
+/// From which runs the sides reused samples: each run is named once.
+fn reused_samples(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
+    for (side, other, name) in [(a, b, "reference"), (b, a, "candidate")] {
+        if side.reused_from.contains(&other.run_id) {
+            notes.push(format!(
+                "the {name} reused unchanged samples of the other run: these samples have equal outputs"
+            ));
+        }
+        let own = side.reused_from.iter();
+        let own = own.filter(|run| **run != other.run_id && !other.reused_from.contains(run));
+        let runs = run_list(own);
+        notes.extend(runs.map(|runs| format!("the {name} reused unchanged samples of {runs}")));
+    }
+    let both = a.reused_from.iter();
+    let runs = run_list(both.filter(|run| b.reused_from.contains(run)));
+    notes.extend(runs.map(|runs| {
+        format!(
+            "both runs reused unchanged samples of {runs}: samples that both reused have equal outputs"
+        )
+    }));
+}
+
+/// Runs in words; `None` if there are none.
+fn run_list<'a>(ids: impl Iterator<Item = &'a String>) -> Option<String> {
+    let ids: Vec<&str> = ids.map(String::as_str).collect();
+    match ids.as_slice() {
+        [] => None,
+        [id] => Some(format!("run {id}")),
+        [a, b, c, more @ ..] if !more.is_empty() => {
+            Some(format!("runs {a}, {b}, {c} and {} more", more.len()))
+        }
+        ids => Some(format!("runs {}", ids.join(", "))),
     }
 }
 
