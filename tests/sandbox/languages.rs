@@ -735,6 +735,45 @@ async fn bash_assert_of_several_commands_fails_with_any_of_them() {
     "#);
 }
 
+/// What code sets while an assert runs, its variables and traps, does not hold the assert.
+#[tokio::test(flavor = "multi_thread")]
+async fn bash_assert_does_not_depend_on_what_the_code_sets() {
+    if !has(BuiltinLanguage::Bash) {
+        return;
+    }
+    let graders = graders();
+    let mut lines = Vec::new();
+    for (code, assert) in [
+        (
+            "split() { _rest=$1; _eh_rest=; part=x; _rest=; }",
+            "split a-b\n[ \"$part\" = WRONG ]",
+        ),
+        ("f() { trap 'echo cleanup' ERR; x=3; }", "f; [ \"$x\" = 4 ]"),
+        (
+            "f() { trap 'echo cleanup' ERR; x=3; }",
+            "f\n[ \"$x\" = 4 ]\ntrue",
+        ),
+        ("f() { out=x; }", "f; [ $? = 1 ]; [ \"$out\" = x ]"),
+        ("f() { echo 1; return 5; }", "f; [ $? = 0 ]; true"),
+        ("f() { echo 1; }", "[ \"$(f)\" = 2 ] && true; true"),
+        ("f() { echo 1; }", "! f; true"),
+        // Each of these holds.
+        ("f() { echo 1; return 5; }", "f; [ $? = 5 ]; [ 1 = 1 ]"),
+        ("f() { echo 1; return 5; }", "f || true; [ \"$(f)\" = 1 ]"),
+        (
+            "f() { echo 'a;b'; }",
+            "[ \"$(f)\" = 'a;b' ]; f | grep -q ';' # ends; here",
+        ),
+    ] {
+        let asserts = vec![assert.to_owned()];
+        let grader =
+            CodeGrader::CodeExecution(execution(Executor::Bash, CodeTests::Asserts { asserts }));
+        let told = told(&graders, &grader, code).await;
+        lines.push(told.chars().take(60).collect::<String>());
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
     if !has(BuiltinLanguage::Bash) {
@@ -768,10 +807,10 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
         "eval() { :; }; readonly -f eval",
         "enable() { :; }; readonly -f enable; enable -n set",
         "readonly POSIXLY_CORRECT; enable -n set",
-        "readonly _mode=asserts",
-        "readonly _rest=",
-        "readonly _fails=:",
-        "declare -n _mode=other; readonly other=asserts",
+        "readonly _eh_mode=asserts",
+        "readonly _eh_rest=",
+        "readonly _eh_fails=:",
+        "declare -n _eh_mode=other; readonly other=asserts",
         "command_not_found_handle() { return 0; }; unset -f add",
         "mkdir b; printf '#!/bin/sh\\n' >b/grep; chmod +x b/grep; PATH=$PWD/b:$PATH",
         "mkdir b; printf '#!/bin/sh\\n' >b/grep; chmod +x b/grep; readonly PATH=$PWD/b:$PATH",
