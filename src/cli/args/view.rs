@@ -9,13 +9,13 @@ use crate::cli::completions::{NameKind, by};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness view                               all runs of the default results folder
-  eval-harness view latest                        the latest run, live while it goes on
+  eval-harness view         all runs of the default results folder
+  eval-harness view latest  the latest run, live while it goes on
   eval-harness view --suite evals/other.yaml --port 8123
   eval-harness view --output-dir results --no-open
 
-The pages are served on 127.0.0.1. The printed address contains a token, without which nothing is shown. Ctrl-C ends the
-server.
+The pages are served on 127.0.0.1. The printed address contains a token, without which nothing is \
+shown. Ctrl-C ends the server.
 See docs/view.md.")]
 pub struct ViewArgs {
     /// The run to open: `latest` or a run id. Default: the list of runs.
