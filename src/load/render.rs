@@ -643,10 +643,9 @@ mod tests {
         1 | u: http://**********@h
         2 | b: "htp://h?api_key=*********"
           |     ^^^^^^^^^^^^^^^^^^^^^^^^^
-          |
 
         error[EH0427]: no webhook
-         --> evals/a.yaml:3:6
+        --> evals/a.yaml:3:6
 
         2 errors
         "#);

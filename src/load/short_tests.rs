@@ -401,6 +401,15 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
       5:24 unknown-key unknown key `test_cases` | an eval of several cases has its `id` and `name` under `metadata:`, beside `test_cases:` or `dataset:`
     {metadata: {id: a}, test_cases: [{id: b, input: x, expected: y, weight: 2}]}
       5:71 unknown-key unknown key `weight` | `weight` belongs under `grader:`, or under `metadata:`, which is beside `test_cases:`
+    {id: a, input: x, expected: {type: functional, value: assert f()}}
+      5:61 wrong-type `value`: expected a map, found the text `assert f()` | to test code with assert statements, write `asserts: ["assert add(1, 2) == 3"]` beside the input, instead of `expected`
+    {id: a, input: x, expected: {type: functional, value: {test: assert f()}}}
+      5:62 unknown-key unknown key `test` | to test code with assert statements, write `asserts: ["assert add(1, 2) == 3"]` beside the input, instead of `expected`
+    {id: a, current: Say hello, baseline: y}
+      5:24 wrong-type `current`: expected a map, found the text `Say hello` | write `current: {input: ...}`, or its short form `input: ...`
+    {metadata: {id: a}, dataset: {path: rows.jsonl}}
+      5:27 missing-key `dataset` lacks the key `case` | add `case: {input: ..., expected: ...}` with templates over `row.*`; for a benchmark, add `format: humaneval` or `format: mbpp`
+      5:36 bad-shape missing field `format`
     {metadata: {id: a}, dataset: {path: rows.txt, case: {id: b, input: x, expected: y}}}
       5:27 missing-key `dataset` lacks the key `format` | add `format`: one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`
     {}

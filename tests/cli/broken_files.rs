@@ -372,7 +372,7 @@ fn suites_that_cannot_run_are_refused() {
     ## no target
     suite.yaml:2:3 no-target: the suite has no target | add `target:`, or run with `--outputs FILE`
     ## two targets
-    suite.yaml:2:3 no-target: the suite has several targets, and none has the name `default` | select one with `--target`: x, y
+    suite.yaml:3:3 no-target: the suite has several targets, and none has the name `default` | select one with `--target`: x, y; or call one `default`
     ## wrong target
     - unknown-target: `--target`: the suite has no target `ecko` | did you mean `echo`?
     ## missing file

@@ -318,9 +318,9 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     error[EH0208]: use `url` or `url_env`, not both
       = help: keep one
     error[EH0427]: this is not an HTTP address
-      = help: an HTTP address begins with `http://` or `https://` and a host
+     = help: an HTTP address begins with `http://` or `https://` and a host
     error[EH0427]: `url` can't be a template
-      = help: put an address that varies into an environment variable, and set `url_env: NAME`
+     = help: put an address that varies into an environment variable, and set `url_env: NAME`
     error[EH0427]: `X Y` is not a header name; use letters, digits and `-`
     error[EH0404]: `reason` is not available in a message
        = help: did you mean `reasons`? a message can use suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report

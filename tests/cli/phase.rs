@@ -1115,6 +1115,7 @@ fn every_report_of_the_seeds_scenario() {
     - [x] cap-auth-001: Login flow
     - [x] cap-auth-002: Token refresh
     - [ ] cap-auth-003: Session timeout (FAILED)
+      - Reason: expected "Session expires after 30 min", got "Session persists indefinitely"
       - Expected: `Session expires after 30 min`
       - Actual: `Session persists indefinitely`
 
@@ -1139,6 +1140,8 @@ fn every_report_of_the_seeds_scenario() {
       pass^3              0.667  [0.126, 0.981]  -          -
       Intervals are for cases like these, in these evals.
       ✗ cap-auth-003: Session timeout (FAILED)
+        Reason  expected "Session expires after 30 min", got "Session persists
+                indefinitely"
         expected  Session expires after 30 min
         actual    Session persists indefinitely
 
@@ -1316,6 +1319,7 @@ fn every_report_of_the_seeds_scenario() {
     - [x] cap-auth-001: Login flow
     - [x] cap-auth-002: Token refresh
     - [ ] cap-auth-003: Session timeout (FAILED)
+      - Reason: expected "Session expires after 30 min", got "Session persists indefinitely"
       - Expected: `Session expires after 30 min`
       - Actual: `Session persists indefinitely`
 

@@ -131,6 +131,7 @@ fn the_seeds_sample_comes_out_field_by_field() {
     - [x] cap-auth-001: Login flow
     - [x] cap-auth-002: Token refresh
     - [ ] cap-auth-003: Session timeout (FAILED)
+      - Reason: the output differs
       - Expected: `Session expires after 30 min`
       - Actual: `Session persists indefinitely`
     - [x] cap-auth-004: Logout
@@ -307,7 +308,10 @@ fn markdown_tells_all_that_happened() {
 
     - Unit tests: 2 of 45 tests failed
     - Lint: it ended with exit code 1
-    - Capabilities: pass@1 is 0.333, but at least 0.85 is required; pass^3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
+    - Capabilities
+      - pass@1 is 0.333, but at least 0.85 is required
+      - pass^3 is undefined: needs 3 samples per case, but found 1
+      - 2 regressions (reg-orders, reg-same) failed (0 allowed)
 
     ### Implementation Summary
 
@@ -368,6 +372,7 @@ fn markdown_tells_all_that_happened() {
     - [x] cap-add: Adds
     - [ ] cap-code: Writes code (FAILED), 1 of 3 cases passed
       - lists (wrong_answer)
+        - Reason: the output differs
         - Expected (`-`) and actual (`+`):
           ```diff
           -line 1
@@ -397,6 +402,7 @@ fn markdown_tells_all_that_happened() {
         + 14
         ```
     - [ ] reg-same (FAILED)
+      - Reason: the output differs
       - Expected: `a b`
       - Actual:
         ```text
@@ -434,7 +440,7 @@ fn markdown_tells_all_that_happened() {
     3. Fix Orders stay (reg-orders): orders\[0\].total: expected 13.5, got 14
     4. Fix reg-same: the output differs
     5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
-    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with `eval-harness show`; for a verdict, replace the human grader with a code grader or a judge
+    6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review them with \`eval-harness show\`; for a verdict, replace the human grader with a code grader or a judge
     7. Fix Lint: it ended with exit code 1
     8. Check code-review yourself, or give it a \`command\`: nothing was run for it
     9. Do not rely on small differences between these figures: with 6 samples graded the intervals are wide
@@ -527,6 +533,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       passed nor as failed.
       ✗ cap-code: Writes code (FAILED), 1 of 3 cases passed
         - lists (wrong_answer)
+          Reason  the output differs
           - expected  + actual
           - line 1
             line 2
@@ -547,6 +554,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
           - 13.5
           + 14
       ✗ reg-same (FAILED)
+        Reason  the output differs
         expected  a b
         actual    a  b
 
@@ -563,8 +571,9 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       4. Fix reg-same: the output differs
       5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
          differs
-      6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: have them
-         graded
+      6. 2 samples of cap-tone › mail (and 1 more) wait for a human grade: review
+         them with `eval-harness show`; for a verdict, replace the human grader with
+         a code grader or a judge
       7. Fix Lint: it ended with exit code 1
       8. Check code-review yourself, or give it a `command`: nothing was run for it
       9. Do not rely on small differences between these figures: with 6 samples
@@ -573,9 +582,10 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     GATE FAIL: 3 reasons
       - Unit tests: 2 of 45 tests failed
       - Lint: it ended with exit code 1
-      - Capabilities: pass@1 is 0.333, but at least 0.85 is required; pass^3 is
-        undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders,
-        reg-same) failed (0 allowed)
+      - Capabilities
+        - pass@1 is 0.333, but at least 0.85 is required
+        - pass^3 is undefined: needs 3 samples per case, but found 1
+        - 2 regressions (reg-orders, reg-same) failed (0 allowed)
     reports  results/phases/phase-auth.md
              results/phases/phase-auth.json
     ");
@@ -593,6 +603,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       pass^3               0.78  [0.661, 0.818]  >= 0.70    PASS
       Intervals are for cases like these, in these evals.
       ✗ cap-auth-003: Session timeout (FAILED)
+        Reason  the output differs
         expected  Session expires after 30 min
         actual    Session persists indefinitely
 
