@@ -676,17 +676,17 @@ async fn tests_in_bash_run_after_the_script() {
             told(&graders, &script, code).await
         ));
     }
-    insta::assert_snapshot!(lines.join("\n"), @r###"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     passed - | passed -
     failed wrong_answer test 2 of 2 does not hold: add 2 2 >/dev/null; [ "$(add 2 2)" = 4 ] | failed wrong_answer the test does not hold: grep -q 10 out
     failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] | failed wrong_answer the test does not hold: [ "$x" = 3 ]
     failed exited the program ended with exit code 0 before its tests did | failed exited the program ended with exit code 0 before its tests did
     failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then' | failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then'
-    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 58: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 67: add: command not found)
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 85: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 89: add: command not found)
     passed - | passed -
     failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel | failed forged the program tampered with the verdict: a forged verdict was written to the verdict channel
     passed - | passed -
-    "###);
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -724,7 +724,7 @@ async fn bash_assert_of_several_commands_fails_with_any_of_them() {
     failed wrong_answer test 2 of 2 does not hold: ! add 1 2
     failed wrong_answer test 2 of 2 does not hold: false; true
     failed wrong_answer test 2 of 2 does not hold: grep -q 7 <<<"$(add 3 3)"
-    failed wrong_answer test 2 of 2 does not hold: if then true (/usr/bin/bash: eval: line 58: `if then')
+    failed wrong_answer test 2 of 2 does not hold: if then true (/usr/bin/bash: eval: line 89: `if then')
     failed wrong_answer test 2 of 2 does not hold: false \   || false
     failed wrong_answer test 2 of 2 does not hold: [ 1 = 2 ]
     passed -
@@ -771,7 +771,18 @@ async fn bash_assert_does_not_depend_on_what_the_code_sets() {
         let told = told(&graders, &grader, code).await;
         lines.push(told.chars().take(60).collect::<String>());
     }
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    failed wrong_answer the test does not hold: [ "$part" = WRON
+    failed wrong_answer the test does not hold: f; [ "$x" = 4 ]
+    failed wrong_answer the test does not hold: [ "$x" = 4 ]
+    failed wrong_answer the test does not hold: f; [ $? = 1 ]; [
+    failed wrong_answer the test does not hold: f; [ $? = 0 ]; t
+    failed wrong_answer the test does not hold: [ "$(f)" = 2 ] &
+    failed wrong_answer the test does not hold: ! f; true
+    passed -
+    passed -
+    passed -
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
