@@ -12,6 +12,7 @@
 //! view
 //! phase
 //! report  notify
+//! check
 //! run
 //! baseline  gate  summary
 //! grade  target
@@ -29,6 +30,7 @@
 )]
 
 mod baseline;
+mod check;
 #[allow(
     clippy::print_stdout,
     clippy::print_stderr,

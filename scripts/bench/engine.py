@@ -3,21 +3,20 @@
 Usage: engine.py BINARY HumanEval.jsonl [PROGRAMS-A-TASK]. Works in a temporary folder and prints Markdown tables.
 
 Everything of a table is measured in one run, alternating, so that the ratios are valid on a machine whose speed varies. CPU is that of
-all processes together, also of those that ended unwatched: it is read from a cgroup (v1 cpuacct or v2) where one can be made,
-else from what the kernel adds up for waited-for children, which is then said.
+all processes together (see meter.py).
 """
 
 import json
 import os
 import platform
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from meter import Meter
 
 BINARY = os.path.realpath(sys.argv[1])
 HUMANEVAL = Path(sys.argv[2])
@@ -30,62 +29,6 @@ NODE_PROGRAMS = 1000
 PYTHON = os.path.realpath(
     subprocess.check_output(["python3", "-c", "import sys; print(sys.executable)"], text=True).strip()
 )
-
-
-class Meter:
-    """CPU seconds of a process and everything below it."""
-
-    def __init__(self):
-        self.folder, self.usage = None, None
-        for base in ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"):
-            folder = Path(base) / f"bench-{os.getpid()}"
-            try:
-                folder.mkdir()
-            except OSError:
-                continue
-            if (folder / "cpuacct.usage").exists():
-                self.folder, self.usage = folder, lambda: int((folder / "cpuacct.usage").read_text()) / 1e9
-                return
-            if (folder / "cpu.stat").exists():
-                stat = folder / "cpu.stat"
-                self.folder, self.usage = folder, lambda: int(stat.read_text().split()[1]) / 1e6
-                return
-            folder.rmdir()
-
-    def how(self):
-        return "CPU from a cgroup" if self.folder else "CPU from waited-for children only"
-
-    def run(self, argv, cwd):
-        """(wall seconds, CPU seconds, stdout) of a command."""
-        enter = None
-        if self.folder:
-            procs = str(self.folder / "cgroup.procs")
-
-            def enter():
-                with open(procs, "w") as f:
-                    f.write("0")
-
-        def cpu():
-            if self.usage:
-                return self.usage()
-            used = resource.getrusage(resource.RUSAGE_CHILDREN)
-            return used.ru_utime + used.ru_stime
-
-        before, start = cpu(), time.perf_counter()
-        done = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=enter)
-        wall = time.perf_counter() - start
-        if done.returncode != 0:
-            sys.exit(f"{argv} ended with {done.returncode}:\n{done.stdout[-3000:].decode()}{done.stderr[-3000:].decode()}")
-        return wall, cpu() - before, done.stdout
-
-    def close(self):
-        if self.folder:
-            for _ in range(50):
-                try:
-                    self.folder.rmdir()
-                    return
-                except OSError:
-                    time.sleep(0.1)
 
 
 # The two yardsticks run in processes of their own, so that their CPU is measured as ours is.
@@ -148,21 +91,21 @@ expired_graces = 0
 
 def ours(meter, folder):
     global expired_graces
-    wall, cpu, _ = meter.run([BINARY, "run", "--suite", "suite.yaml", "--progress", "none"], folder)
+    done = meter.run_or_exit([BINARY, "run", "--suite", "suite.yaml", "--progress", "none"], folder)
     for journal in (folder / "results").rglob("*.journal.jsonl"):
         last = json.loads(journal.read_text().splitlines()[-1])
         expired_graces += last["run_finished"].get("expired_graces", 0)
     shutil.rmtree(folder / "results")
-    return wall, cpu
+    return done.wall, done.cpu
 
 
 def yardstick(meter, folder, program, paths, *argv, workers=2):
     (folder / "list").write_text("\n".join(paths))
     program = program.replace("WORKERS", str(workers))
-    wall, cpu, said = meter.run([PYTHON, "-I", "-S", "-c", program, str(folder / "list"), *argv], folder)
-    if said.split()[-1] != b"0":
-        sys.exit(f"a yardstick failed: {said.decode()}")
-    return wall, cpu
+    done = meter.run_or_exit([PYTHON, "-I", "-S", "-c", program, str(folder / "list"), *argv], folder)
+    if done.stdout.split()[-1] != b"0":
+        sys.exit(f"a yardstick failed: {done.stdout.decode()}")
+    return done.wall, done.cpu
 
 
 def table(title, programs, names, rounds, base):

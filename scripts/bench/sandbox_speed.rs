@@ -110,6 +110,7 @@ async fn main() -> Result<(), Error> {
                 calls: (0..calls).map(call).collect(),
                 per_call: Some(Duration::from_secs(5)),
                 limits: limits.clone(),
+                ..FunctionJob::default()
             };
             sandbox
                 .call_functions(job.clone(), |_, value| value)

@@ -128,6 +128,7 @@ pub fn trial(grading: &CaseGrading) -> Option<CaseGrading> {
         graders,
         combine,
         demands: None,
+        python: None,
     })
 }
 

@@ -4,6 +4,7 @@
 //! Files are written whole and in one form, a case a line, so that a diff of git shows what changed
 //! and nothing else.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
-use crate::model::{BaselineStage, Fingerprint, Outcome};
+use crate::model::{BaselineStage, Fingerprint, Outcome, private_case_id};
 use crate::spec::{CaseRecord, EvalRecord, ScoreBaselineFile};
 use eval_base::files::read_text;
 use eval_base::git::{self, GitError};
@@ -384,11 +385,15 @@ pub struct ScoreChanges {
     pub changed: Vec<(String, String)>,
     /// The outcome is the same, but not how many of how many samples passed.
     pub shifted: Vec<(String, String)>,
+    /// Number of cases of private datasets that would be in one of the lists.
+    pub private: usize,
 }
 
 impl ScoreChanges {
     pub fn is_empty(&self) -> bool {
-        self.metrics.is_empty() && self.lists().iter().all(|(_, cases)| cases.is_empty())
+        self.metrics.is_empty()
+            && self.private == 0
+            && self.lists().iter().all(|(_, cases)| cases.is_empty())
     }
 
     /// The lists of cases with their words.
@@ -419,10 +424,13 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
             changes.metrics.push((name.clone(), before, after));
         }
     }
-    let (before, after) = (cases(accepted), cases(pending));
-    let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
-    for (eval, id) in names {
-        let list = match (before.get(&(eval, id)), after.get(&(eval, id))) {
+    let evals = accepted.evals.iter().chain(&pending.evals);
+    let private = evals.filter(|eval| eval.private);
+    let private: BTreeSet<&str> = private.map(|eval| eval.id.as_str()).collect();
+    let (before, after) = (cases(accepted, &private), cases(pending, &private));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).cloned().collect();
+    for place in names {
+        let list = match (before.get(&place), after.get(&place)) {
             (None, _) => &mut changes.new,
             (_, None) => &mut changes.gone,
             (Some(before), Some(after)) if is_other(before, after) => &mut changes.changed,
@@ -433,7 +441,12 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
                 _ => continue,
             },
         };
-        list.push((eval.to_owned(), id.to_owned()));
+        let (eval, id) = place;
+        if private.contains(eval) {
+            changes.private += 1;
+        } else {
+            list.push((eval.to_owned(), id.into_owned()));
+        }
     }
     changes
 }
@@ -450,12 +463,22 @@ fn is_other(before: &CaseRecord, after: &CaseRecord) -> bool {
         .is_some_and(|(before, after)| before != after)
 }
 
-/// Every case, by eval and case.
-fn cases(file: &ScoreBaselineFile) -> BTreeMap<(&str, &str), &CaseRecord> {
+/// Every case, by eval and case; those of `private` evals by the hash of their id, also where the
+/// file is from before they became private.
+fn cases<'f>(
+    file: &'f ScoreBaselineFile,
+    private: &BTreeSet<&str>,
+) -> BTreeMap<(&'f str, Cow<'f, str>), &'f CaseRecord> {
     let evals = file.evals.iter();
     let cases = evals.flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
     cases
-        .map(|(eval, case)| ((eval.id.as_str(), case.id.as_str()), case))
+        .map(|(eval, case)| {
+            let id = match private.contains(eval.id.as_str()) && !eval.private {
+                true => Cow::Owned(private_case_id(&eval.id, &case.id)),
+                false => Cow::Borrowed(case.id.as_str()),
+            };
+            ((eval.id.as_str(), id), case)
+        })
         .collect()
 }
 
@@ -526,6 +549,7 @@ fn head_of(eval: &EvalRecord) -> String {
     );
     add(&mut line, "difficulty", eval.difficulty.as_ref());
     add(&mut line, "criticality", eval.criticality.as_ref());
+    add(&mut line, "private", Some(&true).filter(|_| eval.private));
     line
 }
 

@@ -28,6 +28,7 @@ fn case(id: &str, n: u32, c: u32) -> CaseRecord {
 fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
     let cases = cases.iter().map(|(id, n, c)| case(id, *n, *c)).collect();
     let eval = EvalRecord {
+        private: false,
         id: "cap/a \"b\"".to_owned(),
         outcome: Outcome::Failed,
         score: Some(0.5),
@@ -155,6 +156,7 @@ proptest! {
                 let cases = cases.into_iter().map(case).collect();
                 let (weight, score_threshold) = (Some(value), Some(0.5));
                 EvalRecord {
+                    private: false,
                     outcome: Outcome::Passed,
                     score: None,
                     weight,

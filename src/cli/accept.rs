@@ -505,7 +505,8 @@ fn find(plan: &Plan, pattern: &str) -> Result<(Arc<Eval>, Arc<Case>), CliFailure
         .map_err(|error| CliFailure::wrong(format!("`{pattern}` is not a glob: {error}")))?;
     let mut found = Vec::new();
     let mut names = Vec::new();
-    for eval in &plan.evals {
+    // Nothing of a private dataset is written elsewhere.
+    for eval in plan.evals.iter().filter(|eval| !eval.info.is_private()) {
         let id = &eval.info.id;
         for (at, case) in eval.cases.outlines().enumerate() {
             let whole = format!("{id}/{}", case.id);

@@ -4,6 +4,7 @@ mod accept;
 mod baseline;
 mod budget;
 mod cache;
+mod check;
 mod ci;
 mod compare;
 mod history;
@@ -26,6 +27,7 @@ use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, R
 pub use self::accept::{AcceptCaseArgs, FromRunArgs};
 pub use self::baseline::*;
 pub use self::cache::*;
+pub use self::check::{CheckArgs, CheckFormat};
 pub use self::ci::{CiArgs, CiRunArgs};
 pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
 pub use self::history::HistoryArgs;
@@ -108,6 +110,8 @@ pub enum CliCommand {
     Validate(ValidateArgs),
     /// Show what would run.
     List(ListArgs),
+    /// Prove a suite: right answers pass, null answers and cheats fail.
+    Check(Box<CheckArgs>),
     /// Run a suite and decide its gate.
     Run(Box<RunArgs>),
     /// Run a suite for a pull request: compared with the accepted scores of the base branch, with a
@@ -346,6 +350,13 @@ pub struct RunArgs {
     pub max_fail: Option<usize>,
     #[command(flatten)]
     pub compared: ComparedArgs,
+    /// Run only if `check` has proved this very content of the suite, with the interpreters,
+    /// packages and sandbox that grade the run.
+    #[arg(long)]
+    pub checked: bool,
+    /// With `--checked`: every case must have had a reference that passed.
+    #[arg(long, requires = "checked")]
+    pub require_references: bool,
     /// Show the plan and the number of calls that it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
@@ -601,13 +612,22 @@ mod tests {
     }
 
     #[test]
-    fn completed_words_are_accepted() {
-        fn read<T: serde::de::DeserializeOwned>(words: &[&str]) -> bool {
-            words.iter().all(|one| word::<T>(one).is_ok())
+    fn completed_words_are_those_that_parse() {
+        /// The words that the error of a wrong one lists.
+        fn parsed<T: serde::de::DeserializeOwned + std::fmt::Debug>() -> Vec<String> {
+            let error = word::<T>("no-word").expect_err("no such word");
+            let (_, expected) = error.split_once("expected ").expect("the right words");
+            let words = expected.split('`').skip(1).step_by(2);
+            words.map(str::to_owned).collect()
         }
-        assert!(read::<ReportFormat>(&FORMATS) && read::<GraderType>(&GRADER_TYPES));
-        assert!(read::<Difficulty>(&DIFFICULTIES) && read::<Criticality>(&CRITICALITIES));
-        assert!(read::<Outcome>(&OUTCOMES));
+        assert_eq!(parsed::<ReportFormat>(), FORMATS);
+        assert_eq!(parsed::<GraderType>(), GRADER_TYPES);
+        assert_eq!(parsed::<Difficulty>(), DIFFICULTIES);
+        assert_eq!(parsed::<Criticality>(), CRITICALITIES);
+        // A skipped sample has no output to export.
+        let mut outcomes = parsed::<Outcome>();
+        outcomes.retain(|outcome| outcome != "skipped");
+        assert_eq!(outcomes, OUTCOMES);
     }
 
     #[test]

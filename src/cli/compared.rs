@@ -1,7 +1,7 @@
 //! What a run is compared with, found before anything runs: `--compare-to`, `--baseline`,
 //! `--fail-on`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::args::RunArgs;
 use super::compare::{OppositeSide, ProjectLocator, SideResolver, is_of_run};
@@ -72,6 +72,9 @@ pub fn asked(
     let (reference, fail_on) = match &args.compared.compare_to {
         Some(word) => {
             let side = side(console, word, plan, filters, session.as_ref())?;
+            let private = plan.evals.iter().filter(|eval| eval.info.is_private());
+            let private = private.map(|eval| eval.info.id.clone()).collect();
+            let side = side.hiding(&private).into_owned();
             let run = ComparisonReference::Run(Box::new(side));
             (Some(run), fail_on.or(Some(FailOn::Significant)))
         }
@@ -149,6 +152,8 @@ fn side(
 }
 
 fn shares_a_case(side: &RunScores, plan: &Plan) -> bool {
+    let private = plan.evals.iter().filter(|eval| eval.info.is_private());
+    let side = side.hiding(&private.map(|eval| eval.info.id.clone()).collect());
     let known: HashSet<(&str, &str)> = side
         .evals
         .iter()
@@ -158,13 +163,15 @@ fn shares_a_case(side: &RunScores, plan: &Plan) -> bool {
                 .map(|case| (eval.id.as_str(), case.id.as_str()))
         })
         .collect();
+    let private: BTreeSet<String> = side.private_evals().collect();
     let planned = plan.evals.iter().flat_map(|eval| {
+        let id_of = |id| RunScores::id_of(&private, &eval.info, id);
         eval.cases
             .outlines()
-            .map(|case| (eval.info.id.as_str(), case.id))
+            .map(move |case| (eval.info.id.as_str(), id_of(case.id)))
     });
     let mut planned = planned.peekable();
-    planned.peek().is_none() || planned.any(|case| known.contains(&case))
+    planned.peek().is_none() || planned.any(|(eval, case)| known.contains(&(eval, &*case)))
 }
 
 fn reference_words(reference: &ComparisonReference) -> String {

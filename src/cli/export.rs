@@ -24,10 +24,17 @@ pub fn export(console: &Console, args: &ExportArgs) -> CliResult {
         args.place.output_dir.as_deref(),
     )?;
     let paths = journal::find_run(&dir, &args.run)?;
+    let private = journal::private_evals(&paths.journal()).map_err(CliFailure::wrong)?;
     let index = journal::index_samples(&paths.journal(), |eval, case| {
-        evals.fit_or_empty(eval) && cases.fit_or_empty(case)
+        evals.fit_or_empty(eval) && cases.fit_or_empty(case) && !private.contains(eval)
     })
     .map_err(CliFailure::wrong)?;
+    for eval in private.iter().filter(|eval| evals.fit_or_empty(eval)) {
+        console.note(&format!(
+            "outputs of eval {} are not exported: its dataset is private",
+            sanitize(eval)
+        ));
+    }
     let mut writer = OutputExporter {
         paths: &paths,
         format: args.format,

@@ -18,6 +18,7 @@ use crate::gate::ExitCode;
 use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{
     BaselineOrigin, BaselinePlace, CaseProfile, Eval, EvalType, GraderOutline, Judge, Plan, Target,
+    private_cases,
 };
 use crate::report::figures;
 use crate::report::page::{
@@ -287,6 +288,11 @@ fn cases(console: &Console, page: &mut Page, plan: &Plan, eval: &Eval) -> io::Re
     let category = category.map(|category| text!["category ", outside(category)]);
     let facts = category.into_iter().chain(tags(&eval.info.tags));
     page.words(dim(StyledText::joined(facts, DOT)));
+    if eval.info.is_private() {
+        let cases = private_cases(eval.cases.len());
+        page.words(dim(own(format!("{cases} not listed"))));
+        return Ok(());
+    }
     for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
         let case = streamed.case.map_err(io::Error::other)?;
         let samples = outline.samples.map(|n| own(plural(n as usize, "sample")));
@@ -326,6 +332,9 @@ struct ListedEval<'a> {
     category: Option<&'a str>,
     id: &'a str,
     name: &'a str,
+    /// Number of cases that are not listed, of a private dataset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    private_cases: Option<usize>,
     tags: &'a [String],
     r#type: &'static str,
 }
@@ -378,6 +387,7 @@ impl Serialize for PlanListing<'_> {
                     category: eval.info.category.as_deref(),
                     id: &eval.info.id,
                     name: &eval.info.name,
+                    private_cases: eval.info.is_private().then(|| eval.cases.len()),
                     tags: &eval.info.tags,
                     r#type: type_name(eval.info.kind),
                 })
@@ -394,6 +404,9 @@ impl Serialize for PlanListing<'_> {
 impl Serialize for ListedCases<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cases = &self.0.cases;
+        if self.0.info.is_private() {
+            return serializer.serialize_seq(Some(0))?.end();
+        }
         let mut list = serializer.serialize_seq(Some(cases.len()))?;
         for (outline, streamed) in cases.outlines().zip(cases.stream(|_| true)) {
             let case = streamed.case.map_err(S::Error::custom)?;

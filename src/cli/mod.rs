@@ -5,6 +5,7 @@ mod args;
 mod baseline;
 mod cache;
 mod changed;
+mod check;
 mod ci;
 mod compare;
 mod compared;
@@ -175,6 +176,7 @@ pub fn main() -> process::ExitCode {
         CliCommand::New(args) => new::new(&console, &args),
         CliCommand::Validate(args) => validate::validate(&console, &args),
         CliCommand::List(args) => list::list(&console, &args),
+        CliCommand::Check(args) => check::check(&console, &args),
         CliCommand::Run(args) => run::run(&console, &args),
         CliCommand::Ci(args) => pull_request::ci(&console, *args),
         CliCommand::Regrade(args) => regrade::regrade(&console, &args),
@@ -217,6 +219,7 @@ fn show_found_suite(console: &Console, command: &CliCommand) {
         CliCommand::Ci(args) => (&args.run.suite.suite, args.run.session.quiet),
         CliCommand::List(args) => (&args.suite.suite, false),
         CliCommand::Power(args) => (&args.suite, false),
+        CliCommand::Check(args) => (&args.suite, false),
         CliCommand::Validate(args) => (&args.suite, !args.files.is_empty()),
         _ => return,
     };

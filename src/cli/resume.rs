@@ -60,14 +60,8 @@ fn without_display(words: Vec<String>) -> Vec<String> {
 }
 
 /// What is journalled of the arguments: `--failed-in latest` must mean the same run when this one
-/// goes on, and a suite that was found elsewhere must be the same one.
-pub fn recorded(mut words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
-    let names_suite = |word: &String| word == "--suite" || word.starts_with("--suite=");
-    if !words.iter().any(names_suite)
-        && let Some(suite) = suite::unusual_suite()
-    {
-        words.extend(["--suite".to_owned(), suite.display().to_string()]);
-    }
+/// goes on.
+pub fn recorded(words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
     let Some(run) = failed_in else { return words };
     let mut words = without(words, "--failed-in");
     words.extend(["--failed-in".to_owned(), run.to_owned()]);

@@ -15,17 +15,18 @@ use super::{
     CliFailure, CliResult, changed, compared, list, notify, resume, sides, signals, suite, watch,
 };
 use crate::gate::ExitCode;
-use crate::journal::RunPaths;
+use crate::journal::{PrivateCases, RunPaths};
 use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{Event, NotifyChannel, Plan, ReportFormat, Summary};
 use crate::notify::NotifyMessage;
 use crate::report::{self, write_reports};
 use crate::run::{
-    self, CancelSwitch, ChangeSource, FinishedRun, PreparedRun, RunError, RunInvocation,
-    RunObserver, RunRequest,
+    self, CancelSwitch, ChangeSource, CheckStamp, FinishedRun, PreparedRun, RunError,
+    RunInvocation, RunObserver, RunRequest,
 };
 use eval_base::clock::SystemClock;
 use eval_base::json;
+use eval_base::shell;
 
 pub fn run(console: &Console, args: &RunArgs) -> CliResult {
     let words = resume::typed("run", "--resume");
@@ -120,6 +121,27 @@ pub fn overrides(args: &RunArgs) -> LoadOverrides {
     }
 }
 
+/// The check that `--checked` demands of this plan.
+fn demanded_check(
+    console: &Console,
+    args: &RunArgs,
+    plan: &Plan,
+) -> Result<CheckStamp, CliFailure> {
+    let suite = plan.suite.path.display().to_string();
+    let suite = shell::line(&[&suite]).unwrap_or(suite);
+    let refused = |refusal| failure(RunError::Refused(refusal));
+    let stamp = run::demand_check(plan, &suite).map_err(refused)?;
+    if args.require_references {
+        stamp.verify_references().map_err(refused)?;
+    }
+    console.note(&format!(
+        "checked at {}: {}",
+        stamp.checked_at,
+        stamp.proved()
+    ));
+    Ok(stamp)
+}
+
 /// Begins a run, or goes on with one.
 fn start(console: &Console, args: &RunArgs, ready: ReadyRun) -> CliResult {
     if args.dry_run {
@@ -159,6 +181,10 @@ impl ReadyRun {
             failed_in,
         } = loaded;
         let comparison = compared::asked(console, args, &plan, &filters, resume.as_ref())?;
+        let checked = match args.checked {
+            true => Some(demanded_check(console, args, &plan)?),
+            false => None,
+        };
         let prepared = run::prepare(plan).map_err(failure)?;
         prepared
             .warnings
@@ -176,6 +202,7 @@ impl ReadyRun {
             arguments: resume::recorded(words, failed_in.as_deref()),
             cwd: suite::cwd().ok(),
             siblings: Vec::new(),
+            checked,
         };
         let after = AfterRun::of(&prepared.plan);
         Ok(ReadyRun {
@@ -387,6 +414,20 @@ where
         Vec<&mut dyn RunObserver>,
     ) -> Result<FinishedRun, RunError>,
 {
+    let mode = if args.session.quiet {
+        ProgressMode::None
+    } else {
+        args.session.progress
+    };
+    let progress = RunProgress::with_cases(mode, console, args.session.verbose, target);
+    attend(progress, args.session.events, work)?.map_err(failure)
+}
+
+/// Runs `work` as [`drive`] does, whatever it results in.
+pub fn attend<T, W>(mut progress: RunProgress, events: bool, work: W) -> Result<T, CliFailure>
+where
+    W: AsyncFnOnce(PathBuf, CancelSwitch, Vec<&mut dyn RunObserver>) -> T,
+{
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -398,33 +439,31 @@ where
     })?;
     runtime.block_on(async {
         let cancel = CancelSwitch::default();
-        let mode = if args.session.quiet {
-            ProgressMode::None
-        } else {
-            args.session.progress
-        };
-        let mut progress = RunProgress::with_cases(mode, console, args.session.verbose, target);
         signals::listen(cancel.clone(), progress.speaker()).map_err(|error| {
             CliFailure::incomplete(format!("cannot listen for signals: {error}"))
         })?;
-        let mut events = EventLines;
+        let mut lines = EventLines::default();
         let mut observers: Vec<&mut dyn RunObserver> = vec![&mut progress];
-        if args.session.events {
-            observers.push(&mut events);
+        if events {
+            observers.push(&mut lines);
         }
         let finished = work(helper, cancel, observers).await;
         progress.finish();
-        finished.map_err(failure)
+        Ok(finished)
     })
 }
 
-/// The events as they were recorded, one JSON object a line.
-struct EventLines;
+/// The events as they were recorded, one JSON object a line, without cases of private datasets.
+#[derive(Default)]
+struct EventLines(PrivateCases);
 
 impl RunObserver for EventLines {
     fn event(&mut self, event: &Event) {
+        let Some(event) = self.0.hidden(event) else {
+            return;
+        };
         let mut line = Vec::new();
-        if json::to_writer(&mut line, event).is_ok() {
+        if json::to_writer(&mut line, &*event).is_ok() {
             line.push(b'\n');
             // A reader that went away does not end the run.
             let _ = io::stdout().lock().write_all(&line);

@@ -11,7 +11,9 @@ use super::console::Console;
 use super::{CliFailure, CliResult, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
-use crate::model::{Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile};
+use crate::model::{
+    CheckReport, Comparisons, Event, PhaseReportFile, PowerReport, ProblemReport, ReportFile,
+};
 use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> CliResult {
@@ -67,6 +69,7 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
             ("phase-report", written_schema_of::<PhaseReportFile>()),
             ("comparison", written_schema_of::<Comparisons>()),
             ("power", written_schema_of::<PowerReport>()),
+            ("check", written_schema_of::<CheckReport>()),
             ("problems", written_schema_of::<ProblemReport>()),
             ("journal", written_schema_of::<Event>()),
         ])

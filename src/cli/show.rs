@@ -7,7 +7,7 @@ use super::report::results_dir;
 use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal;
-use crate::model::{CaseResult, Outcome};
+use crate::model::{CaseResult, Outcome, private_cases};
 use crate::report::show::{self as page, ShownCase};
 use crate::run::{self, SelectedCases};
 use eval_base::globs::IdGlobs;
@@ -35,10 +35,20 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
         cases.map(move |case| ShownCase { eval, case })
     });
     let cases: Vec<ShownCase<'_>> = all.filter(|shown| is_wanted(args, shown.case)).collect();
+    let private = selected.evals.iter().filter(|eval| eval.private);
+    let private: usize = private.map(|eval| eval.counts.total).sum();
+    if private > 0 {
+        let message = format!("{} not shown", private_cases(private));
+        if cases.is_empty() && !args.cases.is_empty() {
+            return Err(CliFailure::wrong(message)
+                .hint("`dataset.private` of the eval keeps its cases out of reports"));
+        }
+        console.note(&message);
+    }
     if cases.is_empty() {
         nothing(console, args, &selected)?;
         if args.run == "latest" {
-            for failed in suite::failed_siblings(&dir, &paths) {
+            for failed in suite::failed_siblings(&dir, &paths)? {
                 console.note(&format!(
                     "{failed}: `eval-harness show --run {}`",
                     failed.run_id

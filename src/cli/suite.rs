@@ -7,9 +7,9 @@ use super::args::SuiteArgs;
 use super::console::Console;
 use super::{CliFailure, defaults, report};
 use crate::gate::ExitCode;
-use crate::journal::RunPaths;
+use crate::journal::{self, RunPaths};
 use crate::load::{self, CaseFilters, LoadOverrides, LoadRequest, LoadedPlan, PlanPurpose, render};
-use crate::model::Plan;
+use crate::model::{Plan, private_case_id};
 use crate::run;
 use eval_base::text::{one_line, plural};
 
@@ -134,7 +134,7 @@ pub fn load(
             Some(&request.suite),
             request.overrides.output_dir.as_deref(),
         )?;
-        let paths = crate::journal::find_run(&dir, run)?;
+        let paths = journal::find_run(&dir, run)?;
         if run == "latest" {
             refuse_one_of_several(&dir, &paths)?;
         }
@@ -153,6 +153,14 @@ pub fn load(
         words.push(format!("not passed in {run}"));
     }
     let mut loaded = load::load(&request);
+    let plan = loaded.plan.iter();
+    let mut evals = plan.flat_map(|plan| plan.evals.iter().chain(&plan.whole));
+    if evals.any(|eval| eval.info.is_private()) {
+        // A pattern may be the id of a case. Other patterns are other filters.
+        for word in words.iter_mut().filter(|word| word.starts_with("case ")) {
+            *word = format!("named cases (#{})", private_case_id("", word));
+        }
+    }
     if let Some(earlier) = earlier.filter(|_| loaded.plan.is_none() && loaded.selected.cases == 0)
         && let Some(broken) = nothing_selected(&earlier, &request)?
     {
@@ -166,42 +174,48 @@ pub fn load(
     })
 }
 
-/// Earlier runs of the same command that have cases that did not pass. Runs that were removed or
-/// can't be read are not listed.
-pub fn failed_siblings(dir: &Path, paths: &RunPaths) -> Vec<FailedSibling> {
-    let sessions = crate::journal::sessions(&paths.journal()).unwrap_or_default();
-    let siblings = sessions.into_iter().next().map(|first| first.siblings);
-    let failed = |run_id: String| {
-        let journal = crate::journal::find_run(dir, &run_id).ok()?.journal();
-        let cases = run::cases(&journal, false).ok()?.len();
-        let target = crate::journal::sessions(&journal).ok()?.pop()?;
-        (cases > 0).then_some(FailedSibling {
-            target: target.run.environment.target,
-            run_id,
-            cases,
-        })
-    };
-    siblings
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(failed)
-        .collect()
+/// Earlier runs of the same command that have cases that did not pass, or whose gate did not pass.
+/// Runs that were removed are not listed.
+pub fn failed_siblings(dir: &Path, paths: &RunPaths) -> Result<Vec<FailedSibling>, CliFailure> {
+    let mut failed = Vec::new();
+    for run_id in journal::started(&paths.journal())?.siblings {
+        let Ok(sibling) = journal::find_run(dir, &run_id) else {
+            continue;
+        };
+        let summary = run::reread(&sibling.journal())
+            .map_err(CliFailure::unreadable)?
+            .summary;
+        let counts = &summary.summary.cases;
+        let cases = counts.total - counts.passed;
+        if cases > 0 || super::run::exit_code(&summary) != ExitCode::Pass {
+            failed.push(FailedSibling {
+                target: summary.metadata.environment.target.clone(),
+                run_id,
+                cases,
+            });
+        }
+    }
+    Ok(failed)
 }
 
-/// A run beside another with cases that did not pass.
+/// A run beside another that did not pass.
 pub struct FailedSibling {
     pub run_id: String,
     pub target: String,
+    /// Its cases that did not pass; 0 when only its gate did not.
     pub cases: usize,
 }
 
 impl std::fmt::Display for FailedSibling {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cases = plural(self.cases, "case");
+        let what = match self.cases {
+            0 => "the gate".to_owned(),
+            cases => plural(cases, "case"),
+        };
         let target = one_line(&self.target);
         write!(
             f,
-            "{cases} of {} (target {target}) did not pass",
+            "{what} of {} (target {target}) did not pass",
             self.run_id
         )
     }
@@ -210,7 +224,7 @@ impl std::fmt::Display for FailedSibling {
 /// Refuses `latest` where the command of the latest run made others that failed: its own cases may
 /// all have passed.
 fn refuse_one_of_several(dir: &Path, latest: &RunPaths) -> Result<(), CliFailure> {
-    let failed = failed_siblings(dir, latest);
+    let failed = failed_siblings(dir, latest)?;
     let Some(first) = failed.first() else {
         return Ok(());
     };

@@ -102,8 +102,8 @@ fn run_id(results: &Path, run: &str) -> Result<String, CliFailure> {
     })
 }
 
-/// Opens the address in a browser, where there is one. That there is none is no error: the address
-/// was printed.
+/// Opens the address in a browser. It is not an error if there is no browser: the address was
+/// printed.
 fn open(url: &str) {
     for program in OPENERS {
         let mut command = Command::new(program);

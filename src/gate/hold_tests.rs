@@ -108,6 +108,7 @@ fn flips_fail_and_what_may_have_flipped_is_incomplete() {
         for (open, open_critical) in [(0, 0), (1, 0), (4, 2)] {
             let mut comparison = compared([None; 3], true);
             comparison.cases.broken = FlipList {
+                private: 0,
                 count: broken,
                 cases: vec![],
             };

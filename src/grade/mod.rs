@@ -14,30 +14,31 @@ mod measure;
 mod probes;
 mod reference;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
+use crate::graders::code_execution::CompiledPrograms;
 use crate::graders::code_execution::demands::{self, TestModes};
 use crate::graders::programs::{
     BoxedFuture, CandidateCode, LanguageLookup, TestBench, language_of, not_run,
 };
-use crate::graders::{no_baseline, run_command};
+use crate::graders::{ExpectedValues, no_baseline, run_command};
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
-    Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader,
-    GraderKind, GraderType, Outcome, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust,
-    Verdict,
+    Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, ConfiguredExecutor,
+    Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Outcome, Output, OutputValue,
+    Plan, SandboxDemand, SandboxState, Trust, Verdict,
 };
 use eval_base::redact::Redactor;
 use eval_models::RunModels;
 use eval_sandbox::languages::BuiltinLanguage;
-use eval_sandbox::{Sandbox, SandboxError, Tier};
+use eval_sandbox::{Interpreter, Sandbox, SandboxError, Tier};
 
 pub use contradiction::{Contradiction, contradiction};
 pub use finish::apply_finish;
@@ -109,15 +110,36 @@ pub struct RunGraders {
     languages: LanguageLookup,
     /// Those that the plan's graders need; all of them until a plan was seen.
     needed: OnceLock<Vec<BuiltinLanguage>>,
+    /// Folders that executors of benchmarks read.
+    folders: OnceLock<Vec<PathBuf>>,
+    /// Interpreters that single evals of the plan name.
+    pythons: OnceLock<Vec<NamedPython>>,
     /// Of the author's commands that say `sandbox: true`.
     commands: CommandSandbox,
     modes: TestModes,
     references: ReferenceTimes,
+    expected: ExpectedValues,
+    compiled: CompiledPrograms,
     probes: LanguageProbes,
     /// What is known of the endpoints of judges.
     structured: judge::SchemaEndpoints,
     /// One for each worker of the run, shared with its targets.
     places: Option<Arc<Semaphore>>,
+}
+
+/// Names and versions of the packages in a folder, by the records that installers keep.
+fn packages_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let package = name
+            .strip_suffix(".dist-info")
+            .or(name.strip_suffix(".egg-info"))?;
+        Some(package.to_owned())
+    });
+    names.collect()
 }
 
 impl RunGraders {
@@ -135,9 +157,13 @@ impl RunGraders {
             sandbox: OnceCell::new(),
             unsandboxed: OnceCell::new(),
             needed: OnceLock::new(),
+            folders: OnceLock::new(),
+            pythons: OnceLock::new(),
             commands,
             modes: TestModes::default(),
             references: ReferenceTimes::default(),
+            expected: ExpectedValues::default(),
+            compiled: CompiledPrograms::default(),
             probes: LanguageProbes::default(),
             structured: judge::SchemaEndpoints::default(),
             places: None,
@@ -148,6 +174,16 @@ impl RunGraders {
     /// none. Without them whoever asks for grades bounds the work.
     pub fn sharing(self, places: Option<Arc<Semaphore>>) -> RunGraders {
         RunGraders { places, ..self }
+    }
+
+    /// With a folder for what reference solutions return and compilers make, which other runs then
+    /// read.
+    pub fn keeping(self, cache: Option<&Path>) -> RunGraders {
+        RunGraders {
+            expected: ExpectedValues::new(cache),
+            compiled: CompiledPrograms::new(cache),
+            ..self
+        }
     }
 
     /// The run is being ended: graders that look at an output, commands and judges are given up
@@ -177,6 +213,16 @@ impl RunGraders {
         needed.sort_unstable();
         needed.dedup();
         let _ = self.needed.set(needed);
+        let executors = configured_executors(plan);
+        let _ = self.folders.set(self.folders_of(&executors));
+        self.languages.look_up_versions(&executors).await;
+        let named: BTreeSet<&NamedPython> = plan
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.profiles())
+            .filter_map(|profile| profile.python.as_ref())
+            .collect();
+        let _ = self.pythons.set(named.into_iter().cloned().collect());
         for eval in &plan.evals {
             for grader in eval
                 .cases
@@ -199,7 +245,7 @@ impl RunGraders {
                     .cases
                     .outlines()
                     .find(unboxed)
-                    .map(|case| case.id.to_owned())
+                    .map(|case| eval.info.shown_case(case.id).to_owned())
                     .unwrap_or_default();
                 return Err(GradeError::UnsandboxedNotAllowed {
                     eval: eval.info.id.clone(),
@@ -249,20 +295,45 @@ impl RunGraders {
 
     /// Versions of the interpreters that are ready to run code, by name.
     pub fn interpreters(&self) -> BTreeMap<String, String> {
+        let pythons = self.ready_pythons().into_iter();
+        let pythons = pythons.map(|(name, python)| (name, python.version));
+        pythons.chain(self.languages.versions()).collect()
+    }
+
+    /// Packages that are installed for each Python that is ready to run code, as `numpy-1.26.4`.
+    pub fn packages(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let pythons = self.ready_pythons().into_iter();
+        let packages = |(name, python): (String, Interpreter)| {
+            let all: BTreeSet<String> = python
+                .site
+                .iter()
+                .flat_map(|folder| packages_in(folder))
+                .collect();
+            (name, all)
+        };
+        pythons.map(packages).collect()
+    }
+
+    fn ready_pythons(&self) -> Vec<(String, Interpreter)> {
         let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
         let open = self
             .unsandboxed
             .get()
             .and_then(|opened| opened.as_ref().ok());
-        let python = isolated
+        let opened: Vec<&Sandbox> = isolated.into_iter().chain(open).collect();
+        let python = opened.iter().find_map(|sandbox| sandbox.python().ok());
+        let python = python.map(|python| ("python".to_owned(), python.clone()));
+        let named = self
+            .pythons
+            .get()
             .into_iter()
-            .chain(open)
-            .find_map(|sandbox| sandbox.python().ok());
-        let python = python.map(|python| ("python".to_owned(), python.version.clone()));
-        python
-            .into_iter()
-            .chain(self.languages.versions())
-            .collect()
+            .flatten()
+            .filter_map(|named| {
+                let sandbox = opened.first()?.with_python(&named.path).ok()?;
+                let python = sandbox.python().ok()?.clone();
+                Some((format!("python ({})", named.name), python))
+            });
+        python.into_iter().chain(named).collect()
     }
 
     /// Grace periods of the sandbox that expired so far (`ServerReport::expired_graces`); `None`
@@ -427,11 +498,22 @@ impl RunGraders {
             Ok(sandbox) => sandbox,
             Err(error) => return not_run(grader.method(), &error),
         };
+        let named = case.grading.python.as_ref();
+        let chosen = match named
+            .map(|named| sandbox.with_python(&named.path))
+            .transpose()
+        {
+            Ok(chosen) => chosen,
+            Err(error) => return not_run(grader.method(), &error),
+        };
+        let sandbox = chosen.as_ref().unwrap_or(sandbox);
         let bench = TestBench {
             sandbox,
             languages: &self.languages,
             demand: &self.config.demand,
             modes: &self.modes,
+            expected: &self.expected,
+            compiled: &self.compiled,
         };
         if let Some(grade) = code.refuse(&bench).await {
             return grade;
@@ -440,7 +522,7 @@ impl RunGraders {
             let bench = &bench;
             Box::pin(async move { self.run(grader, code, &output, bench).await })
         };
-        let limited = self.references.limited(grader, &again).await;
+        let limited = self.references.limited(grader, named, &again).await;
         let limited = match limited.transpose() {
             Ok(limited) => limited,
             Err(grade) => return grade,
@@ -503,11 +585,22 @@ impl RunGraders {
             .get()
             .map_or(&BuiltinLanguage::ALL[1..], Vec::as_slice);
         let mut readable = self.config.readable.clone();
+        readable.extend(self.folders.get().cloned().unwrap_or_default());
         readable.extend(self.languages.readable(needed).await);
         SandboxRequest {
             readable,
+            pythons: self.pythons.get().cloned().unwrap_or_default(),
             ..wanted(&self.config)
         }
+    }
+
+    /// Folders that executors read.
+    fn folders_of(&self, executors: &[&ConfiguredExecutor]) -> Vec<PathBuf> {
+        let folders = executors.iter().flat_map(|own| self.languages.folders(own));
+        let mut folders: Vec<PathBuf> = folders.collect();
+        folders.sort();
+        folders.dedup();
+        folders
     }
 
     async fn isolated(&self) -> Result<&Sandbox, SandboxRefusal> {
@@ -558,7 +651,22 @@ fn wanted(config: &GradersConfig) -> SandboxRequest {
         allow_unsandboxed: config.allow_unsandboxed,
         demand: config.demand.clone(),
         readable: Vec::new(),
+        pythons: Vec::new(),
     }
+}
+
+/// Those of the plan's graders.
+fn configured_executors(plan: &Plan) -> Vec<&ConfiguredExecutor> {
+    let profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+    let executors = profiles
+        .flat_map(|profile| &profile.graders)
+        .filter_map(|grader| grader.executor.as_ref());
+    executors
+        .filter_map(|executor| match executor {
+            Executor::Configured(own) => Some(&**own),
+            _ => None,
+        })
+        .collect()
 }
 
 /// A sandbox that was lost on the way may have run something before.

@@ -6,13 +6,15 @@
 //! nothing is read out of what a candidate's program or its compiler printed.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::graders::code_execution::{StdioTest, grade_stdio};
+use crate::graders::code_execution::{StdioBench, StdioTest, grade_stdio};
 use crate::graders::programs::{CandidateCode, LanguageLookup, RunSettings};
+use crate::load::language_of_executor;
 use crate::model::{
     Cause, CodeExecution, CodeLimits, CodeTests, Executor, Grade, GraderType, Outcome, StdioCase,
     StdoutComparison,
@@ -22,8 +24,9 @@ use eval_sandbox::Sandbox;
 /// A probe gets no less time, so that a tight limit of programs is not held against their language.
 const LEAST_TIME: Duration = Duration::from_secs(10);
 
-/// What is told apart: an executor, with the memory of its programs, inside the sandbox or not.
-type ProbeKey = (Executor, u64, bool);
+/// What is told apart: an executor, with the memory of its programs, inside the sandbox or not, and
+/// the Python that an eval names.
+type ProbeKey = (Executor, u64, bool, Option<PathBuf>);
 
 /// The probes of a run.
 #[derive(Default)]
@@ -54,7 +57,12 @@ impl LanguageProbes {
         let Some(text) = probe_of(executor) else {
             return grade;
         };
-        let key = (executor.clone(), limits.memory_mb, sandbox.state().enforced);
+        let key = (
+            executor.clone(),
+            limits.memory_mb,
+            sandbox.state().enforced,
+            sandbox.named_python().map(Path::to_owned),
+        );
         if shows_that_the_language_works(code, &grade) {
             self.record_success(key);
             return grade;
@@ -158,6 +166,7 @@ async fn probe(
             tolerance: None,
         },
         setup: String::new(),
+        suffix: String::new(),
         entry_point: None,
         limits: CodeLimits {
             wall: limits.wall.max(LEAST_TIME),
@@ -167,20 +176,37 @@ async fn probe(
         sandbox: true,
         reference: None,
     };
-    let graded = grade_stdio(&grader, text, &expected, sandbox, languages).await;
+    let bench = StdioBench {
+        sandbox,
+        languages,
+        compiled: None,
+    };
+    let graded = grade_stdio(&grader, text, &expected, bench).await;
     match (graded.outcome, graded.cause) {
         (Outcome::Passed, _) => Ok(Ok(())),
         (Outcome::Errored, Some(Cause::SandboxUnavailable)) => {
             Err(ProbeFailure::Lost(Box::new(graded)))
         }
         (_, Some(Cause::Timeout)) => Err(ProbeFailure::Timeout),
-        _ => Ok(Err(Box::new(broken(executor, &graded)))),
+        _ => Ok(Err(Box::new(broken(executor, limits, &graded)))),
     }
 }
 
-fn broken(executor: &Executor, graded: &Grade) -> Grade {
+fn broken(executor: &Executor, limits: &CodeLimits, graded: &Grade) -> Grade {
     let name = executor.name();
+    let needs = match executor {
+        Executor::Configured(own) => language_of_executor(own).and_then(|l| l.memory_mb()),
+        _ => None,
+    };
     let (hint, remedy) = match executor {
+        _ if needs.is_some_and(|needs| limits.memory_mb < needs) => (
+            String::new(),
+            format!(
+                "; its programs have {} MB: set `memory_mb` to {} or more",
+                limits.memory_mb,
+                needs.unwrap_or_default()
+            ),
+        ),
         Executor::Configured(own) => (
             own.hint
                 .as_deref()

@@ -13,8 +13,8 @@ use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 use crate::graders::code_execution::SLOWEST;
 use crate::graders::programs::{BoxedFuture, CandidateCode};
 use crate::model::{
-    Cause, CodeGrader, CodeLimits, Fingerprint, Grade, GraderType, Outcome, OutputValue,
-    ReferenceSolution,
+    Cause, CodeGrader, CodeLimits, Fingerprint, Grade, GraderType, NamedPython, Outcome,
+    OutputValue, ReferenceSolution,
 };
 
 /// No candidate gets less: a start of the interpreter on a busy machine is no fault of its own.
@@ -26,10 +26,13 @@ const LONG: Duration = Duration::from_secs(1);
 /// The references of a run that were measured.
 #[derive(Default)]
 pub(super) struct ReferenceTimes {
-    measured: Mutex<HashMap<Fingerprint, Arc<OnceCell<ReferenceTime>>>>,
+    measured: Mutex<HashMap<ReferenceKey, Arc<OnceCell<ReferenceTime>>>>,
     /// Held by everything that runs programs; by a measurement alone.
     quiet: RwLock<()>,
 }
+
+/// A grader, and what runs Python for it in place of the suite's interpreter.
+type ReferenceKey = (Fingerprint, Option<NamedPython>);
 
 /// How long the reference took, or the grade of all samples when it is of no use.
 type ReferenceTime = Result<Duration, Box<Grade>>;
@@ -41,17 +44,22 @@ impl ReferenceTimes {
     }
 
     /// The grader with the limit that its reference gives; `None` when it has none. `grade` grades
-    /// an output with the grader as it is. The caller must hold no place.
+    /// an output with the grader as it is, in Python by `python`. The caller must hold no place.
     pub async fn limited<'g>(
         &self,
         grader: &CodeGrader,
+        python: Option<&NamedPython>,
         grade: &(dyn Fn(OutputValue) -> BoxedFuture<'g, Grade> + Sync),
     ) -> Option<Result<CodeGrader, Grade>> {
         let code = grader.as_method().candidate_code()?;
         let reference = code.settings().reference?;
         let cell = {
             let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(measured.entry(Fingerprint::of(grader)).or_default())
+            Arc::clone(
+                measured
+                    .entry((Fingerprint::of(grader), python.cloned()))
+                    .or_default(),
+            )
         };
         let measured = cell
             .get_or_try_init(|| async {
@@ -149,6 +157,7 @@ mod tests {
                 asserts: vec!["assert f() == 1".into()],
             },
             setup: String::new(),
+            suffix: String::new(),
             entry_point: None,
             limits: CodeLimits {
                 wall: Duration::from_secs(wall),
@@ -211,7 +220,7 @@ mod tests {
         };
         for _ in 0..5 {
             let limited = references
-                .limited(&grader(10, 3.0), &passes)
+                .limited(&grader(10, 3.0), None, &passes)
                 .await
                 .unwrap()
                 .unwrap();
@@ -224,7 +233,7 @@ mod tests {
             trim_whitespace: true,
             normalize_newlines: true,
         });
-        assert!(references.limited(&plain, &passes).await.is_none());
+        assert!(references.limited(&plain, None, &passes).await.is_none());
     }
 
     #[tokio::test]
@@ -234,7 +243,7 @@ mod tests {
             answer(Grade::passed(GraderType::Code, "code_execution").with_detail(SLOWEST, 700.5))
         };
         let limited = references
-            .limited(&grader(10, 2.0), &graded)
+            .limited(&grader(10, 2.0), None, &graded)
             .await
             .unwrap()
             .unwrap();
@@ -247,7 +256,7 @@ mod tests {
         let told = async |grade: Grade, wall: u64| {
             let graded = |_: OutputValue| answer(grade.clone());
             let grade = references
-                .limited(&grader(wall, 3.0), &graded)
+                .limited(&grader(wall, 3.0), None, &graded)
                 .await
                 .unwrap()
                 .unwrap_err();
@@ -274,7 +283,7 @@ mod tests {
         let references = ReferenceTimes::default();
         let skipped = |_: OutputValue| answer(TaskFailure::Interrupted.grade("code_execution"));
         let grade = references
-            .limited(&grader(10, 3.0), &skipped)
+            .limited(&grader(10, 3.0), None, &skipped)
             .await
             .unwrap()
             .unwrap_err();
@@ -285,7 +294,7 @@ mod tests {
         assert_eq!(grade.reason, "the run was interrupted");
         let passes = |_: OutputValue| answer(Grade::passed(GraderType::Code, "code_execution"));
         let limited = references
-            .limited(&grader(10, 3.0), &passes)
+            .limited(&grader(10, 3.0), None, &passes)
             .await
             .unwrap()
             .unwrap();
@@ -301,7 +310,7 @@ mod tests {
             answer(Grade::passed(GraderType::Code, "code_execution"))
         };
         let code = grader(10, 2.0);
-        let measured = references.limited(&code, &waits);
+        let measured = references.limited(&code, None, &waits);
         tokio::pin!(measured);
         tokio::select! {
             biased;

@@ -42,38 +42,23 @@ fn function(sandbox: bool) -> Grader {
             limits: CodeLimits::default(),
             sandbox,
             reference: None,
+            expected_by: None,
+            evalplus: None,
+            tagged_args: false,
         },
     )))
 }
 
 fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<ExtractMethod>) -> Case {
     Case {
-        id: "c".into(),
-        name: None,
-        input: CaseInput::Prompt {
-            text: String::new(),
-            context: None,
-        },
-        context_told: false,
         grading: CaseGrading {
+            python: None,
             graders,
             combine,
             demands: None,
         },
         extract,
-        samples: None,
-        timeout: Duration::from_secs(1),
-        retries: None,
-        max_latency: None,
-        target: None,
-        expected: None,
-        baseline: None,
-        tags: vec![],
-        difficulty: None,
-        input_hash: Fingerprint::default(),
-        grading_hash: Fingerprint::default(),
-        data_hash: Fingerprint::default(),
-        origin: String::new(),
+        ..testing::case("c")
     }
 }
 

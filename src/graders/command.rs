@@ -20,7 +20,9 @@ use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
 use crate::isolation::CommandSandbox;
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, seconds};
 use crate::model::limits;
-use crate::model::{Case, Cause, CommandVerdict, EnvFile, Grade, GraderType, OutputValue};
+use crate::model::{
+    Case, Cause, CommandVerdict, EnvFile, Grade, GraderType, NumberKind, OutputValue,
+};
 use eval_base::unique_keys::JsonShape;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
@@ -112,8 +114,11 @@ impl MethodSettings for CommandGraderSpec {
 }
 
 impl CodeMethod for CommandGrader {
-    fn further_numbers(&self) -> &[String] {
-        &self.metrics
+    fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
+        let names = self.metrics.iter();
+        names
+            .map(|name| (name.as_str(), NumberKind::Number))
+            .collect()
     }
 }
 

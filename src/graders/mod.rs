@@ -11,9 +11,11 @@ mod command;
 mod contains;
 mod exact_match;
 mod function_output;
+mod instructions;
 mod json;
 mod numeric;
 pub(crate) mod output;
+pub(crate) mod packed_files;
 pub(crate) mod patterns;
 pub(crate) mod programs;
 mod regex;
@@ -46,6 +48,7 @@ pub use command::*;
 pub use contains::*;
 pub use exact_match::*;
 pub use function_output::*;
+pub use instructions::*;
 pub use json::*;
 pub use numeric::*;
 pub use programs::{CodeLimits, ReferenceSolution};
@@ -92,9 +95,15 @@ pub(crate) trait CodeMethod {
         None
     }
 
-    /// Further numbers that it measures.
-    fn further_numbers(&self) -> &[String] {
+    /// Numbers that are 1 for an output that passes and 0 for one that fails, where its grades say
+    /// nothing else.
+    fn pass_numbers(&self) -> &[&'static str] {
         &[]
+    }
+
+    /// Further numbers that it measures.
+    fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
+        Vec::new()
     }
 }
 
@@ -112,6 +121,11 @@ pub(crate) trait OutputCheck {
     fn number(&self) -> Option<(&'static str, NumberKind)> {
         None
     }
+
+    /// See [`CodeMethod::further_numbers`].
+    fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
+        Vec::new()
+    }
 }
 
 impl<T: OutputCheck> CodeMethod for T {
@@ -121,6 +135,10 @@ impl<T: OutputCheck> CodeMethod for T {
 
     fn number(&self) -> Option<(&'static str, NumberKind)> {
         OutputCheck::number(self)
+    }
+
+    fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
+        OutputCheck::further_numbers(self)
     }
 }
 
@@ -226,6 +244,8 @@ methods! {
     CodeExecution = "code_execution" CodeExecutionSpec => CodeExecution;
     /// The output is similar enough to a reference text.
     Similarity = "similarity" SimilaritySpec => Similarity;
+    /// The output follows instructions that code can verify (those of IFEval).
+    Instructions = "instructions" InstructionsSpec => InstructionList;
     /// A custom program decides.
     Command = "command" CommandGraderSpec => CommandGrader;
 }
@@ -242,7 +262,7 @@ impl CodeGrader {
     }
 }
 
-const NO_BASELINE: &str = "no_baseline";
+pub(crate) const NO_BASELINE: &str = "no_baseline";
 
 struct MissingBaseline;
 

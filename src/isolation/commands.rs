@@ -134,6 +134,9 @@ impl CommandSandbox {
             ProgramEnding::OutputLimit => {
                 TreeEnd::Stopped("it wrote more output than the sandbox allows")
             }
+            ProgramEnding::DiskLimit => {
+                TreeEnd::Stopped("it wrote more to disk than the sandbox allows")
+            }
             ProgramEnding::Violation(_) => {
                 TreeEnd::Stopped("it tried something that the sandbox forbids")
             }

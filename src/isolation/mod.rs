@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use eval_sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, SandboxReport, Tier};
 
-use crate::model::{MinimumTier, SandboxDemand, SandboxState};
+use crate::model::{MinimumTier, NamedPython, SandboxDemand, SandboxState};
 
 pub use commands::{CommandSandbox, PRIVATE_FOLDER};
 
@@ -22,6 +22,8 @@ pub struct SandboxRequest {
     pub demand: SandboxDemand,
     /// Host folders that programs may read beside those of the demand.
     pub readable: Vec<PathBuf>,
+    /// Interpreters of single evals.
+    pub pythons: Vec<NamedPython>,
 }
 
 /// What is wanted can't be had here; nothing has run.
@@ -54,6 +56,11 @@ impl SandboxRequest {
                 .filter(|tier| *tier <= weakest && *tier != Tier::None)
                 .collect(),
             python: self.demand.python.clone(),
+            pythons: self
+                .pythons
+                .iter()
+                .map(|named| named.path.clone())
+                .collect(),
             readable: [self.demand.readable.as_slice(), &self.readable].concat(),
             ..usual
         }
@@ -64,6 +71,18 @@ impl SandboxRequest {
             Ok(sandbox) => sandbox,
             Err(error) => return Err(self.refused(error).await),
         };
+        for named in &self.pythons {
+            if let Err(error) = sandbox.with_python(&named.path) {
+                return Err(SandboxRefusal {
+                    reason: format!(
+                        "an eval requires the Python `{}`, which can't be used: {error}",
+                        named.name
+                    ),
+                    remedy: "change `python` under `config: {sandbox: ...}` in the eval".to_owned(),
+                    error,
+                });
+            }
+        }
         match (&self.demand.python, sandbox.python()) {
             // A Python that is not named may be missing: what needs it says so.
             (Some(path), Err(error)) => Err(SandboxRefusal {
@@ -172,6 +191,7 @@ mod tests {
             allow_unsandboxed,
             demand,
             readable,
+            pythons: Vec::new(),
         }
     }
 

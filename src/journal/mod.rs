@@ -7,6 +7,7 @@
 
 mod durable;
 mod follow;
+mod hidden;
 mod outputs;
 mod paths;
 mod reader;
@@ -16,9 +17,11 @@ mod tail;
 mod writer;
 
 pub use follow::JournalFollower;
+pub use hidden::PrivateCases;
 pub use paths::{RunPaths, days, find_run, hold_results, list_runs, lock_results, scan_runs};
 pub use reader::{
-    JournalReader, evals, planned_cases, read, read_case, read_counts, sessions, started,
+    JournalReader, evals, planned_cases, private_evals, read, read_case, read_counts, sessions,
+    started,
 };
 pub use samples::{SampleEnding, SampleIndex, index_samples};
 pub use stored::output_of;

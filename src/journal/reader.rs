@@ -9,7 +9,7 @@ use regex::bytes::Regex;
 
 use super::JournalError;
 use super::tail::is_json;
-use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted, without_details};
+use crate::model::{EvalInfo, EvalPlanned, Event, JOURNAL_VERSION, RunStarted, without_details};
 use eval_base::blocks::{FileBlocks, FileExpectation};
 use eval_base::files::open_file;
 
@@ -138,6 +138,13 @@ pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
         }
     }
     Ok(evals)
+}
+
+/// The evals of a run whose datasets are private, as of any session.
+pub fn private_evals(path: &Path) -> Result<HashSet<String>, JournalError> {
+    let private = evals(path)?.into_iter().map(|planned| planned.eval);
+    let private = private.filter(EvalInfo::is_private).map(|eval| eval.id);
+    Ok(private.collect())
 }
 
 impl JournalReader {
@@ -343,7 +350,7 @@ impl Iterator for JournalReader {
 mod tests {
     use super::super::{JournalWriter, RunPaths};
     use super::*;
-    use crate::model::testing::run_started;
+    use crate::model::testing::{self, run_started};
     use crate::model::{
         Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, SampleFinished,
         SampleSkipped, Verdict,
@@ -417,15 +424,8 @@ mod tests {
         };
         let attempt = Attempt {
             output: Some(output),
-            stored: None,
-            extracted: None,
-            verdict,
-            latency_ms: None,
             duration_ms,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..testing::attempt(verdict)
         };
         Event::SampleFinished(Box::new(SampleFinished {
             eval: "e".into(),

@@ -193,24 +193,10 @@ impl SampleIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Attempt, CasePlanned, CasesPlanned, Cause, Output, SampleSkipped, Verdict};
+    use crate::model::{Attempt, CasesPlanned, Cause, Output, SampleSkipped, Verdict, testing};
 
     fn planned(eval: &str, ids: &[&str]) -> Event {
-        let case = |id: &&str| CasePlanned {
-            id: (*id).to_owned(),
-            name: None,
-            samples: 2,
-            graders: vec![],
-            input_hash: String::new(),
-            grading_hash: String::new(),
-            data_hash: None,
-            target_hash: None,
-            call_hash: None,
-            tags: Vec::new(),
-            position: None,
-            input: None,
-            combine: None,
-        };
+        let case = |id: &&str| testing::planned_case(id, 2);
         Event::CasesPlanned(CasesPlanned {
             eval: eval.to_owned(),
             cases: ids.iter().map(case).collect(),
@@ -220,15 +206,7 @@ mod tests {
     fn finished(eval: &str, case: &str, sample: u32, output: &str) -> Event {
         let attempt = Attempt {
             output: Some(Output::text(output)),
-            stored: None,
-            extracted: None,
-            verdict: Verdict::without_grades(Cause::WrongAnswer, ""),
-            latency_ms: None,
-            duration_ms: 0.0,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..testing::attempt(Verdict::without_grades(Cause::WrongAnswer, ""))
         };
         Event::SampleFinished(Box::new(SampleFinished {
             eval: eval.to_owned(),

@@ -89,7 +89,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Cause, Usage, Verdict};
+    use crate::model::{Cause, Usage, Verdict, testing};
 
     fn run(dir: &Path) -> RunPaths {
         RunPaths {
@@ -101,7 +101,6 @@ mod tests {
 
     fn attempt(content: &[u8], kind: StoredKind) -> Attempt {
         Attempt {
-            output: None,
             stored: Some(Stored {
                 sha256: hex(&Sha256::digest(content)),
                 bytes: content.len() as u64,
@@ -117,14 +116,7 @@ mod tests {
                 }),
                 model: Some("m".into()),
             }),
-            extracted: None,
-            verdict: Verdict::without_grades(Cause::WrongAnswer, ""),
-            latency_ms: None,
-            duration_ms: 0.0,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..testing::attempt(Verdict::without_grades(Cause::WrongAnswer, ""))
         }
     }
 

@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use crate::model::{
         Cause, Grade, GraderType, Output, OutputValue, RunFinished, SampleFinished, SampleSkipped,
-        Verdict,
+        Verdict, testing,
     };
 
     fn skipped(sample: u32) -> Event {
@@ -361,15 +361,7 @@ mod tests {
                 value: output,
                 ..Output::text("")
             }),
-            stored: None,
-            extracted: None,
-            verdict,
-            latency_ms: None,
-            duration_ms: 0.0,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..testing::attempt(verdict)
         };
         Event::SampleFinished(Box::new(SampleFinished {
             eval: "e".into(),
@@ -614,19 +606,8 @@ mod tests {
             context,
         );
         let case = CasePlanned {
-            id: "c".into(),
-            name: None,
-            samples: 1,
-            graders: vec![],
-            input_hash: String::new(),
-            grading_hash: String::new(),
-            data_hash: None,
-            target_hash: None,
-            call_hash: None,
-            tags: vec![],
-            position: None,
             input: Some(Box::new(input)),
-            combine: None,
+            ..testing::planned_case("c", 1)
         };
         let event = Event::CasesPlanned(CasesPlanned {
             eval: "e".into(),

@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::problem::{Code, Problem};
-use super::refs::existing_folder;
+use super::refs::{existing_folder, lexical};
 use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
 use super::targets::find_program;
 use super::tree::Node;
-use crate::model::{CodeLimits, Grader, MinimumTrust, SandboxDemand};
-use crate::spec::SandboxSpec;
+use crate::model::{
+    CaseGrading, CodeLimits, Executor, Grader, MinimumTrust, NamedPython, SandboxDemand,
+};
+use crate::spec::{EvalSandbox, SandboxSpec};
 
 /// What a suite demands, and what follows for its graders.
 #[derive(Debug, Clone, Default)]
@@ -63,10 +65,11 @@ pub(super) fn resolve(
     for (at, text) in spec.readable.iter().enumerate() {
         readable.extend(folder(desk, text, node.locate(&format!("/readable/{at}"))));
     }
+    let dir = desk.suite.dir.clone();
     let python = spec
         .python
         .as_deref()
-        .and_then(|text| python(desk, text, node.locate("/python")));
+        .and_then(|text| python(desk, text, (&dir, "suite"), node.locate("/python")));
     let trust = spec.trust.filter(|trust| *trust != MinimumTrust::InProcess);
     let marks = trust.is_some() || spec.python.is_some() || !spec.readable.is_empty();
     SuiteDemands {
@@ -105,10 +108,64 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
     Some(path)
 }
 
+/// The interpreter that an eval sets for its code.
+#[derive(Debug, Clone)]
+pub(super) struct EvalPython {
+    written: String,
+    found: NamedPython,
+}
+
+impl EvalPython {
+    /// `None` where the eval sets none, and after reporting that it can't be found. `node` is the
+    /// eval's.
+    pub fn resolve(
+        desk: &mut SuiteDesk,
+        spec: Option<&EvalSandbox>,
+        node: &Node,
+    ) -> Option<EvalPython> {
+        let written = spec?.python.clone()?;
+        let at = node.locate("/config/sandbox/python");
+        let dir = desk.dir.to_path_buf();
+        let path = python(desk, &written, (&dir, "file"), at)?;
+        let name = if written.contains('/') {
+            let shown = lexical(&path);
+            let below = shown.strip_prefix(lexical(&desk.suite.dir));
+            below.unwrap_or(&shown).display().to_string()
+        } else {
+            written.clone()
+        };
+        Some(EvalPython {
+            written,
+            found: NamedPython { name, path },
+        })
+    }
+
+    /// Lets it run the programs of a grading that are in Python.
+    pub fn apply(&self, grading: &mut CaseGrading) {
+        let runs_python = |grader: &Grader| grader.kind.executor() == Some(&Executor::Python);
+        if grading.graders.iter().any(runs_python) {
+            let suite = grading.demands.take();
+            let written = serde_json::json!({ "suite": suite, "python": self.written });
+            grading.demands = Some(written.to_string());
+            grading.python = Some(self.found.clone());
+        }
+    }
+}
+
 /// An interpreter is a program like those of commands: it may lie anywhere.
-fn python(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
+/// `base` is the folder that paths are relative to, and whose it is.
+fn python(
+    desk: &mut SuiteDesk,
+    text: &str,
+    (dir, base): (&Path, &str),
+    at: Span,
+) -> Option<PathBuf> {
+    let program = match text.contains('/') {
+        true => dir.join(text).display().to_string(),
+        false => text.to_owned(),
+    };
     // An empty folder in PATH is the one that a program is started in, which differs.
-    let found = find_program(desk.suite, text, |path| {
+    let found = find_program(desk.suite, &program, |path| {
         path.parent() != Some(Path::new(""))
     });
     // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another
@@ -116,9 +173,11 @@ fn python(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
     if found.is_none() {
         let message = format!("the Python `{text}` cannot be found");
         let hint = match text.strip_prefix("~/") {
-            Some(_) => "`~` is not expanded: write the whole path",
-            None if text.contains('/') => "a path with a slash is relative to the suite's folder",
-            None => "install it, or give its path",
+            Some(_) => "`~` is not expanded: write the whole path".to_owned(),
+            None if text.contains('/') => {
+                format!("a path with a slash is relative to the {base}'s folder")
+            }
+            None => "install it, or give its path".to_owned(),
         };
         desk.push_lenient(Problem::error(Code::BadCommand, at, message).hint(hint));
     }

@@ -253,11 +253,11 @@ mod tests {
         let text = "A=1\nSECRET\n  2X=secret\nB=\"sec\" ret\nC='open\nsecret\n";
         let (variables, faults) = parse(text);
         assert_eq!(variables.keys().collect::<Vec<_>>(), ["A"]);
-        let told: Vec<String> = faults
+        let shown: Vec<String> = faults
             .iter()
             .map(|f| format!("{}:{} {}", f.line + 1, f.column + 1, f.message))
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        insta::assert_snapshot!(shown.join("\n"), @"
         2:1 the line has no `=`
         3:3 the text before `=` is not the name of a variable (letters, digits and `_`)
         4:3 the line goes on after the closing quote

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::baselines::{self, BaselineShelf};
 use super::cases::UniqueCases;
 use super::dataset;
+use super::demands::EvalPython;
 use super::depends;
 use super::graders::{self, CaseBaseline, WrittenGraders};
 use super::inputs;
@@ -23,7 +24,7 @@ use crate::graders::settings::PlacedExpectation;
 use crate::graders::structural_match::check_matchers;
 use crate::model::{
     self, Case, CaseGrading, CaseInput, Dependencies, Eval, EvalInfo, EvalType, ExtractMethod,
-    Fingerprint, Target,
+    Fingerprint, OutputValue, Target,
 };
 use crate::spec::{
     CaseSpec, EvalConfig, EvalFile, EvalMetadata, ExactExpected, ExpectedRef, ExpectedSpec, NameOr,
@@ -46,6 +47,7 @@ pub(super) struct EvalHeader {
     pub timeout: Option<Duration>,
     pub samples: Option<u32>,
     pub retries: Option<u32>,
+    pub python: Option<EvalPython>,
 }
 
 /// The evals of a document whose tree was prepared; parts that are broken are left out.
@@ -158,6 +160,7 @@ fn info_of(
         score_threshold: config.score_threshold,
         source: desk.line_of(node.locate("/metadata/id")),
         dependencies: None,
+        dataset: None,
     })
 }
 
@@ -260,6 +263,7 @@ fn header(
             .map(seconds),
         retries: config.retries.or(metadata.retries),
         samples: config.samples,
+        python: EvalPython::resolve(desk, config.sandbox.as_ref(), node),
         ..EvalHeader::default()
     }
 }
@@ -305,7 +309,11 @@ fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<
     let written = cases.claimed();
     let mut from_data = 0;
     if let Some(dataset) = dataset_node.as_mut().filter(|d| !broken.holds(d)) {
-        from_data = dataset::load(desk, dataset, &header, &mut cases);
+        let loaded = dataset::load(desk, dataset, &header, &mut cases);
+        from_data = loaded.rows;
+        if let Some(info) = &mut info {
+            info.dataset = loaded.read.map(Box::new);
+        }
     }
     if spec.is_some() && written == 0 && from_data == 0 && dataset_node.is_none() {
         let at = cases_node
@@ -437,7 +445,7 @@ pub(super) struct ResolvedCase {
 pub(super) fn assemble(
     suite: &SuiteScope,
     id: String,
-    made: ResolvedCase,
+    mut made: ResolvedCase,
     header: &EvalHeader,
     origin: String,
 ) -> Case {
@@ -452,6 +460,9 @@ pub(super) fn assemble(
     {
         suite.secrets.of_headers(headers);
         suite.secrets.of_endpoint(endpoint);
+    }
+    if let Some(python) = &header.python {
+        python.apply(&mut made.grading);
     }
     Case {
         id,
@@ -469,6 +480,8 @@ pub(super) fn assemble(
         max_latency: None,
         target: made.target,
         expected: None,
+        solution: None,
+        dataset_format: None,
         baseline: None,
         tags: Vec::new(),
         difficulty: None,
@@ -534,6 +547,10 @@ pub(super) fn finish(
     case.tags = spec.tags;
     case.difficulty = spec.difficulty;
     case.expected = expected.and_then(|e| e.values().into_iter().next());
+    case.solution = spec.solution.map(|value| match value {
+        serde_json::Value::String(text) => OutputValue::Text(text),
+        json => OutputValue::Json(json),
+    });
     case.samples = desk.suite.samples.or(spec.samples).or(case.samples);
     case.retries = spec.retries.or(case.retries);
     if let (Some(own), None) = (spec.timeout_seconds, desk.suite.timeout) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::languages::{described, described_languages};
 use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
 use super::scope::{SuiteDesk, seconds};
@@ -166,7 +167,8 @@ fn missing_probe(chosen: &ChosenExecutor, at: &Node) -> Option<Problem> {
     Some(Problem::warning(Code::SuspiciousValue, at.locate("/compile"), message).hint(hint))
 }
 
-fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> ChosenExecutor {
+/// An executor whose spec has no fault; its paths are relative to `dir`.
+pub(super) fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> ChosenExecutor {
     let probe = spec.probe.clone().or_else(|| shipped_probe(&name, &spec));
     let languages = if spec.languages.is_empty() {
         vec![name.clone()]
@@ -182,6 +184,7 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> ChosenExecutor {
         compile_timeout: seconds(spec.compile_timeout_seconds.unwrap_or(COMPILE_TIMEOUT)),
         compile_memory_mb: spec.memory_mb.unwrap_or(0).max(COMPILE_MEMORY_MB),
         env: spec.env,
+        compiles_alone: false,
         readable: spec
             .readable
             .iter()
@@ -310,11 +313,26 @@ pub(crate) fn choose(
     if let Some(chosen) = shelf.known.get(name) {
         return Some(chosen.clone());
     }
+    if let Some(mut chosen) = described(name) {
+        // What its runtime needs, or more.
+        let suites = desk.demands().limits.memory_mb;
+        chosen.memory_mb = chosen.memory_mb.map(|own| own.max(suites));
+        return Some(chosen);
+    }
     let built_in = Executor::NAMES
         .into_iter()
         .flat_map(|(word, others, _)| others.iter().copied().chain([word]));
-    let names = built_in.chain(shelf.known.keys().map(String::as_str));
-    let words = Executor::NAMES.map(|(word, ..)| word).join(", ");
+    let others = described_languages().iter();
+    let others = others.flat_map(|(word, language)| {
+        let spellings = language.others.iter().map(String::as_str);
+        spellings.chain([word.as_str()])
+    });
+    let names = built_in
+        .chain(others)
+        .chain(shelf.known.keys().map(String::as_str));
+    let mut words: Vec<&str> = Executor::NAMES.iter().map(|(word, ..)| *word).collect();
+    words.extend(described_languages().keys().map(String::as_str));
+    let words = words.join(", ");
     let problem = Problem::error(
         Code::UnknownExecutor,
         at,

@@ -26,6 +26,7 @@ mod hashes_tests;
 mod infer;
 mod inputs;
 mod kinds;
+mod languages;
 mod literal;
 mod metrics;
 mod models;
@@ -67,6 +68,7 @@ pub use check::check_files;
 pub use defaults::{DEFAULTS_FILE_NAME, LoadedDefaults, defaults};
 pub use depends::files_changed_since_load;
 pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
+pub(crate) use languages::{DescribedLanguage, described_languages, language_of_executor};
 pub use literal::{
     LiteralEdit, WrittenEval, accepted_literal, added_reference, not_rendered, written_grading,
 };

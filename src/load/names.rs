@@ -105,7 +105,14 @@ impl SuiteNames {
             self.categories
                 .extend(text(head, "category").map(str::to_owned));
             self.tags.extend(tags(about).map(str::to_owned));
-            let cases = node.seq("test_cases");
+            let dataset = node.get("dataset");
+            let is_private = dataset.and_then(|dataset| dataset.get("private"));
+            let is_private = is_private.and_then(Node::as_bool) == Some(true);
+            let cases = if is_private {
+                &[]
+            } else {
+                node.seq("test_cases")
+            };
             self.cases.extend(
                 cases
                     .iter()

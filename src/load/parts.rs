@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Eval, EvalInfo, PartSelector};
+use crate::model::{Eval, EvalInfo, PartSelector, ReleasePart};
 use eval_base::globs::IdGlobs;
 
 /// A [`PartSelector`] ready to be asked.
@@ -12,6 +12,7 @@ use eval_base::globs::IdGlobs;
 pub struct PartFilter {
     part: PartSelector,
     globs: IdGlobs,
+    released: Option<ReleasePart>,
 }
 
 impl PartFilter {
@@ -25,6 +26,10 @@ impl PartFilter {
         Ok(PartFilter {
             part: part.clone(),
             globs,
+            released: match part {
+                PartSelector::Released(value) => ReleasePart::read(value),
+                _ => None,
+            },
         })
     }
 
@@ -35,14 +40,16 @@ impl PartFilter {
             PartSelector::Category(name) => info.category.as_ref() == Some(name),
             PartSelector::Tag(tag) => info.tags.contains(tag),
             PartSelector::Eval(_) => self.globs.fit(&info.id),
+            PartSelector::Released(_) => false,
         }
     }
 
-    /// The tag by which single cases belong to the part; `None` when only whole evals do.
-    pub fn case_tag(&self) -> Option<&str> {
+    /// True when a case with these tags belongs to the part.
+    pub fn takes_case(&self, tags: &[String]) -> bool {
         match &self.part {
-            PartSelector::Tag(tag) => Some(tag),
-            _ => None,
+            PartSelector::Tag(tag) => tags.contains(tag),
+            PartSelector::Released(_) => self.released.is_some_and(|part| part.takes(tags)),
+            _ => false,
         }
     }
 
@@ -54,8 +61,7 @@ impl PartFilter {
                 selected.push(Arc::clone(eval));
                 continue;
             }
-            let Some(tag) = self.case_tag() else { continue };
-            let has = |tags: &[String]| tags.iter().any(|own| own == tag);
+            let has = |tags: &[String]| self.takes_case(tags);
             // Most evals have no such case, which their profiles tell without a look at each.
             if eval
                 .cases

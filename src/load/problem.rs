@@ -118,7 +118,7 @@ codes! {
     SuspiciousValue = "EH0423" "suspicious-value" "A value is probably a mistake.";
 
     // EH05: data.
-    DatasetUnreadable = "EH0501" "dataset-unreadable" "A dataset cannot be read, or does not have the format that is set.";
+    DatasetUnreadable = "EH0501" "dataset-unreadable" "A dataset cannot be read, or does not have the format or the hash that is set.";
     DatasetRow = "EH0502" "dataset-row" "A row of a dataset has an error; the message shows its line.";
     RecordedOutputs = "EH0503" "recorded-outputs" "A line in a file of recorded outputs has an error, or matches more than one eval.";
 

@@ -160,6 +160,7 @@ fn alone(grader: CodeGrader) -> CaseGrading {
         ..Grader::of(kind)
     };
     CaseGrading {
+        python: None,
         graders: vec![grader],
         combine: Combine::All,
         demands: None,

@@ -229,8 +229,12 @@ fn strangers(
         look("eval", word, &ids, false);
     }
     let ids: Vec<&str> = cases().map(|c| c.id).collect();
+    let shown = evals.iter().filter(|eval| !eval.info.is_private());
+    let shown: Vec<&str> = shown
+        .flat_map(|eval| eval.cases.outlines().map(|case| case.id))
+        .collect();
     for word in case_globs.unmatched(&ids) {
-        look("case", word, &ids, false);
+        look("case", word, &shown, false);
     }
     found
 }

@@ -369,7 +369,7 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
     {id: a, input: x, grader: {type: code, asserts: [assert f()]}}
       5:46 unknown-key unknown key `asserts` | `asserts` belongs under `config:`
     {id: a, input: x, grader: {type: code, config: {method: code_execution, lang: python, asserts: [assert f()]}}}
-      5:79 unknown-key unknown key `lang` | valid keys: `asserts`, `check`, `columns`, `compare`, `entry_point`, `executor`, `max_return_mb`, `memory_mb`, `method`, `ordered`, `output_kb`, `prefix`, `reference`, `reference_solution`, `rows`, `sandbox`, `setup`, `stdio`, `test`, `tests`, `timeout_factor`, `timeout_seconds`, `tolerance`, `trust`
+      5:79 unknown-key unknown key `lang` | valid keys: `asserts`, `check`, `columns`, `compare`, `entry_point`, `executor`, `max_return_mb`, `memory_mb`, `method`, `ordered`, `output_kb`, `prefix`, `reference`, `reference_solution`, `rows`, `sandbox`, `setup`, `stdio`, `suffix`, `test`, `tests`, `timeout_factor`, `timeout_seconds`, `tolerance`, `trust`
     {id: a, input: x, tests: [assert f()]}
       5:25 unknown-key unknown key `tests` | to test code, write `asserts: ["assert add(1, 2) == 3"]` beside the input; for a literal output, `expected: VALUE`; for a judge, `grader: {judge: MODEL, rubric: TEXT}`
     {id: a, input: x, value: {test: x}}
@@ -408,10 +408,9 @@ fn errors_of_misplaced_keys_say_where_they_belong() {
     {id: a, current: Say hello, baseline: y}
       5:24 wrong-type `current`: expected a map, found the text `Say hello` | write `current: {input: ...}`, or its short form `input: ...`
     {metadata: {id: a}, dataset: {path: rows.jsonl}}
-      5:27 missing-key `dataset` lacks the key `case` | add `case: {input: ..., expected: ...}` with templates over `row.*`; for a benchmark, add `format: humaneval` or `format: mbpp`
-      5:36 bad-shape missing field `format`
+      5:27 missing-key `dataset` lacks the key `case` | add `case: {input: ..., expected: ...}` with templates over `row.*`; for a benchmark, add its `format`, such as `humaneval`
     {metadata: {id: a}, dataset: {path: rows.txt, case: {id: b, input: x, expected: y}}}
-      5:27 missing-key `dataset` lacks the key `format` | add `format`: one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`
+      5:27 missing-key `dataset` lacks the key `format` | add `format`: one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`, `bigcodebench`, `livecodebench`, `multipl_e`, `humaneval_pack`, `ds1000`, `code_contests`, `apps`, `gsm8k`, `mmlu`, `evalplus`, `ifeval`
     {}
       5:7 missing-key element 1 of `evals` lacks the key `id` | add `id`: a text
       5:7 missing-key element 1 of `evals` lacks the key `input` | add `input`, or its short form `prompt`

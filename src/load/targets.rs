@@ -72,10 +72,18 @@ pub(super) fn resolve(
     })
 }
 
+/// Whether a recording can be opened: a file, or a folder with a folder of programs for each task.
+fn check_recording(path: &Path) -> std::io::Result<()> {
+    match path.is_dir() {
+        true => Ok(()),
+        false => check_stream(path),
+    }
+}
+
 /// A recording that a run needs must be there; while files are only looked at, its lack warns.
 fn recorded(desk: &mut SuiteDesk, path: &Path, written: &str, at: Span) -> Option<()> {
     desk.suite.fence.note(path);
-    let message = match check_stream(path) {
+    let message = match check_recording(path) {
         Ok(()) => return Some(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             format!("the file `{written}` of recorded outputs does not exist")
@@ -170,7 +178,7 @@ pub(super) fn choose(
 ) -> ChosenTarget {
     if let Some(path) = choice.outputs {
         desk.suite.fence.note(&path);
-        if let Err(error) = check_stream(&path) {
+        if let Err(error) = check_recording(&path) {
             let message = match error.kind() {
                 ErrorKind::NotFound => {
                     format!("`--outputs`: the file `{}` does not exist", path.display())

@@ -167,6 +167,20 @@ impl EvalCases {
         }
     }
 
+    /// Gives every case this number of samples, whatever its author named; at least 1. The function
+    /// is called once for each case, in order.
+    pub fn set_samples(&mut self, mut samples: impl FnMut(CaseOutline<'_>) -> u32) {
+        for at in 0..self.len() {
+            let Some(place) = self.position(at) else {
+                continue;
+            };
+            let Some(n) = self.outlines.get(place).map(&mut samples) else {
+                continue;
+            };
+            Arc::make_mut(&mut self.outlines).set_samples(place, n.max(1));
+        }
+    }
+
     /// Whole cases in order, those at the wanted places of this selection; each is what its outline
     /// says, or a fault.
     pub fn stream<'a>(

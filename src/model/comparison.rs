@@ -233,11 +233,23 @@ pub struct CaseChanges {
 #[serde(deny_unknown_fields)]
 pub struct FlipList {
     pub count: usize,
+    /// Of these, cases of private datasets, which are never listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub private: usize,
     /// The cases: all of them in `compare --format json`, at most 100 in the report of a run.
     pub cases: Vec<CaseFlip>,
 }
 
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
 impl FlipList {
+    /// Number of cases that are neither listed nor private.
+    pub fn unlisted(&self) -> usize {
+        self.count - self.private - self.cases.len()
+    }
+
     /// True when none of the listed cases records whether its input or its grading changed.
     pub fn only_input_or_grading(&self) -> bool {
         let unknown = |case: &CaseFlip| case.changed.contains(&CasePart::InputOrGrading);

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::dataset::SamplingRead;
 use super::dependency::{Dependencies, ReusedFrom};
 use super::grade::{Output, Stored, Verdict};
 use super::grader::Combine;
@@ -20,7 +21,7 @@ use super::run::{RunConfig, RunIdentity};
 use super::summary::PastRate;
 use crate::spec::words::GraderType;
 use eval_base::text;
-use eval_models::ModelCall;
+use eval_models::{ModelCall, RunBudget};
 
 /// The version of the journal's format; a reader refuses every other one.
 pub const JOURNAL_VERSION: u32 = 3;
@@ -144,6 +145,12 @@ pub struct Environment {
     /// The address of the model's API; absent unless an environment variable set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_address: Option<String>,
+    /// Settings of the model; absent without one, and in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Box<SamplingRead>>,
+    /// Budget of the run for models; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RunBudget>,
     /// The prompt; absent if inputs were given to the target unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<UsedPrompt>,

@@ -95,6 +95,9 @@ pub struct ConfiguredExecutor {
     pub compile_timeout: Duration,
     pub compile_memory_mb: u64,
     pub env: BTreeMap<String, String>,
+    /// What its compiler makes depends on nothing but the program's files and the compiler.
+    #[serde(skip)]
+    pub compiles_alone: bool,
     /// Absolute. Where a language lies on a machine tells no gradings apart, nor does how to get
     /// it.
     #[serde(skip)]

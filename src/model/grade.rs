@@ -172,6 +172,10 @@ pub struct Grade {
     /// True if a program exceeded its time limit and was run again, alone, to confirm it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adjudicated: bool,
+    /// Most resident memory of a process of the candidate, in MB, where the sandbox knows it. Only
+    /// `check` looks at it; journals don't keep it.
+    #[serde(skip)]
+    pub peak_mb: Option<f64>,
     /// Data of the judges, for a grade by a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Box<Judged>>,
@@ -307,6 +311,7 @@ impl Grade {
             negated: false,
             trust: None,
             adjudicated: false,
+            peak_mb: None,
             judged: None,
         }
     }
@@ -334,6 +339,12 @@ impl Grade {
     /// Whether a program was run once more, alone.
     pub fn with_adjudicated(mut self, adjudicated: bool) -> Self {
         self.adjudicated = adjudicated;
+        self
+    }
+
+    /// `peak_kib`: as the sandbox reports it.
+    pub fn with_peak(mut self, peak_kib: Option<u64>) -> Self {
+        self.peak_mb = peak_kib.map(|kib| kib as f64 / 1024.0);
         self
     }
 

@@ -1,6 +1,8 @@
 //! Graders with everything that they need: expectations and settings are merged, defaults are
 //! filled in.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,9 +13,9 @@ use crate::graders::programs::CandidateCode;
 use crate::spec::words::{GraderType, JsonMode, Which};
 
 pub use crate::graders::{
-    CallExpectation, CodeExecution, CodeGrader, CodeLimits, CodeTests, CommandGrader, ExactMatch,
-    FunctionCase, FunctionOutput, JsonMatch, ReferenceSolution, RowsTest, Similarity, StdioCase,
-    WantedRows,
+    CallExpectation, CodeExecution, CodeGrader, CodeLimits, CodeTests, CommandGrader,
+    EvalplusCalls, ExactMatch, FunctionCase, FunctionOutput, JsonMatch, ReferenceFunction,
+    ReferenceSolution, RowsTest, Similarity, StdioCase, WantedRows,
 };
 
 pub use eval_match::{Comparator, RegexFlags, SimilarityBound, StructuralOptions, Tolerance};
@@ -30,6 +32,19 @@ pub struct CaseGrading {
     /// grader runs a program in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demands: Option<String>,
+    /// What runs Python in place of the suite's interpreter. `demands` says it, too, so that
+    /// gradings are told apart by what was written.
+    #[serde(skip)]
+    pub python: Option<NamedPython>,
+}
+
+/// An interpreter that an eval names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamedPython {
+    /// For reports: a name in PATH, or the path from the suite's folder.
+    pub name: String,
+    /// Absolute.
+    pub path: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -98,11 +113,12 @@ impl Grader {
             }
             (None, number) => all.extend(number),
         }
-        let further = method.map_or(&[][..], |method| method.further_numbers());
+        let passes = method.map_or(&[][..], |method| method.pass_numbers());
+        all.extend(passes.iter().map(|name| (*name, NumberKind::Score)));
         all.extend(
-            further
-                .iter()
-                .map(|name| (name.as_str(), NumberKind::Number)),
+            method
+                .into_iter()
+                .flat_map(|method| method.further_numbers()),
         );
         all
     }

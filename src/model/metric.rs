@@ -152,6 +152,11 @@ impl Metric {
         }
     }
 
+    /// True for the pass@1 of a part of the tests, such as `pass_at_1_base`.
+    pub fn is_pass_of_tests(&self) -> bool {
+        matches!(self, Metric::Named(name) if name.starts_with("pass_at_"))
+    }
+
     /// True for what measures judges and not the target.
     pub fn is_of_judges(&self) -> bool {
         use Metric::*;
@@ -220,7 +225,14 @@ impl FromStr for Metric {
             .strip_prefix("pass_at_")
             .or_else(|| text.strip_prefix("pass@"))
         {
-            return k(rest).map(Metric::PassAt);
+            // One of a part of the tests, which graders measure: `pass_at_1_base`.
+            return match rest.split_once('_') {
+                Some((digits, part)) if has_form_of_name(part) => {
+                    let k = k(digits)?;
+                    Ok(Metric::Named(format!("pass_at_{k}_{part}")))
+                }
+                _ => k(rest).map(Metric::PassAt),
+            };
         }
         if let Some(rest) = text
             .strip_prefix("pass_hat_")
@@ -344,6 +356,10 @@ mod tests {
         ] {
             assert_eq!(wrong.parse::<Metric>(), Err(UnknownMetric(wrong.into())));
         }
+        let base = Metric::Named("pass_at_1_base".into());
+        assert!(base.is_pass_of_tests());
+        assert_eq!("pass@1_base".parse(), Ok(base));
+        assert_eq!(shown_metric("pass_at_1_base"), "pass@1 (base)");
         assert_eq!("edit_rate".parse(), Ok(Metric::Named("edit_rate".into())));
         assert_eq!(Metric::Named("edit_rate".into()).to_string(), "edit_rate");
     }

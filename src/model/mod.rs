@@ -2,7 +2,9 @@
 
 mod baseline;
 mod cases;
+mod check;
 mod comparison;
+mod dataset;
 mod dependency;
 mod env_file;
 mod event;
@@ -38,7 +40,9 @@ pub mod testing;
 
 pub use baseline::*;
 pub use cases::*;
+pub use check::*;
 pub use comparison::*;
+pub use dataset::*;
 pub use dependency::*;
 pub use env_file::*;
 pub use event::*;

@@ -11,7 +11,7 @@ use super::cases::CaseFault;
 use super::event::CombineRule;
 use super::executor::Executor;
 use super::fingerprint::Fingerprint;
-use super::grader::Combine;
+use super::grader::{Combine, NamedPython};
 use super::judge::Judge;
 use super::metric::NumberKind;
 use super::plan::Case;
@@ -53,6 +53,8 @@ pub struct CaseProfile {
     pub combine: Option<CombineRule>,
     /// Over `combine`.
     combine_hash: Option<Fingerprint>,
+    /// What runs Python in place of the suite's interpreter.
+    pub python: Option<NamedPython>,
     /// The case's own target.
     pub target: Option<Target>,
     /// Over `target`.
@@ -172,6 +174,7 @@ type ProfileKey<'a> = (
     Option<Difficulty>,
     &'a [GraderOutline],
     [Option<Fingerprint>; 2],
+    Option<&'a NamedPython>,
     CallSettings,
 );
 
@@ -184,6 +187,7 @@ impl CaseProfile {
             tags: case.tags.clone(),
             difficulty: case.difficulty,
             graders: grader_outlines(case).collect(),
+            python: case.grading.python.clone(),
             target: case.target.clone(),
             target_hash: case.target.as_ref().map(Fingerprint::of),
             call: CallSettings::of(case),
@@ -216,6 +220,7 @@ impl CaseProfile {
             && self.target.is_none()
             && self.call == CallSettings::of(case)
             && self.combine == combine_rule(case)
+            && self.python == case.grading.python
             && self.graders.len() == case.grading.graders.len()
             && grader_outlines(case)
                 .zip(&self.graders)
@@ -228,6 +233,7 @@ impl CaseProfile {
             self.difficulty,
             &self.graders,
             [self.target_hash, self.combine_hash],
+            self.python.as_ref(),
             self.call,
         )
     }

@@ -4,8 +4,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::civil::Date;
+
 use super::metric::{Metric, UnknownMetric};
 use crate::spec::words::EvalType;
+
+/// The beginning of the tag of a case with the month in which its task was published.
+pub const MONTH_TAG: &str = "month:";
+
+/// The beginning of the tag of a case with the day on which its task was published.
+pub const RELEASED_TAG: &str = "released:";
 
 /// A part of a run: the cases of some of its evals, or those with a tag.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +25,8 @@ pub enum PartSelector {
     Tag(String),
     /// A glob over eval ids, which takes an id that is its own text, too.
     Eval(String),
+    /// `until DATE` or `after DATE`: the cases whose task was published by that day, or later.
+    Released(String),
 }
 
 /// A metric, and the part of the run that it is of.
@@ -38,7 +48,7 @@ pub enum NoMetric {
 }
 
 /// The words before `=`.
-pub const PART_KINDS: [&str; 4] = ["type", "category", "tag", "eval"];
+pub const PART_KINDS: [&str; 5] = ["type", "category", "tag", "eval", "released"];
 
 impl PartSelector {
     /// # Errors
@@ -64,6 +74,12 @@ impl PartSelector {
             "category" => Ok(PartSelector::Category(text)),
             "tag" => Ok(PartSelector::Tag(text)),
             "eval" => Ok(PartSelector::Eval(text)),
+            "released" => match ReleasePart::read(value) {
+                Some(_) => Ok(PartSelector::Released(text)),
+                None => Err(format!(
+                    "write `until DATE` or `after DATE`, such as `after 2024-09-01`, not `{value}`"
+                )),
+            },
             _ => Err(format!(
                 "parts are selected by {}, not by `{kind}`",
                 PART_KINDS.map(|k| format!("`{k}`")).join(", ")
@@ -78,6 +94,7 @@ impl PartSelector {
             PartSelector::Category(_) => "category",
             PartSelector::Tag(_) => "tag",
             PartSelector::Eval(_) => "eval",
+            PartSelector::Released(_) => "released",
         }
     }
 
@@ -85,11 +102,52 @@ impl PartSelector {
         match self {
             PartSelector::Type(EvalType::Capability) => "capability",
             PartSelector::Type(EvalType::Regression) => "regression",
-            PartSelector::Category(text) | PartSelector::Tag(text) | PartSelector::Eval(text) => {
-                text
-            }
+            PartSelector::Category(text)
+            | PartSelector::Tag(text)
+            | PartSelector::Eval(text)
+            | PartSelector::Released(text) => text,
         }
     }
+}
+
+/// The value of [`PartSelector::Released`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReleasePart {
+    day: Date,
+    /// Or not later than the day.
+    is_after: bool,
+}
+
+impl ReleasePart {
+    pub fn read(value: &str) -> Option<ReleasePart> {
+        let (word, day) = value.split_once(' ')?;
+        let is_after = match word {
+            "until" => false,
+            "after" => true,
+            _ => return None,
+        };
+        let day = day.parse().ok()?;
+        Some(ReleasePart { day, is_after })
+    }
+
+    /// Whether a case with these tags was published in that time; none without a date was.
+    pub fn takes(&self, tags: &[String]) -> bool {
+        let day = |tag: &String| tag.strip_prefix(RELEASED_TAG)?.parse::<Date>().ok();
+        let day = tags.iter().find_map(day);
+        day.is_some_and(|day| (day > self.day) == self.is_after)
+    }
+}
+
+/// The parts of a run before and after the training cut-off of a model: the day itself, and the
+/// whole of a month such as `2024-09`, count as before. `None` if the text is not a date.
+pub fn cutoff_parts(cutoff: &str) -> Option<[PartSelector; 2]> {
+    let cutoff = cutoff.trim();
+    let of_month = || {
+        let first: Date = format!("{cutoff}-01").parse().ok()?;
+        Some(first.last_of_month())
+    };
+    let day = cutoff.parse::<Date>().ok().or_else(of_month)?;
+    Some(["until", "after"].map(|word| PartSelector::Released(format!("{word} {day}"))))
 }
 
 impl fmt::Display for PartSelector {
@@ -206,7 +264,7 @@ mod tests {
             ),
             (
                 "pass_rate[label=a]",
-                "`pass_rate[label=a]` selects no part of a run: parts are selected by `type`, `category`, `tag`, `eval`, not by `label`",
+                "`pass_rate[label=a]` selects no part of a run: parts are selected by `type`, `category`, `tag`, `eval`, `released`, not by `label`",
             ),
             (
                 "pass_rate[tag=a\nb]",
@@ -221,7 +279,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(kind in prop::sample::select(&PART_KINDS[1..]), value in "\\PC{1,12}", k in 1u32..9) {
+        fn what_is_written_reads_back(kind in prop::sample::select(&PART_KINDS[1..4]), value in "\\PC{1,12}", k in 1u32..9) {
             prop_assume!(!value.contains(char::is_control));
             for metric in [Metric::PassRate, Metric::PassAt(k), Metric::Named("lint_pass".into())] {
                 let name = MetricName { metric, part: Some(PartSelector::new(kind, &value).unwrap()) };

@@ -1,5 +1,6 @@
 //! What a run will do, resolved: nothing here remembers which file shape it came from.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,9 +17,12 @@ use eval_models::ModelSettings;
 
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::EvalCases;
+use super::check::ProbeExcuse;
+use super::dataset::{DatasetRead, private_case_id};
 use super::dependency::Dependencies;
 use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
+use super::grade::OutputValue;
 use super::grader::{CaseGrading, ExtractMethod};
 use super::metric::Composite;
 use super::notify::NotifyChannel;
@@ -62,6 +66,8 @@ pub struct Plan {
     /// thresholds need.
     pub again: bool,
     pub reporting: ReportSettings,
+    /// Probes of `check` that may pass.
+    pub excuses: Vec<ProbeExcuse>,
     pub baselines: BaselineSettings,
     /// Present when accepted baselines were read at a git revision.
     pub against: Option<Against>,
@@ -75,9 +81,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The prompts to choose from, when none is chosen yet: those of evals that are selected and
-    /// whose outputs are not recorded.
-    /// In the order in which they are written, those of the suite first.
+    /// The prompts to choose from, while none is chosen: those of the selected evals whose outputs
+    /// are not recorded. They are in the order in which they are written, those of the suite first.
     pub fn open_prompts(&self) -> Vec<&str> {
         if self.prompt.is_some() {
             return Vec::new();
@@ -274,9 +279,33 @@ pub struct EvalInfo {
     /// What its outputs depend on, if it has `depends_on` or a target of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Box<Dependencies>>,
+    /// The data file of its cases; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<Box<DatasetRead>>,
 }
 
 impl EvalInfo {
+    /// Whether reports show only aggregates of it, and none of its cases.
+    pub fn is_private(&self) -> bool {
+        self.dataset.as_ref().is_some_and(|dataset| dataset.private)
+    }
+
+    /// What sentences call one of its cases.
+    pub fn shown_case<'a>(&self, id: &'a str) -> &'a str {
+        match self.is_private() {
+            true => "(private)",
+            false => id,
+        }
+    }
+
+    /// The id of one of its cases in what is compared and kept for comparisons.
+    pub fn case_id<'a>(&self, id: &'a str) -> Cow<'a, str> {
+        match self.is_private() {
+            true => private_case_id(&self.id, id).into(),
+            false => id.into(),
+        }
+    }
+
     /// Whether both say the same of an eval, wherever it stands and whatever its files hold.
     pub fn agrees(&self, other: &EvalInfo) -> bool {
         EvalInfo {
@@ -348,6 +377,10 @@ pub struct Case {
     pub target: Option<Target>,
     /// What was expected, for reports; not used to grade.
     pub expected: Option<Value>,
+    /// A right answer, as a target would give it; not used to grade.
+    pub solution: Option<OutputValue>,
+    /// The layout of the public benchmark that it is a record of, as `dataset.format` names it.
+    pub dataset_format: Option<Arc<str>>,
     /// Of a regression: where `expected` comes from; `None` when there is no baseline yet.
     pub baseline: Option<Box<BaselineOrigin>>,
     pub tags: Vec<String>,

@@ -63,6 +63,10 @@ impl RunIdentity {
 pub struct RunConfig {
     pub suite_description: Option<String>,
     pub gate: GateSpec,
+    /// Metrics of parts that are reported whether or not a threshold is on them, such as
+    /// `pass_at_1[tag=month:2024-03]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported_parts: Vec<String>,
     /// Metrics that the suite computes from others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub composites: Vec<Composite>,

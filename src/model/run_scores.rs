@@ -1,11 +1,14 @@
 //! What the cases of a run came to: all that a comparison looks at, whatever it was read from.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::dataset::private_case_id;
 use super::event::Shard;
+use super::plan::EvalInfo;
 use crate::spec::by_id;
 use crate::spec::words::IntervalScope;
 pub use crate::spec::{CaseRecord, EvalRecord};
@@ -27,6 +30,39 @@ pub struct RunScores {
     #[serde(with = "by_id")]
     #[schemars(with = "BTreeMap<String, EvalRecord>")]
     pub evals: Vec<EvalRecord>,
+}
+
+impl RunScores {
+    /// Ids of evals whose datasets are private.
+    pub fn private_evals(&self) -> impl Iterator<Item = String> {
+        let private = self.evals.iter().filter(|eval| eval.private);
+        private.map(|eval| eval.id.clone())
+    }
+
+    /// How this run names a case of a plan's eval, by the evals that are private in the run.
+    pub fn id_of<'a>(private: &BTreeSet<String>, eval: &EvalInfo, id: &'a str) -> Cow<'a, str> {
+        match private.contains(&eval.id) {
+            true => Cow::Owned(private_case_id(&eval.id, id)),
+            false => eval.case_id(id),
+        }
+    }
+
+    /// The same with hashes in place of the ids of cases of evals in `private`: a dataset may have
+    /// become private since.
+    pub fn hiding(&self, private: &BTreeSet<String>) -> Cow<'_, RunScores> {
+        let is_shown = |eval: &EvalRecord| !eval.private && private.contains(&eval.id);
+        if !self.evals.iter().any(is_shown) {
+            return Cow::Borrowed(self);
+        }
+        let mut hidden = self.clone();
+        for eval in hidden.evals.iter_mut().filter(|eval| is_shown(eval)) {
+            eval.private = true;
+            for case in &mut eval.cases {
+                case.id = private_case_id(&eval.id, &case.id);
+            }
+        }
+        Cow::Owned(hidden)
+    }
 }
 
 /// One side of a comparison.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::comparison::Comparison;
+use super::dataset::Disclosure;
 use super::dependency::{ReuseCounts, ReusedFrom};
 use super::grade::{Grade, Trust};
 use super::input_shown::InputShown;
@@ -41,6 +42,10 @@ pub struct Summary {
     /// Model calls and their costs; absent if no model was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<ModelsUsed>,
+    /// What a reader needs to judge and repeat the result of a benchmark; absent if no eval has a
+    /// dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disclosure: Option<Box<Disclosure>>,
     /// Health of the judges; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeHealth>,
@@ -295,6 +300,14 @@ pub enum Decision {
     Undecided,
 }
 
+impl Summary {
+    /// Number of cases of private datasets, which are not listed.
+    pub fn private_cases(&self) -> usize {
+        let private = self.evals.iter().filter(|eval| eval.private);
+        private.map(|eval| eval.counts.total).sum()
+    }
+}
+
 impl Decision {
     pub fn name(self) -> &'static str {
         match self {
@@ -351,6 +364,9 @@ pub struct EvalResult {
     /// Mean score of the graded cases, in [0, 1].
     pub score: Option<f64>,
     pub counts: Counts,
+    /// True if the dataset is private: its cases are counted, but not listed here or elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
     pub cases: Vec<CaseResult>,
 }
 

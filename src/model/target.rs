@@ -64,6 +64,9 @@ pub struct ModelTarget {
     /// The reasoning with which an answer opens is part of the output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_thoughts: bool,
+    /// For reports: no part of what tells models apart.
+    #[serde(skip)]
+    pub training_cutoff: Option<String>,
 }
 
 /// A program that reads the prompt on stdin and answers on stdout.

@@ -12,6 +12,7 @@ pub fn case(id: &str) -> Case {
         context: None,
     };
     let grading = CaseGrading {
+        python: None,
         graders: Vec::new(),
         combine: Combine::All,
         demands: None,
@@ -32,10 +33,47 @@ pub fn case(id: &str) -> Case {
         max_latency: None,
         target: None,
         expected: None,
+        solution: None,
+        dataset_format: None,
         baseline: None,
         tags: Vec::new(),
         difficulty: None,
         origin: format!("{id}.yaml:1:1"),
+    }
+}
+
+/// A case as a plan has it, graded by code.
+pub fn planned_case(id: &str, samples: u32) -> CasePlanned {
+    CasePlanned {
+        id: id.to_owned(),
+        name: None,
+        samples,
+        graders: vec![GraderType::Code],
+        input_hash: String::new(),
+        grading_hash: String::new(),
+        data_hash: None,
+        target_hash: None,
+        call_hash: None,
+        tags: Vec::new(),
+        position: None,
+        input: None,
+        combine: None,
+    }
+}
+
+/// An attempt without an output.
+pub fn attempt(verdict: Verdict) -> Attempt {
+    Attempt {
+        output: None,
+        stored: None,
+        extracted: None,
+        verdict,
+        latency_ms: None,
+        duration_ms: 1.0,
+        infrastructure_retries: 0,
+        call: None,
+        unanswered: false,
+        redacted: false,
     }
 }
 
@@ -89,6 +127,7 @@ pub fn judge() -> Judge {
         sampling: SamplingOptions::default(),
         show_context: true,
         keep_thoughts: false,
+        training_cutoff: None,
     };
     Judge {
         models: vec![model],
@@ -134,6 +173,7 @@ pub fn eval(id: &str, cases: EvalCases) -> Eval {
         score_threshold: None,
         source: None,
         dependencies: None,
+        dataset: None,
     };
     Eval {
         info,
@@ -157,6 +197,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target: None,
         target_hash: String::new(),
         dependencies: Default::default(),
+        excuses: Vec::new(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
         prompt: None,

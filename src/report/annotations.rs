@@ -156,7 +156,7 @@ fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let broken = &comparison.cases.broken;
     // A run lists the first of them.
-    let is_cut = broken.cases.len() < broken.count;
+    let is_cut = broken.unlisted() > 0;
     for case in &broken.cases {
         let at = *places.entry(case.eval_id.as_str()).or_insert_with(|| {
             of_evals.push((&case.eval_id, Vec::new()));

@@ -561,6 +561,19 @@ pub fn count_of(counts: &Counts, outcome: Outcome) -> usize {
     }
 }
 
+/// The outcomes that occur, by name, with their counts: what passed first.
+pub fn occurring(counts: &Counts) -> impl Iterator<Item = (&'static str, usize)> {
+    let outcomes = [
+        Outcome::Passed,
+        Outcome::Failed,
+        Outcome::Errored,
+        Outcome::Pending,
+        Outcome::Skipped,
+    ];
+    let named = outcomes.map(|outcome| (outcome.name(), count_of(counts, outcome)));
+    named.into_iter().filter(|(_, count)| *count > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

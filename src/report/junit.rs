@@ -268,6 +268,10 @@ fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
             .iter()
             .flat_map(|eval| &eval.cases)
             .any(|case| case.outcome == outcome)
+            || summary
+                .evals
+                .iter()
+                .any(|eval| eval.private && eval.outcome == outcome)
     };
     let mut status = match summary.gate.decision {
         Decision::Fail if !says(Outcome::Failed) => {
@@ -314,6 +318,10 @@ fn eval_suite(
         property(&mut suite, "eval.tags", &eval.tags.join(", "));
     }
     let mut total = Duration::ZERO;
+    if eval.private {
+        let names = (name.clone(), names.unique(&eval.id));
+        suite.add_test_case(private_cases(names, eval, tolerates));
+    }
     for case in &eval.cases {
         let names = (name.clone(), names.unique(&case.id));
         let test = test_case(
@@ -329,6 +337,41 @@ fn eval_suite(
     }
     suite.set_time(total);
     suite
+}
+
+/// All cases of a private dataset as one.
+fn private_cases(names: (XmlString, XmlString), eval: &EvalResult, tolerates: bool) -> TestCase {
+    let counts = &eval.counts;
+    let whole = CaseResult {
+        id: eval.id.clone(),
+        name: None,
+        outcome: eval.outcome,
+        score: eval.score,
+        cause: None,
+        flaky: false,
+        first_passes: 0,
+        first_graded: 0,
+        tags: Vec::new(),
+        input: None,
+        samples: Vec::new(),
+    };
+    let failure = Failure {
+        eval_id: eval.id.clone(),
+        case_id: eval.id.clone(),
+        name: eval.name.clone(),
+        outcome: eval.outcome,
+        cause: None,
+        reason: format!(
+            "{} passed of {}",
+            counts.passed,
+            crate::model::private_cases(counts.total)
+        ),
+        expected: None,
+        actual: None,
+        details: serde_json::Map::new(),
+        samples: 0,
+    };
+    test_case(names, &whole, Some(&failure), tolerates)
 }
 
 /// `names`: of the eval and of the case. `tolerates`: the gate passed, so that a case which did not

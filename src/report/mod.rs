@@ -6,9 +6,11 @@
 
 pub mod annotations;
 mod badge;
+pub mod check;
 pub mod comment;
 pub mod comparison;
 pub mod differences;
+mod disclosure;
 pub mod figures;
 mod files;
 pub mod history;

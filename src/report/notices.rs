@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{Failure, ReuseCounts, Shard, Summary, Trust};
+use crate::model::{Failure, ReuseCounts, Shard, Summary, Trust, private_cases};
 use crate::report::page::PageNotice;
 use crate::report::{commands, models};
 use eval_base::text;
@@ -98,6 +98,12 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
             summary.list_filters.join(", ")
         )));
     }
+    let private = summary.private_cases();
+    if private > 0 {
+        let cases = private_cases(private);
+        let verb = if private == 1 { "is" } else { "are" };
+        all.push(PageNotice::quiet(format!("{cases} {verb} not listed")));
+    }
     all.extend(repeated(summary));
     all.extend(empty_passes(summary));
     if any_trust(summary, Trust::InProcess) {
@@ -174,7 +180,7 @@ pub fn cases_of<'a>(failures: impl IntoIterator<Item = &'a Failure>) -> usize {
 pub fn unpassed_cases(summary: &Summary, listed: usize) -> usize {
     let cases = &summary.summary.cases;
     match unlisted_failures(summary) {
-        0 => listed,
+        0 if summary.private_cases() == 0 => listed,
         unlisted if !summary.list_filters.is_empty() => listed + unlisted,
         _ => listed.max(cases.failed + cases.errored),
     }

@@ -496,7 +496,7 @@ impl ChangeOutline {
                     of_kind.samples += 1;
                     if is_first {
                         of_kind.cases += 1;
-                        if of_kind.first.len() < NAMED_CASES {
+                        if of_kind.first.len() < NAMED_CASES && !eval.info.is_private() {
                             let ids = (eval.info.id.clone(), case.id.to_owned());
                             of_kind.first.push(ids);
                         }

@@ -9,7 +9,8 @@ use super::prepare::PreparedRun;
 use super::refused::{RefusedCases, RunRefusal, listed};
 use super::remaining::RemainingSamples;
 use crate::model::{
-    CasePlanned, Dependencies, Eval, FileStamps, RunStarted, SandboxDemand, UnseenDependencies,
+    CasePlanned, Dependencies, Eval, EvalInfo, FileStamps, RunStarted, SandboxDemand,
+    UnseenDependencies,
 };
 use crate::summary::SummaryFold;
 
@@ -260,7 +261,7 @@ fn compare_eval<'a>(
             matched += 1;
             let kept = (0..case.samples).any(done);
             keeps |= kept;
-            compare_case(&eval.info.id, &planned, case, kept, found);
+            compare_case(&eval.info, &planned, case, kept, found);
         }
     }
     // Earlier versions recorded no dependencies.
@@ -278,7 +279,7 @@ fn compare_eval<'a>(
 /// Of a case without any judged sample only the number of samples counts: nothing was found out
 /// that a change belies.
 fn compare_case(
-    eval: &str,
+    eval: &EvalInfo,
     planned: &CasePlanned,
     case: &EarlierCase,
     kept: bool,
@@ -348,7 +349,8 @@ impl CaseMismatches<'_> {
                         .map(|case| case.id)
                         .collect();
                     let gone = known.cases().filter(|(case, _)| !ids.contains(*case));
-                    names.extend(gone.map(|(case, _)| format!("{id}/{case}")));
+                    let shown = |case| eval.map_or(case, |eval| eval.info.shown_case(case));
+                    names.extend(gone.map(|(case, _)| format!("{id}/{}", shown(case))));
                 }
                 Some(_) => {}
             }

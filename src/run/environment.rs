@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::model::{Endpoint, Environment, GitState, Plan, SandboxState, Target, UsedPrompt};
+use crate::model::{
+    Endpoint, Environment, GitState, ModelTarget, Plan, RunBudget, SamplingOptions, SamplingRead,
+    SandboxState, Target, UsedPrompt,
+};
 use eval_base::git;
+use eval_base::ordered::OrderedValue;
 
 /// This program's version.
 pub fn harness_version() -> &'static str {
@@ -19,16 +23,20 @@ pub fn git_state(dir: &Path) -> Option<GitState> {
 
 /// What is known before graders are prepared.
 pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
-    let endpoint = match &plan.target {
-        Some(Target::Model(target)) => Some(&target.endpoint),
+    let model = match &plan.target {
+        Some(Target::Model(target)) => Some(target),
         _ => None,
     };
+    let endpoint = model.map(|target| &target.endpoint);
+    let budget = plan.settings.models.budget;
     let set = endpoint.filter(|endpoint| endpoint.address_variable.is_some());
     Environment {
         target: plan.target_name.clone(),
         target_type: plan.target.as_ref().map_or("none", Target::kind).to_owned(),
         model: endpoint.map(Endpoint::name),
         model_address: set.map(Endpoint::shown_address),
+        sampling: model.map(|target| Box::new(sampling(target))),
+        budget: (budget != RunBudget::default()).then_some(budget),
         prompt: plan.prompt.as_deref().map(|name| used(name, plan)),
         git,
         sandbox: None,
@@ -36,6 +44,31 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
         arch: std::env::consts::ARCH.to_owned(),
         cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         interpreters: Default::default(),
+    }
+}
+
+fn sampling(target: &ModelTarget) -> SamplingRead {
+    let SamplingOptions {
+        temperature,
+        top_p,
+        max_tokens,
+        stop,
+        seed,
+        json_schema: _,
+        options,
+    } = target.sampling.clone();
+    let plain = |value: &OrderedValue| serde_json::to_value(value).unwrap_or_default();
+    let options = options
+        .iter()
+        .map(|(name, value)| (name.clone(), plain(value)));
+    SamplingRead {
+        temperature,
+        top_p,
+        max_tokens,
+        stop,
+        seed,
+        options: options.collect(),
+        training_cutoff: target.training_cutoff.clone(),
     }
 }
 

@@ -9,6 +9,7 @@
 mod cancel;
 mod changed;
 mod check;
+mod checked;
 mod dispatch;
 mod earlier;
 mod environment;
@@ -34,6 +35,7 @@ mod windows;
 
 pub use cancel::{CancelLevel, CancelSwitch};
 pub use changed::{ChangeOutline, ChangeSource, ChangedSamples, SampleAction, SamplesToDo};
+pub use checked::{CheckStamp, CheckedContent, GradingTools, demand_check};
 pub use environment::{git_state, harness_version};
 pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
@@ -227,7 +229,7 @@ fn cases_among(
         }
     })?;
     let mut evals = report.evals;
-    evals.retain(|eval| !eval.cases.is_empty());
+    evals.retain(|eval| !eval.cases.is_empty() || eval.private && eval.counts.total > 0);
     Ok(SelectedCases {
         run_id: report.started.run.run_id,
         evals,
@@ -345,7 +347,12 @@ pub fn list_only(
             taken && kept_by(case) && kept.insert((id.clone(), case.id.clone()))
         });
     }
-    summary.evals.retain(|eval| !eval.cases.is_empty());
+    // Of a private dataset no case has an id to filter by.
+    let private = |eval: &EvalResult| eval.private && takes(&eval.id, "");
+    any |= summary.evals.iter().any(private);
+    summary
+        .evals
+        .retain(|eval| !eval.cases.is_empty() || private(eval));
     summary
         .failures
         .retain(|failure| kept.contains(&(failure.eval_id.clone(), failure.case_id.clone())));
@@ -369,6 +376,14 @@ pub fn outcomes(journal: &Path) -> Result<BTreeMap<(String, String), Outcome>, R
         ((eval.to_owned(), case.to_owned()), outcome)
     };
     Ok(fold.outcomes().map(outcome).collect())
+}
+
+/// The seed of the first journal that can be read. A comparison names its candidates before the
+/// reference, so that the figures are those of the candidate's own `--compare-to`.
+pub fn recorded_seed(journals: impl IntoIterator<Item = impl AsRef<Path>>) -> Option<u64> {
+    let mut journals = journals.into_iter();
+    let started = journals.find_map(|journal| journal::started(journal.as_ref()).ok())?;
+    Some(started.config.seed)
 }
 
 fn folded(journal: &Path, mut see: impl FnMut(&Event)) -> Result<SummaryFold, RunError> {

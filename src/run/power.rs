@@ -1,6 +1,6 @@
 //! What comparisons of two runs of a plan could find, and the chances of its gate.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::load::part_of_plan;
@@ -218,14 +218,16 @@ fn basis(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerBasis, PowerError
                 .map(|case| ((eval.id.as_str(), case.id.as_str()), (case.n, case.c)))
         })
         .collect();
+    let private: BTreeSet<String> = run.private_evals().collect();
     let selected = plan.evals.iter().flat_map(|eval| {
+        let id_of = |id| RunScores::id_of(&private, &eval.info, id);
         eval.cases
             .outlines()
-            .map(|case| (eval.info.id.as_str(), case.id))
+            .map(move |case| (eval.info.id.as_str(), id_of(case.id)))
     });
     let (mut cases, mut shares, mut several, mut within) = (0.0, 0.0, 0.0, 0.0);
     for (n, c) in selected
-        .filter_map(|case| known.get(&case).copied())
+        .filter_map(|(eval, case)| known.get(&(eval, &*case)).copied())
         .filter(|(n, _)| *n > 0)
     {
         let (n, share) = (f64::from(n), f64::from(c) / f64::from(n));

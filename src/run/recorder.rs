@@ -33,7 +33,8 @@ pub trait RunObserver {
         false
     }
 
-    /// The last sample that this session runs of a case has ended. Comes after the sample's event.
+    /// The last sample that this session runs of a case has ended. Comes after the sample's event,
+    /// and not for cases of private datasets.
     fn case_ended(&mut self, _ended: &EndedCase<'_>) {}
 }
 
@@ -119,6 +120,9 @@ impl OpenCases {
         }
         let duration_ms = self.0.remove(&key)?.duration_ms;
         let view = fold.case(eval, case)?;
+        if view.eval.info.is_private() {
+            return None;
+        }
         let counts = view.finals();
         let outcome = counts.outcome(view.eval.info.pass_rate_threshold);
         Some(EndedCase {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::model::EvalInfo;
+
 /// Names that a sentence lists; the others are counted.
 const NAMED: usize = 5;
 
@@ -40,9 +42,10 @@ pub(super) struct RefusedCases {
 }
 
 impl RefusedCases {
-    pub fn add(&mut self, eval: &str, case: &str) {
+    pub fn add(&mut self, eval: &EvalInfo, case: &str) {
         self.count += 1;
-        self.first.get_or_insert_with(|| format!("{eval}/{case}"));
+        let name = || format!("{}/{}", eval.id, eval.shown_case(case));
+        self.first.get_or_insert_with(name);
     }
 
     /// The sentence, if there is any case: `of(n)` begins it.

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::cancel::{CancelLevel, CancelSwitch};
+use super::checked::GradingTools;
 use super::dispatch::DispatchEnd;
 use super::earlier::{EarlierEval, EarlierRun, HashPrefix};
 use super::history::PastRatesReader;
@@ -153,6 +154,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         paths,
         summary: conclude(&recorder.fold)?,
         ran: true,
+        tools: GradingTools::default(),
     })
 }
 
@@ -202,7 +204,7 @@ fn select(
                 continue;
             };
             if !case.input.is(HashPrefix::of(&planned.input_hash)) {
-                changed.add(&eval.info.id, &planned.id);
+                changed.add(&eval.info, &planned.id);
             }
             case.at = u32::try_from(at).ok();
             places.push(at);
@@ -214,7 +216,7 @@ fn select(
             known
                 .cases()
                 .filter(|(_, case)| case.at.is_none())
-                .map(|(case, _)| format!("{id}/{case}")),
+                .map(|(case, _)| format!("{id}/{}", known.info.shown_case(case))),
         );
     }
     let mut reasons = Vec::new();
@@ -245,15 +247,16 @@ fn introduction(plan: &Plan, said: RunInvocation, earlier: &EarlierRun, part: bo
     if part {
         filters.push(format!("the cases of {run}"));
     }
+    let config = config(plan, was.config.comparison, &was.run.environment);
     RunStarted {
         journal_version: JOURNAL_VERSION,
+        config,
         run: RunIdentity {
             filters,
             shard: was.run.shard,
             regrade_of: Some(run.clone()),
             ..identity(plan, was.run.environment)
         },
-        config: config(plan, was.config.comparison),
         dependencies: earlier.dependencies().cloned(),
         suite_path: plan.suite.path.clone(),
         capture: false,

@@ -214,24 +214,13 @@ mod tests {
     }
 
     fn passed() -> crate::model::Attempt {
-        crate::model::Attempt {
-            output: None,
-            stored: None,
-            extracted: None,
-            verdict: crate::model::Verdict {
-                outcome: Outcome::Passed,
-                score: None,
-                cause: None,
-                reason: String::new(),
-                grades: vec![],
-            },
-            latency_ms: None,
-            duration_ms: 1.0,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
-        }
+        crate::model::testing::attempt(crate::model::Verdict {
+            outcome: Outcome::Passed,
+            score: None,
+            cause: None,
+            reason: String::new(),
+            grades: vec![],
+        })
     }
 
     fn side(run: &RandomRun, seed: u64) -> RunScores {

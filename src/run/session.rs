@@ -1,6 +1,7 @@
 //! A session of a run, from its first event to its last: a run that begins, or one that goes on.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use tokio::sync::Semaphore;
 use super::cancel::CancelSwitch;
 use super::changed::ChangeSource;
 use super::check::{ResumePlan, check};
+use super::checked::{CheckStamp, GradingTools};
 use super::dispatch::{DispatchEnd, Dispatcher};
 use super::earlier::EarlierRun;
 use super::environment::{environment, harness_version, joined_sandbox};
@@ -27,13 +29,14 @@ use crate::grade::{GradersConfig, RunGraders};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::load::files_changed_since_load;
 use crate::model::{
-    Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunConfig,
-    RunFinished, RunIdentity, RunStarted, Summary,
+    CaseProfile, Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, MONTH_TAG,
+    Metric, MetricName, PartSelector, Plan, RELEASED_TAG, RunConfig, RunFinished, RunIdentity,
+    RunStarted, Summary, cutoff_parts,
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_base::text;
-use eval_models::{ModelSpending, RunModels};
+use eval_models::{CacheMode, ModelSpending, RunModels};
 
 /// Everything that a run needs from outside.
 pub struct RunRequest<'a> {
@@ -67,6 +70,8 @@ pub struct RunInvocation {
     pub cwd: Option<PathBuf>,
     /// See [`RunStarted::siblings`].
     pub siblings: Vec<String>,
+    /// The check whose tools must be those of the run.
+    pub checked: Option<CheckStamp>,
 }
 
 /// A run that came to its end.
@@ -76,6 +81,8 @@ pub struct FinishedRun {
     pub summary: Summary,
     /// False when every sample had been finished before.
     pub ran: bool,
+    /// What graded programs in this session.
+    pub tools: GradingTools,
 }
 
 /// Runs a prepared plan, or what is left of it.
@@ -102,7 +109,8 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     let plan = &prepared.plan;
     let workers = workers(plan);
     let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
-    let mut environment = prepared_environment(plan, git, &graders).await?;
+    let (mut environment, tools) =
+        prepared_environment(plan, git, &graders, said.checked.as_ref()).await?;
     let of_target = prepared.targets.prepare(plan, &helper).await?;
     prepared.targets.prepare_models(plan)?;
     prepare_judges(plan, prepared.targets.models())?;
@@ -149,6 +157,7 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
         paths,
         summary: conclude(&recorder.fold)?,
         ran: true,
+        tools,
     })
 }
 
@@ -177,6 +186,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         }
     })?;
     prepared.targets.models().spent_before(spent);
+    let checked = said.checked.clone();
     let mut now = introduction(plan, said, environment(plan, git.clone()));
     now.run.run_id = earlier.started.run.run_id.clone();
     now.run.timestamp = rfc3339(clock.now());
@@ -203,10 +213,12 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
             paths,
             summary: conclude(&recorder.fold)?,
             ran: false,
+            tools: GradingTools::default(),
         });
     }
     let workers = workers(plan);
     let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
+    let mut tools = GradingTools::default();
     if next.left == 0 {
         // Nothing comes from what is there now.
         now.run.environment = earlier.session.run.environment.clone();
@@ -214,7 +226,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         now.dependencies = earlier.session.dependencies.clone();
     } else {
         let before = &earlier.session.run.environment;
-        let mut environment = prepared_environment(plan, git, &graders).await?;
+        let (mut environment, own) =
+            prepared_environment(plan, git, &graders, checked.as_ref()).await?;
+        tools = own;
         let of_target = prepared.targets.prepare(plan, &helper).await?;
         if let Ok(began) = earlier.started.run.timestamp.parse() {
             prepared.targets.models().resumes(began);
@@ -277,6 +291,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
         paths,
         summary: conclude(&recorder.fold)?,
         ran: left > 0,
+        tools,
     })
 }
 
@@ -319,31 +334,44 @@ pub(super) fn graders(
         models: Some(Arc::clone(models)),
         redactor: Redactor::new(plan.secrets.iter().cloned()),
     });
-    graders.sharing(workers.clone())
+    let models = &plan.settings.models;
+    let cache = models.cache_file.as_deref().and_then(Path::parent);
+    let cache = cache.filter(|_| models.cache != CacheMode::Off);
+    graders.sharing(workers.clone()).keeping(cache)
 }
 
 async fn prepared_environment(
     plan: &Plan,
     git: Option<GitState>,
     graders: &RunGraders,
-) -> Result<Environment, RunError> {
+    checked: Option<&CheckStamp>,
+) -> Result<(Environment, GradingTools), RunError> {
     let sandbox = graders.prepare(plan).await?;
     let mut environment = environment(plan, git);
     environment.sandbox = sandbox;
     environment.interpreters = graders.interpreters();
-    Ok(environment)
+    let tools = GradingTools::new(
+        environment.interpreters.clone(),
+        graders.packages(),
+        environment.sandbox.as_ref(),
+    );
+    if let Some(stamp) = checked {
+        stamp.verify(&tools).map_err(RunError::Refused)?;
+    }
+    Ok((environment, tools))
 }
 
 /// What a session says of itself, but for the run's id and the time.
 fn introduction(plan: &Plan, said: RunInvocation, environment: Environment) -> RunStarted {
+    let config = config(plan, said.comparison, &environment);
     RunStarted {
         journal_version: JOURNAL_VERSION,
+        config,
         run: RunIdentity {
             filters: said.filters,
             shard: plan.shard,
             ..identity(plan, environment)
         },
-        config: config(plan, said.comparison),
         suite_path: plan.suite.path.clone(),
         target_hash: plan.target_hash.clone(),
         whole_hash: plan.whole_hash.clone(),
@@ -369,10 +397,55 @@ pub(super) fn identity(plan: &Plan, environment: Environment) -> RunIdentity {
     }
 }
 
-pub(super) fn config(plan: &Plan, comparison: ComparisonConfig) -> RunConfig {
+/// pass@1 of each month in which tasks of a benchmark were published, and of those before and after
+/// the training cut-off of the model.
+fn release_parts(plan: &Plan, environment: &Environment) -> Vec<String> {
+    let profiles = || plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+    let months: BTreeSet<&String> = profiles()
+        .flat_map(|profile| &profile.tags)
+        .filter(|tag| is_month(tag))
+        .collect();
+    let months = months.into_iter().cloned();
+    let mut parts: Vec<PartSelector> = months.map(PartSelector::Tag).collect();
+    let is_dated = |profile: &&CaseProfile| {
+        let mut tags = profile.tags.iter();
+        tags.any(|tag| tag.starts_with(RELEASED_TAG))
+    };
+    let dated: Vec<&CaseProfile> = profiles().filter(is_dated).collect();
+    let sampling = environment.sampling.as_deref();
+    let cutoff = sampling.and_then(|sampling| sampling.training_cutoff.as_deref());
+    // Of the suite's target, which is not that of cases with their own.
+    if !dated.is_empty() && dated.iter().all(|profile| profile.target.is_none()) {
+        parts.extend(cutoff.and_then(cutoff_parts).into_iter().flatten());
+    }
+    let metric = |part: PartSelector| MetricName {
+        metric: Metric::PassAt(1),
+        part: Some(part),
+    };
+    parts
+        .into_iter()
+        .map(|part| metric(part).to_string())
+        .collect()
+}
+
+/// `month:2024-03`.
+fn is_month(tag: &str) -> bool {
+    let digits = |text: &str, n: usize| text.len() == n && text.bytes().all(|b| b.is_ascii_digit());
+    let month = tag.strip_prefix(MONTH_TAG);
+    month
+        .and_then(|month| month.split_once('-'))
+        .is_some_and(|(year, month)| digits(year, 4) && digits(month, 2))
+}
+
+pub(super) fn config(
+    plan: &Plan,
+    comparison: ComparisonConfig,
+    environment: &Environment,
+) -> RunConfig {
     RunConfig {
         suite_description: plan.suite.description.clone(),
         gate: plan.gate.clone(),
+        reported_parts: release_parts(plan, environment),
         composites: plan.composites.clone(),
         score_metrics: plan.score_metrics.clone(),
         ks: plan.settings.ks.clone(),

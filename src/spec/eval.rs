@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::OneOrMany;
 use super::dataset::DatasetSpec;
 use super::expected::ExpectedRef;
-use super::grader::GraderRef;
+use super::grader::{GraderRef, present};
 use super::input::{InputRef, SuitePrompts};
 use super::short::{self, ExpectedForms};
 use super::steps::{CombineSpec, ExtractSpec};
@@ -32,6 +33,10 @@ pub struct CapabilityDefinition {
     /// The expected output: a literal that the output equals, or a map with `type`.
     #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
+    /// A right answer, which `eval-harness check` expects to pass: the output of a target, such as a
+    /// program. A text continues the grader's `prefix`, if there is one.
+    #[serde(default, deserialize_with = "present")]
+    pub solution: Option<Value>,
     /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
     /// Several graders; `combine` sets how their verdicts are combined.
@@ -110,6 +115,17 @@ pub struct EvalConfig {
     /// Files that the outputs depend on, as paths, folders or globs relative to this file. If one
     /// changes, `run --changed` calls the target again.
     pub depends_on: Option<Vec<String>>,
+    /// Sandbox settings of the eval.
+    pub sandbox: Option<EvalSandbox>,
+}
+
+/// Sandbox settings of one eval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvalSandbox {
+    /// The Python interpreter that runs the code of this eval: a path relative to this file (such
+    /// as that of a virtual environment), or a name in PATH. Default: `sandbox.python` of the suite.
+    pub python: Option<String>,
 }
 
 /// A file with `metadata` and `test_cases` (or a `dataset`): one eval of many cases.
@@ -206,6 +222,10 @@ pub struct CaseSpec {
     /// The expected output: a literal that the output equals, or a map with `type`.
     #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
+    /// A right answer, which `eval-harness check` expects to pass: the output of a target, such as a
+    /// program. A text continues the grader's `prefix`, if there is one.
+    #[serde(default, deserialize_with = "present")]
+    pub solution: Option<Value>,
     /// The grader, or the name of one. Default: the eval's.
     pub grader: Option<GraderRef>,
     /// Several graders; `combine` sets how their verdicts are combined.

@@ -18,7 +18,8 @@ pub struct ExecutorSpec {
     #[serde(default)]
     pub compile: Vec<String>,
     /// Program and arguments that run the program, such as `[./prog]`. Arguments of a test case are
-    /// appended.
+    /// appended. `{heap_mb}` is replaced by three quarters of the memory limit, for the heap of a
+    /// JVM.
     #[schemars(length(min = 1))]
     pub run: Vec<String>,
     /// Languages of the code fences that contain such programs. Default: the executor's name.

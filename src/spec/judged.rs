@@ -208,7 +208,7 @@ pub struct JudgeModelSpec {
 }
 
 impl JudgeModelSpec {
-    /// True when it says where its key is read from.
+    /// True when it has a setting for its key.
     pub fn sets_key(&self) -> bool {
         self.api_key_env.is_some() || self.api_key_file.is_some() || self.api_key_command.is_some()
     }

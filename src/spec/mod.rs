@@ -10,6 +10,7 @@ pub mod words;
 
 mod baseline;
 mod cache;
+mod check;
 mod dataset;
 mod defaults;
 mod eval;
@@ -39,6 +40,7 @@ mod unions;
 
 pub use baseline::*;
 pub use cache::*;
+pub use check::*;
 pub use dataset::*;
 pub use defaults::*;
 pub use eval::*;

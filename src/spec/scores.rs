@@ -120,6 +120,9 @@ pub struct EvalRecord {
     /// Criticality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criticality: Option<Criticality>,
+    /// True if the dataset is private: ids of cases are hashes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
     /// Cases by id.
     #[serde(with = "by_id")]
     #[schemars(with = "BTreeMap<String, CaseRecord>")]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::baseline::SuiteBaselines;
+use super::check::CheckSpec;
 use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
 use super::input::SuitePrompts;
@@ -74,6 +75,9 @@ pub struct SuiteSpec {
     pub prices: Option<SuitePrices>,
     /// Requirements for the sandbox that runs code.
     pub sandbox: Option<SandboxSpec>,
+    /// Settings of `eval-harness check`.
+    #[serde(default)]
+    pub check: CheckSpec,
     /// Required values of metrics; `$ref` to a file of presets and thresholds.
     pub thresholds: Option<RefOr<Thresholds>>,
     /// Presets for `--preset`, in addition to the built-in ones.

@@ -119,6 +119,10 @@ pub struct ModelSpec {
     pub seed: Option<i64>,
     /// A JSON Schema that the answer must match, for APIs that support one.
     pub json_schema: Option<Map<String, Value>>,
+    /// Training cut-off of the model, which reports of benchmarks show. If it is a date
+    /// (`2024-09-01`) or a month (`2024-09`), they also show the pass@1 of tasks before and after it.
+    #[schemars(length(min = 1))]
+    pub training_cutoff: Option<String>,
     /// Price of the model, instead of the one in `prices:`.
     pub price: Option<PriceSpec>,
     /// Additional fields of the request, sent unchanged.
@@ -171,7 +175,7 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// True when it says where its key is read from.
+    /// True when it has a setting for its key.
     pub fn sets_key(&self) -> bool {
         self.api_key_env.is_some() || self.api_key_file.is_some() || self.api_key_command.is_some()
     }

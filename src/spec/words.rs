@@ -264,6 +264,9 @@ pub enum StdoutComparison {
     Lines,
     /// By tokens between whitespace: numbers by value and within `tolerance`, other tokens exactly.
     Tokens,
+    /// Line by line, without whitespace at the ends of lines and of the text; a line that differs is
+    /// compared by its words as decimal numbers. The rule of LiveCodeBench.
+    Decimals,
     /// Only by exit code, which a program can choose without doing its task. Such a grade has
     /// `trust: in_process`.
     ExitCode,

@@ -6,6 +6,7 @@ use super::SummaryError;
 use super::columns::CaseView;
 use super::compare::{self, CompareSettings};
 use super::composite;
+use super::disclosure::disclosure;
 use super::failures::{self, FailureSubject};
 use super::fold::SummaryFold;
 use super::metrics::{CountedEval, CountedRun};
@@ -15,9 +16,9 @@ use super::parts;
 use super::recommend::{self, RunFindings};
 use super::rerun;
 use crate::model::{
-    CaseResult, Comparison, ComparisonReference, Counts, Estimate, EvalResult, Failure, Figure,
-    Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate,
-    RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
+    CaseResult, Comparison, ComparisonReference, Counts, Disclosure, Estimate, EvalResult, Failure,
+    Figure, Gate, GateSpec, GateTallies, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome,
+    PastRate, RunStarted, RunWarning, SampleResult, ScoresSource, Shard, Summary, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -32,6 +33,7 @@ pub struct UngatedSummary {
     metadata: Metadata,
     totals: Totals,
     estimates: BTreeMap<String, Estimate>,
+    disclosure: Option<Box<Disclosure>>,
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
@@ -94,6 +96,7 @@ impl SummaryFold {
             metadata: metadata(self, &started),
             interrupted: self.sessions.interrupted(),
             models: self.calls.finish(&counted.evals),
+            disclosure: disclosure(&started, &counted.evals),
             judges: counted.judges().map(|counts| self.judges.health(counts)),
             shards,
             estimates,
@@ -169,13 +172,18 @@ impl UngatedSummary {
 
     /// The summary, with the decision that was made from [`UngatedSummary::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
+        let private = self.evals.iter().filter(|eval| eval.private);
+        let private: usize = private.map(|eval| eval.counts.total).sum();
         let recommendations = recommend::recommend(&RunFindings {
             evals: &self.evals,
             totals: &self.totals,
             failures: &self.failures,
             gate: &gate,
             judges: self.judges.as_ref(),
-            omitted: self.omitted,
+            omitted: Omitted {
+                cases: self.omitted.cases + private,
+                ..self.omitted
+            },
             regrade_of: self.metadata.regrade_of.as_deref(),
             suite: self.metadata.suite_path.as_deref(),
         });
@@ -192,6 +200,7 @@ impl UngatedSummary {
             estimates: self.estimates,
             gate,
             models: self.models,
+            disclosure: self.disclosure,
             judges: self.judges,
             fail_on: self
                 .started
@@ -316,6 +325,9 @@ impl<'a> SummaryLister<'a> {
             let outcome = counter.add(&finals);
             counts.add(outcome);
             self.count(case, outcome);
+            if info.is_private() {
+                continue;
+            }
             self.fail(eval, case);
             let remarkable = finals.passed < finals.total() || case.flaky_samples() > 0;
             if self.everything || (remarkable && self.room > 0) {
@@ -349,6 +361,7 @@ impl<'a> SummaryLister<'a> {
             outcome,
             score: counter.score(),
             counts,
+            private: info.is_private(),
             cases,
         }
     }

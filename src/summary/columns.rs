@@ -272,11 +272,6 @@ impl<'a> CaseView<'a> {
         self.eval.tags.of(self.at)
     }
 
-    /// True for a tag of the case's own.
-    pub fn has_tag(self, tag: &str) -> bool {
-        self.tags().iter().any(|own| own == tag)
-    }
-
     /// Each type once.
     pub fn graders(self) -> impl Iterator<Item = GraderType> {
         let bits = self.eval.graders[self.at];

@@ -50,6 +50,7 @@ fn scored(passed: bool, n: u32, c: u32) -> CaseRecord {
 
 fn passed(id: &str, cases: Vec<CaseRecord>) -> EvalRecord {
     EvalRecord {
+        private: false,
         id: id.to_owned(),
         outcome: Outcome::Passed,
         score: None,
@@ -100,21 +101,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
             eval: info,
             cases: of.len(),
         }));
-        let planned = |(_, case, _): &&(&str, &str, Option<bool>)| CasePlanned {
-            id: (*case).into(),
-            name: None,
-            samples: 1,
-            graders: vec![GraderType::Code],
-            input_hash: String::new(),
-            grading_hash: String::new(),
-            data_hash: None,
-            target_hash: None,
-            call_hash: None,
-            tags: Vec::new(),
-            position: None,
-            input: None,
-            combine: None,
-        };
+        let planned = |(_, case, _): &&(&str, &str, Option<bool>)| testing::planned_case(case, 1);
         events.push(Event::CasesPlanned(CasesPlanned {
             eval: id.into(),
             cases: of.iter().map(planned).collect(),
@@ -137,18 +124,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
                 eval: (*eval).into(),
                 case: (*case).into(),
                 sample: 0,
-                attempts: vec![Attempt {
-                    output: None,
-                    stored: None,
-                    extracted: None,
-                    verdict,
-                    latency_ms: None,
-                    duration_ms: 1.0,
-                    infrastructure_retries: 0,
-                    call: None,
-                    unanswered: false,
-                    redacted: false,
-                }],
+                attempts: vec![testing::attempt(verdict)],
                 finished_at: String::new(),
                 reused_from: None,
             })));

@@ -449,15 +449,7 @@ mod tests {
             crate::model::Verdict::without_grades(crate::model::Cause::Timeout, "x".repeat(reason));
         let attempt = Attempt {
             output,
-            stored: None,
-            extracted: None,
-            verdict,
-            latency_ms: None,
-            duration_ms: 0.0,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..crate::model::testing::attempt(verdict)
         };
         sample_result(&sample, &attempt)
     }

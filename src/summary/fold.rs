@@ -308,7 +308,8 @@ impl SummaryFold {
     pub fn warnings(&self) -> Vec<RunWarning> {
         self.doubts.warnings(|eval, case| {
             let eval = self.evals.get(eval).filter(|eval| case < eval.len())?;
-            Some((eval.info.id.as_str(), eval.case(case).id()))
+            let id = eval.info.shown_case(eval.case(case).id());
+            Some((eval.info.id.as_str(), id))
         })
     }
 
@@ -343,7 +344,8 @@ impl SummaryFold {
             if contents {
                 self.evals[at].keep_content(case);
             }
-            let input = case.input.as_deref().filter(|_| self.inputs.has_room());
+            let shown = self.inputs.has_room() && !self.evals[at].info.is_private();
+            let input = case.input.as_deref().filter(|_| shown);
             if (input.is_some() || case.combine.is_some() || self.doubts.has_rules())
                 && let Some(number) =
                     self.evals[at].find_from(self.evals[at].len().saturating_sub(1), &case.id)
@@ -469,6 +471,9 @@ impl SummaryFold {
         self.doubts
             .finished((at as u32, eval.rank(case), sample.sample), case, verdict);
         eval.finish(slot, figures);
+        if eval.info.is_private() {
+            return Ok(());
+        }
         let key = key(at, eval, case, sample.sample);
         let result = || details::sample_result(sample, last);
         if verdict.outcome != Outcome::Passed {

@@ -235,35 +235,14 @@ fn a_top_up_keeps_what_is_known() {
     let case = |samples| {
         Event::CasesPlanned(CasesPlanned {
             eval: "eval 0".into(),
-            cases: vec![CasePlanned {
-                id: "case 0".into(),
-                name: None,
-                samples,
-                graders: vec![GraderType::Code],
-                input_hash: String::new(),
-                grading_hash: String::new(),
-                data_hash: None,
-                target_hash: None,
-                call_hash: None,
-                tags: Vec::new(),
-                position: None,
-                input: None,
-                combine: None,
-            }],
+            cases: vec![testing::planned_case("case 0", samples)],
         })
     };
     let sample = |sample, score| {
         let mut attempt = Attempt {
-            output: None,
-            stored: None,
-            extracted: None,
-            verdict: Verdict::without_grades(Cause::Timeout, "slow"),
             latency_ms: Some(f64::from(sample) + 1.0),
-            duration_ms: 1.0,
             infrastructure_retries: 2,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..testing::attempt(Verdict::without_grades(Cause::Timeout, "slow"))
         };
         attempt.verdict.score = Some(score);
         attempt

@@ -77,8 +77,10 @@ impl<'a> CountedEval<'a> {
                 order: self.order.clone(),
             });
         }
-        let tag = filter.case_tag().filter(|tag| fold.tags().knows(tag))?;
-        let cases = self.cases().filter(|case| case.has_tag(tag));
+        if !fold.tags().sets().any(|tags| filter.takes_case(tags)) {
+            return None;
+        }
+        let cases = self.cases().filter(|case| filter.takes_case(case.tags()));
         let order: Vec<u32> = cases.map(|case| case.at as u32).collect();
         (!order.is_empty()).then_some(CountedEval {
             number,

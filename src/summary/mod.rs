@@ -17,6 +17,7 @@ mod contents;
 #[cfg(test)]
 mod counting_tests;
 mod details;
+mod disclosure;
 mod doubts;
 mod failures;
 mod fold;

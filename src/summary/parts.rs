@@ -88,14 +88,16 @@ pub(super) fn lacks(
     missed.into_iter().flat_map(of_part).collect()
 }
 
-/// The parts that the gate names, each with the metrics that it is asked for.
+/// The parts that the gate or the run names, each with the metrics that it is asked for.
 fn asked(started: &RunStarted) -> BTreeMap<PartSelector, Vec<Metric>> {
     let mut asked: BTreeMap<PartSelector, Vec<Metric>> = BTreeMap::new();
-    for threshold in &started.config.gate.thresholds {
+    let config = &started.config;
+    let of_gate = config.gate.thresholds.iter().map(|t| &t.metric);
+    for name in of_gate.chain(&config.reported_parts) {
         if let Ok(MetricName {
             metric,
             part: Some(part),
-        }) = threshold.metric.parse()
+        }) = name.parse()
         {
             let metrics = asked.entry(part).or_default();
             if !metrics.contains(&metric) {

@@ -437,6 +437,7 @@ pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = RandomRun> {
                         score_threshold,
                         source: None,
                         dependencies: None,
+                        dataset: None,
                     };
                     RunEval { info, cases }
                 },
@@ -498,19 +499,11 @@ impl RandomRun {
                 .enumerate()
                 .filter(|(c, _)| mine(e, *c))
                 .map(|(c, case)| CasePlanned {
-                    id: format!("case {c}"),
                     name: case.name.clone(),
-                    samples: case.samples.len() as u32,
                     graders: case.graders.clone(),
-                    input_hash: String::new(),
-                    grading_hash: String::new(),
-                    data_hash: None,
-                    target_hash: None,
-                    call_hash: None,
                     tags: case.tags.clone(),
                     position: parts.then_some(c as u32),
-                    input: None,
-                    combine: None,
+                    ..testing::planned_case(&format!("case {c}"), case.samples.len() as u32)
                 })
                 .collect();
             events.push(Event::EvalPlanned(EvalPlanned {

@@ -44,8 +44,8 @@ impl CaseTags {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// True when some case may have the tag.
-    pub fn knows(&self, tag: &str) -> bool {
-        self.sets.iter().flatten().any(|known| known == tag)
+    /// The sets of which a case may have one, without the empty one.
+    pub fn sets(&self) -> impl Iterator<Item = &[String]> {
+        self.sets.iter().map(Vec::as_slice)
     }
 }

@@ -24,6 +24,7 @@ fn eval_info(id: &str, kind: EvalType) -> EvalInfo {
         score_threshold: None,
         source: None,
         dependencies: None,
+        dataset: None,
     }
 }
 
@@ -60,23 +61,18 @@ fn attempt(outcome: Outcome) -> Attempt {
         Outcome::Failed => Some(0.0),
         _ => None,
     };
+    let verdict = Verdict {
+        outcome,
+        score,
+        cause,
+        reason: String::new(),
+        grades: vec![],
+    };
     Attempt {
         output: Some(Output::text("out")),
-        stored: None,
-        extracted: None,
-        verdict: Verdict {
-            outcome,
-            score,
-            cause,
-            reason: String::new(),
-            grades: vec![],
-        },
         latency_ms: Some(10.0),
         duration_ms: 11.0,
-        infrastructure_retries: 0,
-        call: None,
-        unanswered: false,
-        redacted: false,
+        ..testing::attempt(verdict)
     }
 }
 
@@ -118,21 +114,10 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             eval: eval_info(&id, EvalType::Capability),
             cases: cases.len(),
         }));
-        let planned = cases.iter().enumerate().map(|(c, case)| CasePlanned {
-            id: format!("c{c}"),
-            name: None,
-            samples: case.len() as u32,
-            graders: vec![GraderType::Code],
-            input_hash: String::new(),
-            grading_hash: String::new(),
-            data_hash: None,
-            target_hash: None,
-            call_hash: None,
-            tags: Vec::new(),
-            position: None,
-            input: None,
-            combine: None,
-        });
+        let planned = cases
+            .iter()
+            .enumerate()
+            .map(|(c, case)| testing::planned_case(&format!("c{c}"), case.len() as u32));
         plan.push(Event::CasesPlanned(CasesPlanned {
             eval: id.clone(),
             cases: planned.collect(),

@@ -217,7 +217,7 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
 }
 
 /// A folder that only this user can enter and that goes with its value.
-struct PrivateFolder(PathBuf);
+pub struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
     fn with_input(rendered: &RenderedInput) -> std::io::Result<PrivateFolder> {
@@ -226,7 +226,8 @@ impl PrivateFolder {
         Ok(folder)
     }
 
-    fn new(parent: &Path) -> std::io::Result<PrivateFolder> {
+    /// A new folder in `parent`.
+    pub fn new(parent: &Path) -> std::io::Result<PrivateFolder> {
         use std::hash::{BuildHasher as _, Hasher as _};
         use std::os::unix::fs::DirBuilderExt as _;
         let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
@@ -243,6 +244,10 @@ impl PrivateFolder {
             }
         }
         Err(last)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     fn input_file(&self) -> String {

@@ -28,6 +28,7 @@ use eval_base::redact::Redactor;
 use eval_models::net::HttpClients;
 use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
+pub use command::PrivateFolder;
 pub use model::question_bytes;
 pub use prompt::filled;
 pub use recorded::RecordingProblems;
@@ -148,11 +149,16 @@ impl RunTargets {
                 _ => {}
             }
         }
-        for eval in if plan.whole.is_empty() {
+        let evals = if plan.whole.is_empty() {
             &plan.evals
         } else {
             &plan.whole
-        } {
+        };
+        let private = evals.iter().any(|eval| eval.info.is_private());
+        asked
+            .iter_mut()
+            .for_each(|(_, asked)| asked.private = private);
+        for eval in evals {
             for case in eval.cases.outlines() {
                 let number = match &case.profile.target {
                     None => main,
@@ -209,6 +215,7 @@ impl RunTargets {
             return Ok(None);
         }
         let wanted = SandboxRequest {
+            pythons: Vec::new(),
             helper: helper.to_owned(),
             workers: plan.settings.max_workers,
             allow_unsandboxed: plan.settings.allow_unsandboxed,

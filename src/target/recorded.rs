@@ -12,6 +12,7 @@
 
 mod asked;
 mod index;
+mod layouts;
 mod partial;
 mod scan;
 
@@ -212,14 +213,22 @@ impl Recording {
                 "{what} is read into memory and may have up to {mebibytes} MiB: {remedy}"
             ))
         };
-        let file = open_stream(path).map_err(unreadable)?;
         let name = path
             .file_name()
             .unwrap_or(path.as_os_str())
             .to_string_lossy()
             .into_owned();
+        let lines = layouts::as_lines(path, &asked, largest_whole).map_err(unreadable)?;
+        let file = match lines {
+            Some(_) => None,
+            None => Some(open_stream(path).map_err(unreadable)?),
+        };
+        let regular = match &file {
+            Some(file) => file.metadata().map_err(unreadable)?.is_file(),
+            None => false,
+        };
         let mut scan = RecordingScan::new(&asked, longest);
-        let (blocks, content) = if file.metadata().map_err(unreadable)?.is_file() {
+        let (blocks, content) = if let Some(file) = file.as_ref().filter(|_| regular) {
             let blocks = FileBlocks::of_file(
                 file.try_clone().map_err(unreadable)?,
                 path,
@@ -227,11 +236,11 @@ impl Recording {
                 hold,
             )
             .map_err(unreadable)?;
-            let mut reader = BufReader::with_capacity(256 << 10, DigestReader::new(&file));
+            let mut reader = BufReader::with_capacity(256 << 10, DigestReader::new(file));
             let mut content = None;
             if let ScanEnding::Array = scan.lines(&mut reader, &blocks).map_err(unreadable)? {
-                (&file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
-                let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
+                (&mut &*file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                let Some(bytes) = whole(file, largest_whole).map_err(unreadable)? else {
                     return Err(too_large(
                         "a JSON array",
                         "write one JSON object per line instead",
@@ -249,8 +258,13 @@ impl Recording {
                 content.unwrap_or_else(|| reader.into_inner().content()),
             )
         } else {
-            // A pipe can't be read a second time.
-            let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
+            // A pipe can't be read a second time, and other layouts are read whole.
+            let bytes = match (lines, &file) {
+                (Some(lines), _) => Some(lines),
+                (None, Some(file)) => whole(file, largest_whole).map_err(unreadable)?,
+                (None, None) => None,
+            };
+            let Some(bytes) = bytes else {
                 return Err(too_large(
                     "a special file (such as a pipe)",
                     "write it to a regular file first",

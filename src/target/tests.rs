@@ -8,29 +8,9 @@ use crate::model::*;
 
 fn case(id: &str, input: CaseInput) -> Case {
     Case {
-        id: id.into(),
-        name: None,
         input,
-        context_told: false,
-        grading: CaseGrading {
-            graders: vec![],
-            combine: Combine::All,
-            demands: None,
-        },
-        extract: vec![],
-        samples: None,
         timeout: Duration::from_secs(30),
-        retries: None,
-        max_latency: None,
-        target: None,
-        expected: None,
-        baseline: None,
-        tags: vec![],
-        difficulty: None,
-        input_hash: Fingerprint::default(),
-        grading_hash: Fingerprint::default(),
-        data_hash: Fingerprint::default(),
-        origin: String::new(),
+        ..testing::case(id)
     }
 }
 
@@ -59,6 +39,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
                 score_threshold: None,
                 source: None,
                 dependencies: None,
+                dataset: None,
             };
             let cases = cases
                 .iter()
@@ -85,6 +66,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target,
         target_hash: String::new(),
         dependencies: Default::default(),
+        excuses: Vec::new(),
         unread_vars: Default::default(),
         whole_hash: String::new(),
         prompt: None,

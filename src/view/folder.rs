@@ -10,10 +10,11 @@ use super::index::{
     IndexedContent, IndexedRun, IndexedRuns, JournalState, RunIndex, index_run, run_key,
 };
 use super::live::{LiveRun, LiveState};
-use crate::journal::{self, RunPaths, scan_runs};
+use crate::journal::{self, JournalError, RunPaths, scan_runs};
 use crate::model::RunIdentity;
 use crate::run::history::{RunTotals, StoredRun, is_running, run_sizes};
 use eval_base::sync::lock;
+use eval_base::text::plural;
 use eval_stats::in_parallel;
 
 /// How old a list may be.
@@ -35,7 +36,7 @@ pub enum RunState {
     Waiting,
     /// Another process writes its journal. `None` where that has no beginning yet.
     Running(Option<Box<RunIdentity>>),
-    Read(Box<RunTotals>),
+    Read(Arc<RunTotals>),
     /// Why it can't be read.
     Unreadable(String),
 }
@@ -125,6 +126,8 @@ struct FolderState {
     reading: HashSet<String>,
     /// Keys of runs that were read and are not in the index, and when they are read again.
     unwritten: HashMap<String, Instant>,
+    /// Why they are not in the index.
+    put_error: Option<String>,
     /// When the files of all runs were measured.
     measured: Option<Instant>,
     begun: HashMap<String, Box<RunIdentity>>,
@@ -198,7 +201,7 @@ impl RunFolder {
                     {
                         state.queue.push_back((paths.clone(), journal));
                     }
-                    RunState::Read(Box::new(totals.clone()))
+                    RunState::Read(Arc::clone(totals))
                 }
                 Some(Err(why)) => RunState::Unreadable(why.clone()),
                 None if is_running(&paths) => RunState::Running(begun(state, &key, &paths)),
@@ -229,9 +232,17 @@ impl RunFolder {
         let before = &state.list;
         let unchanged =
             before.runs.len() == runs.len() && before.runs.iter().zip(&runs).all(is_same);
+        let mut warnings: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+        let put_error = state.put_error.as_ref();
+        if let Some(error) = put_error.filter(|_| !state.unwritten.is_empty()) {
+            let runs = plural(state.unwritten.len(), "run");
+            warnings.push(format!(
+                "The index can't be written, so the cases of {runs} can't be listed: {error}"
+            ));
+        }
         state.list = Arc::new(RunList {
             runs,
-            warnings: unreadable.iter().map(ToString::to_string).collect(),
+            warnings,
             waiting,
             version: before.version + u64::from(!unchanged),
         });
@@ -261,8 +272,11 @@ impl RunFolder {
         gone
     }
 
-    /// What a running run has done up to now; `None` where its journal can't be followed.
-    pub fn live(&self, run: &ListedRun) -> Option<LiveState> {
+    /// What a running run has done up to now.
+    ///
+    /// # Errors
+    /// When its journal can't be followed.
+    pub fn live(&self, run: &ListedRun) -> Result<LiveState, JournalError> {
         let live = {
             let mut all = lock(&self.live);
             match all.get(&run.key) {
@@ -276,11 +290,11 @@ impl RunFolder {
         };
         let mut one = lock(&live);
         match one.poll() {
-            Ok(()) => Some(one.state()),
-            Err(_) => {
+            Ok(()) => Ok(one.state()),
+            Err(error) => {
                 // Begun again with the next call: a resumed run may have cut its journal.
                 lock(&self.live).remove(&run.key);
-                None
+                Err(error)
             }
         }
     }
@@ -321,8 +335,15 @@ impl RunFolder {
             fresh.extend(content.map(|content| (key, journal, content)));
         }
         // Where it can't be written, lists still know the totals; the cases are missing.
-        let retry = self.index.put(&fresh).err().map(|_| Instant::now() + RETRY);
+        let put = match fresh.is_empty() {
+            true => Ok(()),
+            false => self.index.put(&fresh),
+        };
         let mut state = lock(&self.state);
+        let retry = put.err().map(|error| {
+            state.put_error = Some(error.to_string());
+            Instant::now() + RETRY
+        });
         for (key, _) in &known {
             state.unwritten.remove(key);
         }
@@ -361,11 +382,12 @@ fn measure(state: &mut FolderState, runs: &mut [ListedRun]) {
         .iter()
         .map(|run| (run.key.as_str(), run))
         .collect();
+    let goes_on = |run: &ListedRun| matches!(run.state, RunState::Running(_));
     let is_measured = |run: &ListedRun| {
         let before = before.get(run.key.as_str());
-        let goes_on = matches!(run.state, RunState::Running(_));
-        before.is_some_and(|before| {
-            before.state == run.state && (goes_on || before.journal == run.journal)
+        before.is_some_and(|before| match goes_on(run) {
+            true => goes_on(before),
+            false => !goes_on(before) && before.journal == run.journal,
         })
     };
     let changed = runs.iter().filter(|run| is_due || !is_measured(run));

@@ -1,6 +1,6 @@
 //! A run that goes on, followed by its journal.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,8 +44,6 @@ pub struct LiveState {
     pub rate: String,
     pub newest: Vec<LiveSample>,
     pub unpassed: Vec<LiveSample>,
-    /// Its journal has an end.
-    pub ended: bool,
 }
 
 /// A journal that is followed.
@@ -59,12 +57,13 @@ pub struct LiveRun {
 #[derive(Default)]
 struct LiveProgress {
     cases: HashMap<(String, String), PlannedCase>,
+    /// Evals whose samples are only counted.
+    private: HashSet<String>,
     planned: usize,
     /// By the place of the case and the number of the sample.
     samples: HashMap<(u32, u32), Outcome>,
     newest: VecDeque<LiveSample>,
     unpassed: VecDeque<LiveSample>,
-    ended: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,10 +73,9 @@ struct PlannedCase {
 }
 
 impl LiveRun {
-    /// `None` when the journal can't be opened.
-    pub fn open(journal: &Path) -> Option<LiveRun> {
-        Some(LiveRun {
-            follower: JournalFollower::open(journal).ok()?,
+    pub fn open(journal: &Path) -> Result<LiveRun, JournalError> {
+        Ok(LiveRun {
+            follower: JournalFollower::open(journal)?,
             polled: None,
             progress: LiveProgress::default(),
         })
@@ -110,9 +108,13 @@ impl LiveProgress {
                     self.samples.insert(key, Outcome::Skipped);
                 }
             }
-            Event::RunResumed(_) | Event::RunStarted(_) => self.ended = false,
-            Event::RunFinished(_) => self.ended = true,
-            Event::EvalPlanned(_) => {}
+            Event::EvalPlanned(planned) if planned.eval.is_private() => {
+                self.private.insert(planned.eval.id.clone());
+            }
+            Event::RunStarted(_)
+            | Event::RunResumed(_)
+            | Event::EvalPlanned(_)
+            | Event::RunFinished(_) => {}
         }
     }
 
@@ -141,6 +143,9 @@ impl LiveProgress {
         };
         let outcome = last.verdict.outcome;
         self.samples.insert((case.at, sample.sample), outcome);
+        if self.private.contains(&sample.eval) {
+            return;
+        }
         let mut name = match sample.eval == sample.case {
             true => sample.case.clone(),
             false => format!("{} › {}", sample.eval, sample.case),
@@ -166,14 +171,7 @@ impl LiveProgress {
         self.samples
             .values()
             .for_each(|outcome| counts.add(*outcome));
-        let named = [
-            ("passed", counts.passed),
-            ("failed", counts.failed),
-            ("errored", counts.errored),
-            ("pending", counts.pending),
-            ("skipped", counts.skipped),
-        ];
-        let named = named.into_iter().filter(|(_, n)| *n > 0);
+        let outcomes = figures::occurring(&counts);
         LiveState {
             done: counts.total,
             planned: self.planned,
@@ -182,11 +180,10 @@ impl LiveProgress {
                 group_digits(counts.total),
                 group_digits(self.planned)
             ),
-            outcomes: named.map(|(name, n)| (name, group_digits(n))).collect(),
+            outcomes: outcomes.map(|(name, n)| (name, group_digits(n))).collect(),
             rate: figures::percent_or_none(counts.pass_rate),
             newest: self.newest.iter().cloned().collect(),
             unpassed: self.unpassed.iter().cloned().collect(),
-            ended: self.ended,
         }
     }
 }

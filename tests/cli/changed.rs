@@ -28,17 +28,27 @@ test_cases:
 ";
 
 fn project() -> Project {
-    let project = Project::with(&[
-        ("suite.yaml", SUITE),
-        ("cases.yaml", CASES),
-        ("solve.sh", SOLVE),
-    ]);
+    let project = files(SUITE, &[]);
     run(&project, &[]).expect(1);
     project
 }
 
+/// A project with this suite, the cases, the script, and more files.
+fn files(suite: &str, more: &[(&str, &str)]) -> Project {
+    let files = [
+        ("suite.yaml", suite),
+        ("cases.yaml", CASES),
+        ("solve.sh", SOLVE),
+    ];
+    Project::with(&[&files[..], more].concat())
+}
+
 fn run(project: &Project, args: &[&str]) -> Call {
     project.call(&[&["run", "--suite", "suite.yaml", "--quiet"], args].concat())
+}
+
+fn resumed(project: &Project, args: &[&str]) -> Call {
+    project.call(&[&["run", "--resume", "latest", "--quiet"], args].concat())
 }
 
 fn edit(project: &Project, file: &str, from: &str, to: &str) {
@@ -146,13 +156,7 @@ fn a_changed_variable_of_the_command_runs_everything() {
 
 #[test]
 fn listed_files_count_and_folders_and_globs_may_be_listed() {
-    let project = Project::with(&[
-        ("suite.yaml", SUITE),
-        ("cases.yaml", CASES),
-        ("solve.sh", SOLVE),
-        ("lib/deep/words.txt", "1"),
-        ("rules/a.md", "1"),
-    ]);
+    let project = files(SUITE, &[("lib/deep/words.txt", "1"), ("rules/a.md", "1")]);
     edit(
         &project,
         "suite.yaml",
@@ -220,12 +224,7 @@ fn reports_warn_of_reused_outputs_with_unlisted_files() {
 /// It is not known which of the outputs the file was read for.
 #[test]
 fn a_file_that_changed_during_the_run_runs_everything() {
-    let project = Project::with(&[
-        ("suite.yaml", SUITE),
-        ("cases.yaml", CASES),
-        ("solve.sh", SOLVE),
-        ("words.txt", "1"),
-    ]);
+    let project = files(SUITE, &[("words.txt", "1")]);
     edit(
         &project,
         "suite.yaml",
@@ -344,14 +343,8 @@ fn what_cannot_be_known_runs_or_is_graded_again() {
 /// A changed grader decides which attempts are made: failed samples alone must not get others.
 #[test]
 fn with_retries_a_changed_grader_runs_the_samples() {
-    let project = Project::with(&[
-        (
-            "suite.yaml",
-            &SUITE.replace("max_workers: 1", "max_workers: 1, retry_failed: true"),
-        ),
-        ("cases.yaml", CASES),
-        ("solve.sh", SOLVE),
-    ]);
+    let suite = SUITE.replace("max_workers: 1", "max_workers: 1, retry_failed: true");
+    let project = files(&suite, &[]);
     run(&project, &[]).expect(1);
     run(&project, &["--changed"]).expect(1);
     assert_eq!(counts(&project), [3, 0, 0]);
@@ -424,12 +417,8 @@ fn a_run_of_reused_samples_stands_alone() {
     project
         .call(&["regrade", "--run", "latest", "--quiet"])
         .expect(1);
-    let resumed = project.call(&["run", "--resume", "latest", "--quiet"]);
-    assert!(
-        resumed.stderr.contains("it regraded the outputs of"),
-        "{}",
-        resumed.stderr
-    );
+    let refused = resumed(&project, &[]).stderr;
+    assert!(refused.contains("it regraded the outputs of"), "{refused}");
 }
 
 #[test]
@@ -575,9 +564,7 @@ fn an_interrupted_run_goes_on_with_what_it_reused() {
     }
     std::fs::write(&journal, kept.join("\n") + "\n").unwrap();
     calls(&project);
-    project
-        .call(&["run", "--resume", "latest", "--quiet"])
-        .expect(1);
+    resumed(&project, &[]).expect(1);
     assert_eq!(calls(&project), "say zwei");
     assert_eq!(counts(&project), [2, 0, 1]);
 }
@@ -585,24 +572,15 @@ fn an_interrupted_run_goes_on_with_what_it_reused() {
 /// Finished samples are outputs of the old files: a run of both would be a run of neither.
 #[test]
 fn run_whose_files_changed_is_not_resumed() {
-    let project = Project::with(&[
-        (
-            "suite.yaml",
-            &SUITE.replace("env: [MODE]", "env: [MODE], depends_on: [lib]"),
-        ),
-        ("cases.yaml", CASES),
-        ("solve.sh", SOLVE),
-        ("lib/a.txt", "1"),
-    ]);
-    let resumed =
-        |args: &[&str]| project.call(&[&["run", "--resume", "latest", "--quiet"], args].concat());
+    let suite = SUITE.replace("env: [MODE]", "env: [MODE], depends_on: [lib]");
+    let project = files(&suite, &[("lib/a.txt", "1")]);
     run(&project, &[]).expect(1);
     calls(&project);
     edit(&project, "lib/a.txt", "1", "2");
     edit(&project, "solve.sh", "echo \"${input##* }\"", "echo one");
     // Nothing is left to run.
-    resumed(&[]).expect(1);
-    let refused = resumed(&["--samples", "2"]).expect(2).stderr;
+    resumed(&project, &[]).expect(1);
+    let refused = resumed(&project, &["--samples", "2"]).expect(2).stderr;
     let run_id = project.report()["metadata"]["run_id"].to_string();
     insta::assert_snapshot!(refused.replace(run_id.trim_matches('"'), "RUN"), @"
     error: run RUN can't be resumed:
@@ -628,34 +606,27 @@ fn run_whose_files_changed_is_not_resumed() {
 #[test]
 fn change_before_a_session_without_samples_is_refused() {
     let suite = SUITE.replace("env: [MODE]", "env: [MODE], depends_on: [lib]");
-    let project = Project::with(&[
-        ("suite.yaml", suite.as_str()),
-        ("cases.yaml", CASES),
-        ("solve.sh", SOLVE),
-        ("lib/a.txt", "1"),
-    ]);
-    let resumed =
-        |args: &[&str]| project.call(&[&["run", "--resume", "latest", "--quiet"], args].concat());
+    let project = files(&suite, &[("lib/a.txt", "1")]);
     run(&project, &[]).expect(1);
     calls(&project);
     edit(&project, "lib/a.txt", "1", "2");
-    let _ = resumed(&["--threshold", "pass@1=0.5"]);
+    let _ = resumed(&project, &["--threshold", "pass@1=0.5"]);
     let more = ["--samples", "2"];
-    let refused = resumed(&more).expect(2).stderr;
+    let refused = resumed(&project, &more).expect(2).stderr;
     assert!(
         refused.contains("`lib` changed since the run began"),
         "{refused}"
     );
     edit(&project, "lib/a.txt", "2", "1");
     edit(&project, "suite.yaml", ", depends_on: [lib]", "");
-    let refused = resumed(&more).expect(2).stderr;
+    let refused = resumed(&project, &more).expect(2).stderr;
     assert!(
         refused.contains("`depends_on` changed since the run began"),
         "{refused}"
     );
     assert_eq!(calls(&project), "");
     project.write("suite.yaml", &suite);
-    let _ = resumed(&more);
+    let _ = resumed(&project, &more);
     assert_eq!(calls(&project), "say one, say three, say two");
 }
 

@@ -58,7 +58,7 @@ fn suite_is_found_above_up_to_the_project_root() {
     for args in [&["report"][..], &["show", "e"], &["runs"], &["history"]] {
         call_in(&project, "src/deep", args).expect(0);
     }
-    // In its own folder nothing is said of it.
+    // In the folder of the suite no note is printed.
     let here = project.call(&["run", "--progress", "none"]).expect(0);
     assert!(!here.stderr.contains("suite:"), "{}", here.stderr);
     let quiet = call_in(&project, "src/deep", &["run", "--quiet"]).expect(0);
@@ -117,7 +117,7 @@ fn defaults_are_overridden_by_the_command_line() {
         run.stderr
     );
     assert_eq!(endings(&project, "build/evals"), ["json", "xml"]);
-    // Other verbs look in the same place.
+    // Other verbs use the same suite and folder.
     for args in [
         &["report"][..],
         &["show", "e"],
@@ -250,7 +250,7 @@ fn wrong_file_of_defaults_is_refused_with_its_places() {
     3 errors
     error: 3 problems in .eval-harness.yaml; nothing ran
     ");
-    // It is a file like others, and the program can still be asked about itself.
+    // `validate` checks it like other files; help and `doctor` work without it.
     project.call(&["validate", ".eval-harness.yaml"]).expect(2);
     project.call(&["run", "--help"]).expect(0);
     project.call(&["doctor"]);

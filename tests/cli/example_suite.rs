@@ -62,8 +62,10 @@ fn latest(dir: &Path, ending: &str) -> PathBuf {
     let files = std::fs::read_dir(dir.join("results/latest"))
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let found = files.filter(|p| p.to_str().unwrap().ends_with(ending));
-    found.max().unwrap()
+    // Of two runs in one second the later is `run-HHMMSS-2`, which its ending would put first.
+    let stem = |path: &PathBuf| Some(path.to_str()?.strip_suffix(ending)?.to_owned());
+    let found = files.filter(|path| stem(path).is_some());
+    found.max_by_key(stem).unwrap()
 }
 
 fn read_json(path: &Path) -> Value {
@@ -143,6 +145,30 @@ fn the_example_suite_passes_its_gate_with_the_hard_case_among_the_failures() {
         junit,
         std::fs::read_to_string(latest(dir, ".junit.xml")).unwrap()
     );
+}
+
+#[test]
+fn the_example_suite_and_what_init_writes_pass_their_own_check() {
+    let check = |dir: &Path| {
+        let shown = expect(0, dir, &["check", SUITE[0], SUITE[1], "--format", "json"]);
+        let report: Value = serde_json::from_str(&shown).unwrap();
+        let counts = |finding: &&Value| finding["level"] != "note";
+        let found: Vec<&Value> = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(counts)
+            .collect();
+        assert!(found.is_empty(), "{found:#?}");
+        assert_eq!(report["decision"], "holds");
+        report
+    };
+    let report = check(project().path());
+    assert!(report["proved_cases"].as_u64().unwrap() >= 20, "{report:#}");
+    let empty = tempfile::tempdir().unwrap();
+    expect(0, empty.path(), &["init"]);
+    let report = check(empty.path());
+    assert!(report["stamp"].is_string(), "{report:#}");
 }
 
 /// Every method that graded a sample, leaves of combined grades included.

@@ -7,6 +7,8 @@ use eval_base::redact::Redactor;
 use eval_harness::internals::*;
 use serde_json::{Value, json};
 
+use crate::code_case::case;
+
 fn graders() -> RunGraders {
     RunGraders::new(GradersConfig {
         models: None,
@@ -20,38 +22,6 @@ fn graders() -> RunGraders {
         dir: std::env::temp_dir(),
         readable: Vec::new(),
     })
-}
-
-fn case(code: CodeGrader) -> Case {
-    let grader = Grader::of(GraderKind::Code(code));
-    Case {
-        id: "c".into(),
-        name: None,
-        input: CaseInput::Prompt {
-            text: String::new(),
-            context: None,
-        },
-        context_told: false,
-        grading: CaseGrading {
-            graders: vec![grader],
-            combine: Combine::All,
-            demands: None,
-        },
-        extract: vec![],
-        samples: None,
-        timeout: Duration::from_secs(10),
-        retries: None,
-        max_latency: None,
-        target: None,
-        expected: None,
-        baseline: None,
-        tags: vec![],
-        difficulty: None,
-        input_hash: Fingerprint::default(),
-        grading_hash: Fingerprint::default(),
-        data_hash: Default::default(),
-        origin: String::new(),
-    }
 }
 
 fn limits() -> CodeLimits {
@@ -101,6 +71,9 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
         limits: limits(),
         sandbox: true,
         reference: None,
+        expected_by: None,
+        evalplus: None,
+        tagged_args: false,
     }));
     let graders = graders();
     let outputs = [
@@ -147,6 +120,7 @@ fn check(prefix: &str) -> Case {
             code: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate([1]) == [1, 1], 'lists too'\n".into(),
         },
         setup: String::new(),
+        suffix: String::new(),
         entry_point: Some("double".into()),
         limits: limits(),
         sandbox: true,
@@ -216,6 +190,7 @@ async fn programs_are_judged_by_what_they_print() {
             tolerance: None,
         },
         setup: String::new(),
+        suffix: String::new(),
         entry_point: None,
         limits: limits(),
         sandbox: true,

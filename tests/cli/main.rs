@@ -1,5 +1,7 @@
 //! The program as people call it, verb by verb, with suites, journals and repositories of its own.
 
+#[path = "../support/code_case.rs"]
+mod code_case;
 #[path = "../support/compared.rs"]
 mod compared;
 #[path = "../support/server.rs"]
@@ -8,10 +10,13 @@ mod server;
 mod support;
 
 mod accept;
+mod apps;
 mod baseline_cycle;
 mod baseline_store;
+mod benchmarks;
 mod broken_files;
 mod changed;
+mod check;
 mod ci;
 mod clock;
 mod compare;
@@ -21,21 +26,26 @@ mod compared_runs;
 mod completions;
 mod configuration;
 mod docs_ci;
+mod ds1000;
 mod example_suite;
 mod export;
 mod faults;
 mod grading;
 mod history;
+mod humaneval_pack;
 mod intervals;
 mod junit_schema;
 mod kill_resume;
+mod languages;
 mod measures;
 mod notify;
 mod parts;
 mod phase;
 mod power;
+mod private;
 mod prompts;
 mod pull_request;
+mod released;
 mod resume;
 mod run_gate;
 mod runs;

@@ -191,7 +191,7 @@ fn show_without_a_match_says_what_to_do() {
     }
 }
 
-/// Runs `show` in a terminal of 10 rows with a pager of its own, and presses Ctrl-C when that is
+/// Runs `show` in a terminal of 10 rows with a custom pager, and presses Ctrl-C when the pager is
 /// ready.
 const PAGED: &str = r#"
 import os, pty, sys, fcntl, struct, termios

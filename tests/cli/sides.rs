@@ -266,4 +266,45 @@ fn latest_of_several_runs_hides_no_failure() {
         "{}",
         named.stdout
     );
+    // A run that can't be read may have failed; one that was removed is not missed.
+    let name = &journals(&project)[0];
+    let journal = project.path().join("results/latest").join(name);
+    let line = std::fs::read_to_string(&journal).expect("a journal");
+    std::fs::write(&journal, line.replace("sample_finished", "sample_odd")).expect("written");
+    let show = ["show", "--suite", "suite.yaml"];
+    let unreadable = project.call(&show).expect(2).stderr;
+    assert!(
+        unreadable.contains("not a journal line: unknown variant `sample_odd`"),
+        "{unreadable}"
+    );
+    std::fs::remove_file(&journal).expect("removed");
+    assert!(!project.call(&show).expect(0).stderr.contains(&failed));
+}
+
+/// Every case passed at the second attempt, and the threshold counts first attempts.
+#[test]
+fn latest_of_several_runs_hides_no_missed_threshold() {
+    let suite = r#"
+eval_suite:
+  name: Words
+  config: {retry_failed: true}
+  evals: [{$ref: cases.yaml}]
+  targets:
+    good: {type: command, command: [sh, -c, "cat"]}
+    late: {type: command, command: [sh, -c, "read w; if [ -e seen-$w ]; then echo $w; fi; touch seen-$w"]}
+"#;
+    let project = Project::with(&[("suite.yaml", suite), ("cases.yaml", CASES)]);
+    let both = ["--target", "late", "--target", "good"];
+    run(
+        &project,
+        &[&both[..], &["--threshold", "pass@1=0.9"]].concat(),
+    )
+    .expect(1);
+    let [failed, _] = run_ids(&project).try_into().expect("two runs");
+    let again = run(&project, &["--failed-in", "latest", "--target", "good"]).expect(2);
+    let expected = format!(
+        "one command: the gate of {failed} (target late) did not pass
+"
+    );
+    assert!(again.stderr.contains(&expected), "{}", again.stderr);
 }

@@ -696,7 +696,7 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     };
     let results = seen[0].results();
     let outline: Vec<String> = results.iter().map(|outline| scrubbed(outline)).collect();
-    insta::assert_snapshot!(outline.join("---\n"), @"
+    insta::assert_snapshot!(outline.join("---\n"), @r"
     nav Overview
     nav Cases40
     # Harbor release desk 1.4.0
@@ -734,6 +734,10 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
     ### all models (targets and judges)
     ## Judges
     ### anthropic:claude-3-5-sonnet
+    ## Disclosure
+    ### cap-code-tasks
+    ### cap-commit-class
+    ### cap-issue-triage
     ## Environment
     ---
     nav Overview

@@ -214,6 +214,7 @@ fn runs_are_found_opened_and_compared_by_hand() {
     // The chosen theme stays, on reports as well.
     let ground = "getComputedStyle(document.documentElement).backgroundColor";
     let themed = Visit::to_url(&server.url)
+        .ask("evaluate", ground)
         .click(".theme-dark")
         .ask("evaluate", ground)
         .step("reload")
@@ -243,41 +244,44 @@ fn runs_are_found_opened_and_compared_by_hand() {
         "{case}"
     );
     assert!(text(&seen[0], 9).starts_with(&format!("/runs/{}/cases/", ids[0])));
-    let grounds: Vec<&str> = (0..3).map(|at| text(&seen[1], at)).collect();
-    assert!(
-        grounds.iter().all(|ground| *ground == grounds[0]),
-        "{grounds:?}"
-    );
+    let light = text(&seen[1], 0);
+    let dark: Vec<&str> = (1..4).map(|at| text(&seen[1], at)).collect();
+    assert_ne!(light, dark[0]);
+    assert_eq!(dark, [dark[0]; 3]);
 }
 
 /// A target that answers at once, or once the picture of the page is there.
 const WAITS: &str =
     "read p; case $p in late*) while [ ! -e go.png ]; do sleep 0.1; done;; esac; echo $p";
 
-#[test]
-fn run_that_goes_on_is_followed_to_its_end() {
-    let project = Project::new();
-    let case = |id: &str, expected: &str| json!({"id": id, "prompt": id, "expected": expected});
+/// Starts a run of evals, each an id, which is its prompt, and what is expected.
+fn slow_run(project: &Project, evals: &[(&str, &str)]) -> Child {
+    let eval =
+        |(id, expected): &(&str, &str)| json!({"id": id, "prompt": id, "expected": expected});
+    let evals: Vec<Value> = evals.iter().map(eval).collect();
     let suite = json!({"eval_suite": {
         "name": "Slow", "target": {"type": "command", "command": ["sh", "-c", WAITS], "timeout_seconds": 300},
-        "evals": [case("early-good", "early-good"), case("early-bad", "<b>other</b>"), case("late", "late")],
+        "evals": evals,
     }});
     project.write("suite.yaml", &suite.to_string());
-    let mut running = project
-        .command(&[
-            "run",
-            "--suite",
-            "suite.yaml",
-            "--jobs",
-            "1",
-            "-q",
-            "--progress",
-            "none",
-        ])
+    let mut command = project.command(&["run", "--suite", "suite.yaml", "--progress", "none"]);
+    command
+        .args(["--jobs", "1", "-q"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .expect("the program starts");
+        .expect("the program starts")
+}
+
+#[test]
+fn run_that_goes_on_is_followed_to_its_end() {
+    let project = Project::new();
+    let evals = [
+        ("early-good", "early-good"),
+        ("early-bad", "<b>other</b>"),
+        ("late", "late"),
+    ];
+    let mut running = slow_run(&project, &evals);
     let latest = project.path().join("results/latest");
     eventually("the run begins", || latest.exists());
     let server = ViewServer::start(&project, &["--output-dir", "results"]);
@@ -327,26 +331,7 @@ fn run_that_goes_on_is_followed_to_its_end() {
 #[test]
 fn run_that_is_killed_is_shown_as_interrupted() {
     let project = Project::new();
-    let suite = json!({"eval_suite": {
-        "name": "Slow", "target": {"type": "command", "command": ["sh", "-c", WAITS], "timeout_seconds": 300},
-        "evals": [{"id": "early", "prompt": "early", "expected": "early"}, {"id": "late", "prompt": "late", "expected": "x"}],
-    }});
-    project.write("suite.yaml", &suite.to_string());
-    let mut running = project
-        .command(&[
-            "run",
-            "--suite",
-            "suite.yaml",
-            "--jobs",
-            "1",
-            "-q",
-            "--progress",
-            "none",
-        ])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts");
+    let mut running = slow_run(&project, &[("early", "early"), ("late", "x")]);
     eventually("a sample ends", || {
         let day = std::fs::read_dir(project.path().join("results/latest"))
             .into_iter()

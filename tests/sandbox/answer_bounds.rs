@@ -51,6 +51,7 @@ fn function(code: &str, calls: usize) -> FunctionJob {
             .collect(),
         per_call: None,
         limits: wide(),
+        ..FunctionJob::default()
     }
 }
 

@@ -21,7 +21,7 @@ fn executable(project: &Project, path: &str, text: &str) {
 }
 
 /// Whether code can be isolated here; says so where it can't.
-fn isolates() -> bool {
+pub(super) fn isolates() -> bool {
     let output = Command::new(PROGRAM)
         .args(["doctor", "--format", "json"])
         .output()

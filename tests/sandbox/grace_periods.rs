@@ -55,6 +55,7 @@ fn function(code: &str, calls: usize) -> FunctionJob {
             .collect(),
         per_call: None,
         limits: wide(),
+        ..FunctionJob::default()
     }
 }
 

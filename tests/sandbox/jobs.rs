@@ -333,6 +333,7 @@ fn calls(code: &str, entry_point: &str, args: &[Value]) -> FunctionJob {
         calls: args.iter().map(call).collect(),
         per_call: None,
         limits: wide(),
+        ..FunctionJob::default()
     }
 }
 
@@ -1022,6 +1023,21 @@ async fn asked_for_apart_a_test_that_cannot_be_says_so() {
     assert_eq!(report.verdict, TestVerdict::NeedsInProcess { why });
 }
 
+/// As `django.conf.settings` is: looking at its class loads what is not there.
+#[tokio::test]
+async fn lazy_object_beside_the_answer_is_not_looked_into() {
+    let sandbox = sandbox_or_skip!();
+    let job = asserts(
+        "class Lazy:\n    ready = False\n    @property\n    def __class__(self):\n        raise RuntimeError('not configured')\nsettings = Lazy()\ndef f(): return 1",
+        &["if not settings.ready:\n    assert f() == 1"],
+    );
+    let report = verdict(&sandbox, job).await;
+    assert_eq!(
+        (report.verdict, report.mode),
+        (TestVerdict::Passed, TestMode::InProcess)
+    );
+}
+
 #[tokio::test]
 async fn a_check_function_gets_the_entry_point_and_set_up_imports_reach_the_candidate() {
     let sandbox = sandbox_or_skip!();
@@ -1041,6 +1057,15 @@ async fn a_check_function_gets_the_entry_point_and_set_up_imports_reach_the_cand
         show(&report.verdict),
         "candidate raised NameError: name 'expected' is not defined"
     );
+    // The parameter may have the name of the function; builtins of the tests stay builtins.
+    let mut named = asserts(
+        "def part(x): return x % 1.0",
+        &["def check(part):\n    assert abs(part(1.25) - 0.25) < 1e-6\n"],
+    );
+    named.entry_point = Some("part".into());
+    named.check = Some("check".into());
+    let report = verdict(&sandbox, named).await;
+    assert_eq!((report.verdict, report.calls), (TestVerdict::Passed, 1));
     // A test that only defines `check` proves nothing unless it is called.
     job.code = "def area(r): return 0".into();
     let report = verdict(&sandbox, job).await;

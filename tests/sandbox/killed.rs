@@ -57,6 +57,7 @@ async fn live_for_ever(tier: Tier) {
         calls: vec![call(0), call(1000)],
         per_call: None,
         limits: limits.clone(),
+        ..FunctionJob::default()
     };
     let quick = async {
         loop {

@@ -10,6 +10,8 @@ use eval_harness::internals::*;
 use eval_sandbox::languages::{BuiltinLanguage, find};
 use serde_json::{Value, json};
 
+use crate::code_case::case;
+
 fn graders_in(dir: &Path) -> RunGraders {
     RunGraders::new(GradersConfig {
         models: None,
@@ -56,37 +58,6 @@ fn limits() -> CodeLimits {
     }
 }
 
-fn case(code: CodeGrader) -> Case {
-    Case {
-        id: "c".into(),
-        name: None,
-        input: CaseInput::Prompt {
-            text: String::new(),
-            context: None,
-        },
-        context_told: false,
-        grading: CaseGrading {
-            graders: vec![Grader::of(GraderKind::Code(code))],
-            combine: Combine::All,
-            demands: Default::default(),
-        },
-        extract: vec![],
-        samples: None,
-        timeout: Duration::from_secs(10),
-        retries: None,
-        max_latency: None,
-        target: None,
-        expected: None,
-        baseline: None,
-        tags: vec![],
-        difficulty: None,
-        input_hash: Fingerprint::default(),
-        grading_hash: Fingerprint::default(),
-        data_hash: Default::default(),
-        origin: String::new(),
-    }
-}
-
 fn execution(executor: Executor, tests: CodeTests) -> CodeExecution {
     CodeExecution {
         in_process: false,
@@ -95,6 +66,7 @@ fn execution(executor: Executor, tests: CodeTests) -> CodeExecution {
         prefix: String::new(),
         tests,
         setup: String::new(),
+        suffix: String::new(),
         entry_point: None,
         limits: limits(),
         sandbox: true,
@@ -125,6 +97,9 @@ fn function(executor: Executor, name: &str, calls: Vec<(Value, CallExpectation)>
     CodeGrader::FunctionOutput(FunctionOutput {
         prefix: String::new(),
         reference: None,
+        expected_by: None,
+        evalplus: None,
+        tagged_args: false,
         executor,
         function_name: name.into(),
         cases: calls.into_iter().map(call).collect(),
@@ -1143,6 +1118,7 @@ async fn sql_is_graded_by_its_rows() {
 
 fn c_compiler(compile: &[&str]) -> Executor {
     Executor::Configured(Box::new(ConfiguredExecutor {
+        compiles_alone: false,
         name: "c".into(),
         file: "main.c".into(),
         compile: compile.iter().map(|word| (*word).to_owned()).collect(),

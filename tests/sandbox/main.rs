@@ -1,5 +1,7 @@
 //! Code of candidates: what runs, what it may, how it is judged.
 
+#[path = "../support/code_case.rs"]
+mod code_case;
 #[path = "../sandbox_attacks/processes.rs"]
 mod processes;
 #[path = "../support/mod.rs"]
@@ -11,6 +13,7 @@ mod demands;
 mod grace_periods;
 mod honest;
 mod hostile_outputs;
+mod interpreters;
 mod jobs;
 mod killed;
 mod landlock;
@@ -22,3 +25,4 @@ mod raised;
 mod result_protocol;
 mod server;
 mod soak;
+mod workspaces;

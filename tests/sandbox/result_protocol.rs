@@ -322,6 +322,7 @@ async fn functions(sandbox: &Sandbox, code: String, limits: &ProgramLimits) -> (
         calls: vec![call(1, 2), call(10, -3), call(0, 0)],
         per_call: None,
         limits: limits.clone(),
+        ..FunctionJob::default()
     };
     let report = sandbox
         .call_functions(job, |_, value| value)

@@ -82,6 +82,7 @@ fn function(code: &str, args: Vec<Value>) -> FunctionJob {
             .collect(),
         per_call: None,
         limits: wide(),
+        ..FunctionJob::default()
     }
 }
 

@@ -122,6 +122,7 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
                 calls,
                 per_call: None,
                 limits: limits.clone(),
+                ..FunctionJob::default()
             };
             let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
             let value = CallOutcome::Value(json!(n + 1));

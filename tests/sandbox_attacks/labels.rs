@@ -72,6 +72,7 @@ fn label_of_ending(ending: &ProgramEnding) -> String {
         ProgramEnding::TimedOut => "timeout".into(),
         ProgramEnding::MemoryLimit => "memory_limit".into(),
         ProgramEnding::OutputLimit => "output_limit".into(),
+        ProgramEnding::DiskLimit => "disk_limit".into(),
         ProgramEnding::Violation(_) => "sandbox_violation".into(),
     }
 }
@@ -133,6 +134,7 @@ async fn functions(
         calls: arguments.iter().map(call).collect(),
         per_call: Some(limits.wall),
         limits: limits.clone(),
+        ..FunctionJob::default()
     };
     let report = sandbox.call_functions(job, |_, value| value).await?;
     assert_eq!(report.calls.len(), 3);

@@ -262,10 +262,19 @@ fn is_sensitive_setting(name: &str) -> bool {
         || name.ends_with("-file")
         || name.contains("tokens")
         || name.contains("tokeniz");
-    let words = ["authorization", "token", "secret", "password", "passwd"];
+    let words = [
+        "apikey",
+        "authorization",
+        "cookie",
+        "credential",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+    ];
     !is_kept
-        && (["api-key", "x-api-key", "apikey"].contains(&name.as_str())
-            || words.iter().any(|word| name.contains(word)))
+        && (words.iter().any(|word| name.contains(word))
+            || name.contains('-') && is_sensitive_parameter(&name))
 }
 
 fn is_variable_name(text: &str) -> bool {
@@ -669,6 +678,10 @@ mod tests {
                 "- {my_token: 'a''b', password: c, d: e}",
                 "- {my_token: '****', password: *, d: e}",
             ),
+            (
+                "{Cookie: a=b, Ocp-Apim-Subscription-Key: abc}",
+                "{Cookie: ***, Ocp-Apim-Subscription-Key: ***}",
+            ),
             ("token: x{{ env.A }}y", "token: *{{ env.A }}*"),
             ("api_key_env: sk-abc", "api_key_env: ******"),
             (
@@ -681,6 +694,7 @@ mod tests {
         for kept in [
             "url: https://h/a",
             "max_tokens: 10",
+            "{sort_key: name, key: id}",
             "api_key_env: MY_KEY",
             "api_key_file: keys/model",
             "token_env: x",

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::time::Instant;
 
-use similar::{Algorithm, capture_diff_slices};
+use similar::{Algorithm, capture_diff_slices_deadline};
 pub use similar::{DiffOp, DiffTag, group_diff_ops};
 
 /// How `old` becomes `new`, as ranges of both in order (Myers, "An O(ND) Difference Algorithm and
@@ -12,6 +13,11 @@ pub use similar::{DiffOp, DiffTag, group_diff_ops};
 /// Items are compared by number, so that the algorithm is compiled once: as a generic function it
 /// was a twentieth of the program's code.
 pub fn diff<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
+    diff_until(old, new, None)
+}
+
+/// As [`diff`]; after the deadline what is left is replaced as a whole.
+pub fn diff_until<T: Eq + Hash>(old: &[T], new: &[T], deadline: Option<Instant>) -> Vec<DiffOp> {
     let mut known: HashMap<&T, u32> = HashMap::new();
     let mut numbered = Vec::with_capacity(old.len() + new.len());
     for item in old.iter().chain(new) {
@@ -19,9 +25,9 @@ pub fn diff<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
         numbered.push(*known.entry(item).or_insert(next));
     }
     let (old, new) = numbered.split_at(old.len());
-    of_numbers(old, new)
+    of_numbers(old, new, deadline)
 }
 
-fn of_numbers(old: &[u32], new: &[u32]) -> Vec<DiffOp> {
-    capture_diff_slices(Algorithm::Myers, old, new)
+fn of_numbers(old: &[u32], new: &[u32], deadline: Option<Instant>) -> Vec<DiffOp> {
+    capture_diff_slices_deadline(Algorithm::Myers, old, new, deadline)
 }

@@ -20,17 +20,46 @@ pub fn equals(a: &Datum, b: &Datum) -> bool {
     }
 }
 
+/// Whether `a == b` in Python, both being values of Python: `True` equals 1, a tuple equals no
+/// list, NaN equals nothing (the two were not one object), and keys of dicts are compared as other
+/// values are. A value that holds an opaque one equals nothing.
+pub fn python_equals(a: &Datum, b: &Datum) -> bool {
+    match (
+        canonical_as(a, EqualityRules::Python),
+        canonical_as(b, EqualityRules::Python),
+    ) {
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EqualityRules {
+    /// Those of [`equals`].
+    Authored,
+    /// Those of [`python_equals`].
+    Python,
+}
+
 /// Bytes that two values share exactly when they are equal; `None` for what equals nothing.
 pub(super) fn canonical(datum: &Datum) -> Option<Vec<u8>> {
+    canonical_as(datum, EqualityRules::Authored)
+}
+
+fn canonical_as(datum: &Datum, rules: EqualityRules) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    spell(datum, &mut out)?;
+    spell(datum, rules, &mut out)?;
     Some(out)
 }
 
-fn spell(datum: &Datum, out: &mut Vec<u8>) -> Option<()> {
+fn spell(datum: &Datum, rules: EqualityRules, out: &mut Vec<u8>) -> Option<()> {
+    let python = rules == EqualityRules::Python;
     match datum {
         Datum::None => out.push(b'0'),
+        Datum::Bool(b) if python => spell_int(&BigInt::from(u8::from(*b)), out),
         Datum::Bool(b) => out.extend([b'b', u8::from(*b)]),
+        Datum::Float(f) if python && f.is_nan() => return None,
+        Datum::Complex(re, im) if python && (re.is_nan() || im.is_nan()) => return None,
         Datum::Int(i) => spell_int(i, out),
         Datum::Float(f) => spell_float(*f, out),
         // Zero times i: a real number.
@@ -44,12 +73,16 @@ fn spell(datum: &Datum, out: &mut Vec<u8>) -> Option<()> {
         Datum::WtfText(bytes) => spell_bytes(b't', bytes, out),
         Datum::Bytes(bytes) => spell_bytes(b'y', bytes, out),
         Datum::List(items) | Datum::Tuple(items) => {
-            out.push(b'l');
+            let is_tuple = python && matches!(datum, Datum::Tuple(_));
+            out.push(if is_tuple { b'u' } else { b'l' });
             out.extend((items.len() as u64).to_le_bytes());
-            items.iter().try_for_each(|item| spell(item, out))?;
+            items.iter().try_for_each(|item| spell(item, rules, out))?;
         }
         Datum::Set(items) => {
-            let mut members = items.iter().map(canonical).collect::<Option<Vec<_>>>()?;
+            let mut members = items
+                .iter()
+                .map(|item| canonical_as(item, rules))
+                .collect::<Option<Vec<_>>>()?;
             members.sort_unstable();
             members.dedup();
             spell_spelled(b's', &members, out);
@@ -58,11 +91,11 @@ fn spell(datum: &Datum, out: &mut Vec<u8>) -> Option<()> {
             let mut spelled = Vec::with_capacity(entries.len());
             for (key, value) in entries {
                 let mut entry = Vec::new();
-                match key_text(key) {
+                match key_text(key).filter(|_| !python) {
                     Some(text) => spell_bytes(b't', text.as_bytes(), &mut entry),
-                    None => spell(key, &mut entry)?,
+                    None => spell(key, rules, &mut entry)?,
                 }
-                spell(value, &mut entry)?;
+                spell(value, rules, &mut entry)?;
                 spelled.push(entry);
             }
             spelled.sort_unstable();

@@ -50,7 +50,7 @@ pub use bleu::bleu;
 pub use compare::{compare, compare_pattern, expected_pattern};
 pub use differences::{Difference, DifferenceKind, counted_differences, differences};
 pub use distance::{DistanceBudget, TooLong};
-pub use equality::equals;
+pub use equality::{equals, python_equals};
 pub use matcher::{
     MATCHERS, each_once, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal,
     literal_text, makes_template, validate_matcher, without_literals,

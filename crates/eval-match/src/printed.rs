@@ -36,6 +36,31 @@ pub fn tokens(actual: &str, expected: &str, tolerance: Option<&Tolerance>) -> Ma
     })
 }
 
+/// Line by line, after white space at the ends of the text and of each line is removed. Lines that
+/// differ are equal if all their words are decimal numbers of equal value, as Python's `Decimal`
+/// reads them: the rule of LiveCodeBench.
+pub fn decimals(actual: &str, expected: &str) -> MatchResult {
+    let of = |text: &str| -> Vec<String> {
+        let lines = text.trim().split('\n').map(|line| line.trim().to_owned());
+        lines.collect()
+    };
+    pairwise("line", &of(actual), &of(expected), |a, e| {
+        a == e || same_decimals(a, e)
+    })
+}
+
+fn same_decimals(actual: &str, expected: &str) -> bool {
+    let read = |line: &str| -> Option<Vec<DecimalNumber>> {
+        line.split_whitespace().map(DecimalNumber::parse).collect()
+    };
+    // No `NaN` equals any number in Python, itself included.
+    let same = |a: &DecimalNumber, e: &DecimalNumber| !matches!(a, DecimalNumber::Nan) && a.same(e);
+    match (read(actual), read(expected)) {
+        (Some(a), Some(e)) => a.len() == e.len() && a.iter().zip(&e).all(|(a, e)| same(a, e)),
+        _ => false,
+    }
+}
+
 /// A name such as `Nan` or `inf` is a word here.
 fn number(token: &str) -> Option<DecimalNumber> {
     let digits = token.trim_start_matches(['+', '-', '.']);
@@ -113,6 +138,31 @@ mod tests {
         assert!(tokens("x 3.1415", "x 3.1416", Some(&absolute(1e-3))).matched);
         assert!(!tokens("x 3.1415", "y 3.1416", Some(&absolute(1e-3))).matched);
         assert!(!tokens("3.15", "3.1416", Some(&absolute(1e-3))).matched);
+    }
+
+    #[test]
+    fn decimals_are_compared_where_a_line_differs() {
+        let same = |a: &str, e: &str| decimals(a, e).matched;
+        for (a, e) in [
+            ("Yes\n1 2\n", "Yes\r\n 1 2"),
+            ("1.0 2", "1 2.00"),
+            ("\n\n3\n", "3"),
+            ("1e3", "1000"),
+            ("", " \n"),
+        ] {
+            assert!(same(a, e), "{a:?} {e:?}");
+        }
+        for (a, e) in [
+            ("yes", "Yes"),
+            ("1 2", "1\n2"),
+            ("1", "1\n\n1"),
+            ("1  a", "1 a"),
+            ("nan", "NaN"),
+            ("9007199254740993", "9007199254740992"),
+            ("1", ""),
+        ] {
+            assert!(!same(a, e), "{a:?} {e:?}");
+        }
     }
 
     #[test]

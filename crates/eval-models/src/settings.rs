@@ -23,7 +23,7 @@ pub struct ModelSettings {
 
 /// What a run may spend on models; beyond it nothing more is asked. What a cache or a recording
 /// answers costs nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunBudget {
     pub usd: Option<f64>,
     /// Input and output together.

@@ -14,6 +14,7 @@ use std::path::Path;
 const MOST_FILES: usize = 256;
 const MOST_BYTES: u64 = 64 << 20;
 const DEEPEST: usize = 8;
+const CACHE: &str = ".cache";
 
 /// A file of a finished job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +26,8 @@ pub(super) struct JobArtifact {
 }
 
 /// Writes the regular files below `folder`: for each its path's length, whether it may be executed,
-/// its own length (8 bytes, little endian, each), path and content. Folders of the host that are
-/// mounted inside it are left out.
+/// its own length (8 bytes, little endian, each), path and content. Left out are folders of the
+/// host that are mounted inside it, and `.cache`, where compilers keep what no program reads.
 pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
     let mut to = fs::File::from(to.try_clone()?);
     to.set_len(0)?;
@@ -67,6 +68,9 @@ impl ArtifactWalk<'_> {
                 continue;
             }
             let path = if prefix.is_empty() {
+                if name == CACHE && meta.is_dir() {
+                    continue;
+                }
                 name
             } else {
                 format!("{prefix}/{name}")
@@ -141,6 +145,8 @@ mod tests {
         fs::set_permissions(at("prog"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir_all(at("classes/a")).unwrap();
         fs::write(at("classes/a/Main.class"), b"").unwrap();
+        fs::create_dir_all(at(".cache/go-build")).unwrap();
+        fs::write(at(".cache/go-build/a"), b"object").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", at("link")).unwrap();
         let file = memory_file().unwrap();
         fs::File::from(file.try_clone().unwrap())

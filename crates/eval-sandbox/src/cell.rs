@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait};
-use rustix::thread::{CapabilitySet, UnshareFlags, set_no_new_privs};
+use rustix::thread::{UnshareFlags, set_no_new_privs};
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
@@ -70,7 +70,7 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
     }
     // Not before the settings came: a cell on the host must outlive the harness for a moment.
     sys::die_with_parent();
-    namespaces::build(config)?;
+    let loopback = namespaces::build(config)?;
     sys::unshare(UnshareFlags::NEWPID)?;
     if sys::fork()?.is_some() {
         sys::reap()?;
@@ -79,12 +79,18 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
     sys::die_with_parent();
     let mut first = || -> io::Result<()> {
         let proc_works = namespaces::enter_root()?;
-        sys::keep_only_capability(CapabilitySet::SYS_ADMIN)?;
+        sys::keep_only_capability(config.capabilities())?;
         set_no_new_privs(true)?;
         // A change of credentials clears the wish to end with the parent.
         sys::die_with_parent();
-        let notes = if proc_works { "" } else { "jobs have no /proc" };
-        listen_and_serve(socket, config, FilterScope::Namespaces, notes.to_owned())
+        let missing = [
+            (proc_works, "jobs have no /proc"),
+            (loopback, "programs in workspaces can't use 127.0.0.1"),
+        ];
+        let missing = missing.into_iter().filter(|(works, _)| !works);
+        let notes: Vec<&str> = missing.map(|(_, note)| note).collect();
+        let scope = config.namespace_scope();
+        listen_and_serve(socket, config, scope, notes.join("; "))
     };
     let code = match first() {
         Ok(()) => 0,
@@ -194,7 +200,10 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             if left == 0 && config.tier.on_the_host() {
                 clear_away(config)?;
             }
-            let line = format!("X{index} {} {}", ended.status, ended.cpu_us);
+            let line = format!(
+                "X{index} {} {} {}",
+                ended.status, ended.cpu_us, ended.peak_kib
+            );
             send(socket.as_fd(), line.as_bytes(), &[])?;
         }
     }

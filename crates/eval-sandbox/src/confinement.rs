@@ -14,14 +14,14 @@ use rustix::thread::{CapabilitySet, set_no_new_privs};
 use super::filter::FilterScope;
 use super::landlock::{self, NEEDED_ABI, PathRight, Ruleset, SIGNALS_ABI};
 use super::own_limits::end_helper;
-use super::protocol::CellConfig;
+use super::protocol::{CellConfig, StageRoot, StageSpec};
 use super::syscalls as sys;
 
 /// Each process of a job gets a user of its own from here on when the harness is root; no account
 /// uses the range.
 const FIRST_ID: u32 = 0x7100_0000;
 /// `nobody`, where the range does not exist (in a container).
-const NOBODY: u32 = 65534;
+const NOBODY: u32 = super::settings::WORKSPACE_USER;
 /// What the caller's other programs may start while a job runs, before a limit that counts by user
 /// hurts the job. No more: what a fork bomb may start until it is ended (`Running::look`) takes its
 /// time to end.
@@ -148,7 +148,13 @@ impl Confinement {
 
     /// Called by the forked child: from here on it is confined but for the filter of its system
     /// calls.
-    pub fn confine(&self, config: &CellConfig, folder: &str, serial: u64) -> io::Result<()> {
+    pub fn confine(
+        &self,
+        config: &CellConfig,
+        stage: Option<&StageSpec>,
+        folder: &str,
+        serial: u64,
+    ) -> io::Result<()> {
         let rules = Ruleset::new(self.abi)?;
         for path in &config.binds {
             let device = path.starts_with("/dev/");
@@ -168,6 +174,14 @@ impl Confinement {
             rules.allow(&format!("/proc/self/{name}"), PathRight::Read)?;
         }
         rules.allow(folder, PathRight::Own)?;
+        if let Some(stage) = stage {
+            if let StageRoot::Folder(workspace) = &stage.root {
+                rules.allow(workspace, PathRight::Own)?;
+            }
+            for bind in &stage.read_only {
+                rules.allow(&bind.from, PathRight::Read)?;
+            }
+        }
         rules.restrict()?;
         if let Some(id) = self.id_of(serial) {
             sys::become_user(id, self.reads_all)?;
@@ -237,7 +251,12 @@ fn cell_pid() -> u32 {
 /// shown. Tried by a child, which a change of users does no harm to.
 fn choose_user(config: &CellConfig) -> io::Result<(SandboxUser, bool)> {
     cell_pid();
-    for user in [SandboxUser::Own, SandboxUser::Nobody] {
+    // A job in a workspace reads what another one has left there.
+    let users: &[SandboxUser] = match config.workspaces {
+        Some(_) => &[SandboxUser::Nobody],
+        None => &[SandboxUser::Own, SandboxUser::Nobody],
+    };
+    for user in users.iter().copied() {
         let trial = Confinement {
             user,
             ..Confinement::default()

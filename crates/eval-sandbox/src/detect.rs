@@ -11,7 +11,7 @@ use super::landlock;
 use super::launch::{ProcessLaunch, process_limits};
 use super::running::{RunningJob, begin};
 use super::same_core::SameCore;
-use super::settings::{Isolation, SandboxConfig, SandboxReport};
+use super::settings::{Isolation, SandboxConfig, SandboxReport, WorkspaceNetwork};
 use super::types::{ProgramEnding, ProgramLimits, Tier};
 
 /// The first tier that works, and what is to be said about it.
@@ -50,6 +50,12 @@ fn try_tier(
 ) -> Result<(CellSettings, String), String> {
     if tier != Tier::None && !filter::SUPPORTED {
         return Err("only x86_64 and aarch64 are supported".to_owned());
+    }
+    let workspaces = config.workspaces.as_ref();
+    if tier == Tier::Landlock
+        && workspaces.is_some_and(|workspaces| workspaces.network == WorkspaceNetwork::All)
+    {
+        return Err("programs in workspaces can't have a network".to_owned());
     }
     let settings = CellSettings::new(config, tier, interpreter_binds);
     let mut cell = SandboxCell::open(&settings).map_err(|e| e.to_string())?;

@@ -40,6 +40,14 @@ impl Sandbox {
         match self.never {}
     }
 
+    pub fn with_python(&self, _: &std::path::Path) -> Result<Sandbox, SandboxError> {
+        match self.never {}
+    }
+
+    pub fn named_python(&self) -> Option<&std::path::Path> {
+        match self.never {}
+    }
+
     pub fn servers(&self) -> ServerReport {
         match self.never {}
     }
@@ -49,6 +57,14 @@ impl Sandbox {
     }
 
     pub async fn run_program(&self, _: ProgramJob) -> Result<ProgramResult, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_in_workspace(&self, _: WorkspaceJob) -> Result<WorkspaceResult, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn mount_ability(&self) -> Result<MountAbility, SandboxError> {
         match self.never {}
     }
 

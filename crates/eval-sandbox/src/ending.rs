@@ -15,6 +15,8 @@ pub(super) enum StopReason {
     Cpu,
     Memory,
     Output,
+    /// What it wrote to disk.
+    Disk,
     /// It started more processes than it may, where no limit of the kernel's counts a job's alone.
     Processes,
     /// We have what we wanted, or nobody wants it any more.
@@ -22,10 +24,12 @@ pub(super) enum StopReason {
 }
 
 /// What is said of an ended process. `status` is the minder's where there is one.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct ProcessExit {
     pub status: i32,
     pub cpu: Duration,
+    /// Most resident memory of one process; 0 if unknown.
+    pub peak_kib: u64,
 }
 
 /// A process of a running job.
@@ -60,6 +64,7 @@ pub(super) fn conclude(
     process.stdout.drain();
     process.stderr.drain();
     let over = process.stdout.is_over() || process.stderr.is_over();
+    let has_minder = process.status.is_some();
     // A failure to start is told twice: by the child why, then by the minder that it ended.
     let told = match process.status.as_mut().map(ChannelLines::next) {
         Some(ChannelLine::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
@@ -88,6 +93,7 @@ pub(super) fn conclude(
         (_, None, Some(StopReason::TimedOut | StopReason::Cpu)) => Ok(ProgramEnding::TimedOut),
         (_, None, Some(StopReason::Memory)) => Ok(ProgramEnding::MemoryLimit),
         (_, None, Some(StopReason::Output)) => Ok(ProgramEnding::OutputLimit),
+        (_, None, Some(StopReason::Disk)) => Ok(ProgramEnding::DiskLimit),
         (_, None, Some(StopReason::Processes)) => Ok(ProgramEnding::Violation(
             "more processes than the limit".to_owned(),
         )),
@@ -99,6 +105,11 @@ pub(super) fn conclude(
         stdout: process.stdout.kept,
         stderr: process.stderr.kept,
         refused_call: None,
+        // A minder that was killed knows nothing of its program.
+        peak_kib: process
+            .reaped
+            .map(|exit| exit.peak_kib)
+            .filter(|peak| *peak > 0 && (status.is_some() || !has_minder)),
     };
     EndedProcess {
         ending,

@@ -77,10 +77,19 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
         .collect())
 }
 
+fn open_for_counting(at: impl AsFd, name: impl Arg + Copy, shut: bool) -> io::Result<OwnedFd> {
+    if shut {
+        return open_folder(at, name);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(&at, name, flags, Mode::empty())?)
+}
+
 /// Whether the files below `path` take more than `bytes` on the disk, or are more than `files`,
-/// folders included.
-pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
-    let Ok(top) = open_folder(CWD, path) else {
+/// folders included. `shut`: also what is in folders that their owner may not read, whose modes are
+/// changed for it.
+pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64, shut: bool) -> bool {
+    let Ok(top) = open_for_counting(CWD, path, shut) else {
         return false;
     };
     let (mut sum, mut count) = (0u64, 0u64);
@@ -103,7 +112,7 @@ pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
             return true;
         }
         if entry.is_folder
-            && let Ok(inner) = open_folder(&*folder, &entry.name)
+            && let Ok(inner) = open_for_counting(&*folder, &entry.name, shut)
             && let Ok(found) = entries(&inner)
         {
             open.push((inner, found));
@@ -234,12 +243,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("d")).unwrap();
         fs::write(place.path().join("d/big"), vec![1u8; 1 << 20]).unwrap();
-        assert!(holds_more_than(place.path(), 1 << 19, 100));
-        assert!(!holds_more_than(place.path(), 2 << 20, 100));
-        assert!(holds_more_than(place.path(), 2 << 20, 1));
-        assert!(!holds_more_than(place.path(), 2 << 20, 2));
+        assert!(holds_more_than(place.path(), 1 << 19, 100, true));
+        assert!(!holds_more_than(place.path(), 2 << 20, 100, true));
+        assert!(holds_more_than(place.path(), 2 << 20, 1, true));
+        assert!(!holds_more_than(place.path(), 2 << 20, 2, true));
         deep(place.path(), DEEPEST + 1);
-        assert!(holds_more_than(place.path(), 2 << 20, 1000));
-        assert!(!holds_more_than(&place.path().join("missing"), 0, 0));
+        assert!(holds_more_than(place.path(), 2 << 20, 1000, true));
+        assert!(!holds_more_than(&place.path().join("missing"), 0, 0, true));
     }
 }

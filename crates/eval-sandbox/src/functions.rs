@@ -1,6 +1,7 @@
 //! Calls of functions: arguments go in one by one, values come out, and our clock times each call.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde::{Serialize, Serializer};
@@ -58,6 +59,7 @@ pub(super) fn call_python<T>(
                 site: python.site(),
                 most: job.limits.return_bytes,
                 most_weight: most_weight(&job.limits),
+                brief: job.brief,
             };
             Ok((
                 vec![PythonJob::new(
@@ -82,6 +84,9 @@ pub(super) fn call_functions<T>(
     let began = Instant::now();
     let last = began + bounded(job.limits.wall) * MOST_WALLS;
     let mut budget = AnswerBudget::of(&job.limits);
+    if let Some(enough) = &job.enough {
+        enough.store(false, Ordering::Relaxed);
+    }
     let mut report = FunctionReport {
         load_failure: None,
         calls: Vec::new(),
@@ -106,9 +111,11 @@ pub(super) fn call_functions<T>(
             &mut budget,
         )?;
         report.cpu += round.ended.cpu;
+        let peak = report.streams.peak_kib.max(round.ended.streams.peak_kib);
         if report.processes == 0 {
             report.streams = round.ended.streams;
         }
+        report.streams.peak_kib = peak;
         report.processes += 1;
         report.calls.extend(round.answered);
         match round.stopped {
@@ -133,6 +140,9 @@ pub(super) fn call_functions<T>(
             }
             _ => {}
         }
+        if report.calls.last().is_some_and(|last| is_enough(job, last)) {
+            break;
+        }
     }
     let not_run = || CallReport {
         outcome: CallOutcome::NotRun,
@@ -141,6 +151,14 @@ pub(super) fn call_functions<T>(
     report.calls.resize_with(job.calls.len(), not_run);
     report.wall = began.elapsed();
     Ok(report)
+}
+
+/// Whether no call is made after this one.
+fn is_enough<T>(job: &FunctionJob, last: &CallReport<T>) -> bool {
+    let value = matches!(last.outcome, CallOutcome::Value(_));
+    job.enough
+        .as_ref()
+        .is_some_and(|enough| !value || enough.load(Ordering::Relaxed))
 }
 
 fn failed<T>(failure: &RunFailure, wall: Duration) -> CallReport<T> {
@@ -178,14 +196,18 @@ fn run_round<T>(
             send_question(&mut talk, job, i)?;
         }
         let since = Instant::now();
-        let until = job
-            .per_call
-            .map_or(talk.deadline, |t| talk.deadline.min(since + bounded(t)));
+        let limit = job.each_call.get(i).copied().or(job.per_call);
+        let until = limit.map_or(talk.deadline, |t| talk.deadline.min(since + bounded(t)));
         let stop = match talk.answer(i as u64, until) {
             Ok((answer, _)) => {
                 let wall = since.elapsed();
                 let outcome = outcome(answer, call, |value| read(i, value));
-                answered.push(CallReport { outcome, wall });
+                let report = CallReport { outcome, wall };
+                let enough = is_enough(job, &report);
+                answered.push(report);
+                if enough {
+                    break;
+                }
                 continue;
             }
             Err(stop) => stop,
@@ -193,9 +215,8 @@ fn run_round<T>(
         let waited = since.elapsed();
         let (failure, ended) = talk.stop(stop)?;
         // The time of the process is up, used by the calls before: this one gets a new process.
-        let unlucky = failure == TIMED_OUT
-            && !answered.is_empty()
-            && job.per_call.is_some_and(|t| waited < t);
+        let unlucky =
+            failure == TIMED_OUT && !answered.is_empty() && limit.is_some_and(|t| waited < t);
         if unlucky {
             return Ok(CallRound {
                 answered,
@@ -253,6 +274,7 @@ struct CandidateSetup<'a> {
     /// Bytes of an answer's text, and of its values in memory.
     most: u64,
     most_weight: usize,
+    brief: Option<BriefValues>,
 }
 
 /// A call as the candidate's process reads it.

@@ -16,8 +16,10 @@ use super::filter::FilterPart;
 use super::launch::ProcessLaunch;
 use super::listener::CallListener;
 use super::namespaces::below_tmp;
+use super::probe::free_bytes;
 use super::protocol::{CellConfig, FIXED_FDS, START_SERVER, encode_spec};
-use super::settings::SandboxConfig;
+use super::settings::{SandboxConfig, WorkspaceNetwork, WorkspaceSettings};
+use super::types::{RESULTS_FOLDER, WORKSPACE_FOLDER, WORKSPACE_HOME};
 use super::{Tier, folder};
 
 /// Building a cell takes milliseconds; a machine that needs longer than this is not going to run
@@ -26,8 +28,13 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
 pub(super) const TMP_MB: u64 = 64;
 pub(super) const TMP_INODES: u64 = 4096;
+/// The same for a job in a workspace that shares the host's file system.
+const WORKSPACE_TMP_MB: u64 = 512;
+const WORKSPACE_TMP_INODES: u64 = 65_536;
 /// How often the size of a folder on the host is looked at; each look walks through it.
 const LOOK_AT_DISK: Duration = Duration::from_millis(100);
+/// Looking at a workspace takes at most one part in this many of a worker's time.
+const LOOKS_SHARE: u32 = 20;
 /// How long a keeper may take to end what is left and to remove the folder.
 const TIDYING: Duration = Duration::from_secs(25);
 
@@ -49,6 +56,13 @@ const STANDARD_BINDS: [&str; 14] = [
     "/dev/urandom",
 ];
 
+/// Besides, with a network: whom TLS clients trust.
+const CERTIFICATES: [&str; 3] = [
+    "/etc/ssl/certs",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+];
+
 /// What all cells of a sandbox have in common.
 #[derive(Debug, Clone)]
 pub(super) struct CellSettings {
@@ -60,6 +74,8 @@ pub(super) struct CellSettings {
     pub grace: Duration,
     /// Jobs are observed (`observe.rs`).
     pub observed: bool,
+    /// See [`SandboxConfig::workspaces`].
+    pub workspaces: Option<WorkspaceSettings>,
     /// Where cells get their control groups.
     pub cgroups: Option<Arc<CellGroups>>,
 }
@@ -72,6 +88,10 @@ impl CellSettings {
             .iter()
             .filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
+        let workspaces = config.workspaces.as_ref();
+        if workspaces.is_some_and(|workspaces| workspaces.network == WorkspaceNetwork::All) {
+            binds.extend(CERTIFICATES.map(str::to_owned));
+        }
         let jobs_per_server = config.jobs_per_server;
         CellSettings {
             helper: config.helper.clone(),
@@ -80,6 +100,7 @@ impl CellSettings {
             jobs_per_server,
             grace: config.grace,
             observed: config.observed,
+            workspaces: config.workspaces.clone(),
             cgroups: None,
         }
     }
@@ -93,29 +114,59 @@ pub(super) struct PipeEnds {
     pub status: Option<OwnedFd>,
 }
 
-/// Keeps an eye on the size of a folder on the host.
+/// Keeps an eye on the size of folders on the host.
 pub(super) struct DiskWatch {
-    folder: PathBuf,
+    folders: Vec<PathBuf>,
+    /// Bytes and files that each may hold.
+    most: (u64, u64),
+    /// Also into folders that their owner shut, whose modes it changes. Else only when the disk
+    /// fills, since a workspace is kept.
+    pub looks_into_all: bool,
+    /// Bytes that were free at the start.
+    free: Option<u64>,
     next_look: Instant,
 }
 
 impl DiskWatch {
-    fn new(folder: PathBuf) -> Self {
+    pub fn new(folders: Vec<PathBuf>, most: (u64, u64)) -> Self {
+        let free = folders.first().and_then(|path| free_bytes(path));
         DiskWatch {
-            folder,
+            folders,
+            most,
+            looks_into_all: true,
+            free,
             next_look: Instant::now(),
         }
     }
 
-    /// Whether the job's folders hold more than they would in a namespace. Looks now and then only.
-    pub fn is_over(&mut self) -> bool {
+    /// Whether a folder holds more than it may, or files without a name do, which `unlinked` counts
+    /// the bytes of when the disk fills. Looks now and then only, the less often the longer a look
+    /// takes.
+    pub fn is_over(&mut self, unlinked: impl FnOnce() -> u64) -> bool {
         let now = Instant::now();
         if now < self.next_look {
             return false;
         }
-        let over = folder::holds_more_than(&self.folder, TMP_MB << 20, TMP_INODES);
-        self.next_look = now + LOOK_AT_DISK;
+        let (bytes, files) = self.most;
+        let shut = self.looks_into_all || self.has_filled(bytes);
+        let over = self
+            .folders
+            .iter()
+            .any(|path| folder::holds_more_than(path, bytes, files, shut))
+            || self.has_filled(bytes) && unlinked() > bytes;
+        // A cell's own folder is small; that of a workspace may hold many files.
+        let share = if self.looks_into_all { 0 } else { LOOKS_SHARE };
+        self.next_look = now + LOOK_AT_DISK.max(now.elapsed() * share);
         over
+    }
+
+    /// Whether so many bytes fewer are free than at the start; other programs count, too.
+    fn has_filled(&self, bytes: u64) -> bool {
+        let now = self.folders.first().and_then(|path| free_bytes(path));
+        match (self.free, now) {
+            (Some(before), Some(now)) => before.saturating_sub(now) > bytes,
+            _ => true,
+        }
     }
 }
 
@@ -155,8 +206,15 @@ impl SandboxCell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
-        let disk = scratch.clone().map(DiskWatch::new);
-        let counts_processes = settings.tier == Tier::Landlock;
+        let disk = scratch.clone().map(|scratch| {
+            let (megabytes, files) = match settings.workspaces {
+                Some(_) => (WORKSPACE_TMP_MB, WORKSPACE_TMP_INODES),
+                None => (TMP_MB, TMP_INODES),
+            };
+            DiskWatch::new(vec![scratch], (megabytes << 20, files))
+        });
+        let counts_processes = settings.tier == Tier::Landlock
+            || settings.tier == Tier::Rootns && settings.workspaces.is_some();
         let grace = settings.grace;
         let link = CellLink {
             disk,
@@ -189,16 +247,18 @@ impl SandboxCell {
                 .and_then(Path::to_str)
                 .unwrap_or_default()
                 .to_owned(),
+            workspaces: settings.workspaces.clone(),
             confinement: Confinement::default(),
             part: FilterPart::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
         send(cell.link.socket.as_fd(), b"C", &[file.as_fd()])?;
-        cell.await_answer()?;
+        let lockable = settings.workspaces.as_ref();
+        cell.await_answer(lockable.map(|workspaces| lockable_in(settings.tier, workspaces)))?;
         Ok(cell)
     }
 
-    fn await_answer(&mut self) -> io::Result<()> {
+    fn await_answer(&mut self, lockable: Option<Vec<PathBuf>>) -> io::Result<()> {
         let mut buffer = [0u8; 1024];
         let (length, fds) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
         let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
@@ -206,8 +266,11 @@ impl SandboxCell {
             (Some(notes), _) => {
                 self.notes = notes.to_owned();
                 let listener = fds.into_iter().next();
-                self.link.listener = listener
-                    .map(|fd| SharedValue::new(CallListener::new(fd, self.scratch.clone())));
+                self.link.listener = listener.map(|fd| {
+                    let mut listener = CallListener::new(fd, self.scratch.clone());
+                    listener.lockable = lockable;
+                    SharedValue::new(listener)
+                });
                 Ok(())
             }
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
@@ -292,6 +355,18 @@ impl Drop for SandboxCell {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Where a job in a workspace may lock files, as the harness sees their paths: those of another mount
+/// namespace start at its root.
+fn lockable_in(tier: Tier, workspaces: &WorkspaceSettings) -> Vec<PathBuf> {
+    if tier.on_the_host() {
+        vec![workspaces.store.clone()]
+    } else {
+        [WORKSPACE_FOLDER, WORKSPACE_HOME, RESULTS_FOLDER, "/tmp"]
+            .map(PathBuf::from)
+            .into()
     }
 }
 

@@ -1,10 +1,13 @@
 //! A job's side of a cell: the minder, and what the forked child does before it is the program.
 
+use std::borrow::Cow;
+use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::mount::MountFlags;
 use rustix::process::Resource;
@@ -12,15 +15,23 @@ use rustix::thread::CapabilitySet;
 
 use super::cell::read_all;
 use super::confinement::check_that_it_holds;
-use super::filter::{self, FilterScope};
+use super::filter;
 use super::own_limits::end_helper;
-use super::protocol::{BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
-use super::{Tier, keeper, syscalls as sys};
+use super::protocol::{
+    BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, StageRoot, StageSpec, decode_spec,
+};
+use super::types::{RESULTS_FOLDER, WORKSPACE_FOLDER, WORKSPACE_HOME};
+use super::{Tier, keeper, stage, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
 const STATUS_FD: i32 = 199;
 /// Descriptors are moved here, above all that came, before they are moved to their places.
 const PARKING: i32 = STATUS_FD + 1;
+
+/// The home and the results of a job in a workspace, below its private folder, where nothing can be
+/// mounted.
+const HOST_HOME: &str = "home";
+const HOST_RESULTS: &str = "results";
 
 /// The minder: makes the private folder, starts the program, waits for it, tells its status, cleans
 /// up.
@@ -28,7 +39,13 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, files) =
         decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification was received"))?;
-    let folder = private_folder(config, serial)?;
+    let folder = private_folder(config, spec.stage.as_ref(), serial)?;
+    let is_mounted = |stage: &StageSpec| matches!(stage.root, StageRoot::Mounted);
+    let (fds, overlay) = match fds.split_last() {
+        Some((last, rest)) if spec.stage.as_ref().is_some_and(is_mounted) => (rest, Some(last)),
+        _ => (fds, None),
+    };
+    prepare_stage(config, spec.stage.as_ref(), overlay)?;
     for (path, content) in files {
         if let Some(parent) = Path::new(&path).parent() {
             fs::create_dir_all(parent)?;
@@ -70,17 +87,27 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
             break ended.status;
         }
     };
-    if let Some(collection) = collection.filter(|_| status == 0) {
+    // Tests that fail have results too.
+    let is_collected = status == 0 || spec.stage.is_some();
+    if let Some(collection) = collection.filter(|_| is_collected) {
         // What is still running could change the files while they are read.
         if std::process::id() == 1 {
             sys::kill_all_others();
         } else {
             keeper::end_descendants(false);
         }
-        sys::step(
-            "collect",
-            super::artifacts::collect(Path::new("."), collection),
-        )?;
+        let folder = match (&spec.stage, config.tier.on_the_host()) {
+            (None, _) => ".",
+            (Some(_), true) => HOST_RESULTS,
+            (Some(_), false) => RESULTS_FOLDER,
+        };
+        let collect = || super::artifacts::collect(Path::new(folder), collection);
+        if spec.stage.is_none() {
+            sys::step("collect", collect())?;
+        } else if fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+            // On the host the program may have removed the folder, or put a link to another there.
+            let _ = collect();
+        }
     }
     report(fds.get(4), &format!("S{status}\n"));
     if config.tier.on_the_host() {
@@ -93,7 +120,11 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
 /// A fresh, empty working folder. In the tiers with namespaces it is a private `/tmp` of bounded
 /// size, which vanishes with the namespace; on the host it is a folder below the cell's, whose path
 /// is returned.
-fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>> {
+fn private_folder(
+    config: &CellConfig,
+    stage: Option<&StageSpec>,
+    serial: u64,
+) -> io::Result<Option<String>> {
     if config.tier == Tier::None {
         let folder = format!("{}/{serial}", config.scratch);
         sys::step(&folder, fs::create_dir(&folder))?;
@@ -111,10 +142,13 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     let shown: Vec<(&String, OwnedFd)> = shown
         .map(|path| Ok((path, sys::clone_tree(path)?)))
         .collect::<io::Result<_>>()?;
-    let options = format!(
-        "size={}m,nr_inodes={},mode=700",
-        config.tmp_mb, config.tmp_inodes
-    );
+    let options = match stage {
+        Some(stage) => stage::memory_folder(stage.tmp_mb),
+        None => format!(
+            "size={}m,nr_inodes={},mode=700",
+            config.tmp_mb, config.tmp_inodes
+        ),
+    };
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     sys::mount("tmpfs", "/tmp", flags, &options)?;
     for (path, tree) in shown {
@@ -128,6 +162,30 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     Ok(None)
 }
 
+/// In a cell for workspaces: mounts what the job sees, and takes the store away. Called in the
+/// private folder.
+fn prepare_stage(
+    config: &CellConfig,
+    spec: Option<&StageSpec>,
+    overlay: Option<&OwnedFd>,
+) -> io::Result<()> {
+    if config.workspaces.is_none() {
+        return Ok(());
+    }
+    if config.tier.on_the_host() {
+        return match spec {
+            Some(_) => [HOST_HOME, HOST_RESULTS]
+                .into_iter()
+                .try_for_each(fs::create_dir),
+            None => Ok(()),
+        };
+    }
+    if let Some(spec) = spec {
+        stage::build(config, spec, overlay)?;
+    }
+    stage::detach_sources()
+}
+
 /// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in
 /// needs. Returns only when that fails.
 pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<()> {
@@ -137,7 +195,7 @@ pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<
     place_and_become(fds, || {
         sys::raise_ambient(CapabilitySet::SYS_ADMIN)?;
         filter::attach(&mut filter::for_server(config.part))?;
-        execute(&spec, None)
+        execute(&spec, &PathNames::default())
     });
     Ok(())
 }
@@ -170,14 +228,17 @@ fn become_program(
             None
         }
         Tier::Landlock => {
-            config
-                .confinement
-                .confine(config, folder.unwrap_or_default(), serial)?;
+            config.confinement.confine(
+                config,
+                spec.stage.as_ref(),
+                folder.unwrap_or_default(),
+                serial,
+            )?;
             Some(config.confinement.confines())
         }
         Tier::Userns | Tier::Rootns => {
             sys::drop_all_capabilities()?;
-            Some(FilterScope::Namespaces)
+            Some(config.namespace_scope())
         }
     };
     match (confines, observer) {
@@ -188,8 +249,10 @@ fn become_program(
         (Some(confines), None) => filter::attach(&mut filter::program(confines, config.part))?,
         (None, _) => {}
     }
-    if let Some(BuiltIn::Sql) = spec.built_in {
-        end_helper(super::sql::serve());
+    match spec.built_in {
+        Some(BuiltIn::Sql) => end_helper(super::sql::serve()),
+        Some(BuiltIn::WorkspaceProbe) => end_helper(super::workspace::probe_inside()),
+        None => {}
     }
     sys::set_dumpable(true);
     if spec.argv.is_empty() {
@@ -199,7 +262,7 @@ fn become_program(
         // A trial: everything is in place.
         end_helper(0);
     }
-    execute(spec, folder)
+    execute(spec, &PathNames::of(spec, folder))
 }
 
 /// Moves the socket of an observed process to where its program does not have it.
@@ -255,6 +318,8 @@ fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
             let processes = config.confinement.processes(limits.processes);
             same(Resource::Nproc, processes)
         }
+        // All of these jobs are one user of the machine's: the harness counts.
+        Tier::Rootns if config.workspaces.is_some() => Ok(()),
         Tier::Userns | Tier::Rootns => {
             same(Resource::Nproc, limits.processes)?;
             same(Resource::Sigpending, 256)
@@ -262,30 +327,95 @@ fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     }
 }
 
-fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
-    if let Some(dir) = &spec.dir {
-        sys::step(dir, std::env::set_current_dir(dir))?;
+/// What folders that jobs know by a fixed name are called on the host, where nothing can be mounted.
+#[derive(Default)]
+struct PathNames {
+    /// Instead of `/tmp`.
+    private: Option<String>,
+    /// Of a job in a workspace: what stands for what.
+    others: Vec<(&'static str, String)>,
+}
+
+impl PathNames {
+    fn of(spec: &ProcessSpec, folder: Option<&str>) -> PathNames {
+        let mut names = PathNames {
+            private: folder.map(str::to_owned),
+            others: Vec::new(),
+        };
+        if let (Some(stage), Some(folder)) = (&spec.stage, folder) {
+            names.others = vec![
+                (WORKSPACE_HOME, format!("{folder}/{HOST_HOME}")),
+                (RESULTS_FOLDER, format!("{folder}/{HOST_RESULTS}")),
+            ];
+            if let StageRoot::Folder(workspace) = &stage.root {
+                names.others.push((WORKSPACE_FOLDER, workspace.clone()));
+            }
+        }
+        names
     }
-    let here = folder.unwrap_or("/tmp");
+
+    /// A path that begins with a fixed name, with the host's name in its place.
+    fn translated<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let found = self.others.iter().find_map(|(name, place)| {
+            let rest = text.strip_prefix(name)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("{place}{rest}"))
+        });
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+}
+
+fn execute(spec: &ProcessSpec, names: &PathNames) -> io::Result<()> {
+    if let Some(dir) = &spec.dir {
+        let dir = names.translated(dir);
+        sys::step(&dir, std::env::set_current_dir(&*dir))?;
+    }
+    let here = names.private.as_deref().unwrap_or("/tmp");
     let argv = spec
         .argv
         .iter()
-        .map(|a| sys::c_string(&a.replace('\0', here)))
+        .map(|a| sys::c_string(&names.translated(a).replace('\0', here)))
         .collect::<io::Result<Vec<_>>>()?;
     let env = spec
         .env
         .iter()
-        .map(|(name, value)| match (folder, value.as_str()) {
+        .map(|(name, value)| match (&names.private, value.as_str()) {
             // The private folder has another name when there is no private /tmp.
             (Some(folder), "/tmp") => sys::c_string(&format!("{name}={folder}")),
-            _ => sys::c_string(&format!("{name}={value}")),
+            _ => sys::c_string(&format!("{name}={}", names.translated(value))),
         })
         .collect::<io::Result<Vec<_>>>()?;
-    let program = argv.first().cloned();
-    let program = program.ok_or_else(|| io::Error::other("the specification names no program"))?;
+    let program = match (&spec.stage, argv.first()) {
+        (_, None) => return Err(io::Error::other("the specification names no program")),
+        (Some(_), Some(program)) => find_program(program, &env)?,
+        (None, Some(program)) => program.clone(),
+    };
     // The Rust runtime ignores SIGPIPE, and whoever is executed would inherit that.
     sys::set_signals(&[libc::SIGPIPE], libc::SIG_DFL);
     Err(sys::ExecArguments::new(program, argv, env).run())
+}
+
+/// A program by its name, in the folders of PATH as they are inside.
+fn find_program(name: &CString, env: &[CString]) -> io::Result<CString> {
+    if name.as_bytes().contains(&b'/') {
+        return Ok(name.clone());
+    }
+    let path = env
+        .iter()
+        .find_map(|pair| pair.as_bytes().strip_prefix(b"PATH="))
+        .unwrap_or_default();
+    let named = OsStr::from_bytes(name.as_bytes());
+    let runs = |program: &PathBuf| {
+        fs::metadata(program)
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let found = path
+        .split(|byte| *byte == b':')
+        .map(|folder| Path::new(OsStr::from_bytes(folder)).join(named))
+        .find(runs);
+    let found = found.ok_or_else(|| {
+        io::Error::other(format!("it is not in {}", String::from_utf8_lossy(path)))
+    })?;
+    Ok(CString::new(found.into_os_string().into_vec())?)
 }
 
 /// Writes a line to the status pipe; nobody is left to tell when that fails.

@@ -90,6 +90,7 @@ impl ProcessLaunch {
             built_in: None,
             collect: false,
             observed: false,
+            stage: None,
         };
         ProcessLaunch {
             spec,

@@ -5,7 +5,8 @@
 //! inside a cell, so that it sees no other process and leaves nothing behind. Three kinds of jobs
 //! stand on that:
 //!
-//! - [`Sandbox::run_program`] and [`Sandbox::run_script`]: stdin in, streams and ending out;
+//! - [`Sandbox::run_program`] and [`Sandbox::run_script`]: stdin in, streams and ending out.
+//!   [`Sandbox::run_in_workspace`] is the same in a folder that can be written to and is kept;
 //! - [`Sandbox::call_functions`]: arguments in, values out, one call at a time by our clock. What
 //!   is expected is compared by the caller and never enters the candidate's process;
 //! - [`Sandbox::run_tests`]: tests written in Python. A *judge* process runs the tests and never
@@ -123,9 +124,13 @@ mod same_core;
 #[cfg(target_os = "linux")]
 mod sql;
 #[cfg(target_os = "linux")]
+mod stage;
+#[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]
 mod testing;
+#[cfg(target_os = "linux")]
+mod workspace;
 
 #[cfg(target_os = "linux")]
 pub use cell::cell_main;

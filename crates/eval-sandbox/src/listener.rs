@@ -57,6 +57,8 @@ pub(super) struct CallListener {
     fd: Option<OwnedFd>,
     /// Where jobs have their folders; `None`: each has a private `/tmp`.
     scratch: Option<PathBuf>,
+    /// For jobs in workspaces: where they may lock files, besides `scratch`.
+    pub lockable: Option<Vec<PathBuf>>,
     first: Option<&'static str>,
     /// An upper bound of the locks that the job holds: those of the last count and every call
     /// since.
@@ -102,6 +104,7 @@ impl CallListener {
         CallListener {
             fd: Some(fd),
             scratch,
+            lockable: None,
             first: None,
             locks: 0,
             early: Vec::new(),
@@ -271,9 +274,9 @@ impl CallListener {
     /// machine, which are at least as many. Stops above [`MOST_LOCKS_HELD`]. `None`: they can't be
     /// counted.
     fn held_locks(&self, pid: u32) -> Option<u32> {
-        let place = match &self.scratch {
-            Some(_) => String::new(),
-            None => {
+        let place = match (&self.scratch, &self.lockable) {
+            (Some(_), _) | (_, Some(_)) => String::new(),
+            (None, None) => {
                 let device = fs::metadata(format!("/proc/{pid}/root/tmp")).ok()?.dev();
                 format!(" {:02x}:{:02x}:", libc::major(device), libc::minor(device))
             }
@@ -291,6 +294,12 @@ impl CallListener {
     /// Whether a descriptor of a job is a file of the job's folder.
     fn is_private(&self, pid: u32, fd: i32) -> bool {
         let path = format!("/proc/{pid}/fd/{fd}");
+        if let Some(places) = &self.lockable {
+            return fs::read_link(path).is_ok_and(|file| {
+                let mut places = places.iter().chain(&self.scratch);
+                places.any(|place| file.starts_with(place))
+            });
+        }
         match &self.scratch {
             Some(scratch) => fs::read_link(path).is_ok_and(|file| file.starts_with(scratch)),
             None => {

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::Duration;
 
 /// A tree with more processes than this is cut off by RLIMIT_NPROC anyway.
@@ -84,6 +84,25 @@ pub(super) fn held_kib(processes: &[u32], measure: MemoryMeasure) -> u64 {
 /// (10 ms).
 pub(super) fn cpu(processes: &[u32]) -> Duration {
     processes.iter().filter_map(|pid| cpu_of(*pid)).sum()
+}
+
+/// Bytes on disk of open files that have no name any more.
+pub(super) fn unlinked_bytes(processes: &[u32]) -> u64 {
+    let mut found = std::collections::HashMap::new();
+    for pid in processes {
+        let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+            continue;
+        };
+        for path in open.flatten().map(|entry| entry.path()) {
+            if let Ok(file) = fs::metadata(path)
+                && file.is_file()
+                && file.nlink() == 0
+            {
+                found.insert((file.dev(), file.ino()), file.blocks().saturating_mul(512));
+            }
+        }
+    }
+    found.into_values().sum()
 }
 
 /// What running threads had of the processors (proc_pid_schedstat(5)).

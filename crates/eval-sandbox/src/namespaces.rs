@@ -13,13 +13,14 @@ use rustix::thread::{UnshareFlags, capabilities};
 use super::channel::{pipe, read_some};
 use super::own_limits::end_helper;
 use super::protocol::CellConfig;
-use super::{Tier, syscalls as sys};
+use super::settings::{WORKSPACE_USER, WorkspaceNetwork};
+use super::{Tier, stage, syscalls as sys};
 
 /// The user and group that jobs see themselves as, in the userns tier.
 pub(super) const INNER_ID: u32 = 1000;
 /// `nobody`, whom INNER_ID stands for when the harness runs as root: mapped to the host's root,
 /// files that only root may read would stay readable and RLIMIT_NPROC would be switched off.
-const NOBODY: u32 = 65534;
+const NOBODY: u32 = WORKSPACE_USER;
 /// In the rootns tier RLIMIT_NPROC counts processes by user over the whole machine, so each cell
 /// has a user of its own, from a range that no account uses.
 const FIRST_ROOTNS_ID: u32 = 0x7000_0000;
@@ -41,22 +42,33 @@ enum MountSource {
 }
 
 /// Everything before the pid namespace: afterwards the caller is an unprivileged user with
-/// capabilities over its own namespaces only, and the root stands ready under [`STAGE`].
-pub(super) fn build(config: &CellConfig) -> io::Result<()> {
+/// capabilities over its own namespaces only, and the root stands ready under [`STAGE`]. `Ok(false)`:
+/// jobs in workspaces will have no loopback device.
+pub(super) fn build(config: &CellConfig) -> io::Result<bool> {
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+    let online = has_network(config);
+    let namespaces = if online {
+        NAMESPACES - UnshareFlags::NEWNET
+    } else {
+        NAMESPACES
+    };
     match config.tier {
-        Tier::Userns if uid == 0 => enter_user_namespace_as_root()?,
-        Tier::Userns => enter_user_namespace(uid, gid)?,
-        _ => sys::unshare(NAMESPACES)?,
+        Tier::Userns if uid == 0 => enter_user_namespace_as_root(namespaces)?,
+        Tier::Userns => enter_user_namespace(namespaces, uid, gid)?,
+        _ => sys::unshare(namespaces)?,
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     sys::step("make / private", mount_change(c"/", private))?;
+    let loopback = online || config.workspaces.is_none() || sys::raise_loopback().is_ok();
     let sources = clone_sources(&config.binds)?;
+    let workspaces = clone_workspace_sources(config)?;
     let (places, below): (Vec<String>, Vec<String>) = below_tmp(&config.binds).into_iter().unzip();
     let again = places.into_iter().zip(clone_sources(&below)?);
     if uid == 0 {
         match config.tier {
             Tier::Userns => become_user(INNER_ID)?,
+            // One job reads what another one has left in its workspace.
+            _ if config.workspaces.is_some() => become_user(WORKSPACE_USER)?,
             // In a container the range may not exist.
             _ => become_user(FIRST_ROOTNS_ID + std::process::id() % 1_000_000)
                 .or_else(|_| become_user(NOBODY))?,
@@ -70,7 +82,52 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
     for (path, (_, source)) in again {
         place(&path, source)?;
     }
-    furnish()
+    furnish(&stage::mount_points(config), online)?;
+    place_workspace_sources(&workspaces)?;
+    Ok(loopback)
+}
+
+fn has_network(config: &CellConfig) -> bool {
+    let workspaces = config.workspaces.as_ref();
+    workspaces.is_some_and(|workspaces| workspaces.network == WorkspaceNetwork::All)
+}
+
+/// The store and the source folders of workspaces, as [`clone_sources`] does it.
+fn clone_workspace_sources(config: &CellConfig) -> io::Result<Vec<OwnedFd>> {
+    let Some(workspaces) = &config.workspaces else {
+        return Ok(Vec::new());
+    };
+    let mut trees = Vec::new();
+    for (i, path) in std::iter::once(&workspaces.store)
+        .chain(&workspaces.sources)
+        .enumerate()
+    {
+        let path = path.to_str();
+        let path = path.ok_or_else(|| io::Error::other("a folder's path is not UTF-8"))?;
+        let tree = sys::clone_tree(path)?;
+        let read_only = if i == 0 { 0 } else { libc::MOUNT_ATTR_RDONLY };
+        let attributes = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | read_only;
+        sys::set_mount_attributes(tree.as_fd(), c"", attributes, true)?;
+        trees.push(tree);
+    }
+    Ok(trees)
+}
+
+/// Puts them where each job takes them away again once its workspace is mounted.
+fn place_workspace_sources(trees: &[OwnedFd]) -> io::Result<()> {
+    if trees.is_empty() {
+        return Ok(());
+    }
+    let place = format!("{STAGE}{}", stage::SOURCES);
+    sys::step(&place, fs::create_dir(&place))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    sys::mount("tmpfs", &place, flags, "size=64k,mode=700")?;
+    for (i, tree) in trees.iter().enumerate() {
+        let place = format!("{place}/{i}");
+        fs::create_dir(&place)?;
+        sys::attach_tree(tree, &place)?;
+    }
+    Ok(())
 }
 
 /// The folders among `binds` that a job's own `/tmp` hides, the outermost ones, and before each the
@@ -156,10 +213,14 @@ fn place(path: &str, source: MountSource) -> io::Result<()> {
     }
 }
 
-/// The small files and links that programs expect.
-fn furnish() -> io::Result<()> {
-    for dir in ["tmp", "proc", ".p/proc", "etc", "dev"] {
-        fs::create_dir_all(format!("{STAGE}/{dir}"))?;
+/// The small files and links that programs expect, and empty folders at `mount_points`.
+fn furnish(mount_points: &[String], online: bool) -> io::Result<()> {
+    for dir in ["/tmp", "/proc", "/.p/proc", "/etc", "/dev"]
+        .into_iter()
+        .chain(mount_points.iter().map(String::as_str))
+    {
+        let dir = format!("{STAGE}{dir}");
+        sys::step(&dir, fs::create_dir_all(&dir))?;
     }
     let links = [
         ("fd", "/proc/self/fd"),
@@ -186,6 +247,13 @@ fn furnish() -> io::Result<()> {
     for (name, text) in files {
         fs::write(format!("{STAGE}/etc/{name}"), text)?;
     }
+    if online {
+        // The host's is often a link to a file that is not shown.
+        let servers = fs::read("/etc/resolv.conf").unwrap_or_default();
+        fs::write(format!("{STAGE}/etc/resolv.conf"), servers)?;
+        let order = "passwd: files\ngroup: files\nhosts: files dns\n";
+        fs::write(format!("{STAGE}/etc/nsswitch.conf"), order)?;
+    }
     let _ = rustix::system::sethostname(b"sandbox");
     Ok(())
 }
@@ -205,8 +273,8 @@ pub(super) fn enter_root() -> io::Result<bool> {
     Ok(proc_works)
 }
 
-fn enter_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
-    sys::unshare(NAMESPACES | UnshareFlags::NEWUSER)?;
+fn enter_user_namespace(namespaces: UnshareFlags, uid: u32, gid: u32) -> io::Result<()> {
+    sys::unshare(namespaces | UnshareFlags::NEWUSER)?;
     sys::step("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
     sys::step(
         "uid_map",
@@ -220,7 +288,7 @@ fn enter_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
 
 /// Root maps INNER_ID to `nobody`, which only a process that stays in the outer user namespace may
 /// write.
-fn enter_user_namespace_as_root() -> io::Result<()> {
+fn enter_user_namespace_as_root(namespaces: UnshareFlags) -> io::Result<()> {
     let (go_read, go_write) = pipe()?;
     let (done_read, done_write) = pipe()?;
     let me = std::process::id();
@@ -241,7 +309,7 @@ fn enter_user_namespace_as_root() -> io::Result<()> {
     }
     drop(done_write);
     drop(go_read);
-    let unshared = sys::unshare(NAMESPACES | UnshareFlags::NEWUSER);
+    let unshared = sys::unshare(namespaces | UnshareFlags::NEWUSER);
     let told = unshared.is_ok().then(|| rustix::io::write(&go_write, &[1]));
     drop(go_write);
     let mut byte = [0u8; 1];

@@ -1,9 +1,12 @@
 //! The handle that the rest of the program has.
 
+use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use super::adjudicate::{AdmissionGate, CpuShortage, JobOutcome, adjudicated};
 use super::cgroup::CellGroups;
@@ -15,7 +18,7 @@ use super::pool::{SandboxWorker, WorkerPool};
 use super::python::PythonRuntime;
 use super::settings::*;
 use super::types::*;
-use super::{functions, observe, programs, sql, testing};
+use super::{functions, observe, programs, sql, testing, workspace};
 
 /// Runs untrusted code. Cheap to clone; the workers end with the last clone.
 ///
@@ -24,6 +27,29 @@ use super::{functions, observe, programs, sql, testing};
 #[derive(Clone)]
 pub struct Sandbox {
     inner: Arc<SandboxCore>,
+    python: Arc<PythonChoice>,
+}
+
+/// An interpreter, and what it read of tests.
+struct PythonChoice {
+    runtime: Result<Arc<PythonRuntime>, String>,
+    plans: Arc<PlanCache>,
+    /// As in [`SandboxConfig::pythons`]; `None`: the one of [`SandboxConfig::python`].
+    named: Option<PathBuf>,
+}
+
+impl PythonChoice {
+    fn find(wanted: Option<&Path>, named: Option<PathBuf>) -> PythonChoice {
+        PythonChoice {
+            runtime: PythonRuntime::find(wanted).map(Arc::new),
+            plans: Arc::default(),
+            named,
+        }
+    }
+
+    fn binds(&self) -> &[String] {
+        self.runtime.as_ref().map_or(&[], |python| &python.binds)
+    }
 }
 
 struct SandboxCore {
@@ -31,9 +57,12 @@ struct SandboxCore {
     pool: WorkerPool,
     report: SandboxReport,
     /// Host paths that jobs can read; empty: all.
-    shown: Vec<std::path::PathBuf>,
-    python: Result<Arc<PythonRuntime>, String>,
-    plans: Arc<PlanCache>,
+    shown: Vec<PathBuf>,
+    /// By their paths in [`SandboxConfig::pythons`].
+    pythons: BTreeMap<PathBuf, Arc<PythonChoice>>,
+    /// With real paths.
+    workspaces: Option<Arc<WorkspaceSettings>>,
+    mount_ability: OnceCell<MountAbility>,
 }
 
 impl Sandbox {
@@ -42,7 +71,7 @@ impl Sandbox {
     /// Errors: [`SandboxError::Unavailable`] when none does. A missing Python is no error here, see
     /// [`Sandbox::python`].
     pub async fn open(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
-        tokio::task::spawn_blocking(move || Sandbox::open_now(&config))
+        tokio::task::spawn_blocking(move || Sandbox::open_now(config))
             .await
             .map_err(SandboxError::lost)?
     }
@@ -57,10 +86,27 @@ impl Sandbox {
         .await
     }
 
-    fn open_now(config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
-        let python = PythonRuntime::find(config.python.as_deref()).map(Arc::new);
-        let binds = python.as_ref().map_or(&[][..], |p| p.binds.as_slice());
-        let (mut settings, mut report) = detect(config, binds)?;
+    fn open_now(mut config: SandboxConfig) -> Result<Sandbox, SandboxError> {
+        if let Some(settings) = &mut config.workspaces {
+            *settings = workspace::real_settings(settings, &config.readable)?;
+        }
+        let config = &config;
+        let python = Arc::new(PythonChoice::find(config.python.as_deref(), None));
+        let mut pythons = BTreeMap::new();
+        for path in &config.pythons {
+            let choose = || Arc::new(PythonChoice::find(Some(path), Some(path.clone())));
+            pythons.entry(path.clone()).or_insert_with(choose);
+        }
+        let mut binds: Vec<String> = Vec::new();
+        for bind in std::iter::once(&python)
+            .chain(pythons.values())
+            .flat_map(|python| python.binds())
+        {
+            if !binds.contains(bind) {
+                binds.push(bind.clone());
+            }
+        }
+        let (mut settings, mut report) = detect(config, &binds)?;
         match CellGroups::prepare(&config.helper) {
             Ok(groups) => {
                 report.cgroup = Some(groups.to_string());
@@ -83,10 +129,33 @@ impl Sandbox {
                 pool,
                 report,
                 shown,
-                python,
-                plans: Arc::default(),
+                pythons,
+                workspaces: config.workspaces.clone().map(Arc::new),
+                mount_ability: OnceCell::new(),
             }),
+            python,
         })
+    }
+
+    /// The same sandbox, with the same workers, where one of [`SandboxConfig::pythons`] runs what
+    /// is written in Python. Errors: [`SandboxError::InterpreterMissing`] for other paths and for
+    /// one that can't be used.
+    pub fn with_python(&self, path: &Path) -> Result<Sandbox, SandboxError> {
+        let Some(python) = self.inner.pythons.get(path) else {
+            let why = format!("{} was not prepared", path.display());
+            return Err(SandboxError::InterpreterMissing(why));
+        };
+        let sandbox = Sandbox {
+            inner: Arc::clone(&self.inner),
+            python: Arc::clone(python),
+        };
+        sandbox.python()?;
+        Ok(sandbox)
+    }
+
+    /// The path that [`Sandbox::with_python`] got.
+    pub fn named_python(&self) -> Option<&Path> {
+        self.python.named.as_deref()
     }
 
     /// Which tier is at work.
@@ -95,13 +164,13 @@ impl Sandbox {
     }
 
     /// Whether jobs can read what lies there on this machine.
-    pub fn shows(&self, path: &std::path::Path) -> bool {
+    pub fn shows(&self, path: &Path) -> bool {
         self.inner.shown.is_empty() || self.inner.shown.iter().any(|shown| path.starts_with(shown))
     }
 
     /// The Python that runs candidates, or [`SandboxError::InterpreterMissing`].
     pub fn python(&self) -> Result<&Interpreter, SandboxError> {
-        match &self.inner.python {
+        match &self.python.runtime {
             Ok(python) => Ok(&python.interpreter),
             Err(reason) => Err(SandboxError::InterpreterMissing(reason.clone())),
         }
@@ -110,15 +179,15 @@ impl Sandbox {
     /// What its warm interpreters did.
     pub fn servers(&self) -> ServerReport {
         let mut report = self.inner.pool.counts.report();
-        if let Ok(python) = &self.inner.python {
+        if let Ok(python) = &self.python.runtime {
             report.given_up = report.given_up.or_else(|| python.cold().map(str::to_owned));
         }
         report
     }
 
     fn shared_python(&self) -> Result<Arc<PythonRuntime>, SandboxError> {
-        self.inner
-            .python
+        self.python
+            .runtime
             .clone()
             .map_err(SandboxError::InterpreterMissing)
     }
@@ -172,6 +241,52 @@ impl Sandbox {
             programs::run_program(worker, cancel, program.clone())
         };
         self.run_when(job, starved).await
+    }
+
+    /// Runs a program in a workspace. Only for a sandbox whose [`SandboxConfig::workspaces`] is set.
+    /// It is never run a second time.
+    ///
+    /// Errors: [`SandboxError::BadRequest`] for paths outside of the store, and for an overlay in a
+    /// tier that has none; [`SandboxError::CannotStart`] when the workspace can't be mounted or the
+    /// program is missing in it.
+    pub async fn run_in_workspace(
+        &self,
+        job: WorkspaceJob,
+    ) -> Result<WorkspaceResult, SandboxError> {
+        let settings = self.workspaces()?;
+        let renames = matches!(job.root, WorkspaceRoot::Overlay(_))
+            && settings.renames
+            && self.mount_ability().await? == MountAbility::Overlay { renames: true };
+        let _place = self.inner.gate.enter().await?;
+        let run = move |worker: &mut SandboxWorker, cancel: BorrowedFd<'_>| {
+            workspace::run(worker, cancel, &settings, job, renames)
+        };
+        self.inner.pool.run(run).await
+    }
+
+    /// How workspaces can be made in the store of [`SandboxConfig::workspaces`], found out once by
+    /// mounting one.
+    pub async fn mount_ability(&self) -> Result<MountAbility, SandboxError> {
+        let ability = &self.inner.mount_ability;
+        ability
+            .get_or_try_init(|| self.probe_mounts())
+            .await
+            .cloned()
+    }
+
+    async fn probe_mounts(&self) -> Result<MountAbility, SandboxError> {
+        let settings = self.workspaces()?;
+        let _place = self.inner.gate.enter().await?;
+        let probe = move |worker: &mut SandboxWorker, cancel: BorrowedFd<'_>| {
+            workspace::mount_ability(worker, cancel, &settings)
+        };
+        self.inner.pool.run(probe).await
+    }
+
+    fn workspaces(&self) -> Result<Arc<WorkspaceSettings>, SandboxError> {
+        let missing =
+            || SandboxError::BadRequest("the sandbox was opened without workspaces".into());
+        self.inner.workspaces.clone().ok_or_else(missing)
     }
 
     /// Runs a Python program for the sake of what it prints. A program that runs into the memory
@@ -273,7 +388,7 @@ impl Sandbox {
     /// Runs Python tests against a candidate.
     pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
         let python = self.shared_python()?;
-        let plans = Arc::clone(&self.inner.plans);
+        let plans = Arc::clone(&self.python.plans);
         self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &plans, &job))
             .await
     }
@@ -286,7 +401,7 @@ impl Sandbox {
     ) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
         let _place = self.inner.gate.enter().await?;
-        let plans = Arc::clone(&self.inner.plans);
+        let plans = Arc::clone(&self.python.plans);
         let choose = move |worker: &mut _, cancel: BorrowedFd<'_>| {
             testing::choose_mode(worker, cancel, &python, &plans, &job)
         };

@@ -97,8 +97,24 @@ impl SandboxWorker {
         launches: Vec<ProcessLaunch>,
         limits: &ProgramLimits,
     ) -> Result<RunningJob<'w>, SandboxError> {
+        self.run_with_files(cancel, launches, limits, 0)
+    }
+
+    /// The same for programs whose private folders may take `files_mb` more MiB of memory than
+    /// usual.
+    pub fn run_with_files<'w>(
+        &'w mut self,
+        cancel: BorrowedFd<'w>,
+        launches: Vec<ProcessLaunch>,
+        limits: &ProgramLimits,
+        files_mb: u64,
+    ) -> Result<RunningJob<'w>, SandboxError> {
         let cell = self.cell()?;
-        let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
+        let of_group = ProgramLimits {
+            memory_mb: limits.memory_mb.saturating_add(files_mb),
+            ..limits.clone()
+        };
+        let started = begin(&mut cell.link, &of_group, |link| request(link, launches))?;
         RunningJob::new(&mut cell.link, cancel, started, limits, SameCore::default())
     }
 
@@ -196,6 +212,10 @@ impl SandboxWorker {
         if python.cold().is_some() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
             return Ok(false);
         }
+        // Only a minder takes the store away.
+        if self.settings.workspaces.is_some() {
+            return Ok(false);
+        }
         if self
             .server
             .as_ref()
@@ -208,7 +228,7 @@ impl SandboxWorker {
         if self
             .server
             .as_ref()
-            .is_some_and(|server| server.is_spent(most_jobs))
+            .is_some_and(|server| server.is_spent(most_jobs) || !server.serves(python))
         {
             self.server = None;
         }

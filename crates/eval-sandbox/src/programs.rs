@@ -7,6 +7,7 @@ use super::artifacts;
 use super::channel::memory_file;
 use super::ending::EndedProcess;
 use super::error::SandboxError;
+use super::languages::SEARCH;
 use super::launch::{ProcessLaunch, check_files, process_limits};
 use super::pool::SandboxWorker;
 use super::python::{PythonJob, PythonRuntime};
@@ -14,9 +15,6 @@ use super::running::RunningJob;
 use super::types::{
     BuildResult, ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, ScriptJob,
 };
-
-/// Where a program without a slash in its name is looked for; the same folders stand in every cell.
-const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
 pub(super) fn run_program(
     worker: &mut SandboxWorker,

@@ -9,7 +9,7 @@
 //! - harness -> cell, per job: one byte per process, its count of descriptors: specification,
 //!   stdin, stdout, stderr, status, and whatever the program gets as 3, 4, ...
 //! - cell -> harness: `S` with one pidfd per process, then for each that ended
-//!   `X<index> <status> <cpu us>`.
+//!   `X<index> <status> <cpu us> <peak KiB>`.
 //! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server;
 //!   the answer is `V` with its pidfd. What a fork server is asked and answers stands at the head
 //!   of `python/server.py`.
@@ -19,11 +19,14 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 
 use super::Tier;
 use super::confinement::Confinement;
-use super::filter::FilterPart;
+use super::ending::ProcessExit;
+use super::filter::{FilterPart, FilterScope};
+use super::settings::{WorkspaceNetwork, WorkspaceSettings};
 
 /// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
 pub(super) const FIXED_FDS: usize = 5;
@@ -35,11 +38,13 @@ pub(super) const START_SERVER: &[u8] = b"V";
 #[derive(Debug)]
 pub(super) enum CellMessage {
     /// Processes run, here are their pidfds. A cell tells of all at once, a fork server of each.
-    Started { pidfds: Vec<OwnedFd>, all: bool },
+    Started {
+        pidfds: Vec<OwnedFd>,
+        all: bool,
+    },
     Ended {
         index: usize,
-        status: i32,
-        cpu: Duration,
+        exit: ProcessExit,
     },
     /// A process could not be shut in, and nothing of it ran.
     Failed(String),
@@ -69,11 +74,15 @@ pub(super) fn told(message: &[u8], fds: Vec<OwnedFd>) -> CellMessage {
         .unwrap_or_default()
         .split(' ')
         .map(str::parse::<i64>);
-    match (numbers.next(), numbers.next(), numbers.next()) {
-        (Some(Ok(index)), Some(Ok(status)), Some(Ok(cpu_us))) => CellMessage::Ended {
+    let mut next = || numbers.next()?.ok();
+    match (next(), next(), next(), next()) {
+        (Some(index), Some(status), Some(cpu_us), Some(peak_kib)) => CellMessage::Ended {
             index: usize::try_from(index).unwrap_or(usize::MAX),
-            status: status as i32,
-            cpu: Duration::from_micros(cpu_us.try_into().unwrap_or(0)),
+            exit: ProcessExit {
+                status: status as i32,
+                cpu: Duration::from_micros(cpu_us.try_into().unwrap_or(0)),
+                peak_kib: peak_kib.try_into().unwrap_or(0),
+            },
         },
         _ => CellMessage::Gone,
     }
@@ -91,12 +100,38 @@ pub(super) struct CellConfig {
     /// The folder below which jobs get theirs, in the tiers that share the host's file system; the
     /// keeper makes it.
     pub scratch: String,
+    /// Its jobs run in workspaces, with other rules for system calls.
+    #[serde(default)]
+    pub workspaces: Option<WorkspaceSettings>,
     /// What the cell of the landlock tier found out about itself.
     #[serde(skip)]
     pub confinement: Confinement,
     /// What the programs of jobs decide: not all where the cell has a listener.
     #[serde(skip)]
     pub part: FilterPart,
+}
+
+impl CellConfig {
+    /// What a cell in separate namespaces keeps, and its minders have. Programs get none of it.
+    pub fn capabilities(&self) -> CapabilitySet {
+        if self.workspaces.is_some() {
+            // An overlay works with the rights of who mounts it, in folders of mode 0. Whether a
+            // program may do what it wants is checked before.
+            CapabilitySet::SYS_ADMIN | CapabilitySet::DAC_OVERRIDE
+        } else {
+            CapabilitySet::SYS_ADMIN
+        }
+    }
+
+    /// The rules for system calls of a job in separate namespaces.
+    pub fn namespace_scope(&self) -> FilterScope {
+        match &self.workspaces {
+            Some(workspaces) => FilterScope::Workspace {
+                host_network: workspaces.network == WorkspaceNetwork::All,
+            },
+            None => FilterScope::Namespaces,
+        }
+    }
 }
 
 /// The limits that the kernel keeps for each process.
@@ -135,6 +170,41 @@ pub(super) struct ProcessSpec {
     /// listener leaves by.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// Only in a cell for workspaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<StageSpec>,
+}
+
+/// What a job in a workspace sees besides the cell's root. Paths to mount are relative to
+/// [`super::stage::SOURCES`]; in the tiers that share the host's file system they are the host's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct StageSpec {
+    pub root: StageRoot,
+    pub read_only: Vec<StageBind>,
+    /// Size of `/tmp`, and of the home folder.
+    pub tmp_mb: u64,
+}
+
+/// What is at `/workspace`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum StageRoot {
+    Overlay {
+        /// The topmost first.
+        lowers: Vec<String>,
+        upper: String,
+        /// Each job makes a folder in it.
+        work: String,
+    },
+    Folder(String),
+    /// The last of the extra descriptors is an overlay that the harness has mounted nowhere.
+    Mounted,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct StageBind {
+    pub from: String,
+    /// Absolute, inside.
+    pub at: String,
 }
 
 /// What a process may run without an `execve`.
@@ -142,6 +212,8 @@ pub(super) struct ProcessSpec {
 pub(super) enum BuiltIn {
     /// SQLite: a request on stdin, rows on stdout.
     Sql,
+    /// Tries what a workspace's file system can do (`workspace.rs`).
+    WorkspaceProbe,
 }
 
 /// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the
@@ -201,6 +273,7 @@ mod tests {
             built_in: None,
             collect: false,
             observed: false,
+            stage: None,
         };
         let bytes =
             encode_spec(&spec, &[b"\0\n\xff".to_vec(), Vec::new(), b"xy".to_vec()]).unwrap();

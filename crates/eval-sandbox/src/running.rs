@@ -74,6 +74,8 @@ pub(super) struct RunningJob<'c> {
     same_core: SameCore,
     /// When the job gave the last sign, or was asked for one.
     awake: Instant,
+    /// The size of what a job writes to outside of its own folder.
+    pub disk: Option<DiskWatch>,
 }
 
 /// A job whose processes run, and that nobody watches yet.
@@ -122,9 +124,7 @@ pub(super) fn begin(
                 started.pidfds.extend(pidfds);
                 left = if all { 0 } else { left - 1 };
             }
-            CellMessage::Ended { index, status, cpu } => {
-                started.ended.push((index, ProcessExit { status, cpu }))
-            }
+            CellMessage::Ended { index, exit } => started.ended.push((index, exit)),
             CellMessage::Failed(reason) => return Err(SandboxError::lost(reason)),
             CellMessage::Gone => return Err(SandboxError::lost("the cell ended")),
         }
@@ -180,6 +180,7 @@ impl<'c> RunningJob<'c> {
             stolen: None,
             same_core,
             awake: now,
+            disk: None,
         };
         for (index, reaped) in started.ended {
             running.reaped(index, reaped);
@@ -491,8 +492,25 @@ impl<'c> RunningJob<'c> {
             .as_ref()
             .and_then(|group| group.get().held_kib());
         let is_little = held.is_some_and(|kib| kib <= most_kib);
-        if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
+        // The kernel was first: what it ended made room, and the rest may wait for ever.
+        if self.counted_kills().of_limit_since(self.kills) {
+            self.kill(StopReason::Memory);
+            return;
+        }
+        if self
+            .link
+            .disk
+            .as_mut()
+            .is_some_and(|disk| disk.is_over(|| 0))
+        {
             self.kill(StopReason::Output);
+            return;
+        }
+        let pidfds = &self.pidfds;
+        let unlinked = || memory::unlinked_bytes(&memory::processes(pidfds));
+        let disk = self.disk.as_mut();
+        if disk.is_some_and(|disk| disk.is_over(unlinked)) {
+            self.kill(StopReason::Disk);
             return;
         }
         if is_little && self.limits.cpu.is_none() && !self.link.counts_processes {
@@ -530,8 +548,8 @@ impl<'c> RunningJob<'c> {
         let mut buffer = [0u8; 128];
         let (length, fds) = receive(self.link.socket.as_fd(), &mut buffer)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
-            CellMessage::Ended { index, status, cpu } => {
-                self.reaped(index, ProcessExit { status, cpu });
+            CellMessage::Ended { index, exit } => {
+                self.reaped(index, exit);
                 Ok(())
             }
             CellMessage::Failed(reason) => Err(SandboxError::lost(reason)),
@@ -559,6 +577,7 @@ impl RunningJob<'_> {
             p.reaped = Some(ProcessExit {
                 status: libc::SIGKILL,
                 cpu: Duration::ZERO,
+                peak_kib: 0,
             })
         });
         Ok(())

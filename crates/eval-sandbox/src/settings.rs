@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::types::Tier;
 
 /// See [`SandboxConfig::grace`].
@@ -64,6 +66,8 @@ pub struct SandboxConfig {
     pub tiers: Vec<Tier>,
     /// The Python to use; `None`: `python3` or `python` of PATH.
     pub python: Option<PathBuf>,
+    /// Further ones, for [`super::Sandbox::with_python`].
+    pub pythons: Vec<PathBuf>,
     /// More host folders that jobs may read.
     pub readable: Vec<PathBuf>,
     /// After so many jobs a warm interpreter is replaced.
@@ -72,7 +76,43 @@ pub struct SandboxConfig {
     pub grace: Duration,
     /// For [`super::Sandbox::observe`] only, which needs separate cells.
     pub observed: bool,
+    /// For [`super::Sandbox::run_in_workspace`], which needs separate cells: jobs may use sockets,
+    /// and get an error where a job outside of a workspace would be ended.
+    pub workspaces: Option<WorkspaceSettings>,
 }
+
+/// Where the folders of workspaces are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkspaceSettings {
+    /// Contains every layer, upper folder and work folder. Programs can't reach it except through
+    /// what their workspace is made of. When this process is root the folders must belong to the
+    /// user [`WORKSPACE_USER`].
+    pub store: PathBuf,
+    /// Further folders that [`super::ReadOnlyBind::from`] may be in.
+    pub sources: Vec<PathBuf>,
+    /// Lets programs rename the folders of layers where that works: overlays are mounted by this
+    /// process when it is root, and what is written has attributes `trusted.overlay.*` (`opaque`,
+    /// `redirect`) in place of `user.overlay.opaque`. Layers that were written with and without it
+    /// can't be mixed.
+    #[serde(default)]
+    pub renames: bool,
+    #[serde(default)]
+    pub network: WorkspaceNetwork,
+}
+
+/// What programs in workspaces reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum WorkspaceNetwork {
+    /// Each other, within a cell, on 127.0.0.1.
+    #[default]
+    None,
+    /// Whatever this process reaches, its own 127.0.0.1 included, by IP. Not in the tiers that share
+    /// the host's file system.
+    All,
+}
+
+/// The user, and the group, that programs in workspaces run as when this process is root: `nobody`.
+pub const WORKSPACE_USER: u32 = 65534;
 
 impl SandboxConfig {
     pub fn new(helper: PathBuf) -> Self {
@@ -82,10 +122,12 @@ impl SandboxConfig {
             workers: 1,
             tiers: vec![Tier::Userns, Tier::Rootns, Tier::Landlock],
             python: None,
+            pythons: Vec::new(),
             readable: Vec::new(),
             jobs_per_server: 1000,
             grace: GRACE,
             observed: false,
+            workspaces: None,
         }
     }
 }
@@ -97,4 +139,6 @@ pub struct Interpreter {
     pub path: PathBuf,
     /// As `3.11.7`.
     pub version: String,
+    /// Folders of installed packages.
+    pub site: Vec<PathBuf>,
 }

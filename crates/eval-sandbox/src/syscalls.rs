@@ -97,6 +97,35 @@ pub(super) fn attach_tree(tree: &OwnedFd, target: &str) -> io::Result<()> {
     step(&format!("move_mount {target}"), moved)
 }
 
+/// Attaches a tree of [`clone_tree`] at an open place, which `shown` names.
+pub(super) fn attach_tree_to(tree: &OwnedFd, place: &OwnedFd, shown: &str) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    let moved = mount::move_mount(tree, c"", place, c"", flags);
+    step(&format!("move_mount {shown}"), moved)
+}
+
+/// Switches the loopback device of the caller's network namespace on.
+pub(super) fn raise_loopback() -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let kind = (AddressFamily::INET, SocketType::DGRAM);
+    let socket = socket_with(kind.0, kind.1, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: all-zero is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
+        *to = *from as c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the struct outlives the call and is of the type that this request takes.
+    let r = unsafe {
+        libc::ioctl(
+            socket.as_raw_fd(),
+            libc::SIOCSIFFLAGS as _,
+            &raw mut request,
+        )
+    };
+    step("raise the loopback device", check(r.into())).map(drop)
+}
+
 /// Makes the current directory, which must be a mount point, the root, and lets go of the old one.
 pub(super) fn pivot_here() -> io::Result<()> {
     step("pivot_root", process::pivot_root(c".", c"."))?;
@@ -132,10 +161,10 @@ pub(super) fn set_capabilities(all: CapabilitySet) -> io::Result<()> {
     step("capset", thread::set_capabilities(None, sets))
 }
 
-/// Keeps only the capability `keep`, in every set, across `execve` too.
+/// Keeps only the capabilities `keep`, in every set, across `execve` too.
 pub(super) fn keep_only_capability(keep: CapabilitySet) -> io::Result<()> {
     for capability in (0..64u32).map(|i| CapabilitySet::from_bits_retain(1 << i)) {
-        if capability != keep {
+        if !keep.contains(capability) {
             let _ = thread::remove_capability_from_bounding_set(capability);
         }
     }
@@ -221,6 +250,8 @@ pub(super) struct ReapedChild {
     pub status: i32,
     /// User and system time of the child and of everything it reaped, in microseconds.
     pub cpu_us: i64,
+    /// Of the largest process that it waited for, itself included.
+    pub peak_kib: i64,
 }
 
 /// Waits for any child.
@@ -238,6 +269,7 @@ pub(super) fn reap() -> io::Result<ReapedChild> {
                     pid: Pid::from_raw(pid),
                     status,
                     cpu_us: us(usage.ru_utime) + us(usage.ru_stime),
+                    peak_kib: usage.ru_maxrss,
                 });
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

@@ -1,6 +1,8 @@
 //! What is asked of the sandbox and what it answers: plain data.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -90,7 +92,8 @@ impl Default for ProgramLimits {
             return_bytes: 16 << 20,
             stderr_tail: false,
             processes: 32,
-            open_files: 128,
+            // R does not start with fewer than 167.
+            open_files: 256,
             file_mb: 16,
         }
     }
@@ -105,6 +108,8 @@ pub enum ProgramEnding {
     TimedOut,
     MemoryLimit,
     OutputLimit,
+    /// Its workspace exceeds [`WorkspaceJob::disk_mb`].
+    DiskLimit,
     /// It tried what the sandbox forbids; in words.
     Violation(String),
 }
@@ -117,6 +122,7 @@ impl std::fmt::Display for ProgramEnding {
             ProgramEnding::TimedOut => f.write_str("timed out"),
             ProgramEnding::MemoryLimit => f.write_str("ran out of memory"),
             ProgramEnding::OutputLimit => f.write_str("exceeded the output limit"),
+            ProgramEnding::DiskLimit => f.write_str("exceeded the disk limit"),
             ProgramEnding::Violation(what) => write!(f, "sandbox violation: {what}"),
         }
     }
@@ -127,7 +133,7 @@ pub fn signal_name(signal: i32) -> String {
     known_signal(signal).map_or_else(|| format!("SIG{signal}"), str::to_owned)
 }
 
-/// What was seen of a program: what it wrote, and what it was refused.
+/// What was seen of a program: what it wrote, what it was refused, and the memory that it took.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramStreams {
     pub stdout: Vec<u8>,
@@ -137,6 +143,9 @@ pub struct ProgramStreams {
     pub stderr_truncated: bool,
     /// The first system call that the sandbox refused its job, where that is noticed.
     pub refused_call: Option<&'static str>,
+    /// Most resident memory of one of its processes, in KiB, where that is known. Pages of files
+    /// count, which the limit leaves out.
+    pub peak_kib: Option<u64>,
 }
 
 /// A program to run as it is.
@@ -160,6 +169,112 @@ pub struct ProgramJob {
     /// Never try it a second time, not even when it ran out of time for lack of a processor.
     pub once: bool,
     pub limits: ProgramLimits,
+}
+
+/// Where a workspace is inside.
+pub const WORKSPACE_FOLDER: &str = "/workspace";
+/// The empty home folder of a program in a workspace, in memory.
+pub const WORKSPACE_HOME: &str = "/home/agent";
+/// Where a program in a workspace leaves files for the caller, in memory.
+pub const RESULTS_FOLDER: &str = "/results";
+
+/// What a workspace is made of. Every folder is in [`super::WorkspaceSettings::store`], and belongs
+/// to the user that programs run as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceRoot {
+    /// Layers that stay as they are, and one that takes what is written.
+    Overlay(WorkspaceMount),
+    /// A folder that is written to in place.
+    Folder(PathBuf),
+}
+
+/// Folders of an overlay mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceMount {
+    /// At least one, the topmost first. The upper folder of an earlier job is one once that job has
+    /// ended.
+    pub lowers: Vec<PathBuf>,
+    /// On a file system that overlays may write to, which another overlay isn't.
+    pub upper: PathBuf,
+    /// On the same file system; each job makes a folder in it. Of no use afterwards.
+    pub work: PathBuf,
+}
+
+/// A file or folder that a program in a workspace can read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOnlyBind {
+    /// In the store or in one of [`super::WorkspaceSettings::sources`].
+    pub from: PathBuf,
+    /// Absolute: in the workspace, in its home, in `/tmp`, or in one of the sources. In a workspace
+    /// a missing place is made in what takes the writes; a place behind a symbolic link is an error.
+    pub at: PathBuf,
+}
+
+/// A program to run in a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceJob {
+    /// The program, looked up in the PATH of its environment when it contains no slash, and its
+    /// arguments. In the tiers that share the host's file system a word or a value of `env` that
+    /// begins with [`WORKSPACE_FOLDER`], [`WORKSPACE_HOME`] or [`RESULTS_FOLDER`] is changed to
+    /// where that is.
+    pub argv: Vec<String>,
+    /// Empty: the program reads the end at once.
+    pub stdin: Vec<u8>,
+    /// Added to the clean environment, where HOME is [`WORKSPACE_HOME`] and TMPDIR is `/tmp`.
+    pub env: Vec<(String, String)>,
+    /// Where it runs, relative to the workspace; empty: there.
+    pub cwd: PathBuf,
+    pub root: WorkspaceRoot,
+    pub read_only: Vec<ReadOnlyBind>,
+    pub limits: ProgramLimits,
+    /// MiB on disk that the upper folder, or the folder in its place, may take. Looked at several
+    /// times a second: a program exceeds it by what it writes between two looks.
+    pub disk_mb: u64,
+    /// MiB in memory for `/tmp`, and as much for the home folder. In the tiers that share the host's
+    /// file system both together may take 512 MiB on disk.
+    pub tmp_mb: u64,
+}
+
+impl WorkspaceJob {
+    /// A job with the usual limits: 2 GiB of memory, of disk and of each file half, 512 processes,
+    /// 4,096 open files, 512 MiB in `/tmp`.
+    pub fn new(argv: Vec<String>, root: WorkspaceRoot) -> WorkspaceJob {
+        WorkspaceJob {
+            argv,
+            stdin: Vec::new(),
+            env: Vec::new(),
+            cwd: PathBuf::new(),
+            root,
+            read_only: Vec::new(),
+            limits: ProgramLimits {
+                memory_mb: 2048,
+                processes: 512,
+                open_files: 4096,
+                file_mb: 1024,
+                ..ProgramLimits::default()
+            },
+            disk_mb: 2048,
+            tmp_mb: 512,
+        }
+    }
+}
+
+/// What became of a program in a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceResult {
+    pub result: ProgramResult,
+    /// Below [`RESULTS_FOLDER`], read after every process of the job had ended; nothing when a limit
+    /// ended the program.
+    pub results: Vec<(String, Vec<u8>)>,
+}
+
+/// How workspaces can be made here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MountAbility {
+    /// `renames`: `rename(2)` of a folder from a lower layer works; else it is EXDEV.
+    Overlay { renames: bool },
+    /// Only [`WorkspaceRoot::Folder`] works.
+    Copy { why: String },
 }
 
 /// How often a program made a system call.
@@ -284,6 +399,17 @@ pub struct FunctionCall {
     pub kwargs: Vec<(String, Value)>,
 }
 
+/// Which values arrive as `{"$digest": hex, "floats": bool}` in place of tagged JSON. Equal digests
+/// mean values of equal types and content; different ones mean nothing (sets have no order).
+/// `floats`: a list or a tuple of floats only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BriefValues {
+    /// Plain values of more bytes than this, as Python's `marshal` writes them.
+    pub above: usize,
+    /// Only values that equal a copy of themselves: none with NaN.
+    pub only_equal: bool,
+}
+
 /// A function to call with each of `calls`, in order. What is expected stays with the caller, and
 /// so does each call until the one before it is answered.
 #[derive(Debug, Clone, Default)]
@@ -295,6 +421,13 @@ pub struct FunctionJob {
     pub calls: Vec<FunctionCall>,
     /// Time of each call, by our clock; `None`: only `limits.wall` counts.
     pub per_call: Option<Duration>,
+    /// Time of single calls, by index, in place of `per_call`.
+    pub each_call: Vec<Duration>,
+    /// Large values of Python arrive as digests.
+    pub brief: Option<BriefValues>,
+    /// `Some`: no call is made after one that returned nothing, nor after the caller has set this
+    /// while it read a value.
+    pub enough: Option<Arc<AtomicBool>>,
     /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new
     /// process for the calls that remain. All of them together get at most three times `wall`.
     pub limits: ProgramLimits,

@@ -154,6 +154,8 @@ impl CaptureArgs {
             budget: None,
             max_fail: None,
             compared: ComparedArgs::default(),
+            checked: false,
+            require_references: false,
             dry_run: false,
             models: self.models.clone(),
             session: SessionArgs {

@@ -13,6 +13,7 @@ use crate::cli::scores::failure;
 use crate::cli::{CliFailure, CliResult, report, run as run_verb};
 use crate::gate::ExitCode;
 use crate::journal;
+use crate::model::private_cases;
 use crate::report::figures;
 use crate::report::limits;
 use crate::report::page::markdown::{self, MarkdownOptions};
@@ -244,6 +245,15 @@ fn page(shown: &[(&str, Option<ScoreChanges>)]) -> Page {
             }
             page.part(own(figures::capitalized(word)), false, below.blocks);
         }
+        if changes.private > 0 {
+            let differ = if changes.private == 1 {
+                "differs"
+            } else {
+                "differ"
+            };
+            let cases = private_cases(changes.private);
+            page.words(own(format!("{cases} {differ}; not listed")));
+        }
     }
     page
 }
@@ -252,6 +262,9 @@ fn as_json(suite: &str, shown: &[(&str, Option<ScoreChanges>)]) -> Value {
     let changes = |changes: &ScoreChanges| {
         let metric = |(name, before, after): &(String, Option<f64>, Option<f64>)| json!({"name": name, "accepted": before, "pending": after});
         let mut value = json!({"metrics": changes.metrics.iter().map(metric).collect::<Vec<_>>()});
+        if changes.private > 0 {
+            value["private"] = changes.private.into();
+        }
         for (word, cases) in changes.lists() {
             let cases = cases
                 .iter()

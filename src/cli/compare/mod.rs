@@ -7,18 +7,17 @@ mod runs;
 mod side;
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use super::args::{CiMode, CompareArgs, CompareFormat};
 use super::ci::{self, GithubStep};
 use super::console::Console;
 use super::{CliFailure, CliResult};
 use crate::gate::{self, ExitCode};
-use crate::journal;
 use crate::model::Comparisons;
 use crate::report::comparison as page;
 use crate::report::html::{self, ComparedRuns};
 use crate::report::{ReportError, TerminalOptions};
+use crate::run;
 use crate::summary::compare::{self as engine, CompareSettings, ComparisonError};
 use eval_base::whole_file::write_whole;
 
@@ -55,7 +54,11 @@ pub fn compare(console: &Console, args: &CompareArgs) -> CliResult {
         allow_changed: args.allow_changed,
         ..CompareSettings::default()
     };
-    if let Some(seed) = args.seed.or_else(|| recorded_seed(&journals)) {
+    let recorded = || {
+        let (reference, candidates) = journals.split_first()?;
+        run::recorded_seed(candidates.iter().flatten().chain(reference))
+    };
+    if let Some(seed) = args.seed.or_else(recorded) {
         settings.seed = seed;
     }
     let candidates: Vec<_> = candidates.iter().collect();
@@ -82,15 +85,6 @@ pub fn compare(console: &Console, args: &CompareArgs) -> CliResult {
     };
     show(console, args, &comparisons, &runs)?;
     Ok(ExitCode::of(comparisons.decision, false))
-}
-
-/// The seed of the first candidate that is a run, else of the reference, so that the figures are
-/// those of the candidate's own `--compare-to`.
-fn recorded_seed(journals: &[Vec<PathBuf>]) -> Option<u64> {
-    let (reference, candidates) = journals.split_first()?;
-    let mut all = candidates.iter().flatten().chain(reference);
-    let started = all.find_map(|journal| journal::started(journal).ok())?;
-    Some(started.config.seed)
 }
 
 /// Sides that can't be compared: the words of the command line are wrong.

@@ -85,6 +85,7 @@ async fn examine(helper: &Path) -> DoctorFindings {
     checks.extend(machine::limits(&machine));
     checks.push(programs::python(python));
     checks.extend(programs::languages());
+    checks.extend(programs::described());
     checks.extend(programs::tools());
     checks.extend(configuration::checks());
     DoctorFindings {

@@ -1,16 +1,15 @@
 //! Interpreters, compilers and tools: which are there, and how to get those that are not.
 
-use std::io::Read;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::{CheckGroup, CheckState, DoctorCheck};
+use crate::load::{DescribedLanguage, described_languages};
 use eval_sandbox::Interpreter;
-use eval_sandbox::languages::{BuiltinLanguage, LanguageRuntime, MissingLanguage, find};
+use eval_sandbox::languages::{
+    BuiltinLanguage, LanguageRuntime, MissingLanguage, find, locate, version_of,
+};
 
-/// Longer than this no program takes to tell its version.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How the sandbox runs Python.
 pub struct FoundPython {
     pub interpreter: Interpreter,
@@ -117,6 +116,45 @@ fn of_language(
     made
 }
 
+/// The languages whose programs are run by compilers and interpreters of the machine.
+pub fn described() -> Vec<DoctorCheck> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let search = search.as_os_str();
+    std::thread::scope(|scope| {
+        let checks: Vec<_> = described_languages()
+            .iter()
+            .map(|(name, language)| scope.spawn(move || of_described(name, language, search)))
+            .collect();
+        let checks = checks.into_iter();
+        checks.filter_map(|check| check.join().ok()).collect()
+    })
+}
+
+fn of_described(name: &str, language: &DescribedLanguage, search: &OsStr) -> DoctorCheck {
+    let check = |state, value| DoctorCheck::new(CheckGroup::Languages, name, state, value);
+    let missing = language
+        .programs()
+        .find(|program| locate(program, search, Path::new("/")).is_none());
+    if let Some(program) = missing {
+        let value = format!("{program} is not in PATH");
+        return check(CheckState::Unused, value).fix(language.hint());
+    }
+    let version = language.version.split_first().and_then(|(program, words)| {
+        let path = locate(program, search, Path::new("/"))?.path;
+        version_of(&path, words)
+    });
+    let program = language.programs().next().unwrap_or_default();
+    let said = match &version {
+        Some(version) => format!("{program} {version}"),
+        None => format!("{program}, which does not report its version"),
+    };
+    let made = check(CheckState::Ok, said);
+    match locate(program, search, Path::new("/")) {
+        Some(found) => at(made, &found.path, version),
+        None => made,
+    }
+}
+
 pub fn tools() -> Vec<DoctorCheck> {
     let git = tool("git").unwrap_or_else(|| {
         DoctorCheck::new(
@@ -127,20 +165,12 @@ pub fn tools() -> Vec<DoctorCheck> {
         )
         .fix("`apt install git`")
     });
-    let gcc = tool("gcc").unwrap_or_else(|| {
-        DoctorCheck::new(
-            CheckGroup::Tools,
-            "gcc",
-            CheckState::Unused,
-            "not in PATH: needed for `executors:` of C, for example",
-        )
-    });
-    vec![git, gcc]
+    vec![git]
 }
 
 fn tool(name: &str) -> Option<DoctorCheck> {
     let path = in_path(name)?;
-    let version = version_of(&path);
+    let version = version_of(&path, &["--version".to_owned()]);
     let state = if version.is_some() {
         CheckState::Ok
     } else {
@@ -149,7 +179,12 @@ fn tool(name: &str) -> Option<DoctorCheck> {
     let value = version
         .clone()
         .unwrap_or_else(|| "it does not report its version".to_owned());
-    let mut check = DoctorCheck::new(CheckGroup::Tools, name, state, value);
+    let check = DoctorCheck::new(CheckGroup::Tools, name, state, value);
+    Some(at(check, &path, version))
+}
+
+/// With where the program is, and its version.
+fn at(mut check: DoctorCheck, path: &Path, version: Option<String>) -> DoctorCheck {
     check.real_path = path
         .canonicalize()
         .ok()
@@ -157,7 +192,7 @@ fn tool(name: &str) -> Option<DoctorCheck> {
         .map(|real| real.display().to_string());
     check.path = Some(path.display().to_string());
     check.version = version;
-    Some(check)
+    check
 }
 
 fn in_path(program: &str) -> Option<PathBuf> {
@@ -171,74 +206,9 @@ fn in_path(program: &str) -> Option<PathBuf> {
         })
 }
 
-fn version_of(program: &Path) -> Option<String> {
-    let mut child = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut stdout = child.stdout.take()?;
-    // A reader of its own: what the program leaves behind may hold the pipe open.
-    let (said, heard) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = stdout.by_ref().take(4096).read_to_end(&mut text);
-        let _ = said.send(String::from_utf8_lossy(&text).into_owned());
-    });
-    let text = heard.recv_timeout(PATIENCE);
-    let start = Instant::now();
-    while matches!(child.try_wait(), Ok(None)) {
-        if text.is_err() || start.elapsed() > PATIENCE {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    version_in(&text.ok()?)
-}
-
-/// The first word with a digit at its start and a dot within, without a leading `v` and what stands
-/// around it.
-fn version_in(text: &str) -> Option<String> {
-    text.split_whitespace().find_map(|word| {
-        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let word = word.strip_prefix('v').unwrap_or(word);
-        let number = word
-            .split(|c: char| !(c.is_ascii_digit() || c == '.'))
-            .next()?
-            .trim_end_matches('.');
-        (number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.'))
-            .then(|| number.to_owned())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_are_found_in_what_programs_say() {
-        for (text, version) in [
-            ("v20.11.1\n", "20.11.1"),
-            (
-                "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)",
-                "5.2.15",
-            ),
-            (
-                "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022",
-                "12.2.0",
-            ),
-            ("Version 5.4.5", "5.4.5"),
-            ("deno 2.0.1 (stable, release)", "2.0.1"),
-            ("git version 2.39.5", "2.39.5"),
-        ] {
-            assert_eq!(version_in(text).as_deref(), Some(version), "{text}");
-        }
-        assert_eq!(version_in("nothing of 12 the kind v."), None);
-    }
 
     #[test]
     fn python_says_how_it_is_run() {
@@ -246,6 +216,7 @@ mod tests {
             let interpreter = Interpreter {
                 path: "/opt/python3.8".into(),
                 version: "3.8.18".into(),
+                site: Vec::new(),
             };
             let check = python(Some(Ok(FoundPython {
                 interpreter,

@@ -3,7 +3,7 @@
 //! Times are spans since the program began, handed in. Events come by the ten thousands a second,
 //! so they only count; whatever is written or looked for is found when somebody draws.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub struct ProgressState {
     before: u64,
     began: Option<Duration>,
     running: RunningSamples,
+    /// Evals whose cases are not named.
+    private: HashSet<String>,
     window: RateWindow,
     pub ending: Option<ProgressEnding>,
     /// How models are asked, in a run that asks any.
@@ -74,6 +76,9 @@ impl ProgressState {
             Event::EvalPlanned(planned) => {
                 self.evals += 1;
                 self.cases += planned.cases;
+                if planned.eval.is_private() {
+                    self.private.insert(planned.eval.id.clone());
+                }
             }
             Event::RunStarted(started) => self.named(started),
             Event::RunResumed(started) => {
@@ -111,7 +116,12 @@ impl ProgressState {
             self.window.mark(now, self.before);
             self.began = Some(now);
         }
-        self.running.started(eval, case, sample, now);
+        let shown = if self.private.contains(eval) {
+            eval
+        } else {
+            case
+        };
+        self.running.started([eval, case, shown], sample, now);
     }
 
     fn named(&mut self, started: &RunStarted) {
@@ -219,12 +229,13 @@ impl RunningSample {
 }
 
 impl RunningSamples {
-    fn started(&mut self, eval: &str, case: &str, index: u32, since: Duration) {
+    /// `shown` is what the case is called.
+    fn started(&mut self, [eval, case, shown]: [&str; 3], index: u32, since: Duration) {
         let mut sample = self.spare.pop().unwrap_or_default();
         sample.eval.clear();
         sample.eval.push_str(text::truncate_bytes(eval, KEPT));
         sample.case.clear();
-        sample.case.push_str(text::truncate_bytes(case, KEPT));
+        sample.case.push_str(text::truncate_bytes(shown, KEPT));
         (sample.index, sample.since) = (index, since);
         self.now.insert(key(eval, case, index), sample);
     }

@@ -8,8 +8,8 @@ use insta::assert_snapshot;
 use super::lines::{bar, clock, first, heartbeat, last, plain_line, speed};
 use super::*;
 use crate::model::{
-    Attempt, CasePlanned, CasesPlanned, Cause, EvalPlanned, Outcome, RunFinished, SampleFinished,
-    SampleSkipped, Verdict,
+    CasesPlanned, Cause, EvalPlanned, Outcome, RunFinished, SampleFinished, SampleSkipped, Verdict,
+    testing,
 };
 use eval_base::text;
 
@@ -20,21 +20,7 @@ fn seconds(n: u64) -> Duration {
 }
 
 fn planned(cases: usize, samples: u32) -> Event {
-    let case = |n: usize| CasePlanned {
-        id: format!("c{n}"),
-        name: None,
-        samples,
-        graders: Vec::new(),
-        input_hash: String::new(),
-        grading_hash: String::new(),
-        data_hash: None,
-        target_hash: None,
-        call_hash: None,
-        tags: Vec::new(),
-        position: None,
-        input: None,
-        combine: None,
-    };
+    let case = |n: usize| testing::planned_case(&format!("c{n}"), samples);
     Event::CasesPlanned(CasesPlanned {
         eval: "math".to_owned(),
         cases: (0..cases).map(case).collect(),
@@ -44,18 +30,7 @@ fn planned(cases: usize, samples: u32) -> Event {
 fn finished(eval: &str, case: &str, sample: u32, outcome: Outcome) -> Event {
     let mut verdict = Verdict::without_grades(Cause::Harness, "");
     verdict.outcome = outcome;
-    let attempt = Attempt {
-        output: None,
-        stored: None,
-        extracted: None,
-        verdict,
-        latency_ms: None,
-        duration_ms: 1.0,
-        infrastructure_retries: 0,
-        call: None,
-        unanswered: false,
-        redacted: false,
-    };
+    let attempt = testing::attempt(verdict);
     Event::SampleFinished(Box::new(SampleFinished {
         eval: eval.to_owned(),
         case: case.to_owned(),

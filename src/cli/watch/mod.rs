@@ -18,7 +18,7 @@ use super::run::{LoadedSuite, ReadyRun, conclude_with, overrides};
 use super::{CliFailure, CliResult, resume, signals, suite};
 use crate::gate::ExitCode;
 use crate::load::PlanPurpose;
-use crate::model::{Outcome, Plan, Summary};
+use crate::model::{Outcome, Plan, Summary, private_cases};
 use crate::report::notices;
 use crate::report::page::{
     ListItem, ListMark, Page, StyledText, TextTone, outside, own, span, text,
@@ -211,11 +211,19 @@ impl WatchSession<'_> {
         let summary = &finished.summary;
         let before = self.last.as_ref().map(|last| &last.outcomes);
         let mut page = Page::default();
-        page.list(
-            flips(before, outcomes)
-                .into_iter()
-                .map(|flip| flip.item(summary)),
-        );
+        let private = |flip: &CaseFlip<'_>| {
+            let mut evals = summary.evals.iter();
+            evals.any(|eval| eval.private && eval.id == flip.eval)
+        };
+        let (hidden, shown): (Vec<_>, Vec<_>) =
+            flips(before, outcomes).into_iter().partition(private);
+        page.list(shown.iter().map(|flip| flip.item(summary)));
+        if !hidden.is_empty() {
+            let cases = private_cases(hidden.len());
+            page.words(own(format!(
+                "{cases} with another outcome than before, not listed"
+            )));
+        }
         page.words(own(counts(summary, outcomes)));
         let unsandboxed = notices::is_unsandboxed(summary);
         verdict(

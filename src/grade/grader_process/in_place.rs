@@ -219,6 +219,7 @@ mod tests {
                     code: "x".repeat(200_000),
                 },
                 setup: String::new(),
+                suffix: String::new(),
                 entry_point: entry_point.map(str::to_owned),
                 limits: CodeLimits::default(),
                 sandbox: true,

@@ -84,6 +84,7 @@ fn case_of(graders: Vec<Grader>) -> Case {
         context: Some(json!({"for": "children"})),
     };
     let grading = CaseGrading {
+        python: None,
         graders,
         combine: Combine::All,
         demands: None,

@@ -43,7 +43,10 @@ pub(crate) async fn refuse(
     }
     if execution.executor != Executor::Python {
         let shared = match &execution.tests {
-            CodeTests::Check { .. } | CodeTests::Asserts { .. } => true,
+            CodeTests::Check { .. }
+            | CodeTests::AnswerText { .. }
+            | CodeTests::Asserts { .. }
+            | CodeTests::Program(_) => true,
             CodeTests::Stdio { compare, .. } => *compare == StdoutComparison::ExitCode,
             CodeTests::Rows(_) => false,
         };
@@ -83,7 +86,13 @@ impl TestModes {
         let Ok(job) = test_job(execution, String::new()) else {
             return Ok(None);
         };
-        let key = Fingerprint::of(&(&job.tests, &job.setup, &job.entry_point, &job.check));
+        let key = Fingerprint::of(&(
+            &job.tests,
+            &job.setup,
+            &job.entry_point,
+            &job.check,
+            sandbox.named_python(),
+        ));
         let known = self
             .0
             .lock()

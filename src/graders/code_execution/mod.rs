@@ -1,6 +1,8 @@
 //! The code grader `code_execution`: the candidate's program against tests in its language (`shared`),
 //! against what it should print (`stdio`), or against rows (`rows`).
 
+mod around;
+mod compiled;
 pub(crate) mod demands;
 mod rows;
 mod shared;
@@ -23,23 +25,33 @@ use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, T
 use crate::spec::{OneOrMany, ToleranceSpec};
 use eval_match::Tolerance;
 
-pub(crate) use stdio::{SLOWEST, StdioTest, grade_stdio, transpiled};
+pub(crate) use around::END_VARIABLE;
+pub use around::ProgramTests;
+pub(crate) use compiled::CompiledPrograms;
+pub(crate) use shared::NEVER_CALLED;
+pub(crate) use stdio::{SLOWEST, StdioBench, StdioTest, grade_stdio, transpiled};
 
 const METHOD: &str = "code_execution";
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeExecutionSpec {
-    /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of
-    /// the suite's `executors:`.
+    /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, `c`, `cpp`,
+    /// `csharp`, `go`, `haskell`, `java`, `kotlin`, `lua`, `perl`, `php`, `r`, `ruby`, `rust`, or a
+    /// name of the suite's `executors:`.
     #[schemars(extend("x-aliases" = ["language"]))]
     pub executor: Option<String>,
     /// Text to add before the output's code, such as the prompt of a benchmark.
     pub prefix: Option<String>,
+    /// Text to add after the output's code, with `stdio`. If it contains `{{ answer }}` or
+    /// `{{ answer | tojson }}`, it is the whole program: the code, or the code as a string literal
+    /// in JSON, is put there.
+    pub suffix: Option<String>,
     /// Kind of the tests, for readers; it must match the tests that are set.
     pub tests: Option<TestsWord>,
     /// Code that defines `check(candidate)`; for JavaScript, TypeScript and bash, any program that
-    /// fails if the output's code is wrong.
+    /// fails if the output's code is wrong; for other languages, such a program with a line
+    /// `END_OF_TESTS` behind the last test.
     pub test: Option<String>,
     /// Assert statements, run in order: a list, or one text with several of them. For bash, a list
     /// of commands that must succeed.
@@ -123,6 +135,9 @@ pub struct CodeExecution {
     /// Text before the output's code (HumanEval's prompt), empty if none.
     pub prefix: String,
     pub tests: CodeTests,
+    /// Text behind the output's code, or around it (see [`CodeExecutionSpec`]).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub suffix: String,
     /// Runs before the tests: imports and set-up code.
     pub setup: String,
     /// The function that is tested, if the tests name one.
@@ -142,6 +157,9 @@ pub struct CodeExecution {
 pub enum CodeTests {
     /// Program text that defines `check(candidate)`; the harness calls it with the entry point.
     Check { code: String },
+    /// Program text that defines `check(solution)`; the harness calls it with the text of the
+    /// candidate's code, which runs only where the tests run it.
+    AnswerText { code: String },
     /// Assert statements, in order.
     Asserts { asserts: Vec<String> },
     /// A whole program's stdout is compared, given stdin.
@@ -156,6 +174,8 @@ pub enum CodeTests {
     },
     /// The rows that SQL gives.
     Rows(RowsTest),
+    /// Text around the answer, which ends with a statement that prints a secret.
+    Program(Box<ProgramTests>),
 }
 
 /// One run of a whole program.
@@ -237,6 +257,7 @@ impl MethodSettings for CodeExecutionSpec {
             executor,
             prefix: self.prefix.clone().unwrap_or_default(),
             tests,
+            suffix: self.suffix.clone().unwrap_or_default(),
             setup: self.setup.clone().unwrap_or_default(),
             entry_point: self.entry_point.clone(),
             limits: CodeLimits::resolve(
@@ -312,20 +333,24 @@ impl CandidateCode for CodeExecution {
             return 0;
         }
         match &self.tests {
-            CodeTests::Check { code } => code.len(),
+            CodeTests::Check { code } | CodeTests::AnswerText { code } => code.len(),
             CodeTests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
-            CodeTests::Stdio { .. } | CodeTests::Rows(_) => 0,
+            CodeTests::Stdio { .. } | CodeTests::Rows(_) | CodeTests::Program(_) => 0,
         }
     }
 
     fn program(&self, value: &OutputValue) -> Result<String, String> {
         let tests_text = match &self.tests {
-            CodeTests::Check { code } => code.clone(),
+            CodeTests::Check { code } | CodeTests::AnswerText { code } => code.clone(),
             CodeTests::Asserts { asserts } => asserts.join("\n"),
             CodeTests::Stdio { .. } | CodeTests::Rows(_) => String::new(),
+            CodeTests::Program(tests) if tests.definition.is_empty() => {
+                return around::plain_program(value, self, tests);
+            }
+            CodeTests::Program(tests) => return around::program(value, self, tests),
         };
         let entry_point = self.entry_point.as_deref();
-        match &self.executor {
+        let code = match &self.executor {
             Executor::Python => candidate(
                 value,
                 ProgramContext {
@@ -335,7 +360,8 @@ impl CandidateCode for CodeExecution {
                 },
             ),
             other => source(value, other, &self.prefix, entry_point),
-        }
+        }?;
+        Ok(around::with_suffix(code, &self.suffix))
     }
 
     fn refuse<'g>(&'g self, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Option<Grade>> {
@@ -350,9 +376,9 @@ impl CandidateCode for CodeExecution {
     fn grade<'g>(&'g self, program: String, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Grade> {
         Box::pin(async move {
             match &self.tests {
-                CodeTests::Check { .. } | CodeTests::Asserts { .. } => {
-                    shared::grade(self, program, bench).await
-                }
+                CodeTests::Check { .. }
+                | CodeTests::AnswerText { .. }
+                | CodeTests::Asserts { .. } => shared::grade(self, program, bench).await,
                 CodeTests::Stdio {
                     cases,
                     compare,
@@ -363,9 +389,10 @@ impl CandidateCode for CodeExecution {
                         compare: *compare,
                         tolerance: tolerance.as_ref(),
                     };
-                    grade_stdio(self, &program, &test, bench.sandbox, bench.languages).await
+                    grade_stdio(self, &program, &test, bench.programs()).await
                 }
                 CodeTests::Rows(test) => rows::grade(self, test, program, bench.sandbox).await,
+                CodeTests::Program(tests) => around::grade(self, tests, program, bench).await,
             }
         })
     }

@@ -12,6 +12,11 @@ use eval_match::Datum;
 use eval_sandbox::{RunFailure, Sandbox, TestJob, TestMode, TestReport, TestVerdict};
 use serde_json::Value;
 
+/// The detail of a grade over tests that passed without a call of the candidate.
+pub(crate) const NEVER_CALLED: &str = "never_called";
+/// What the tests know the text of an answer by.
+const ANSWER_NAME: &str = "answer_text";
+
 fn broken(why: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
 }
@@ -22,10 +27,24 @@ fn failed(cause: Cause, why: impl Into<String>) -> Grade {
 
 /// The tests as the sandbox wants them; an error says what is wrong with them.
 pub(crate) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, &'static str> {
+    let check = || Some("check".to_owned());
     let (tests, check) = match &grader.tests {
-        CodeTests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
+        CodeTests::Check { code } => (vec![code.clone()], check()),
+        // A text of JSON is one of Python's.
+        CodeTests::AnswerText { code: tests } => {
+            let answer = Value::String(code).to_string();
+            return Ok(TestJob {
+                code: format!("{ANSWER_NAME} = {answer}\n"),
+                setup: grader.setup.clone(),
+                tests: vec![tests.clone()],
+                entry_point: Some(ANSWER_NAME.to_owned()),
+                check: check(),
+                mode: Some(TestMode::InProcess),
+                limits: sandbox_limits(&grader.limits),
+            });
+        }
         CodeTests::Asserts { asserts } => (asserts.clone(), None),
-        CodeTests::Stdio { .. } | CodeTests::Rows(_) => (Vec::new(), None),
+        CodeTests::Stdio { .. } | CodeTests::Rows(_) | CodeTests::Program(_) => (Vec::new(), None),
     };
     if tests.iter().all(|test| test.trim().is_empty()) {
         return Err("there are no tests to run");
@@ -91,7 +110,8 @@ pub(crate) async fn grade(grader: &CodeExecution, code: String, bench: &TestBenc
         Ok(report) => {
             let grade = judge(grader, &report)
                 .with_trust(trust_of(report.mode))
-                .with_adjudicated(report.adjudicated);
+                .with_adjudicated(report.adjudicated)
+                .with_peak(report.streams.peak_kib);
             let grade = with_refused_call(grade, report.streams.refused_call);
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
@@ -148,7 +168,8 @@ async fn in_process(
         Ok(report) => {
             let grade = judge(grader, &report)
                 .with_trust(Trust::InProcess)
-                .with_adjudicated(report.adjudicated);
+                .with_adjudicated(report.adjudicated)
+                .with_peak(report.streams.peak_kib);
             with_refused_call(grade, report.streams.refused_call)
         }
         Err(error) => not_run(METHOD, &error),
@@ -175,6 +196,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
     match &report.verdict {
         TestVerdict::Passed if never_asked(report) => {
             broken("the tests passed without calling the candidate: they prove nothing")
+                .with_detail(NEVER_CALLED, true)
         }
         TestVerdict::Passed => Grade::passed(GraderType::Code, METHOD),
         TestVerdict::AssertionFailed {
@@ -188,7 +210,9 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
                 CodeTests::Asserts { asserts } if asserts.len() > 1 => {
                     format!("test {} of {}", index + 1, asserts.len())
                 }
-                CodeTests::Check { .. } if *line > 0 => format!("line {line} of the tests"),
+                CodeTests::Check { .. } | CodeTests::AnswerText { .. } if *line > 0 => {
+                    format!("line {line} of the tests")
+                }
                 _ => "the test".to_owned(),
             };
             let message = in_reason(message);

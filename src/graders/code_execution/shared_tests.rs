@@ -11,6 +11,7 @@ fn grader(tests: CodeTests) -> CodeExecution {
         prefix: String::new(),
         tests,
         setup: String::new(),
+        suffix: String::new(),
         entry_point: Some("f".into()),
         limits: CodeLimits::default(),
         sandbox: true,

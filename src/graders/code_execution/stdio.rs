@@ -18,6 +18,7 @@ use eval_sandbox::{
 };
 
 use super::METHOD;
+use super::compiled::{CompiledFiles, CompiledPrograms, compiled};
 use crate::graders::programs::{
     self, CauseReason, LanguageLookup, missing, not_run, sandbox_limits,
 };
@@ -27,7 +28,7 @@ use crate::graders::show::{bounded_text, in_reason};
 pub(crate) const SLOWEST: &str = "slowest_ms";
 
 /// How the program is started for an input.
-enum StdioProgram {
+pub(super) enum StdioProgram {
     Python {
         code: String,
     },
@@ -41,9 +42,19 @@ enum StdioProgram {
     },
     Own {
         own: Box<ConfiguredExecutor>,
-        files: Vec<(String, Vec<u8>)>,
-        executables: Vec<String>,
+        /// What runs it, without the arguments of a case.
+        argv: Vec<String>,
+        made: Arc<CompiledFiles>,
     },
+}
+
+/// What whole programs are run with.
+#[derive(Clone, Copy)]
+pub(crate) struct StdioBench<'b> {
+    pub sandbox: &'b Sandbox,
+    pub languages: &'b LanguageLookup,
+    /// `None` compiles every program again.
+    pub compiled: Option<&'b CompiledPrograms>,
 }
 
 /// What is compared.
@@ -57,8 +68,7 @@ pub(crate) async fn grade_stdio(
     grader: &CodeExecution,
     code: &str,
     test: &StdioTest<'_>,
-    sandbox: &Sandbox,
-    languages: &LanguageLookup,
+    bench: StdioBench<'_>,
 ) -> Grade {
     if test.cases.is_empty() {
         return errored("there are no inputs to run");
@@ -68,17 +78,18 @@ pub(crate) async fn grade_stdio(
     } else {
         format!("{}\n{code}", grader.setup)
     };
-    let ready = match prepare(grader, program, sandbox, languages).await {
+    let ready = match prepare(grader, program, Vec::new(), bench).await {
         Ok(ready) => ready,
         Err(grade) => return *grade,
     };
     let mut listed = Vec::new();
     let mut passed = 0usize;
     let mut first = None;
-    let (mut adjudicated, mut slowest, mut refused) = (false, Duration::ZERO, None);
+    let (mut adjudicated, mut slowest) = (false, Duration::ZERO);
+    let (mut refused, mut peak) = (None, None);
     for case in test.cases {
         let result = match ready
-            .run(case, sandbox_limits(&grader.limits), sandbox)
+            .run(case, sandbox_limits(&grader.limits), bench.sandbox)
             .await
         {
             Ok(result) => result,
@@ -87,6 +98,7 @@ pub(crate) async fn grade_stdio(
         adjudicated |= result.adjudicated;
         slowest = slowest.max(result.wall);
         refused = refused.or(result.streams.refused_call);
+        peak = peak.max(result.streams.peak_kib);
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = judge(grader, case, test, &result, &stdout);
         if listed.len() < limits::GRADE_ENTRIES {
@@ -120,6 +132,7 @@ pub(crate) async fn grade_stdio(
     programs::with_refused_call(grade, refused)
         .with_trust(ground(test.compare))
         .with_adjudicated(adjudicated)
+        .with_peak(peak)
         .with_detail(SLOWEST, programs::milliseconds(slowest))
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
@@ -130,9 +143,10 @@ pub(crate) async fn grade_stdio(
 fn ground(compare: StdoutComparison) -> Trust {
     match compare {
         StdoutComparison::ExitCode => Trust::InProcess,
-        StdoutComparison::Text | StdoutComparison::Lines | StdoutComparison::Tokens => {
-            Trust::Harness
-        }
+        StdoutComparison::Text
+        | StdoutComparison::Lines
+        | StdoutComparison::Tokens
+        | StdoutComparison::Decimals => Trust::Harness,
     }
 }
 
@@ -166,15 +180,17 @@ fn entry(case: &StdioCase, result: &ProgramResult, stdout: &str, passed: bool) -
     entry
 }
 
-/// Everything before the first run; the error is the grade.
-async fn prepare(
+/// Everything before the first run, with files beside the program in the languages that a suite
+/// describes; the error is the grade.
+pub(super) async fn prepare(
     grader: &CodeExecution,
     code: String,
-    sandbox: &Sandbox,
-    languages: &LanguageLookup,
+    files: Vec<(String, Vec<u8>)>,
+    bench: StdioBench<'_>,
 ) -> Result<StdioProgram, Box<Grade>> {
     let get = |language: BuiltinLanguage| async move {
-        languages
+        bench
+            .languages
             .get(language)
             .await
             .map_err(|why| Box::new(missing(METHOD, &why)))
@@ -187,7 +203,8 @@ async fn prepare(
         },
         Executor::Typescript => {
             let node = get(BuiltinLanguage::Typescript).await?;
-            let mut made = transpiled(&node, vec![code], &grader.limits, METHOD, sandbox).await?;
+            let mut made =
+                transpiled(&node, vec![code], &grader.limits, METHOD, bench.sandbox).await?;
             StdioProgram::Node {
                 node,
                 code: made.pop().unwrap_or_default(),
@@ -202,7 +219,7 @@ async fn prepare(
                 "SQL does not read stdin and print to stdout",
             )));
         }
-        Executor::Configured(own) => compiled(own, code, grader, sandbox).await?,
+        Executor::Configured(own) => compiled(own, (code, files), grader, bench).await?,
     })
 }
 
@@ -235,124 +252,7 @@ pub(crate) async fn transpiled(
     }
 }
 
-/// The program's files, or what the compiler made of them.
-async fn compiled(
-    own: &ConfiguredExecutor,
-    code: String,
-    grader: &CodeExecution,
-    sandbox: &Sandbox,
-) -> Result<StdioProgram, Box<Grade>> {
-    let files = vec![(own.file.clone(), code.into_bytes())];
-    let own = Box::new(own.clone());
-    if own.compile.is_empty() {
-        return Ok(StdioProgram::Own {
-            own,
-            files,
-            executables: Vec::new(),
-        });
-    }
-    let usual = ProgramLimits::default();
-    let limits = ProgramLimits {
-        wall: own.compile_timeout,
-        memory_mb: own.compile_memory_mb,
-        file_mb: usual.file_mb * 4,
-        output_bytes: grader.limits.output_bytes,
-        ..usual
-    };
-    let program = ProgramJob {
-        argv: own.compile.clone(),
-        env: env(&own),
-        files,
-        limits,
-        ..ProgramJob::default()
-    };
-    let built = match sandbox.build(program).await {
-        Ok(built) => built,
-        Err(error) => return Err(Box::new(hinted(not_run(METHOD, &error), &own))),
-    };
-    let streams = &built.result.streams;
-    let said = String::from_utf8_lossy(if streams.stderr.is_empty() {
-        &streams.stdout
-    } else {
-        &streams.stderr
-    });
-    match built.result.ending {
-        ProgramEnding::Exited(0) => match lacking(&own, &built.files) {
-            Some(program) => {
-                let why = format!(
-                    "the compiler of `{}` did not create `{program}`, or it is larger than 64 MiB",
-                    own.name
-                );
-                Err(Box::new(
-                    failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said)),
-                ))
-            }
-            None => Ok(StdioProgram::Own {
-                own,
-                files: built.files,
-                executables: built.executables,
-            }),
-        },
-        // As shells report a missing program. A probe says more, where there is one.
-        ProgramEnding::Exited(126 | 127) if own.probe.is_none() => {
-            let why = format!(
-                "the compiler of `{}` can't be run: {}",
-                own.name,
-                in_reason(said.trim())
-            );
-            let grade = Grade::errored(GraderType::Code, METHOD, Cause::ExecutorMissing, why);
-            Err(Box::new(
-                hinted(grade, &own).with_detail("compiler", bounded_text(&said)),
-            ))
-        }
-        ProgramEnding::Exited(_) => {
-            let why = format!(
-                "the code does not compile: {}",
-                in_reason(first_message(&said))
-            );
-            Err(Box::new(
-                failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said)),
-            ))
-        }
-        ProgramEnding::TimedOut => {
-            let limit = own.compile_timeout.as_secs_f64();
-            Err(Box::new(failed(
-                Cause::Timeout,
-                format!("the code did not compile within {limit} s"),
-            )))
-        }
-        other => {
-            let (cause, why) =
-                programs::ending_of(&other, own.compile_timeout, own.compile_memory_mb);
-            Err(Box::new(failed(cause, format!("the compiler: {why}"))))
-        }
-    }
-}
-
-/// The program below the working folder that should be run and that nobody made.
-fn lacking<'o>(own: &'o ConfiguredExecutor, files: &[(String, Vec<u8>)]) -> Option<&'o str> {
-    let program = own.run.first()?.strip_prefix("./")?;
-    (!files.iter().any(|(path, _)| path == program)).then_some(program)
-}
-
-/// The first line that speaks of an error, else the first that says anything.
-fn first_message(said: &str) -> &str {
-    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let is_error = |line: &&str| line.contains("error:") || line.starts_with("error");
-    lines()
-        .find(is_error)
-        .or_else(|| lines().next())
-        .unwrap_or("the compiler gave no reason")
-}
-
-fn env(own: &ConfiguredExecutor) -> Vec<(String, String)> {
-    own.env
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
-}
-
-fn hinted(mut grade: Grade, own: &ConfiguredExecutor) -> Grade {
+pub(super) fn hinted(mut grade: Grade, own: &ConfiguredExecutor) -> Grade {
     if let Some(hint) = own
         .hint
         .as_ref()
@@ -367,6 +267,17 @@ impl StdioProgram {
     async fn run(
         &self,
         case: &StdioCase,
+        limits: ProgramLimits,
+        sandbox: &Sandbox,
+    ) -> Result<ProgramResult, SandboxError> {
+        self.run_with(case, &[], limits, sandbox).await
+    }
+
+    /// With more variables in its environment; programs of Python and node get none.
+    pub(super) async fn run_with(
+        &self,
+        case: &StdioCase,
+        variables: &[(String, String)],
         limits: ProgramLimits,
         sandbox: &Sandbox,
     ) -> Result<ProgramResult, SandboxError> {
@@ -403,26 +314,22 @@ impl StdioProgram {
                     .run_program(ProgramJob {
                         argv,
                         stdin,
+                        env: variables.to_vec(),
                         files,
                         limits,
                         ..ProgramJob::default()
                     })
                     .await
             }
-            StdioProgram::Own {
-                own,
-                files,
-                executables,
-            } => {
-                let argv = own.run.iter().cloned().chain(args).collect();
-                let (files, executables) = (files.clone(), executables.clone());
-                let env = env(own);
+            StdioProgram::Own { own, argv, made } => {
+                let mut env: Vec<(String, String)> = own.env.clone().into_iter().collect();
+                env.extend_from_slice(variables);
                 let program = ProgramJob {
-                    argv,
+                    argv: argv.iter().cloned().chain(args).collect(),
                     stdin,
                     env,
-                    files,
-                    executables,
+                    files: made.files.clone(),
+                    executables: made.executables.clone(),
                     limits,
                     ..ProgramJob::default()
                 };
@@ -431,13 +338,27 @@ impl StdioProgram {
         }
     }
 
-    fn not_run(&self, error: &SandboxError) -> Grade {
+    pub(super) fn not_run(&self, error: &SandboxError) -> Grade {
         let grade = not_run(METHOD, error);
         match self {
             StdioProgram::Own { own, .. } => hinted(grade, own),
             _ => grade,
         }
     }
+}
+
+/// Whether a program ended as it must, whatever it printed.
+pub(super) fn judge_ending(
+    grader: &CodeExecution,
+    case: &StdioCase,
+    result: &ProgramResult,
+) -> Result<(), CauseReason> {
+    let test = StdioTest {
+        cases: &[],
+        compare: StdoutComparison::ExitCode,
+        tolerance: None,
+    };
+    judge(grader, case, &test, result, "")
 }
 
 fn judge(
@@ -513,6 +434,7 @@ fn printed_as(stdout: &str, wanted: &str, test: &StdioTest) -> MatchResult {
         }
         StdoutComparison::Lines => printed::lines(stdout, wanted),
         StdoutComparison::Tokens => printed::tokens(stdout, wanted, test.tolerance),
+        StdoutComparison::Decimals => printed::decimals(stdout, wanted),
         StdoutComparison::ExitCode => MatchResult::matched(),
     }
 }
@@ -620,13 +542,5 @@ mod tests {
         exception grep: syntax error: no
         exception 
         ");
-    }
-
-    #[test]
-    fn a_compilers_first_error_is_told() {
-        let gcc = "main.c: In function 'main':\nmain.c:2:3: warning: unused\nmain.c:3:5: error: expected ';'\n";
-        assert_eq!(first_message(gcc), "main.c:3:5: error: expected ';'");
-        assert_eq!(first_message("\nsomething\n"), "something");
-        assert_eq!(first_message(""), "the compiler gave no reason");
     }
 }

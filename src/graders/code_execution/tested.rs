@@ -4,11 +4,15 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::{CodeExecutionSpec, CodeTests, RowsTest, StdioCase, StdioCaseSpec, WantedRows};
+use super::around::wrong_place;
+use super::{
+    CodeExecutionSpec, CodeTests, END_VARIABLE, ProgramTests, RowsTest, StdioCase, StdioCaseSpec,
+    WantedRows,
+};
 use crate::graders::programs::allows_in_process;
 use crate::graders::settings::{incomplete, tolerance};
-use crate::load::{Code, Node, Problem, SuiteDesk};
-use crate::model::{Executor, StdoutComparison, TestsWord};
+use crate::load::{Code, DescribedLanguage, Node, Problem, Span, SuiteDesk, language_of_executor};
+use crate::model::{ConfiguredExecutor, Executor, StdoutComparison, TestsWord};
 
 /// The key of each kind of tests.
 fn given(spec: &CodeExecutionSpec) -> Vec<(&'static str, TestsWord)> {
@@ -32,7 +36,7 @@ fn possible(executor: &Executor) -> &'static [&'static str] {
             &["test", "asserts", "stdio"]
         }
         Executor::Sql => &["rows", "reference"],
-        Executor::Configured(_) => &["stdio"],
+        Executor::Configured(_) => &["test", "stdio"],
     }
 }
 
@@ -125,6 +129,12 @@ fn settings_fit(
             "`compare: tokens` and rows",
         ),
         (
+            "suffix",
+            spec.suffix.is_some(),
+            word == TestsWord::Stdin,
+            "`stdio:`",
+        ),
+        (
             "columns",
             spec.columns.is_some(),
             word == TestsWord::Rows,
@@ -163,6 +173,9 @@ fn check(
 ) -> Option<CodeTests> {
     let code = spec.test.as_ref()?;
     let at = node.locate("/test");
+    if let Executor::Configured(own) = executor {
+        return program(desk, code, own, at);
+    }
     if *executor == Executor::Python {
         if !defines_check(code) {
             return desk.refuse(incomplete(
@@ -188,6 +201,81 @@ fn check(
         return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
     }
     Some(CodeTests::Check { code: code.clone() })
+}
+
+/// Tests behind the answer, which say where they end.
+fn program(
+    desk: &mut SuiteDesk,
+    code: &str,
+    own: &ConfiguredExecutor,
+    at: Span,
+) -> Option<CodeTests> {
+    let language = language_of_executor(own);
+    let ends = code.lines().filter(|line| is_end(line)).count();
+    let (message, hint) = match language {
+        Some(_) if ends == 0 => (
+            format!(
+                "`test` has no line `{END_VARIABLE}`, so a program that exits early would pass"
+            ),
+            "write it on a line of its own behind the last test",
+        ),
+        Some(_) if ends > 1 => (
+            format!("`test` has {ends} lines `{END_VARIABLE}`, and the first would end the tests"),
+            "write it once, behind the last test",
+        ),
+        None if !code.contains(END_VARIABLE) => (
+            format!(
+                "`test` does not contain {END_VARIABLE}, so a program that exits early would pass"
+            ),
+            "after the last test, print the value of the environment variable END_OF_TESTS on a line",
+        ),
+        _ => (String::new(), ""),
+    };
+    if !message.is_empty() {
+        return desk.refuse(incomplete(at, &message, hint));
+    }
+    let executor = Executor::Configured(Box::new(own.clone()));
+    let ignored = language.and_then(|language| language.never_fails.as_deref());
+    if let Some(ignored) = ignored.filter(|ignored| code.contains(ignored)) {
+        let message = format!("`{ignored}` does nothing when it fails, so every output would pass");
+        let problem = Problem::error(Code::GraderIncomplete, at, message);
+        return desk.refuse(problem.hint("throw an exception where the result is wrong"));
+    }
+    if !tests_something(code, &executor) {
+        let message = "`test` neither asserts nor fails, so every output would pass";
+        return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
+    }
+    if !allows_in_process(desk, at, &format!("`test` in {}", own.name)) {
+        return None;
+    }
+    Some(CodeTests::Program(Box::new(match language {
+        Some(language) => ProgramTests {
+            suffix: ended(code, language),
+            once: language.once.clone(),
+            ..ProgramTests::default()
+        },
+        None => ProgramTests {
+            suffix: code.to_owned(),
+            ..ProgramTests::default()
+        },
+    })))
+}
+
+fn is_end(line: &str) -> bool {
+    line.trim().trim_end_matches(';') == END_VARIABLE
+}
+
+/// With the language's statement in place of the line that says only where the tests end.
+fn ended(code: &str, language: &DescribedLanguage) -> String {
+    let lines = code.lines().map(|line| match is_end(line) {
+        true => {
+            let indent = line.len() - line.trim_start().len();
+            format!("{}{}", &line[..indent], language.end_of_tests)
+        }
+        false => line.to_owned(),
+    });
+    let lines: Vec<String> = lines.collect();
+    format!("{}{}\n", language.end_needs, lines.join("\n"))
 }
 
 fn asserts(
@@ -237,6 +325,12 @@ fn asserts(
 }
 
 fn stdio(desk: &mut SuiteDesk, spec: &CodeExecutionSpec, node: &Node) -> Option<CodeTests> {
+    if let Some(wrong) = spec.suffix.as_deref().and_then(wrong_place) {
+        let at = node.locate("/suffix");
+        let message = format!("`{wrong}` is not filled with the answer");
+        let problem = Problem::error(Code::BadFormat, at, message);
+        return desk.refuse(problem.hint("write `{{ answer }}` or `{{ answer | tojson }}`"));
+    }
     let ignored = spec.compare == Some(StdoutComparison::ExitCode);
     if ignored && !allows_in_process(desk, node.key_span("/compare"), "`compare: exit_code`") {
         return None;
@@ -347,6 +441,10 @@ fn tests_something(code: &str, executor: &Executor) -> bool {
                 .any(|line| !line.is_empty() && !line.starts_with('#'));
         }
         Executor::Javascript | Executor::Typescript => &["assert", "throw", "fail("],
+        Executor::Configured(_) => &[
+            "assert", "throw", "raise", "die", "error", "fail", "exit", "abort", "panic", "stop",
+            "check", "require", "return",
+        ],
         _ => &["assert", "raise", "fail("],
     };
     words.iter().any(|word| code.contains(word))

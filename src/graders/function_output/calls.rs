@@ -1,6 +1,8 @@
 //! `function_output`: calls of the candidate's function, compared here and not where it runs.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -9,77 +11,106 @@ use crate::model::{
     CallExpectation, Cause, CodeLimits, Comparator, Executor, FunctionCase, FunctionOutput, Grade,
     GraderType, Trust,
 };
-use eval_match::{CompiledPattern, Datum};
+use eval_match::{CompiledPattern, Datum, TaggedError};
 use eval_sandbox::{
-    CallOutcome, FunctionCall, FunctionJob, FunctionReport, RaisedException, RunFailure, Sandbox,
+    CallOutcome, FunctionCall, FunctionJob, FunctionReport, RaisedException, RunFailure,
     SandboxError,
 };
 
-use super::METHOD;
+use super::expected::{self, ExpectedAnswer};
+use super::reference::{self, AnsweredValue};
+use super::{EvalplusOracle, METHOD, PASS_BASE};
 use crate::graders::code_execution::transpiled;
 use crate::graders::programs::{
-    self, CauseReason, LanguageLookup, exception, language_of, missing, not_run, sandbox_limits,
+    self, CauseReason, TestBench, exception, language_of, missing, not_run, sandbox_limits,
 };
 use crate::graders::show::{bounded, bounded_text, in_reason};
 
-pub(crate) async fn grade(
-    grader: &FunctionOutput,
-    code: String,
-    sandbox: &Sandbox,
-    languages: &LanguageLookup,
-) -> Grade {
+pub(crate) async fn grade(grader: &FunctionOutput, code: String, bench: &TestBench<'_>) -> Grade {
+    let answers = match &grader.expected_by {
+        Some(reference) => match reference::answers(grader, reference, bench).await {
+            Ok(answers) => Some(answers),
+            Err(grade) => return *grade,
+        },
+        None => None,
+    };
+    let answer = |index| answers.as_ref().and_then(|answers| answers.get(index));
     let prepared: Result<Vec<(ExpectedReturn, FunctionCall)>, String> = grader
         .cases
         .iter()
-        .map(|case| ExpectedReturn::of(grader, case))
+        .enumerate()
+        .map(|(index, case)| ExpectedReturn::of(grader, case, answer(index)))
         .collect();
-    let (calls, asked): (Vec<ExpectedReturn>, Vec<FunctionCall>) = match prepared {
+    let (mut calls, asked): (Vec<ExpectedReturn>, Vec<FunctionCall>) = match prepared {
         Ok(prepared) if !prepared.is_empty() => prepared.into_iter().unzip(),
         Ok(_) => return broken("there are no calls to compare"),
         Err(why) => return broken(why),
     };
+    reference::set_tolerances(grader, &mut calls);
     let calls = Arc::new(calls);
+    let enough = grader.evalplus.as_ref().map(|_| Arc::default());
     let job = FunctionJob {
         code,
         entry_point: grader.function_name.clone(),
         calls: asked,
         per_call: Some(grader.timeout_per_case),
+        each_call: calls.iter().filter_map(|call| call.limit).collect(),
+        brief: grader.expected_by.as_ref().map(|_| reference::BRIEF),
+        enough: enough.clone(),
         limits: sandbox_limits(&resolved(grader)),
     };
-    let report = match call_in(grader, job, &calls, sandbox, languages).await {
-        Ok(report) => report,
-        Err(grade) => return *grade,
+    let judged = Arc::clone(&calls);
+    let read = move |index: usize, value: Value| {
+        let judged = match judged.get(index) {
+            Some(call) => judge_returned(call, &value),
+            None => Err("an answer without a call".to_owned()),
+        };
+        if let Some(enough) = &enough
+            && judged
+                .as_ref()
+                .map_or(true, |one| one.verdict.is_err() && !one.unsure)
+        {
+            enough.store(true, Ordering::Relaxed);
+        }
+        judged
+    };
+    let report = call_in(grader, job.clone(), read, bench).await;
+    let report = match report {
+        Ok(Ok(report)) => reference::settle(grader, &calls, job, report, bench).await,
+        other => other,
     };
     match report {
-        Ok(report) => {
+        Err(grade) => *grade,
+        Ok(Ok(report)) => {
             let (adjudicated, refused) = (report.adjudicated, report.streams.refused_call);
+            let peak = report.streams.peak_kib;
             let grade = judge(grader, &calls, report).with_trust(Trust::Harness);
-            programs::with_refused_call(grade.with_adjudicated(adjudicated), refused)
+            let grade = grade.with_adjudicated(adjudicated).with_peak(peak);
+            programs::with_refused_call(grade, refused)
         }
-        Err(error) => not_run(METHOD, &error),
+        Ok(Err(error)) => not_run(METHOD, &error),
     }
 }
 
 /// What is kept of an answer; an error is the author's.
-type CallVerdict = Result<JudgedCall, String>;
+pub(super) type CallVerdict = Result<JudgedCall, String>;
 
-/// Makes the calls in the language of the grader; the error is the grade.
-async fn call_in(
+/// What came of a job; the error is the grade.
+pub(super) type CallsResult<T> = Result<Result<FunctionReport<T>, SandboxError>, Box<Grade>>;
+
+/// Makes the calls in the language of the grader.
+pub(super) async fn call_in<T: Send + 'static>(
     grader: &FunctionOutput,
     mut job: FunctionJob,
-    calls: &Arc<Vec<ExpectedReturn>>,
-    sandbox: &Sandbox,
-    languages: &LanguageLookup,
-) -> Result<Result<FunctionReport<CallVerdict>, SandboxError>, Box<Grade>> {
-    let calls = Arc::clone(calls);
-    let read = move |index: usize, value: Value| match calls.get(index) {
-        Some(call) => judge_returned(call, &value),
-        None => Err("an answer without a call".to_owned()),
-    };
+    read: impl Fn(usize, Value) -> T + Send + Sync + 'static,
+    bench: &TestBench<'_>,
+) -> CallsResult<T> {
+    let sandbox = bench.sandbox;
     let Some(language) = language_of(&grader.executor) else {
         return Ok(sandbox.call_functions(job, read).await);
     };
-    let node = languages
+    let node = bench
+        .languages
         .get(language)
         .await
         .map_err(|why| Box::new(missing(METHOD, &why)))?;
@@ -90,23 +121,34 @@ async fn call_in(
     Ok(sandbox.call_node(node, job, read).await)
 }
 
-fn broken(why: impl Into<String>) -> Grade {
+pub(super) fn broken(why: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
 }
 
 /// What the answer to a call is compared with.
-struct ExpectedReturn {
+pub(super) struct ExpectedReturn {
     case: FunctionCase,
     /// `None`: an exception is expected, or what no JSON says.
     expected: Option<Datum>,
+    /// What may be returned instead.
+    others: Vec<Datum>,
+    tagged_args: bool,
     /// `expected` as a pattern, where that is how it is compared; else why it can't be one.
     pattern: Option<Result<CompiledPattern, String>>,
     /// What JavaScript has beside JSON: the kind of object and its text.
     special: Option<(&'static str, String)>,
     /// Values are shown as JavaScript has them.
     as_json: bool,
-    /// `solve(1, 2)`.
-    shown: String,
+    /// `solve`.
+    function_name: String,
+    /// The digest of what the reference solution returned, where the value itself is not kept.
+    digest: Option<String>,
+    /// Whether it returned a float, or a list or a tuple of floats only.
+    pub(super) floats: bool,
+    /// How the benchmark compares, with the tolerance of this call.
+    pub(super) oracle: Option<(EvalplusOracle, f64)>,
+    /// The time limit of this call, where it has its own.
+    pub(super) limit: Option<Duration>,
 }
 
 impl ExpectedReturn {
@@ -114,6 +156,7 @@ impl ExpectedReturn {
     fn of(
         grader: &FunctionOutput,
         case: &FunctionCase,
+        answer: Option<&ExpectedAnswer>,
     ) -> Result<(ExpectedReturn, FunctionCall), String> {
         let read = |what: &str, value: &Value| {
             Datum::from_json(value)
@@ -125,43 +168,101 @@ impl ExpectedReturn {
             _ => None,
         };
         let mut call = FunctionCall::default();
-        let mut shown = Vec::new();
-        for value in &case.args {
-            let datum = read("the argument", value)?;
-            shown.push(if as_json {
-                in_reason(&value.to_string())
-            } else {
-                datum.to_string()
-            });
-            call.args.push(datum.to_tagged());
+        if grader.has_tagged_args() {
+            call.args = case.args.clone();
+        } else {
+            for value in &case.args {
+                call.args.push(read("the argument", value)?.to_tagged());
+            }
         }
         for (name, value) in &case.kwargs {
             let datum = read("the argument", value)?;
-            shown.push(format!("{name}={datum}"));
             call.kwargs.push((name.clone(), datum.to_tagged()));
         }
+        let answered = match (&case.expected, answer) {
+            (CallExpectation::Reference, Some(answer)) => reference::value(answer)?,
+            (CallExpectation::Reference, None) => {
+                return Err("the reference solution has no answer to this call".to_owned());
+            }
+            _ => AnsweredValue::default(),
+        };
+        let mut others = Vec::new();
         let expected = match &case.expected {
+            CallExpectation::OneOf(values) => {
+                let values = values.iter().map(|value| read("the expected value", value));
+                others = values.collect::<Result<_, _>>()?;
+                (!others.is_empty()).then(|| others.remove(0))
+            }
             CallExpectation::Value(_) if special.is_some() => None,
             CallExpectation::Value(value) => Some(read("the expected value", value)?),
             CallExpectation::Raises(_) => None,
+            CallExpectation::Reference => answered.value,
         };
         let is_pattern = case.comparator == Comparator::Regex;
         let pattern = expected
             .as_ref()
             .filter(|_| is_pattern)
             .map(eval_match::expected_pattern);
-        let shown = format!("{}({})", grader.function_name, shown.join(", "));
+        let limit = match (&grader.evalplus, answer) {
+            (Some(calls), Some(answer)) => {
+                let relative = answer.wall().mul_f64(calls.time_factor);
+                Some(grader.timeout_per_case.max(relative))
+            }
+            _ => None,
+        };
         Ok((
             ExpectedReturn {
                 case: case.clone(),
                 expected,
+                others,
+                tagged_args: grader.has_tagged_args(),
                 pattern,
                 special,
                 as_json,
-                shown,
+                function_name: grader.function_name.clone(),
+                digest: answered.digest,
+                floats: answered.floats,
+                oracle: grader
+                    .evalplus
+                    .as_ref()
+                    .map(|calls| (calls.oracle.clone(), calls.oracle.tolerance)),
+                limit,
             },
             call,
         ))
+    }
+
+    /// `solve(1, 2)`.
+    pub(super) fn shown(&self) -> String {
+        let text = |value: &Value| match self.arg(value) {
+            Ok(_) if self.as_json => in_reason(&value.to_string()),
+            Ok(datum) => datum.to_string(),
+            Err(_) => "?".to_owned(),
+        };
+        let mut shown: Vec<String> = self.case.args.iter().map(text).collect();
+        let named = self.case.kwargs.iter();
+        shown.extend(named.map(|(name, value)| format!("{name}={}", text(value))));
+        format!("{}({})", self.function_name, shown.join(", "))
+    }
+
+    /// For reports.
+    fn args_shown(&self) -> Value {
+        match self.tagged_args {
+            true => self.args().iter().map(Datum::to_json).collect(),
+            false => json!(self.case.args),
+        }
+    }
+
+    fn arg(&self, value: &Value) -> Result<Datum, TaggedError> {
+        match self.tagged_args {
+            true => Datum::from_tagged(value),
+            false => Datum::from_json(value),
+        }
+    }
+
+    fn args(&self) -> Vec<Datum> {
+        let args = self.case.args.iter();
+        args.filter_map(|value| self.arg(value).ok()).collect()
     }
 
     fn show(&self, value: &Datum) -> String {
@@ -184,12 +285,14 @@ fn special(value: &Value) -> Option<(&'static str, String)> {
 }
 
 /// The verdict on one call: passed, or why not; beside it the beginning of what it returned.
-struct JudgedCall {
-    verdict: Result<(), CauseReason>,
+pub(super) struct JudgedCall {
+    pub(super) verdict: Result<(), CauseReason>,
     actual: Option<Value>,
     error: Option<String>,
     /// How long the call took; `None` when it was not made.
     ms: Option<f64>,
+    /// Only digests were compared, and they differ: the values may be equal nevertheless.
+    pub(super) unsure: bool,
 }
 
 fn judge(
@@ -209,7 +312,7 @@ fn judge(
         let ms = wall.filter(|_| made).map(programs::milliseconds);
         match judge_call(grader, call, outcome, loaded) {
             Ok(one) => judged.push(JudgedCall { ms, ..one }),
-            Err(why) => return broken(format!("{}: {why}", call.shown)),
+            Err(why) => return broken(format!("{}: {why}", call.shown())),
         }
     }
     let passed = judged.iter().filter(|one| one.verdict.is_ok()).count();
@@ -219,7 +322,7 @@ fn judge(
         .take(limits::GRADE_ENTRIES)
         .map(|(call, one)| {
             let mut entry = json!({
-                "args": bounded(&json!(call.case.args)),
+                "args": bounded(&call.args_shown()),
                 "expected": expected_shown(call),
                 "passed": one.verdict.is_ok(),
             });
@@ -248,11 +351,15 @@ fn judge(
         None => Grade::passed(GraderType::Code, METHOD),
         Some((call, one, (cause, why))) => {
             let more = match calls.len() - passed {
-                _ if !loaded => String::new(),
+                _ if !loaded || grader.evalplus.is_some() => String::new(),
                 1 => String::new(),
                 failed => format!(" ({failed} of {} calls failed)", calls.len()),
             };
-            let share = passed as f64 / calls.len() as f64;
+            let share = match grader.evalplus {
+                // The calls after it were not made.
+                Some(_) => 0.0,
+                None => passed as f64 / calls.len() as f64,
+            };
             let grade = Grade::failed(GraderType::Code, METHOD, *cause, format!("{why}{more}"))
                 .with_score(share)
                 .with_expected(expected_shown(call));
@@ -262,6 +369,13 @@ fn judge(
             }
         }
     };
+    let mut grade = grade;
+    if let Some(own) = &grader.evalplus
+        && loaded
+        && passed >= own.base
+    {
+        grade.metrics.insert(PASS_BASE.to_owned(), 1.0);
+    }
     grade
         .with_detail("calls", listed)
         .with_detail("passed", passed)
@@ -271,7 +385,12 @@ fn judge(
 fn expected_shown(call: &ExpectedReturn) -> Value {
     match &call.case.expected {
         CallExpectation::Value(value) => bounded(value),
+        CallExpectation::OneOf(values) => json!({ "one_of": bounded(&json!(values)) }),
         CallExpectation::Raises(name) => json!({ "raises": name }),
+        CallExpectation::Reference => match &call.expected {
+            Some(expected) => bounded(&expected.to_json()),
+            None => json!("a large value, which is not kept"),
+        },
     }
 }
 
@@ -282,7 +401,7 @@ fn judge_call(
     outcome: CallOutcome<CallVerdict>,
     loaded: bool,
 ) -> CallVerdict {
-    let shown = &call.shown;
+    let shown = || call.shown();
     Ok(match outcome {
         CallOutcome::Value(returned) => returned?,
         CallOutcome::Raised(raised) => judge_raised(call, &raised, &grader.function_name),
@@ -290,7 +409,8 @@ fn judge_call(
             // A time-out of a single call is that of `timeout_per_case`, unless the program never
             // came to its calls.
             let wall = if loaded {
-                grader.timeout_per_case.min(grader.limits.wall)
+                let limit = call.limit.unwrap_or(grader.timeout_per_case);
+                limit.min(grader.limits.wall)
             } else {
                 grader.limits.wall
             };
@@ -306,19 +426,19 @@ fn judge_call(
                 ),
             };
             if loaded {
-                failed(cause, format!("{shown}: {why}"))
+                failed(cause, format!("{}: {why}", shown()))
             } else {
                 failed(cause, why)
             }
         }
         CallOutcome::NotRun => failed(
             Cause::Timeout,
-            format!("{shown} was not run: the earlier calls took too long"),
+            format!("{} was not run: the earlier calls took too long", shown()),
         ),
     })
 }
 
-fn too_large(most: u64) -> CauseReason {
+pub(super) fn too_large(most: u64) -> CauseReason {
     let values = most.saturating_mul(4).max(64);
     let why = format!(
         "the returned value takes more than {most} MB as text or {values} MB as values; if a correct answer does, raise \
@@ -330,40 +450,71 @@ fn too_large(most: u64) -> CauseReason {
 /// The harness itself holds what a call returned, so that it may be smaller than in tests.
 const RETURN_MB: u64 = 16;
 
-fn resolved(grader: &FunctionOutput) -> CodeLimits {
+pub(super) fn resolved(grader: &FunctionOutput) -> CodeLimits {
     CodeLimits {
         return_mb: grader.limits.return_mb.or(Some(RETURN_MB)),
         ..grader.limits
     }
 }
 
-fn failed(cause: Cause, why: String) -> JudgedCall {
+pub(super) fn failed(cause: Cause, why: String) -> JudgedCall {
     JudgedCall {
         verdict: Err((cause, why.clone())),
         actual: None,
         error: Some(why),
         ms: None,
+        unsure: false,
     }
 }
 
 /// Judges what a call returned, as tagged JSON.
 fn judge_returned(call: &ExpectedReturn, tagged: &Value) -> CallVerdict {
+    if let Some((digest, _)) = expected::digest(tagged) {
+        return Ok(match &call.digest {
+            Some(expected) if expected == digest => JudgedCall {
+                verdict: Ok(()),
+                actual: None,
+                error: None,
+                ms: None,
+                unsure: false,
+            },
+            _ => unsure(call),
+        });
+    }
+    if call.digest.is_some() {
+        return Ok(unsure(call));
+    }
     match Datum::from_tagged(tagged) {
-        Ok(value) => judge_value(call, &value),
+        Ok(value) => judge_value(call, &value, call.expected.as_ref()),
         Err(why) => Ok(failed(
             Cause::WrongAnswer,
-            format!("{} returned a value that can't be read: {why}", call.shown),
+            format!(
+                "{} returned a value that can't be read: {why}",
+                call.shown()
+            ),
         )),
     }
 }
 
-fn judge_value(call: &ExpectedReturn, value: &Datum) -> CallVerdict {
-    let shown = &call.shown;
+fn unsure(call: &ExpectedReturn) -> JudgedCall {
+    let why = format!("{} returned a different value", call.shown());
+    JudgedCall {
+        unsure: true,
+        ..failed(Cause::WrongAnswer, why)
+    }
+}
+
+pub(super) fn judge_value(
+    call: &ExpectedReturn,
+    value: &Datum,
+    expected: Option<&Datum>,
+) -> CallVerdict {
+    let shown = || call.shown();
     let actual = Some(match value {
         Datum::Opaque { repr, .. } if call.as_json => bounded_text(repr),
         value => bounded(&value.to_json()),
     });
-    let verdict = match &call.expected {
+    let verdict = match expected {
         None if call.special.is_some() => match (&call.special, value) {
             (Some((kind, text)), Datum::Opaque { type_name, repr })
                 if type_name == kind && repr == text =>
@@ -377,7 +528,11 @@ fn judge_value(call: &ExpectedReturn, value: &Datum) -> CallVerdict {
                     .unwrap_or_default();
                 Err((
                     Cause::WrongAnswer,
-                    format!("{shown} returned {}, expected {wanted}", call.show(value)),
+                    format!(
+                        "{} returned {}, expected {wanted}",
+                        shown(),
+                        call.show(value)
+                    ),
                 ))
             }
         },
@@ -388,10 +543,21 @@ fn judge_value(call: &ExpectedReturn, value: &Datum) -> CallVerdict {
             Err((
                 Cause::WrongAnswer,
                 format!(
-                    "{shown} returned {}, expected it to raise {name}",
+                    "{} returned {}, expected it to raise {name}",
+                    shown(),
                     call.show(value)
                 ),
             ))
+        }
+        Some(expected) if call.oracle.is_some() => {
+            let accepts = |(oracle, tolerance): &(EvalplusOracle, f64)| {
+                oracle.accepts(&call.args(), value, expected, *tolerance)
+            };
+            if call.oracle.as_ref().is_some_and(accepts) {
+                Ok(())
+            } else {
+                Err((Cause::WrongAnswer, wrong(call, value, expected, "")))
+            }
         }
         Some(expected) => {
             let compared = match &call.pattern {
@@ -407,7 +573,8 @@ fn judge_value(call: &ExpectedReturn, value: &Datum) -> CallVerdict {
                     call.case.tolerance.as_ref(),
                 )?,
             };
-            if compared.matched {
+            let other = |other| eval_match::equals(value, other);
+            if compared.matched || call.others.iter().any(other) {
                 Ok(())
             } else {
                 Err((
@@ -422,17 +589,23 @@ fn judge_value(call: &ExpectedReturn, value: &Datum) -> CallVerdict {
         actual,
         error: None,
         ms: None,
+        unsure: false,
     })
 }
 
 fn wrong(call: &ExpectedReturn, value: &Datum, expected: &Datum, reason: &str) -> String {
-    let shown = &call.shown;
+    let shown = call.shown();
     match call.case.comparator {
         Comparator::Equals => {
+            let others = call
+                .others
+                .iter()
+                .map(|other| format!(" or {}", call.show(other)));
             format!(
-                "{shown} returned {}, expected {}",
+                "{shown} returned {}, expected {}{}",
                 call.show(value),
-                call.show(expected)
+                call.show(expected),
+                others.collect::<String>()
             )
         }
         _ => format!("{shown} returned {}: {reason}", call.show(value)),
@@ -440,7 +613,7 @@ fn wrong(call: &ExpectedReturn, value: &Datum, expected: &Datum, reason: &str) -
 }
 
 fn judge_raised(call: &ExpectedReturn, raised: &RaisedException, entry_point: &str) -> JudgedCall {
-    let shown = &call.shown;
+    let shown = || call.shown();
     let error = Some(exception(raised));
     let verdict = match &call.case.expected {
         // The runner's own error, which is no behaviour of the function: it would pass for
@@ -456,11 +629,12 @@ fn judge_raised(call: &ExpectedReturn, raised: &RaisedException, entry_point: &s
         CallExpectation::Raises(name) => Err((
             Cause::Exception,
             format!(
-                "{shown} raised {}, expected it to raise {name}",
+                "{} raised {}, expected it to raise {name}",
+                shown(),
                 exception(raised)
             ),
         )),
-        CallExpectation::Value(_) => {
+        CallExpectation::Value(_) | CallExpectation::OneOf(_) | CallExpectation::Reference => {
             let special = || {
                 call.special
                     .as_ref()
@@ -473,7 +647,11 @@ fn judge_raised(call: &ExpectedReturn, raised: &RaisedException, entry_point: &s
                 .map_or_else(special, |expected| call.show(expected));
             Err((
                 Cause::Exception,
-                format!("{shown} raised {}, expected {expected}", exception(raised)),
+                format!(
+                    "{} raised {}, expected {expected}",
+                    shown(),
+                    exception(raised)
+                ),
             ))
         }
     };
@@ -482,6 +660,7 @@ fn judge_raised(call: &ExpectedReturn, raised: &RaisedException, entry_point: &s
         actual: None,
         error,
         ms: None,
+        unsure: false,
     }
 }
 

@@ -29,6 +29,9 @@ fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
         limits: CodeLimits::default(),
         sandbox: true,
         reference: None,
+        expected_by: None,
+        evalplus: None,
+        tagged_args: false,
     }
 }
 
@@ -41,7 +44,7 @@ fn graded(
     let calls: Vec<ExpectedReturn> = grader
         .cases
         .iter()
-        .map(|c| ExpectedReturn::of(grader, c).unwrap().0)
+        .map(|c| ExpectedReturn::of(grader, c, None).unwrap().0)
         .collect();
     let read = |(call, outcome): (&ExpectedReturn, CallOutcome)| match outcome {
         CallOutcome::Value(tagged) => CallOutcome::Value(judge_returned(call, &tagged)),

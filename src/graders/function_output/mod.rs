@@ -2,6 +2,9 @@
 //! makes and compares them.
 
 mod calls;
+mod evalplus;
+mod expected;
+mod reference;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +25,14 @@ use crate::model::{Executor, Grade, OutputValue};
 use crate::spec::{ExpectedSpec, ToleranceSpec, present};
 use eval_match::{Comparator, RegexFlags, Tolerance};
 
+pub use evalplus::{EvalplusOracle, EvalplusRule};
+pub(crate) use expected::ExpectedValues;
+
 const METHOD: &str = "function_output";
+
+/// Whether the base tests of EvalPlus pass, as a metric; and whether all pass.
+pub(crate) const PASS_BASE: &str = "pass_at_1_base";
+pub(crate) const PASS_PLUS: &str = "pass_at_1_plus";
 
 /// Seconds for one call.
 const TIMEOUT_PER_CASE: f64 = 5.0;
@@ -46,8 +56,8 @@ pub struct FunctionOutputSpec {
     /// Time limit in seconds for the whole program. Default 10, or more if the calls need it.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// A correct solution in Python, which must pass; with `timeout_factor`, its time sets the time
-    /// limit of the output's code.
+    /// A correct solution. It gives the expected value of each of `test_cases` that has only `args`;
+    /// with `timeout_factor` it must pass, and its time sets the time limit of the output's code.
     pub reference_solution: Option<String>,
     /// Time limit of the code, as a multiple of the time that `reference_solution` takes alone on
     /// this machine: at least 0.5 s, at most `timeout_seconds`.
@@ -78,7 +88,8 @@ pub struct FunctionCaseSpec {
     /// Keyword arguments of the call (Python).
     #[serde(default)]
     pub kwargs: BTreeMap<String, Value>,
-    /// The value that the call must return.
+    /// The value that the call must return. Without it and `raises`: what `reference_solution`
+    /// returns.
     #[serde(default, deserialize_with = "present")]
     #[schemars(extend("x-aliases" = ["output"]))]
     pub expected: Option<Value>,
@@ -106,6 +117,41 @@ pub struct FunctionOutput {
     /// `limits.wall` is then the most that it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceSolution>,
+    /// What gives the values of [`CallExpectation::Reference`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_by: Option<ReferenceFunction>,
+    /// The calls are a benchmark's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evalplus: Option<EvalplusCalls>,
+    /// Arguments are tagged JSON, as those of [`EvalplusCalls`]: they have values that JSON does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tagged_args: bool,
+}
+
+impl FunctionOutput {
+    fn has_tagged_args(&self) -> bool {
+        self.tagged_args || self.evalplus.is_some()
+    }
+}
+
+/// A solution that returns the expected values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceFunction {
+    /// A whole program that defines the function.
+    pub code: String,
+}
+
+/// Calls of a task of EvalPlus: arguments are tagged JSON, and no call is made after one that
+/// failed. The original verdicts need no more, and a solution that hangs would use up its time
+/// again and again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvalplusCalls {
+    pub oracle: EvalplusOracle,
+    /// The first calls, which are the base tests; the others are the plus tests.
+    pub base: usize,
+    /// A call may take this many times what the canonical solution takes for it, if that is more
+    /// than `timeout_per_case`.
+    pub time_factor: f64,
 }
 
 /// One call of the candidate's function. Values are as read from YAML or JSON.
@@ -123,8 +169,12 @@ pub struct FunctionCase {
 #[serde(rename_all = "snake_case")]
 pub enum CallExpectation {
     Value(Value),
+    /// One of these values; at least one.
+    OneOf(Vec<Value>),
     /// The call must raise an exception of this type (or a subclass).
     Raises(String),
+    /// What [`FunctionOutput::expected_by`] returns.
+    Reference,
 }
 
 impl MethodSettings for FunctionOutputSpec {
@@ -199,9 +249,16 @@ impl MethodSettings for FunctionOutputSpec {
                         .hint("pass an object as the last of `args`"),
                 );
             }
-            cases.push(function_case(desk, call, i + 1, call_at));
+            let has_reference = self.reference_solution.is_some();
+            cases.push(function_case(desk, call, i + 1, call_at, has_reference));
         }
         let cases: Vec<FunctionCase> = cases.into_iter().collect::<Option<_>>()?;
+        let expected_by = cases
+            .iter()
+            .any(|case| case.expected == CallExpectation::Reference)
+            .then(|| self.reference_solution.clone())
+            .flatten()
+            .map(|code| ReferenceFunction { code });
         let per_case = seconds(self.timeout_per_case.unwrap_or(TIMEOUT_PER_CASE));
         let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
         let needed = needed.clamp(desk.demands().limits.wall, Duration::from_secs(86_400));
@@ -224,11 +281,15 @@ impl MethodSettings for FunctionOutputSpec {
             timeout_per_case: per_case,
             limits,
             sandbox: resolve_sandbox(desk, self.sandbox, node),
-            reference: resolve_reference(
-                desk,
-                (&self.reference_solution, self.timeout_factor),
-                node,
-            )?,
+            reference: match (&expected_by, self.timeout_factor) {
+                (Some(_), None) => None,
+                _ => {
+                    resolve_reference(desk, (&self.reference_solution, self.timeout_factor), node)?
+                }
+            },
+            expected_by,
+            evalplus: None,
+            tagged_args: false,
         })])
     }
 }
@@ -241,7 +302,7 @@ pub(crate) fn check_calls(
     at: Span,
 ) -> Option<()> {
     let calls = (1..).zip(calls);
-    let mut read = calls.map(|(number, call)| function_case(desk, call, number, at));
+    let mut read = calls.map(|(number, call)| function_case(desk, call, number, at, false));
     read.all(|call| call.is_some()).then_some(())
 }
 
@@ -250,6 +311,7 @@ fn function_case(
     call: &FunctionCaseSpec,
     number: usize,
     at: Span,
+    has_reference: bool,
 ) -> Option<FunctionCase> {
     let expected = match (&call.expected, &call.raises) {
         (Some(_), Some(_)) => {
@@ -260,9 +322,11 @@ fn function_case(
         }
         (Some(value), None) => CallExpectation::Value(value.clone()),
         (None, Some(exception)) => CallExpectation::Raises(exception.clone()),
+        (None, None) if has_reference => CallExpectation::Reference,
         (None, None) => {
             let message = format!("call {number} has neither `expected` nor `raises`");
-            return desk.refuse(incomplete(at, &message, "add `expected:`"));
+            let hint = "add `expected:`, or `reference_solution:` to the grader";
+            return desk.refuse(incomplete(at, &message, hint));
         }
     };
     if let (Comparator::Regex, CallExpectation::Value(value)) = (call.comparator, &expected) {
@@ -276,6 +340,10 @@ fn function_case(
         if !check_pattern(desk, pattern, RegexFlags::default(), &[], at, at) {
             return None;
         }
+    }
+    if call.comparator == Comparator::Regex && expected == CallExpectation::Reference {
+        let message = format!("call {number} has `comparator: regex` but no pattern");
+        return desk.refuse(incomplete(at, &message, "add a pattern as `expected:`"));
     }
     if call.tolerance.is_some() && call.comparator != Comparator::Approx {
         let message = "`tolerance` applies only with `comparator: approx`";
@@ -295,6 +363,13 @@ fn function_case(
 impl CodeMethod for FunctionOutput {
     fn candidate_code(&self) -> Option<&dyn CandidateCode> {
         Some(self)
+    }
+
+    fn pass_numbers(&self) -> &[&'static str] {
+        match &self.evalplus {
+            Some(_) => &[PASS_BASE, PASS_PLUS],
+            None => &[],
+        }
     }
 }
 
@@ -319,14 +394,20 @@ impl CandidateCode for FunctionOutput {
         let entry_point = Some(self.function_name.as_str());
         match &self.executor {
             Executor::Python => {
+                // A benchmark's prefix is the prompt, which an answer may continue.
+                let prompt = match self.evalplus {
+                    Some(_) => self.prefix.as_str(),
+                    None => "",
+                };
                 let code = candidate(
                     value,
                     ProgramContext {
+                        prefix: prompt,
                         entry_point,
                         ..ProgramContext::default()
                     },
                 )?;
-                let whole = matches!(value, OutputValue::Program(_));
+                let whole = matches!(value, OutputValue::Program(_)) || self.evalplus.is_some();
                 Ok(if whole {
                     code
                 } else {
@@ -338,6 +419,6 @@ impl CandidateCode for FunctionOutput {
     }
 
     fn grade<'g>(&'g self, program: String, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Grade> {
-        Box::pin(calls::grade(self, program, bench.sandbox, bench.languages))
+        Box::pin(calls::grade(self, program, bench))
     }
 }

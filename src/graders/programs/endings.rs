@@ -109,6 +109,10 @@ pub(crate) fn ending_of(ending: &ProgramEnding, wall: Duration, memory_mb: u64) 
             Cause::OutputLimit,
             "the program exceeded the output limit".to_owned(),
         ),
+        ProgramEnding::DiskLimit => (
+            Cause::OutputLimit,
+            "the program exceeded the disk limit".to_owned(),
+        ),
         ProgramEnding::Violation(what) => (
             Cause::SandboxViolation,
             format!(

@@ -1,21 +1,28 @@
 //! What runs each language here: looked for once a run, when it is first needed.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use crate::model::{Cause, Executor, Grade, GraderType};
-use eval_sandbox::languages::{BuiltinLanguage, LanguageRuntime, MissingLanguage, find};
+use crate::load::language_of_executor;
+use crate::model::{Cause, ConfiguredExecutor, Executor, Grade, GraderType};
+use eval_sandbox::languages::{
+    BuiltinLanguage, HostProgram, LanguageRuntime, MissingLanguage, find, locate, version_of,
+};
 
 /// The languages that were looked for so far.
 #[derive(Default)]
 pub(crate) struct LanguageLookup {
-    /// Where TypeScript's compiler is looked for.
+    /// The suite's folder, where TypeScript's compiler is searched.
     base: PathBuf,
     search: OsString,
+    /// Programs of executors, by name.
+    programs: Mutex<HashMap<String, Option<HostProgram>>>,
+    /// Versions of the table's languages that the run needs, by name.
+    described: OnceLock<BTreeMap<String, String>>,
     found: [OnceCell<Result<Arc<LanguageRuntime>, MissingLanguage>>; BuiltinLanguage::ALL.len()],
 }
 
@@ -59,6 +66,58 @@ impl LanguageLookup {
         all
     }
 
+    /// A command with the path of its program, if that is in none of the folders that are searched
+    /// inside the sandbox.
+    pub fn argv(&self, words: &[String]) -> Vec<String> {
+        let mut words = words.to_vec();
+        if let Some(first) = words.first_mut()
+            && let Some(found) = self.program(first)
+            && found.readable.is_some()
+        {
+            *first = found.path.to_string_lossy().into_owned();
+        }
+        words
+    }
+
+    /// Host folders that an executor's programs need to be visible in the sandbox.
+    pub fn folders(&self, own: &ConfiguredExecutor) -> Vec<PathBuf> {
+        let programs = [own.compile.first(), own.run.first()];
+        let found = programs
+            .into_iter()
+            .flatten()
+            .filter_map(|name| self.program(name)?.readable);
+        found.chain(own.readable.iter().cloned()).collect()
+    }
+
+    fn program(&self, name: &str) -> Option<HostProgram> {
+        let mut known = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let look = || locate(name, &self.search, &self.base);
+        known.entry(name.to_owned()).or_insert_with(look).clone()
+    }
+
+    /// Asks the compilers and interpreters of executors for their versions, all at once.
+    pub async fn look_up_versions(&self, executors: &[&ConfiguredExecutor]) {
+        let commands: BTreeMap<String, Vec<String>> = executors
+            .iter()
+            .filter_map(|own| Some((own.name.clone(), &language_of_executor(own)?.version)))
+            .map(|(name, words)| (name, self.argv(words)))
+            .collect();
+        let tasks: Vec<_> = commands
+            .into_iter()
+            .map(|(name, words)| {
+                tokio::task::spawn_blocking(move || {
+                    let (program, words) = words.split_first()?;
+                    Some((name, version_of(&usual_place(program), words)?))
+                })
+            })
+            .collect();
+        let mut versions = BTreeMap::new();
+        for task in tasks {
+            versions.extend(task.await.ok().flatten());
+        }
+        let _ = self.described.set(versions);
+    }
+
     /// Versions of those that were found, by what they are versions of.
     pub fn versions(&self) -> BTreeMap<String, String> {
         let found = self
@@ -70,8 +129,10 @@ impl LanguageLookup {
             BuiltinLanguage::Sql => "sqlite",
             other => other.name(),
         };
+        let described = self.described.get().into_iter().flatten();
         found
             .map(|found| (name(found.language).to_owned(), found.version.clone()))
+            .chain(described.map(|(name, version)| (name.clone(), version.clone())))
             .collect()
     }
 }
@@ -94,6 +155,12 @@ pub(crate) fn language_of(executor: &Executor) -> Option<BuiltinLanguage> {
         Executor::Sql => Some(BuiltinLanguage::Sql),
         Executor::Python | Executor::Configured(_) => None,
     }
+}
+
+/// Where the sandbox finds a program: a path as it is, a name in the folders that it searches.
+pub(crate) fn usual_place(program: &str) -> PathBuf {
+    locate(program, OsStr::new(""), Path::new("/"))
+        .map_or_else(|| PathBuf::from(program), |found| found.path)
 }
 
 /// The grade of a sample whose language is not installed.

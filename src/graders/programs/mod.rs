@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::CodeGrader;
 use super::code_execution::demands::TestModes;
+use super::code_execution::{CompiledPrograms, StdioBench};
 use super::settings::incomplete;
+use super::{CodeGrader, ExpectedValues};
 use crate::load::{Code, Node, Problem, Span, SuiteDesk};
 use crate::model::{Executor, Grade, OutputValue, SandboxDemand, Trust};
 use eval_sandbox::Sandbox;
@@ -22,7 +23,7 @@ use eval_sandbox::Sandbox;
 pub(crate) use candidate::{ProgramContext, candidate, prefixed};
 pub(crate) use endings::*;
 pub(crate) use fences::{fences, of_language};
-pub(crate) use languages::{LanguageLookup, language_of, missing};
+pub(crate) use languages::{LanguageLookup, language_of, missing, usual_place};
 pub(crate) use source::source;
 
 /// What candidates' programs are run with.
@@ -31,6 +32,19 @@ pub(crate) struct TestBench<'b> {
     pub languages: &'b LanguageLookup,
     pub demand: &'b SandboxDemand,
     pub modes: &'b TestModes,
+    /// What reference solutions return.
+    pub expected: &'b ExpectedValues,
+    pub compiled: &'b CompiledPrograms,
+}
+
+impl<'b> TestBench<'b> {
+    pub fn programs(&self) -> StdioBench<'b> {
+        StdioBench {
+            sandbox: self.sandbox,
+            languages: self.languages,
+            compiled: Some(self.compiled),
+        }
+    }
 }
 
 pub(crate) type BoxedFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;

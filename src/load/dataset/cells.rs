@@ -17,8 +17,9 @@ pub(super) const TEXT_KEYS: [&str; 6] =
 
 /// Keys below which everything is data that is compared or passed on: there a row's number stays a
 /// number, whatever key it stands under.
-const DATA_KEYS: [&str; 6] = [
+const DATA_KEYS: [&str; 7] = [
     "expected",
+    "solution",
     "value",
     "alternatives",
     "context",

@@ -407,6 +407,8 @@ impl CasePattern {
             grading,
             extract: fixed.extract.clone(),
             expected: gift.expected.or_else(|| fixed.expected.clone()),
+            solution: fixed.solution.clone(),
+            dataset_format: None,
             baseline: None,
             tags: fixed.tags.clone(),
             target: fixed.target.clone(),

@@ -13,16 +13,17 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::records::{RecordBatch, RecordStream, RecordsError};
 use super::source::DataFile;
-use super::{CaseMaker, RowMisfit};
+use super::{CaseMaker, RowMisfit, RowPlace};
 use crate::load::cases::UniqueCases;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
-use crate::model::CaseOutlines;
+use crate::model::{Case, CaseOutlines};
+use eval_base::text::plural;
 
 /// Broken rows that are told one by one; the rest is counted.
 pub(super) const SHOWN: usize = 20;
@@ -32,10 +33,16 @@ const MOST_WORKERS: usize = 4;
 /// What became of the rows of a batch.
 #[derive(Default)]
 struct JudgedBatch {
-    /// For every row the line that it begins on, and what is wrong with it.
-    rows: Vec<(usize, Option<RowMisfit>)>,
+    /// For every row the line that it begins on, and what became of it.
+    rows: Vec<(usize, RowResult)>,
     /// Of the rows with which nothing is wrong.
     outlines: CaseOutlines,
+}
+
+enum RowResult {
+    Taken,
+    Unselected,
+    Misfit(RowMisfit),
 }
 
 pub(super) struct RowIntake<'a> {
@@ -44,6 +51,10 @@ pub(super) struct RowIntake<'a> {
     at: Span,
     bad: usize,
     rows: usize,
+    /// Places of rows that are not selected, ascending.
+    unselected: Vec<u32>,
+    /// Nothing of the rows is shown.
+    private: bool,
     cases: &'a mut UniqueCases,
     /// Lines of the outlines that were taken in; outlines before `first` are of written cases.
     lines: Vec<u32>,
@@ -54,7 +65,7 @@ pub(super) struct RowIntake<'a> {
 }
 
 impl<'a> RowIntake<'a> {
-    pub fn new(file: String, at: Span, cases: &'a mut UniqueCases) -> RowIntake<'a> {
+    pub fn new(file: String, at: Span, private: bool, cases: &'a mut UniqueCases) -> RowIntake<'a> {
         let first = cases.outlines.len();
         let (ids, hasher) = (HashTable::new(), RandomState::new());
         RowIntake {
@@ -62,6 +73,8 @@ impl<'a> RowIntake<'a> {
             at,
             bad: 0,
             rows: 0,
+            unselected: Vec::new(),
+            private,
             cases,
             lines: Vec::new(),
             first,
@@ -70,14 +83,16 @@ impl<'a> RowIntake<'a> {
         }
     }
 
-    /// Reads all rows: their number, good or bad, and at least 1 when there is a problem.
-    pub fn read(mut self, desk: &mut SuiteDesk, data: &DataFile) -> usize {
+    /// Reads all rows: their number, good or bad, and at least 1 when there is a problem; and the
+    /// places of those that are not selected.
+    pub fn read(mut self, desk: &mut SuiteDesk, data: &DataFile) -> (usize, Vec<u32>) {
         if let Err(error) = self.read_all(desk, data, workers()) {
             let message = format!("`{}` {error}", self.file);
             desk.push(Problem::error(Code::DatasetUnreadable, self.at, message));
             self.rows += 1;
         }
-        self.close(desk)
+        let unselected = std::mem::take(&mut self.unselected);
+        (self.close(desk, unselected.len()), unselected)
     }
 
     /// One group of batches is judged while what was found in the one before is taken in and the
@@ -133,11 +148,17 @@ impl<'a> RowIntake<'a> {
             let message = format!("{}: {error}", self.file);
             desk.push(Problem::error(Code::DatasetUnreadable, self.at, message));
         }
-        for (line, misfit) in judged.rows {
+        for (line, result) in judged.rows {
             self.rows += 1;
-            match misfit {
-                Some(misfit) => self.refuse(desk, line, misfit),
-                None => {
+            match result {
+                RowResult::Misfit(misfit) if self.private => {
+                    self.refuse(desk, line, misfit.hidden());
+                }
+                RowResult::Misfit(misfit) => self.refuse(desk, line, misfit),
+                RowResult::Unselected => self
+                    .unselected
+                    .push(u32::try_from(self.rows - 1).unwrap_or(u32::MAX)),
+                RowResult::Taken => {
                     self.lines.push(u32::try_from(line).unwrap_or(u32::MAX));
                     self.claim(desk, place, line);
                     place += 1;
@@ -188,7 +209,11 @@ impl<'a> RowIntake<'a> {
             },
         };
         if let Some(taken_by) = taken_by {
-            let message = format!("the id `{id}` is already used {taken_by}");
+            let id = match self.private {
+                true => "its id".to_owned(),
+                false => format!("the id `{id}`"),
+            };
+            let message = format!("{id} is already used {taken_by}");
             let hint = Some("ids must be unique in an eval".to_owned());
             self.refuse(
                 desk,
@@ -202,7 +227,7 @@ impl<'a> RowIntake<'a> {
         }
     }
 
-    fn close(self, desk: &mut SuiteDesk) -> usize {
+    fn close(self, desk: &mut SuiteDesk, unselected: usize) -> usize {
         if self.bad > SHOWN {
             let message = format!("{}: {} more rows have errors", self.file, self.bad - SHOWN);
             desk.push(Problem::error(Code::DatasetRow, self.at, message));
@@ -215,6 +240,14 @@ impl<'a> RowIntake<'a> {
             desk.push(Problem::error(Code::EmptyCases, self.at, message));
             return 1;
         }
+        if self.rows == unselected && self.bad == 0 {
+            let message = format!(
+                "`released` selects none of the {} of `{}`",
+                plural(self.rows, "record"),
+                self.file
+            );
+            desk.push(Problem::error(Code::EmptyCases, self.at, message));
+        }
         self.rows
     }
 }
@@ -225,7 +258,7 @@ impl JudgedBatch {
         let misfit =
             RowMisfit::plain("internal error in eval-harness, in this row or one of the next");
         JudgedBatch {
-            rows: vec![(line, Some(misfit))],
+            rows: vec![(line, RowResult::Misfit(misfit))],
             ..JudgedBatch::default()
         }
     }
@@ -249,17 +282,34 @@ fn judge(make: &mut dyn CaseMaker, mut batch: RecordBatch) -> JudgedBatch {
     };
     for at in 0..batch.len() {
         let line = batch.line(at);
-        let case = match batch.take(at) {
-            Ok(row) => make.case(Value::Object(row), line),
+        let made = match batch.take(at) {
+            Ok(row) => selected(make, row, batch.place(at)),
             Err(reason) => Err(RowMisfit::plain(reason)),
         };
-        let kept = case.and_then(|case| {
-            judged
-                .outlines
-                .push(&case)
+        let kept = made.and_then(|case| {
+            let Some(case) = case else {
+                return Ok(RowResult::Unselected);
+            };
+            let pushed = judged.outlines.push(&case);
+            pushed
+                .map(|()| RowResult::Taken)
                 .map_err(|error| RowMisfit::plain(error.to_string()))
         });
-        judged.rows.push((line, kept.err()));
+        judged
+            .rows
+            .push((line, kept.unwrap_or_else(RowResult::Misfit)));
     }
     judged
+}
+
+/// The case of a row; `None` if it is not selected.
+fn selected(
+    make: &mut dyn CaseMaker,
+    row: Map<String, Value>,
+    place: RowPlace,
+) -> Result<Option<Case>, RowMisfit> {
+    match make.selects(&row)? {
+        true => make.case(Value::Object(row), place).map(Some),
+        false => Ok(None),
+    }
 }

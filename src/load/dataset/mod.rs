@@ -16,24 +16,26 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::cases::UniqueCases;
 use super::evals::EvalHeader;
+use super::inputs::file_digest;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
 use super::scope::{SuiteDesk, SuiteScope};
 use super::source::{SourceFiles, Span};
 use super::template::TemplateScope;
 use super::tree::Node;
-use crate::model::Case;
-use crate::spec::DatasetSpec;
+use crate::model::{Case, CaseSource, CodeGrader, DatasetRead, GraderKind, ProgramLimits};
+use crate::spec::{DatasetPin, DatasetSpec};
 use intake::RowIntake;
-use records::RecordLayout;
+use records::{RecordLayout, RowPlace};
 use source::DataFile;
 
 /// How rows become cases. It owns all it needs, so that it outlives the loading of its suite.
@@ -48,8 +50,13 @@ trait CaseRecipe: fmt::Debug + Send + Sync {
 
 /// Makes one case after the other.
 trait CaseMaker: Send {
+    /// Whether the dataset's settings select a row, of which no case is made otherwise.
+    fn selects(&self, _row: &Map<String, Value>) -> Result<bool, RowMisfit> {
+        Ok(true)
+    }
+
     /// `row` is a JSON object.
-    fn case(&mut self, row: Value, line: usize) -> Result<Case, RowMisfit>;
+    fn case(&mut self, row: Value, place: RowPlace) -> Result<Case, RowMisfit>;
 }
 
 /// What is wrong with a row, and where in the template, if there.
@@ -61,6 +68,16 @@ struct RowMisfit {
 }
 
 impl RowMisfit {
+    /// Without anything of the row.
+    fn hidden(self) -> RowMisfit {
+        RowMisfit {
+            at: self.at,
+            ..RowMisfit::plain(
+                "no valid case can be made from the row; its dataset is private, so the reason is not shown",
+            )
+        }
+    }
+
     fn plain(message: impl Into<String>) -> RowMisfit {
         RowMisfit {
             at: None,
@@ -89,39 +106,82 @@ impl DatasetSetting {
     }
 }
 
-/// Adds the cases of a `dataset:` block; the number of rows that were read, good or bad.
+/// Settings that are not reported: the file is reported apart, and templates may be long.
+const UNREPORTED: [&str; 4] = ["path", "format", "case", "prompt"];
+
+/// A `dataset:` block that was read.
+pub(super) struct LoadedDataset {
+    /// Rows that were read, good or bad.
+    pub rows: usize,
+    /// `None` after reporting what is wrong.
+    pub read: Option<DatasetRead>,
+}
+
+impl LoadedDataset {
+    fn broken(rows: usize) -> LoadedDataset {
+        LoadedDataset { rows, read: None }
+    }
+}
+
+/// Adds the cases of a `dataset:` block.
 pub(super) fn load(
     desk: &mut SuiteDesk,
     node: &mut Node,
     header: &EvalHeader,
     cases: &mut UniqueCases,
-) -> usize {
-    let spec: DatasetSpec = match serde_json::from_value(node.to_json()) {
+) -> LoadedDataset {
+    let mut written = node.to_json();
+    let pin = DatasetPin::take(&mut written);
+    let format = written.get("format").and_then(Value::as_str);
+    let format = format.unwrap_or_default().to_owned();
+    let settings = written.as_object().into_iter().flatten();
+    let settings: BTreeMap<String, Value> = settings
+        .filter(|(key, value)| !UNREPORTED.contains(&key.as_str()) && !value.is_null())
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let spec: DatasetSpec = match serde_json::from_value(written) {
         Ok(spec) => spec,
         Err(error) => {
             desk.push(Problem::error(Code::BadShape, node.span, error.to_string()));
-            return 0;
+            return LoadedDataset::broken(0);
         }
     };
-    let (path, limit, layout) = match &spec {
-        DatasetSpec::Jsonl(rows) => (&rows.path, rows.limit, RecordLayout::Lines),
-        DatasetSpec::Json(rows) => (&rows.path, rows.limit, RecordLayout::Array),
-        DatasetSpec::Csv(rows) => (&rows.path, rows.limit, RecordLayout::Csv),
-        DatasetSpec::Humaneval(b) => (&b.path, b.limit, RecordLayout::Lines),
-        DatasetSpec::Mbpp(b) => (&b.path, b.limit, RecordLayout::LinesOrArray),
+    let (path, limit) = spec.file();
+    let layout = match &spec {
+        DatasetSpec::Mmlu(own) if own.path.ends_with(".csv") => {
+            RecordLayout::CsvRows(&benchmarks::mmlu::COLUMNS)
+        }
+        DatasetSpec::Jsonl(_)
+        | DatasetSpec::Humaneval(_)
+        | DatasetSpec::Bigcodebench(_)
+        | DatasetSpec::Ds1000(_)
+        | DatasetSpec::Gsm8k(_)
+        | DatasetSpec::Mmlu(_)
+        | DatasetSpec::MultiplE(_)
+        | DatasetSpec::HumanevalPack(_)
+        | DatasetSpec::Ifeval(_)
+        | DatasetSpec::CodeContests(_)
+        | DatasetSpec::Apps(_) => RecordLayout::Lines,
+        DatasetSpec::Evalplus(_) => RecordLayout::PythonLines,
+        DatasetSpec::Json(_) => RecordLayout::Array,
+        DatasetSpec::Csv(_) => RecordLayout::Csv,
+        DatasetSpec::Mbpp(_) | DatasetSpec::Livecodebench(_) => RecordLayout::LinesOrArray,
     };
     let at = node.locate("/path");
     let file = existing_file(desk.dir, path, &desk.suite.fence, at);
     let Some(file) = desk.problems.take(file) else {
-        return 0;
+        return LoadedDataset::broken(0);
     };
     if !file.is_file() {
         let message = format!("`{path}` is not a regular file, so it can't be read twice");
         desk.push(Problem::error(Code::DatasetUnreadable, at, message));
-        return 0;
+        return LoadedDataset::broken(0);
     }
+    let Some(sha256) = checked_hash(desk, &file, path, &pin, node) else {
+        return LoadedDataset::broken(1);
+    };
     let setting = DatasetSetting {
-        file: path.clone(),
+        file: path.to_owned(),
         suite: SuiteScope {
             templates: TemplateScope::default(),
             ..desk.suite.clone()
@@ -133,23 +193,98 @@ pub(super) fn load(
         DatasetSpec::Jsonl(_) | DatasetSpec::Json(_) | DatasetSpec::Csv(_) => {
             rows::recipe(desk, node, setting)
         }
-        DatasetSpec::Humaneval(b) => benchmarks::recipe(desk, node, b, false, setting),
-        DatasetSpec::Mbpp(b) => benchmarks::recipe(desk, node, b, true, setting),
+        _ => benchmarks::recipe(desk, node, &spec, setting),
     };
     // A broken template is told once, and not that the eval has no cases, too.
-    let Some(recipe) = recipe else { return 1 };
+    let Some(recipe) = recipe else {
+        return LoadedDataset::broken(1);
+    };
     let mut data = DataFile {
-        name: path.clone(),
+        name: path.to_owned(),
         path: file,
         layout,
         limit,
         rows: 0,
+        unselected: Vec::new(),
         recipe,
         nowhere: SourceFiles::new(),
+        private: pin.private.unwrap_or_default(),
     };
     let before = cases.outlines.len();
-    let rows = RowIntake::new(path.clone(), at, cases).read(desk, &data);
+    let (rows, unselected) =
+        RowIntake::new(path.to_owned(), at, data.private, cases).read(desk, &data);
     data.rows = cases.outlines.len() - before;
+    data.unselected = unselected;
+    let first = {
+        let mut cases = data.stream(Box::new(|at| at == 0));
+        cases.next().and_then(|streamed| streamed.case.ok())
+    };
+    let read = DatasetRead {
+        file: path.to_owned(),
+        format,
+        version: pin.version,
+        sha256,
+        records_read: rows,
+        records_selected: data.rows,
+        private: pin.private.unwrap_or_default(),
+        settings,
+        call_seconds: first.as_ref().map(|case| case.timeout.as_secs_f64()),
+        program: first.as_ref().and_then(|case| program_limits(case)),
+    };
     cases.data = Some(Arc::new(data));
-    rows
+    LoadedDataset {
+        rows,
+        read: Some(read),
+    }
+}
+
+/// The SHA-256 of a data file, if a run or `sha256` needs it; `None` after reporting that it cannot
+/// be read or is not the one that is set.
+fn checked_hash(
+    desk: &mut SuiteDesk,
+    file: &Path,
+    path: &str,
+    pin: &DatasetPin,
+    node: &Node,
+) -> Option<Option<String>> {
+    if desk.suite.lenient && pin.sha256.is_none() {
+        return Some(None);
+    }
+    let digest = match file_digest(file) {
+        Ok(digest) => digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>(),
+        Err(error) => {
+            let message = format!("`{path}` cannot be read: {error}");
+            let at = node.locate("/path");
+            return desk.refuse(Problem::error(Code::DatasetUnreadable, at, message));
+        }
+    };
+    match pin.sha256.as_deref() {
+        Some(set) if !set.eq_ignore_ascii_case(&digest) => {
+            let message = format!("`{path}` has the SHA-256 {digest}, but `sha256` is {set}");
+            let problem = Problem::error(Code::DatasetUnreadable, node.locate("/sha256"), message);
+            desk.refuse(
+                problem.hint(
+                    "restore the file, or set `sha256` to the hash of the file that you mean",
+                ),
+            )
+        }
+        _ => Some(Some(digest)),
+    }
+}
+
+/// The limits of the first grader that runs a program.
+fn program_limits(case: &Case) -> Option<ProgramLimits> {
+    case.grading
+        .graders
+        .iter()
+        .find_map(|grader| match &grader.kind {
+            GraderKind::Code(CodeGrader::CodeExecution(code)) => Some(ProgramLimits {
+                seconds: code.limits.wall.as_secs_f64(),
+                memory_mb: code.limits.memory_mb,
+            }),
+            _ => None,
+        })
 }

@@ -25,12 +25,17 @@ const MAX_ARRAY: u64 = 1 << 30;
 pub(super) enum RecordLayout {
     /// A JSON object a line.
     Lines,
+    /// The same as Python's `json` writes it: with `NaN` and `Infinity`, which are read as
+    /// `{"$float": "nan"}` and `{"$float": "inf"}`.
+    PythonLines,
     /// One JSON array of objects.
     Array,
     /// Either, told by the first character.
     LinesOrArray,
     /// Comma-separated, with a header.
     Csv,
+    /// Comma-separated values of these columns, without a header.
+    CsvRows(&'static [&'static str]),
 }
 
 /// A file that cannot be read any further.
@@ -50,12 +55,23 @@ const BATCH: usize = 256;
 /// Bytes after which a batch is full.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// Where a record is in its file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RowPlace {
+    /// The line that it begins on, from 1.
+    pub line: usize,
+    /// Its number among the records, from 0.
+    pub index: usize,
+}
+
 /// Records in a row, not yet understood where that can wait for those who want them.
 #[derive(Debug, Default)]
 pub(super) struct RecordBatch {
     text: Vec<u8>,
     rows: Vec<(usize, RawRecord)>,
     bytes: usize,
+    /// The place of the first record in its file, from 0.
+    first: usize,
 }
 
 #[derive(Debug)]
@@ -74,6 +90,14 @@ impl RecordBatch {
     /// The line that a record begins on; 0 past the end.
     pub fn line(&self, at: usize) -> usize {
         self.rows.get(at).map_or(0, |(line, _)| *line)
+    }
+
+    /// Where a record is in its file.
+    pub fn place(&self, at: usize) -> RowPlace {
+        RowPlace {
+            line: self.line(at),
+            index: self.first + at,
+        }
     }
 
     /// About how much memory a record takes.
@@ -126,6 +150,8 @@ pub(super) struct RecordStream {
     /// Records that are still to be read.
     left: usize,
     failed: Option<RecordsError>,
+    /// Records that were read.
+    read: usize,
 }
 
 enum RecordReader {
@@ -143,8 +169,15 @@ impl RecordStream {
     ) -> Result<RecordStream, RecordsError> {
         let reader = match layout {
             RecordLayout::Lines => RecordReader::Lines(JsonLinesReader::open(path)?),
+            RecordLayout::PythonLines => RecordReader::Lines(JsonLinesReader {
+                python: true,
+                ..JsonLinesReader::open(path)?
+            }),
             RecordLayout::Array => RecordReader::Array(JsonArrayReader::open(path)?),
-            RecordLayout::Csv => RecordReader::Table(CsvTableReader::open(path)?),
+            RecordLayout::Csv => RecordReader::Table(CsvTableReader::open(path, None)?),
+            RecordLayout::CsvRows(columns) => {
+                RecordReader::Table(CsvTableReader::open(path, Some(columns))?)
+            }
             RecordLayout::LinesOrArray if begins_an_array(path)? => {
                 RecordReader::Array(JsonArrayReader::open(path)?)
             }
@@ -153,12 +186,16 @@ impl RecordStream {
         Ok(RecordStream {
             reader: Some(reader),
             left: limit.unwrap_or(usize::MAX),
+            read: 0,
             failed: None,
         })
     }
 
     fn fill(&mut self) -> RecordBatch {
-        let mut batch = RecordBatch::default();
+        let mut batch = RecordBatch {
+            first: self.read,
+            ..RecordBatch::default()
+        };
         while self.left > 0 && !batch.is_full() {
             let more = match &mut self.reader {
                 Some(RecordReader::Lines(lines)) => lines.read(&mut batch),
@@ -167,7 +204,10 @@ impl RecordStream {
                 None => Ok(false),
             };
             match more {
-                Ok(true) => self.left -= 1,
+                Ok(true) => {
+                    self.left -= 1;
+                    self.read += 1;
+                }
                 Ok(false) => self.reader = None,
                 Err(error) => {
                     self.failed = Some(error);
@@ -213,6 +253,7 @@ fn begins_an_array(path: &Path) -> Result<bool, RecordsError> {
 struct JsonLinesReader {
     reader: BufReader<File>,
     line: usize,
+    python: bool,
 }
 
 impl JsonLinesReader {
@@ -220,6 +261,7 @@ impl JsonLinesReader {
         Ok(JsonLinesReader {
             reader: BufReader::with_capacity(256 * 1024, open_file(path)?),
             line: 0,
+            python: false,
         })
     }
 
@@ -263,10 +305,54 @@ impl JsonLinesReader {
             let from = start
                 + (bytes.len() - marked.len())
                 + (marked.len() - marked.trim_ascii_start().len());
+            if self.python
+                && let Some(plain) = python_floats(record)
+            {
+                batch.text.truncate(from);
+                batch.text.extend(plain);
+                let to = batch.text.len();
+                return batch.push_json(line, from..to).map(|()| true);
+            }
             let to = from + record.len();
             return batch.push_json(line, from..to).map(|()| true);
         }
     }
+}
+
+/// JSON with the floats that only Python writes as tagged ones; `None` if there are none.
+fn python_floats(json: &[u8]) -> Option<Vec<u8>> {
+    const FLOATS: [(&[u8], &[u8]); 3] = [
+        (b"-Infinity", br#"{"$float": "-inf"}"#),
+        (b"Infinity", br#"{"$float": "inf"}"#),
+        (b"NaN", br#"{"$float": "nan"}"#),
+    ];
+    let has = |word: &[u8]| json.windows(word.len()).any(|bytes| bytes == word);
+    if !has(b"Infinity") && !has(b"NaN") {
+        return None;
+    }
+    let mut plain = Vec::with_capacity(json.len() + 64);
+    let (mut rest, mut in_text) = (json, false);
+    while let Some((first, after)) = rest.split_first() {
+        let float = FLOATS
+            .iter()
+            .find(|(word, _)| !in_text && rest.starts_with(word));
+        if let Some((word, tagged)) = float {
+            plain.extend(*tagged);
+            rest = rest.get(word.len()..).unwrap_or_default();
+            continue;
+        }
+        plain.push(*first);
+        rest = after;
+        match (first, in_text, after.split_first()) {
+            (b'"', _, _) => in_text = !in_text,
+            (b'\\', true, Some((escaped, after))) => {
+                plain.push(*escaped);
+                rest = after;
+            }
+            _ => {}
+        }
+    }
+    Some(plain)
 }
 
 fn object(parsed: Result<Value, serde_json::Error>) -> RecordResult {
@@ -423,12 +509,21 @@ struct CsvTableReader {
 }
 
 impl CsvTableReader {
-    fn open(path: &Path) -> Result<CsvTableReader, RecordsError> {
+    /// `columns` are those of a file without a header.
+    fn open(path: &Path, columns: Option<&[&str]>) -> Result<CsvTableReader, RecordsError> {
         let file = QuoteChecker::new(open_file(path)?);
         let mut reader = csv::ReaderBuilder::new()
+            .has_headers(columns.is_none())
             .flexible(true)
             .buffer_capacity(64 * 1024)
             .from_reader(file);
+        if let Some(columns) = columns {
+            return Ok(CsvTableReader {
+                reader,
+                names: columns.iter().map(|name| (*name).to_owned()).collect(),
+                record: csv::StringRecord::new(),
+            });
+        }
         let header = match reader.headers() {
             Ok(header) => header,
             Err(error) => return Err(explained(&error, 1)),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cells::{TemplateCell, TemplateRegion, compile, fill, fill_data};
 use super::direct::DirectTemplate;
-use super::{CaseMaker, CaseRecipe, DatasetSetting, RowMisfit};
+use super::{CaseMaker, CaseRecipe, DatasetSetting, RowMisfit, RowPlace};
 use crate::load::evals::finish;
 use crate::load::graders::{self, WrittenGraders};
 use crate::load::infer::infer_case;
@@ -135,7 +135,8 @@ struct RowMaker<'a> {
 }
 
 impl CaseMaker for RowMaker<'_> {
-    fn case(&mut self, row: Value, line: usize) -> Result<Case, RowMisfit> {
+    fn case(&mut self, row: Value, place: RowPlace) -> Result<Case, RowMisfit> {
+        let line = place.line;
         if let Some(case) = self.direct.as_ref().and_then(|direct| direct.case(&row)) {
             return Ok(Case {
                 origin: self.recipe.setting.origin(line),
@@ -330,7 +331,7 @@ mod tests {
             };
             let mut maker = rows.maker(&sources, true).unwrap();
             maker
-                .case(json!({ "a": "1", "b": "x", "c": 2 }), 1)
+                .case(json!({ "a": "1", "b": "x", "c": 2 }), RowPlace::default())
                 .unwrap();
             let case = maker
                 .direct

@@ -21,7 +21,11 @@ pub(super) struct DataFile {
     pub limit: Option<usize>,
     /// Rows that make cases: all of them, when the suite is loaded.
     pub rows: usize,
+    /// Places of rows of which no case is made, ascending.
+    pub unselected: Vec<u32>,
     pub recipe: Arc<dyn CaseRecipe>,
+    /// Nothing of the rows is shown.
+    pub private: bool,
     /// Authored texts are of no concern any more.
     pub nowhere: SourceFiles,
 }
@@ -59,6 +63,7 @@ impl CaseSource for DataFile {
             make: None,
             batch: RecordBatch::default(),
             next: 0,
+            row: 0,
             at: 0,
         })
     }
@@ -77,8 +82,9 @@ struct RowStream<'a> {
     /// Made when it is first needed: in the thread that streams.
     make: Option<Box<dyn CaseMaker + 'a>>,
     batch: RecordBatch,
-    /// The next row of the batch, and its place among all.
+    /// The next row of the batch, its place among all rows, and among those of which cases are made.
     next: usize,
+    row: u32,
     at: usize,
 }
 
@@ -104,8 +110,12 @@ impl RowStream<'_> {
             .make
             .as_mut()
             .ok_or_else(|| self.file.changed("its template is broken"))?;
-        let case = make.case(Value::Object(row), line);
+        let case = make.case(Value::Object(row), self.batch.place(next));
         case.map(Arc::new).map_err(|misfit| {
+            let misfit = match self.file.private {
+                true => misfit.hidden(),
+                false => misfit,
+            };
             self.file
                 .changed(format!("line {line}: {}", misfit.message))
         })
@@ -122,8 +132,12 @@ impl Iterator for RowStream<'_> {
             }
             let ended = matches!(self.state, RowStreamState::Ended(_));
             if ended || self.next < self.batch.len() {
-                let (next, at) = (self.next, self.at);
+                let (next, row, at) = (self.next, self.row, self.at);
                 self.next += 1;
+                self.row = self.row.saturating_add(1);
+                if !ended && self.file.unselected.binary_search(&row).is_ok() {
+                    continue;
+                }
                 self.at += 1;
                 if (self.wanted)(at) {
                     return Some(StreamedCase {

@@ -656,3 +656,42 @@ fn request_around_a_row_is_data_and_a_prompt_is_not() {
     }
     assert_eq!(data("\"Say {{ row.q }}\""), data("\"Tell {{ row.q }}\""));
 }
+
+const ROW: &str = "{\"a\": \"1\"}\n";
+
+fn sha256(text: &str) -> String {
+    use sha2::Digest;
+    let digest = sha2::Sha256::digest(text);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn dataset_with_another_hash_is_an_error_with_both_hashes() {
+    let (right, wrong) = (sha256(ROW), sha256("other"));
+    let dataset = |hash: &str| {
+        format!(
+            "  path: r.jsonl\n  sha256: {hash}\n  version: v1\n  case: {{id: '{{{{ row.a }}}}', input: x, expected: y}}"
+        )
+    };
+    let of = |hash: &str| loaded(&dataset(hash), &[("r.jsonl", ROW)]);
+    assert_eq!(
+        errors(&of(&wrong).loaded),
+        [format!(
+            "`r.jsonl` has the SHA-256 {right}, but `sha256` is {wrong}"
+        )]
+    );
+    assert_eq!(errors(&of("abc").loaded).len(), 1);
+    for hash in [right.clone(), right.to_uppercase()] {
+        let kept = of(&hash);
+        assert_eq!(errors(&kept.loaded), [""; 0]);
+        let plan = kept.loaded.plan.as_ref().expect("a plan");
+        let read = plan.evals[0].info.dataset.as_deref().expect("a dataset");
+        assert_eq!(read.sha256.as_deref(), Some(&*right));
+        assert_eq!(read.version.as_deref(), Some("v1"));
+        assert_eq!((read.records_read, read.records_selected), (1, 1));
+        assert_eq!(
+            (read.file.as_str(), read.format.as_str()),
+            ("r.jsonl", "jsonl")
+        );
+    }
+}

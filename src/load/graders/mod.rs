@@ -189,6 +189,7 @@ pub(super) fn resolve(
         graders,
         combine,
         demands,
+        python: None,
     })
 }
 

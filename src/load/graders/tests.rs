@@ -296,8 +296,8 @@ fn executors_are_names_that_someone_defines() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
     unknown-executor at `javscript`: unknown executor `javscript` | did you mean `javascript`?
-    unknown-executor at `cobol`: unknown executor `cobol` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
-    grader-conflict at `asserts`: programs of `executor: c` can't be tested by `asserts` | test them with `stdio:`
+    unknown-executor at `cobol`: unknown executor `cobol` | the built-in executors are python, javascript, typescript, bash, sql, c, cpp, csharp, go, haskell, java, kotlin, lua, perl, php, r, ruby, rust; define others under `executors:` in the suite
+    grader-conflict at `asserts`: programs of `executor: c` can't be tested by `asserts` | test them with `test:` or `stdio:`
     grader-conflict at `stdio`: programs of `executor: sql` can't be tested by `stdio` | test them with `rows:` or `reference:`
     grader-conflict at `rows`: programs of `executor: python` can't be tested by `rows` | test them with `test:`, `asserts:` or `stdio:`
     bad-shape at `[3]`: this row has 1 cells where 2 are expected
@@ -308,7 +308,7 @@ fn executors_are_names_that_someone_defines() {
     grader-conflict at `bash`: `function_output` calls functions of Python, JavaScript and TypeScript, not of bash | `method: code_execution` with `stdio:` runs whole programs
     grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 1 has `kwargs`, which JavaScript does not support | pass an object as the last of `args`
     bad-format at `python`: `python` is a name of the built-in executor `python` | choose another name
-    bad-path at `a/b`: `file` must be a name without a folder: each program gets a separate folder | for example `main.c`; bad-command at `['']`: `run` has no program; unknown-executor at `d`: unknown executor `d` | the built-in executors are python, javascript, typescript, bash, sql; define others under `executors:` in the suite
+    bad-path at `a/b`: `file` must be a name without a folder: each program gets a separate folder | for example `main.c`; bad-command at `['']`: `run` has no program; unknown-executor at `d`: unknown executor `d` | the built-in executors are python, javascript, typescript, bash, sql, c, cpp, csharp, go, haskell, java, kotlin, lua, perl, php, r, ruby, rust; define others under `executors:` in the suite
     "#);
 }
 

@@ -42,8 +42,7 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<En
     };
     let mut below = of.cloned().unwrap_or_default();
     if elsewhere {
-        // An allowance of one place does not hold at another, and who trusts one blindly does not
-        // trust every other.
+        // The rate limits and the trust of one address do not apply to another.
         below.insecure = None;
         below.max_concurrency = None;
         below.requests_per_minute = None;
@@ -81,7 +80,7 @@ fn api(
     of: Option<&ProviderSpec>,
 ) -> Option<ProviderApi> {
     let api = match (of, written.spec.request.is_some()) {
-        // Of a suite that is not known; it will say that its API is one's own.
+        // The provider's suite is not known; `request` implies a custom API.
         (None, true) if !name::BUILT_IN.contains(&named.provider.as_str()) => ProviderApi::Http,
         _ => providers::api(&named.provider, of),
     };
@@ -179,8 +178,8 @@ fn address(
     })
 }
 
-/// Headers of two, the second ones win. Those of the first that open doors stay behind when the
-/// address is another.
+/// The headers of both; the second ones override the first. Sensitive headers of the first are
+/// omitted when the address differs.
 pub(super) fn joined(
     below: &BTreeMap<String, String>,
     above: &BTreeMap<String, String>,
@@ -223,7 +222,7 @@ fn key_source(
     let own = ["api_key_env", "api_key_file", "api_key_command"]
         .into_iter()
         .any(|key| written.node.get(key).is_some());
-    // What stands on the suite's target has its key, whose path starts in the suite's folder.
+    // Settings of the suite's target include its key, whose path starts in the suite's folder.
     let (node, dir) = match written.base.filter(|_| !own) {
         Some(base) => (base, desk.suite.dir.clone()),
         None => (written.node, written.dir.to_owned()),
@@ -260,8 +259,7 @@ fn dialect(
     Some(Some(Box::new(dialect)))
 }
 
-/// Targets that say nothing of it share the allowance of their provider; one that does has a lane
-/// of its own.
+/// Targets without limits share those of their provider; a target with limits has a separate lane.
 fn limits(
     desk: &SuiteDesk,
     written: &WrittenModel,
@@ -296,7 +294,7 @@ fn limits(
         );
     }
     if own {
-        // Two targets with different limits are told apart, and nobody else needs to read it.
+        // The name of the lane distinguishes targets with different limits.
         lane.push_str(&format!(" ({max_concurrency} at once"));
         let per_minute = [
             ("requests", requests_per_minute),
@@ -324,7 +322,7 @@ fn patience(desk: &SuiteDesk, joint: &ModelSpec) -> CallLimits {
     CallLimits {
         connect: joint.connect_timeout_seconds.map_or(usual.connect, seconds),
         first_byte: joint.first_byte_timeout_seconds.map(seconds),
-        // The command line's wins, which the case has.
+        // A time limit of the command line overrides this one; it is that of each case.
         total: total.filter(|_| desk.suite.timeout.is_none()),
         retries: joint.retries.unwrap_or(usual.retries),
         max_answer_bytes: joint.max_answer_bytes.unwrap_or(usual.max_answer_bytes),
@@ -339,7 +337,7 @@ fn ca_file(
     let suite_dir = desk.suite.dir.clone();
     match (&written.spec.ca_file, of.and_then(|of| of.ca_file.as_ref())) {
         (Some(own), _) => authorities(desk, own, written.at("ca_file"), written.dir),
-        // Said in the suite's file.
+        // The path is in the suite's file.
         (None, Some(file)) => authorities(desk, file, written.node.span, &suite_dir),
         (None, None) => Some(None),
     }

@@ -134,6 +134,7 @@ fn target(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<ModelTarget> {
     (desk.problems.error_count() == errors).then(|| ModelTarget {
         show_context: written.spec.show_context.unwrap_or(true),
         keep_thoughts: written.spec.thoughts == Some(ThoughtsMode::Keep),
+        training_cutoff: written.spec.training_cutoff.clone(),
         system,
         endpoint,
         sampling,

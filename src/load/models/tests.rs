@@ -274,7 +274,7 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
     3:32 bad-request: `gpt-x` has no `base_url` | add `base_url: "http://..."`
-    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_command`, `api_key_env`, `api_key_file`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, `options`, `price`, `replay`, `request`, `requests_per_minute`, `retries`, `seed`, `show_context`, `stop`, `system`, `temperature`, `thoughts`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `type`
+    3:39 unknown-key: unknown key `timeout` | valid keys: `api_key_command`, `api_key_env`, `api_key_file`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, `options`, `price`, `replay`, `request`, `requests_per_minute`, `retries`, `seed`, `show_context`, `stop`, `system`, `temperature`, `thoughts`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `training_cutoff`, `type`
     "#);
 }
 
@@ -853,6 +853,7 @@ fn all_settings() -> Map<String, Value> {
         "api_key_file": "k", "api_key_command": ["c"], "system": "s",
         "temperature": 0.1, "top_p": 0.2, "max_tokens": 3, "stop": ["a", "b"], "seed": -4,
         "json_schema": {"type": "object"}, "options": {"a": {"b": null}}, "show_context": false,
+        "training_cutoff": "2024-09",
         "price": {"input_per_million": 0.5, "output_per_million": 0.0}, "thoughts": "keep",
         "max_concurrency": 6, "requests_per_minute": 7, "tokens_per_minute": 8,
         "timeout_seconds": 0.9, "connect_timeout_seconds": 1.0, "first_byte_timeout_seconds": 1.1,
@@ -869,7 +870,7 @@ fn all_settings() -> Map<String, Value> {
 
 proptest! {
     #[test]
-    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=29)) {
+    fn one_layer_of_settings_gives_itself(names in prop::sample::subsequence(all_settings().keys().cloned().collect::<Vec<_>>(), 0..=30)) {
         let mut settings = all_settings();
         settings.retain(|name, _| names.contains(name));
         let spec: ModelSpec = serde_json::from_value(settings.into()).unwrap();

@@ -227,11 +227,8 @@ impl SchemaExplainer<'_> {
 
     fn missing(&mut self, at: &str, property: &Value, schema: &Map<String, Value>) {
         let key = property.as_str().unwrap_or_default();
-        if key == "format" && self.is_dataset_without_case(at) {
-            let message = format!("{} lacks the key `case`", subject(at));
-            let hint = "add `case: {input: ..., expected: ...}` with templates over `row.*`; for a benchmark, add `format: humaneval` or `format: mbpp`";
-            return self.add(at, Code::MissingKey, message, Some(hint.to_owned()));
-        }
+        let lacks_case = key == "format" && self.is_dataset_without_case(at);
+        let key = if lacks_case { "case" } else { key };
         let wanted = schema
             .get("properties")
             .and_then(|p| p.get(key))
@@ -241,6 +238,7 @@ impl SchemaExplainer<'_> {
             .map(|(name, _)| format!("`{name}`"))
             .collect();
         let hint = match wanted.filter(|wanted| wanted != "any value") {
+            _ if lacks_case => Some("add `case: {input: ..., expected: ...}` with templates over `row.*`; for a benchmark, add its `format`, such as `humaneval`".to_owned()),
             _ if !short_forms.is_empty() => Some(format!(
                 "add `{key}`, or its short form {}",
                 short_forms.join(" or ")

@@ -259,6 +259,7 @@ impl SuiteLoader<'_> {
                 notify_on_failure: spec.reporting.notify_on_failure.unwrap_or(false),
                 channels: parts.channels,
             },
+            excuses: parts.spec.check.excused.clone(),
             baselines: parts.scope.baselines,
             against: parts.scope.store.against(),
             unread_vars: unread_vars(&overrides.vars, self.session),

@@ -231,6 +231,7 @@ fn having(part: &PartSelector, which: &str) -> String {
         PartSelector::Category(name) => format!("eval {which}has the category `{name}`"),
         PartSelector::Tag(tag) => format!("eval or case {which}has the tag `{tag}`"),
         PartSelector::Eval(glob) => format!("eval {which}has an id that matches `{glob}`"),
+        PartSelector::Released(time) => format!("case {which}was released {time}"),
     }
 }
 
@@ -242,7 +243,7 @@ fn hint(part: &PartSelector, evals: &[Arc<Eval>]) -> String {
         return format!("did you mean `type={}`?", part.value());
     }
     let known: BTreeSet<&str> = match part {
-        PartSelector::Type(_) => BTreeSet::new(),
+        PartSelector::Type(_) | PartSelector::Released(_) => BTreeSet::new(),
         PartSelector::Category(_) => infos()
             .filter_map(|info| info.category.as_deref())
             .collect(),

@@ -199,7 +199,7 @@ fn names_that_are_no_parts_are_told_where_they_stand() {
 5:62 bad-format: `tag` has no value
 5:51 bad-format: the value of `tag` contains a line break or another control character
 5:80 bad-glob: `[` is not a glob: unclosed character class; missing ']'
-8:5 bad-format: `score[label=a]` selects no part of a run: parts are selected by `type`, `category`, `tag`, `eval`, not by `label` | for example `pass_rate[tag=critical]`
+8:5 bad-format: `score[label=a]` selects no part of a run: parts are selected by `type`, `category`, `tag`, `eval`, `released`, not by `label` | for example `pass_rate[tag=critical]`
 7:39 bad-format: `score[tag=critical]` is already limited to a part of the run, so `by_type` is not allowed
 9:5 unknown-metric: `scroe` is not a metric | did you mean `score`?
 ");

@@ -4,7 +4,9 @@
 use super::words::{
     self, ComparisonHeadline, ComparisonRow as MetricRow, FlipKind, MetricLeaning, ShownGroups,
 };
-use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, Comparisons};
+use crate::model::{
+    CaseChanges, ComparedSide, Comparison, ComparisonVerdict, Comparisons, private_cases,
+};
 use crate::report::figures;
 use crate::report::page::{
     ARROW, BETTER, DOT, ERRORED, FAILED, ListItem, ListMark, NarrowLayout, PASSED, Page, PageBlock,
@@ -455,7 +457,11 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &PageView, whole: bool) {
         let shown = table.rows.len().min(list.count);
         let mut body = Page::default();
         body.table(table);
-        body.more(view, list.count - shown, "case");
+        body.more(view, list.count - list.private - shown, "case");
+        if list.private > 0 {
+            let private = private_cases(list.private);
+            body.words(dim(own(format!("{private} not listed"))));
+        }
         let count = group_digits(list.count);
         let title = own(format!("{} ({count})", kind.title(list)));
         page.part(title, true, body.blocks);

@@ -144,7 +144,9 @@ fn outcome(run: &PastRun, eval: &PastEval, with_cases: bool) -> Value {
         "cases": {"total": eval.counts.total, "passed": eval.counts.passed},
         "latency_p50_ms": eval.median_latency_ms(),
     });
-    if with_cases {
+    if eval.private {
+        value["private"] = true.into();
+    } else if with_cases {
         let cases = eval.cases.iter().map(|case| {
             json!({
                 "id": *case.id, "outcome": case.outcome, "score": case.score, "cause": case.cause, "flaky": case.flaky,

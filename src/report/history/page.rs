@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{HistoryFilter, cause, commit, day};
+use crate::model::private_cases;
 use crate::model::{Counts, EvalType, Outcome};
 use crate::report::limits;
 use crate::report::page::{
@@ -423,6 +424,11 @@ fn runs(page: &mut Page, group: &HistoryGroup, eval: &EvalHistory, view: &PageVi
 
 /// Its cases, when it has several.
 fn cases(page: &mut Page, group: &HistoryGroup, eval: &EvalHistory, view: &PageView) {
+    if eval.latest.private {
+        let cases = private_cases(eval.latest.counts.total);
+        page.words(dim(own(format!("{cases} not listed"))));
+        return;
+    }
     let mut by_id: BTreeMap<&str, Vec<(&PastRun, Outcome)>> = BTreeMap::new();
     for run in &group.runs {
         let evals = run

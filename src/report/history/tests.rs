@@ -26,6 +26,7 @@ fn eval(id: &str, kind: EvalType, cases: &[(&str, Outcome)]) -> PastEval {
         )
     };
     PastEval {
+        private: false,
         id: Arc::from(id),
         name: Arc::from("A name\u{1b}[31m"),
         kind,

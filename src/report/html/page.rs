@@ -74,8 +74,8 @@ impl PageShell {
         PageShell::with_policy(styles, scripts, "form-action 'none'")
     }
 
-    /// The shell of documents that a local server shows: their forms and their script may ask that
-    /// server, and nobody else.
+    /// The shell of documents that a local server shows: their forms and scripts may send requests to
+    /// that server only.
     pub fn served(styles: &[&str], scripts: &[&str]) -> PageShell {
         let styles = [DOCUMENT_STYLES, styles].concat();
         PageShell::with_policy(&styles, scripts, "connect-src 'self'; form-action 'self'")

@@ -1,6 +1,6 @@
 //! Counts, metrics and thresholds.
 
-use crate::model::{Counts, Metric, Outcome, Summary};
+use crate::model::{Counts, MONTH_TAG, Metric, MetricName, Outcome, PartSelector, Summary};
 use crate::report::figures::{self, count_of, percent_or_none};
 use crate::report::page::{
     Page, PageMedium, PageTable, PageView, StyledText, TableColumn, TableRow, TextTone, bold, dim,
@@ -132,8 +132,18 @@ pub fn metrics(page: &mut Page, summary: &Summary, view: &PageView) {
         let is_shown = |name: &str| summary.gate.thresholds.iter().any(|t| t.metric == name);
         let mut names = figures::telling_metrics(summary);
         names.retain(|name| {
-            let metric = name.parse::<Metric>();
-            matches!(metric, Ok(Metric::PassAt(_) | Metric::PassHat(_))) && !is_shown(name)
+            let Ok(MetricName { metric, part }) = name.parse() else {
+                return false;
+            };
+            // Thresholds on parts are shown with the gate; nothing else requires parts by date.
+            let by_date = |part: PartSelector| match part {
+                PartSelector::Tag(tag) => tag.starts_with(MONTH_TAG),
+                PartSelector::Released(_) => true,
+                _ => false,
+            };
+            (matches!(metric, Metric::PassAt(_) | Metric::PassHat(_)) || metric.is_pass_of_tests())
+                && part.is_none_or(by_date)
+                && !is_shown(name)
         });
         let row = |name: &&str| figures::metric_row(summary, name);
         rows = names.iter().map(row).collect();

@@ -36,6 +36,9 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             figures::counts(&mut page, summary, view);
             figures::metrics(&mut page, summary, view);
             models::section(&mut page, summary, view);
+            if view.verbose {
+                models::disclosed(&mut page, summary, view);
+            }
             compared(&mut page, summary, view);
             thresholds(&mut page, summary, view);
             // What passed needs no advice on a short page.
@@ -74,6 +77,7 @@ pub fn page(summary: &Summary, view: &PageView, written: &[String]) -> Page {
             figures::metrics(&mut page, summary, view);
             judged::section(&mut page, summary, view);
             models::section(&mut page, summary, view);
+            models::disclosed(&mut page, summary, view);
         }
         PageMedium::Comment => {
             remarks(&mut page, summary, view);

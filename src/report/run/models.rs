@@ -5,7 +5,7 @@ use crate::report::page::{
     ListItem, ListMark, Page, PageBlock, PageMedium, PageView, StyledText, Symbol, TextTone, bold,
     dim, outside, own, text,
 };
-use crate::report::{judges, models};
+use crate::report::{disclosure, judges, models};
 
 pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
     if view.medium == PageMedium::Comment {
@@ -41,6 +41,30 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
         let more = health.by_model.len().saturating_sub(view.limits.notes);
         page.more(view, more, "judge");
     }
+}
+
+/// What a benchmark discloses.
+pub fn disclosed(page: &mut Page, summary: &Summary, view: &PageView) {
+    let Some(disclosure) = summary.disclosure.as_deref() else {
+        return;
+    };
+    page.section("Disclosure");
+    let facts = |facts: disclosure::DisclosedFacts| {
+        let facts = facts.into_iter();
+        facts.map(|(label, words)| (StyledText::from(label), outside(&words)))
+    };
+    page.facts(facts(disclosure::of_run(disclosure)));
+    let all = disclosure::of_datasets(disclosure);
+    let hidden = all.len().saturating_sub(view.limits.evals);
+    page.list(all.into_iter().take(view.limits.evals).map(|(eval, of)| {
+        let mut below = Page::default();
+        below.facts(facts(of));
+        ListItem {
+            below: below.blocks,
+            ..ListItem::dash(bold(outside(eval)))
+        }
+    }));
+    page.more(view, hidden, "dataset");
 }
 
 /// What the run cost, and what should make people look.

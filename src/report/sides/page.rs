@@ -1,6 +1,6 @@
 //! Side by side as a page: a column for each target.
 
-use super::RunSides;
+use super::{CaseLine, RunSides};
 use crate::model::{Outcome, Summary};
 use crate::report::limits;
 use crate::report::page::{
@@ -8,7 +8,7 @@ use crate::report::page::{
     TableColumn, TextTone, bold, code, dim, mark, outside, own, place, span, text,
 };
 use crate::report::{commands, figures, run};
-use eval_base::text::group_digits;
+use eval_base::text::{group_digits, plural};
 
 /// Columns of the names of lines that are kept.
 const NAME: usize = 14;
@@ -26,8 +26,9 @@ pub fn page(sides: &RunSides, view: &PageView) -> Page {
     }
     figures(&mut page, sides, view);
     pairs(&mut page, sides);
-    evals(&mut page, sides, view);
-    cases(&mut page, sides, view);
+    let differing = sides.cases();
+    evals(&mut page, sides, differing.as_deref(), view);
+    cases(&mut page, sides, differing.as_deref(), view);
     if let Some(command) = sides.compare() {
         page.push(PageBlock::Gap);
         page.push(PageBlock::Copy("compare", command));
@@ -144,7 +145,8 @@ fn pairs(page: &mut Page, sides: &RunSides) {
     }
 }
 
-fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
+/// `cases`: those that differ; `None` when they are not all known.
+fn evals(page: &mut Page, sides: &RunSides, cases: Option<&[CaseLine<'_>]>, view: &PageView) {
     let lines = sides.evals();
     let all = lines.len();
     let differing: Vec<_> = lines.into_iter().filter(|line| line.differs()).collect();
@@ -153,39 +155,37 @@ fn evals(page: &mut Page, sides: &RunSides, view: &PageView) {
         page.words("Every eval had the same outcome in each run.");
         return;
     }
-    let most = view.limits.evals.min(limits::SIDES_ROWS);
     // The table of cases has the same rows where each of these evals has one case.
     let mut runs = differing.iter().flat_map(|line| line.runs.iter().flatten());
-    let evals = differing.iter().map(|line| line.id);
-    let cases = sides.cases().unwrap_or_default();
-    let same_rows = cases.iter().map(|case| case.eval).eq(evals);
-    if same_rows && runs.all(|eval| eval.counts.total <= 1) {
-        return;
+    let ids = differing.iter().map(|line| line.id);
+    let same_rows = cases.is_some_and(|cases| cases.iter().map(|case| case.eval).eq(ids));
+    if !same_rows || runs.any(|eval| eval.counts.total > 1) {
+        let most = view.limits.evals.min(limits::SIDES_ROWS);
+        page.section("Evals that differ");
+        let mut table = columns(sides, "Eval");
+        for line in differing.iter().take(most) {
+            let cell = |eval: &Option<&crate::model::EvalResult>| match eval {
+                None => dim("not run"),
+                Some(eval) => {
+                    let counts = format!(" {}/{}", eval.counts.passed, eval.counts.total);
+                    text![mark(eval.outcome), span(TextTone::of(eval.outcome), counts)]
+                }
+            };
+            table.row(std::iter::once(outside(line.id)).chain(line.runs.iter().map(cell)));
+        }
+        page.table(table);
+        page.more(view, differing.len().saturating_sub(most), "eval");
+    } else if all > differing.len() {
+        page.push(PageBlock::Gap);
     }
-    page.section("Evals that differ");
-    let mut table = columns(sides, "Eval");
-    for line in differing.iter().take(most) {
-        let cell = |eval: &Option<&crate::model::EvalResult>| match eval {
-            None => dim("not run"),
-            Some(eval) => {
-                let counts = format!(" {}/{}", eval.counts.passed, eval.counts.total);
-                text![mark(eval.outcome), span(TextTone::of(eval.outcome), counts)]
-            }
-        };
-        table.row(std::iter::once(outside(line.id)).chain(line.runs.iter().map(cell)));
-    }
-    page.table(table);
-    page.more(view, differing.len().saturating_sub(most), "eval");
     if all > differing.len() {
-        let alike = group_digits(all - differing.len());
-        page.words(own(format!(
-            "{alike} more had the same outcome in each run."
-        )));
+        let alike = plural(all - differing.len(), "eval");
+        page.words(own(format!("{alike} had the same outcome in each run.")));
     }
 }
 
-fn cases(page: &mut Page, sides: &RunSides, view: &PageView) {
-    let Some(lines) = sides.cases() else {
+fn cases(page: &mut Page, sides: &RunSides, cases: Option<&[CaseLine<'_>]>, view: &PageView) {
+    let Some(lines) = cases else {
         page.words("The runs are too large to list the cases with different outcomes.");
         return;
     };

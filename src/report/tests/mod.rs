@@ -87,6 +87,7 @@ fn eval(
     cases.iter().for_each(|case| counts.add(case.outcome));
     let scores: Vec<f64> = cases.iter().filter_map(|case| case.score).collect();
     EvalResult {
+        private: false,
         id: id.to_owned(),
         name: name.to_owned(),
         kind,
@@ -337,6 +338,8 @@ pub(super) fn rich() -> Summary {
                     target_type: "command".to_owned(),
                     model: None,
                     model_address: None,
+                    sampling: None,
+                    budget: None,
                     prompt: None,
                     git: Some(GitState {
                         commit: "0123456789abcdef0123".to_owned(),
@@ -398,6 +401,7 @@ pub(super) fn rich() -> Summary {
                 HOSTILE.to_owned(),
             ],
         },
+        disclosure: None,
         models: None,
         judges: None,
         comparison: None,

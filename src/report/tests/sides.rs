@@ -69,7 +69,7 @@ fn a_terminal_shows_a_column_for_each_target() {
       cap-human-004    ? 0/1  ✓ 1/1
       reg-api-001      ✗ 0/1  ✓ 1/1
       reg-skip-002     – 0/1  ✓ 1/1
-      1 more had the same outcome in each run.
+      1 eval had the same outcome in each run.
 
     Cases that differ                          small                large
       cap-code-002 › lists                     ✗ wrong_answer       ✓ passed
@@ -138,6 +138,28 @@ fn heads_that_end_alike_are_not_cut() {
     ");
 }
 
+/// The table of evals is left out where the one of cases has the same rows.
+#[test]
+fn equal_evals_are_counted_without_a_table() {
+    let mut runs = [on("small", None, "r-1"), on("large", None, "r-2")];
+    let eval = runs[1]
+        .evals
+        .iter_mut()
+        .find(|eval| eval.id == "reg-api-001");
+    let eval = eval.unwrap();
+    (eval.outcome, eval.counts.passed) = (Outcome::Passed, 1);
+    eval.cases[0].outcome = Outcome::Passed;
+    let page = text_of(&runs, ReportFormat::Terminal);
+    let (_, page) = page.split_once("each run.\n").unwrap();
+    let (page, _) = page.split_once("\ncompare").unwrap();
+    insta::assert_snapshot!(page, @"
+      5 evals had the same outcome in each run.
+
+    Cases that differ  small           large
+      reg-api-001      ✗ wrong_answer  ✓ passed
+    ");
+}
+
 #[test]
 fn markdown_has_a_column_for_each_target() {
     let runs = [
@@ -176,7 +198,7 @@ fn markdown_has_a_column_for_each_target() {
     | reg-api-001 | ❌ 0/1 | ✅ 1/1 |
     | reg-skip-002 | ➖ 0/1 | ✅ 1/1 |
 
-    1 more had the same outcome in each run.
+    1 eval had the same outcome in each run.
 
     ## Cases that differ
 

@@ -206,9 +206,11 @@ impl HistoryGroup {
 }
 
 impl PastRun {
+    /// Those that may be listed.
     fn cases(&self) -> impl Iterator<Item = (&PastEval, &PastCase)> {
         self.evals
             .iter()
+            .filter(|eval| !eval.private)
             .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
     }
 }

@@ -148,6 +148,8 @@ pub struct PastEval {
     pub partial: bool,
     /// Its cases by outcome.
     pub counts: Counts,
+    /// Its dataset is private, in this run or in another: its cases are not listed.
+    pub private: bool,
     pub cases: Vec<PastCase>,
 }
 

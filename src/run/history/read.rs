@@ -55,6 +55,12 @@ pub(super) fn read(
         // A clock that was set back must not turn a history around within a day's folder, so the
         // time that each run told counts.
         runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
+        let evals = || runs.iter().flat_map(|run| &run.evals);
+        let private = evals().filter(|eval| eval.private);
+        let private: HashSet<Arc<str>> = private.map(|eval| Arc::clone(&eval.id)).collect();
+        for eval in runs.iter_mut().flat_map(|run| &mut run.evals) {
+            eval.private = private.contains(&eval.id);
+        }
         HistoryGroup {
             suite,
             target,
@@ -344,6 +350,7 @@ impl FoldedJournals {
             score: counter.score(),
             partial: false,
             counts,
+            private: info.is_private(),
             cases,
         }
     }

@@ -97,19 +97,9 @@ impl Written {
                 cases: cases.len(),
             }));
             let planned = |(case, _): &(&str, Outcome)| CasePlanned {
-                id: (*case).into(),
-                name: None,
-                samples: 1,
-                graders: vec![GraderType::Code],
                 input_hash: "i".into(),
                 grading_hash: "g".into(),
-                data_hash: None,
-                target_hash: None,
-                call_hash: None,
-                tags: Vec::new(),
-                position: None,
-                input: None,
-                combine: None,
+                ..testing::planned_case(case, 1)
             };
             let cases = cases.iter().map(planned).collect();
             events.push(Event::CasesPlanned(CasesPlanned {
@@ -171,15 +161,9 @@ fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
         sample: 0,
         attempts: vec![Attempt {
             output: Some(Output::text("an output")),
-            stored: None,
-            extracted: None,
-            verdict,
             latency_ms: Some(10.0),
             duration_ms: 10.0,
-            infrastructure_retries: 0,
-            call: None,
-            unanswered: false,
-            redacted: false,
+            ..testing::attempt(verdict)
         }],
         finished_at: String::new(),
         reused_from: None,

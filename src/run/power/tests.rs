@@ -37,6 +37,7 @@ fn run(cases: &[(u32, u32)], suite: &str) -> RunScores {
     };
     let cases = cases.iter().enumerate().map(case).collect();
     let eval = EvalRecord {
+        private: false,
         id: "e".into(),
         outcome: Outcome::Passed,
         score: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::pairing::SidePairing;
 use super::values::MeasureUnit;
 use crate::model::limits;
-use crate::model::{CaseRecord, Difficulty, EvalType, Grouping, Outcome};
+use crate::model::{CaseRecord, Difficulty, EvalType, Grouping, Outcome, RELEASED_TAG};
 
 /// Pairs from which on a group is tested.
 pub(super) const TESTED: usize = 2;
@@ -77,7 +77,9 @@ fn of_cases(pairing: &SidePairing<'_>, by: Grouping) -> Vec<CaseGroup> {
             } else {
                 &pair.candidate.tags
             };
+            // Days are too many for groups; their months are tags, too.
             own.iter()
+                .filter(|tag| !tag.starts_with(RELEASED_TAG))
                 .for_each(|tag| found.add(by, GroupName::Text(tag), at as u32, flip));
         }
     }

@@ -27,6 +27,8 @@ pub use pairs::{PairVerdict, SidePair, compare_pairs};
 use values::PairedMeasure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
+use std::collections::BTreeSet;
+
 use crate::model::{Comparison, ComparisonSettings, Grouping, Metric, RunScores};
 use eval_stats::{ResamplingOptions, in_parallel};
 
@@ -186,6 +188,11 @@ pub fn compare_anyway(
     candidates: &[&RunScores],
     settings: &CompareSettings,
 ) -> Result<Vec<Comparison>, ComparisonError> {
+    let sides = || candidates.iter().copied().chain([reference]);
+    let private: BTreeSet<String> = sides().flat_map(RunScores::private_evals).collect();
+    let reference = &*reference.hiding(&private);
+    let candidates: Vec<_> = candidates.iter().map(|one| one.hiding(&private)).collect();
+    let candidates: &[&RunScores] = &candidates.iter().map(|one| &**one).collect::<Vec<_>>();
     let sides = [reference, candidates.first().copied().unwrap_or(reference)];
     let tested = measures(settings, sides)?;
     let drafts: Vec<ComparisonDraft<'_>> = in_parallel(candidates, |candidate| {

@@ -323,6 +323,10 @@ fn add(
     let Some(case) = candidate.or(reference) else {
         return;
     };
+    if eval.private {
+        list.private += 1;
+        return;
+    }
     if list.cases.len() >= listed {
         // What no cut may hide takes the place of another.
         let other = list

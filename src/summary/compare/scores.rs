@@ -89,7 +89,7 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalRecord {
         let outcome = counter.add(&finals);
         let firsts = case.firsts();
         let mut scores = CaseRecord {
-            id: case.id().to_owned(),
+            id: info.case_id(case.id()).into_owned(),
             outcome: (finals.total() > 0).then_some(outcome),
             samples: finals.total(),
             n: firsts.passed + firsts.failed,
@@ -115,6 +115,7 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalRecord {
         criticality: info.criticality,
         weight: Some(info.weight),
         score_threshold: info.score_threshold,
+        private: info.is_private(),
         cases,
     }
 }

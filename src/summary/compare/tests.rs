@@ -30,6 +30,7 @@ pub(super) fn eval(id: &str, cases: Vec<CaseRecord>) -> EvalRecord {
     };
     let scores: Vec<f64> = cases.iter().filter_map(|case| case.score).collect();
     EvalRecord {
+        private: false,
         id: id.into(),
         outcome,
         score: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),

@@ -77,6 +77,7 @@ impl Run {
     fn eval(mut self, id: &str, name: &str) -> Self {
         let regression = id.starts_with("reg-");
         self.evals.push(EvalResult {
+            private: false,
             id: id.to_owned(),
             name: name.to_owned(),
             kind: if regression {

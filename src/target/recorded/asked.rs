@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::target::line::shown;
 use eval_base::names::InternedTexts;
 
 /// The cases that a plan asks of one recording, each with a number (its slot) from 0. Some forty bytes a case beside its id.
@@ -15,6 +16,8 @@ pub(in crate::target) struct RecordedCases {
     further: HashMap<(u32, u32), u32>,
     /// The second eval with a case of this id, for messages.
     second: HashMap<u32, u32>,
+    /// Some of the cases are of a private dataset: messages name none.
+    pub private: bool,
 }
 
 /// The case that a record fits.
@@ -28,6 +31,14 @@ pub(in crate::target) enum RecordFit<'a> {
 }
 
 impl RecordedCases {
+    /// The id of a case, for messages.
+    pub fn shown(&self, case: &str) -> String {
+        match self.private {
+            true => "(private)".to_owned(),
+            false => shown(case),
+        }
+    }
+
     /// All cases are added before any is looked up. False when there are more than can be numbered (2^31).
     pub fn add(&mut self, eval: &str, case: &str) -> bool {
         let last = u32::try_from(self.evals.len())

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use eval_base::text::sanitize;
-
 use super::RecordingForm;
 use super::asked::RecordedCases;
 
@@ -103,10 +101,11 @@ impl RecordFault {
 
     /// What is wrong, in words.
     pub fn words(&self, asked: &RecordedCases, form: RecordingForm) -> String {
-        let (case, first) = (sanitize(asked.case_of(self.slot)), form.place(self.first));
+        let case = asked.shown(asked.case_of(self.slot));
+        let first = form.place(self.first);
         match self.kind {
             FaultKind::Twice(sample) => {
-                format!("sample {sample} of case `{case}` was already recorded at {first}")
+                format!("sample {sample} of case {case} was already recorded at {first}")
             }
             FaultKind::Mixed { first_says } => {
                 let (says, other) = if first_says {
@@ -115,7 +114,7 @@ impl RecordFault {
                     ("has no `sample`", "this one does")
                 };
                 format!(
-                    "{first} of case `{case}` {says}, but {other}: give all of them an index, or none"
+                    "{first} of case {case} {says}, but {other}: give all of them an index, or none"
                 )
             }
         }

@@ -269,10 +269,18 @@ impl<'a> RecordingScan<'a> {
         self.problems.add(place, self.form.problem(place, message));
     }
 
+    /// What is wrong with a record: a sentence may quote it.
+    fn quoted(&self, message: String) -> String {
+        match self.asked.private {
+            true => "the record is not valid".to_owned(),
+            false => message,
+        }
+    }
+
     fn take(&mut self, record: RecordLine<JsonShape>, span: RecordSpan) {
         let record = match record.check() {
             Ok(record) => record,
-            Err(message) => return self.wrong(span.place, message),
+            Err(message) => return self.wrong(span.place, self.quoted(message)),
         };
         match self
             .asked
@@ -288,7 +296,7 @@ impl<'a> RecordingScan<'a> {
             RecordFit::Several(first, second) => {
                 let message = format!(
                     "case {} is in the evals {} and {}: select one with `eval`",
-                    shown(&record.case),
+                    self.asked.shown(&record.case),
                     shown(first),
                     shown(second)
                 );
@@ -297,9 +305,10 @@ impl<'a> RecordingScan<'a> {
         }
         match record.content {
             Ok(_) => self.readable += 1,
-            Err(message) => self
-                .unreadable
-                .add(span.place, self.form.problem(span.place, message)),
+            Err(message) => {
+                let problem = self.form.problem(span.place, self.quoted(message));
+                self.unreadable.add(span.place, problem);
+            }
         }
     }
 
@@ -308,7 +317,7 @@ impl<'a> RecordingScan<'a> {
         let place = span.place;
         let problem = RecordingProblem {
             column: fault.column,
-            ..self.form.problem(place, fault.message)
+            ..self.form.problem(place, self.quoted(fault.message))
         };
         self.unreadable.add(place, problem);
         let mut is_lost = partial.holds_more;
@@ -446,13 +455,13 @@ impl<'a> RecordingScan<'a> {
             let known = known
                 .iter()
                 .take(if known.len() > SEARCHED { 0 } else { SEARCHED });
-            let closest = did_you_mean(case, known);
+            let closest = did_you_mean(case, known).filter(|_| !self.asked.private);
             let hint = closest
                 .map(|id| format!(", did you mean {}?", shown(id)))
                 .unwrap_or_default();
             named.push(format!(
                 "{} ({}{hint})",
-                shown(case),
+                self.asked.shown(case),
                 self.form.place(*place)
             ));
         }

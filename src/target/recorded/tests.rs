@@ -456,6 +456,43 @@ fn a_long_line_is_scanned_and_not_held() {
     );
 }
 
+#[test]
+fn layouts_that_are_read_into_memory_have_a_limit() {
+    let folder = Folder::new();
+    let refused = |path: &Path| {
+        let cases = asked(&[("e", "a"), ("e", "b")]);
+        let opened = Recording::open_within(path, cases, true, 1 << 20, 2 << 20);
+        opened.unwrap_err().to_string()
+    };
+    let long = "x".repeat(1 << 20);
+    let lines: String = ["a", "b", "a"]
+        .map(|id| {
+            format!(
+                "{}\n",
+                serde_json::json!({"question_id": id, "code_list": [long]})
+            )
+        })
+        .concat();
+    std::fs::write(folder.path(), lines).unwrap();
+    let told = refused(&folder.path());
+    assert!(
+        told.contains("a file of `code_list` is read into memory and may have up to 2 MiB"),
+        "{told}"
+    );
+    let samples = folder.path().with_file_name("samples");
+    for case in ["a", "b"] {
+        std::fs::create_dir_all(samples.join(case)).unwrap();
+        for sample in ["0.py", "1.py"] {
+            std::fs::write(samples.join(case).join(sample), &long).unwrap();
+        }
+    }
+    let told = refused(&samples);
+    assert!(
+        told.contains("a folder of samples is read into memory and may have up to 2 MiB"),
+        "{told}"
+    );
+}
+
 proptest::proptest! {
     /// Broken lines change nothing for the samples of readable lines, and each is errored or lost.
     #[test]

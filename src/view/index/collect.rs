@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::rows::{CaseRow, EvalRow};
 use crate::journal::RunPaths;
@@ -21,13 +22,13 @@ const TEXTS: usize = 128 << 20;
 #[derive(Debug)]
 pub struct IndexedContent {
     /// Or why the journal can't be read.
-    pub totals: Result<RunTotals, String>,
+    pub totals: Result<Arc<RunTotals>, String>,
     pub evals: Vec<EvalRow>,
     pub cases: Vec<CaseRow>,
 }
 
 impl IndexedContent {
-    pub fn without_cases(totals: Result<RunTotals, String>) -> IndexedContent {
+    pub fn without_cases(totals: Result<Arc<RunTotals>, String>) -> IndexedContent {
         IndexedContent {
             totals,
             evals: Vec::new(),
@@ -78,7 +79,7 @@ pub fn index_run(paths: &RunPaths) -> IndexedContent {
             score: eval.score,
             counts: eval.counts,
         });
-        for case in &eval.cases {
+        for case in eval.cases.iter().filter(|_| !eval.private) {
             let texts = texts.cases.remove(&place(&eval.id, &case.id));
             let texts = texts.unwrap_or_default();
             let is_mixed = (1..texts.graded).contains(&texts.passes);
@@ -101,7 +102,7 @@ pub fn index_run(paths: &RunPaths) -> IndexedContent {
         cases.iter_mut().for_each(|case| case.output.clear());
     }
     IndexedContent {
-        totals: Ok(RunTotals::of(&run, capture)),
+        totals: Ok(Arc::new(RunTotals::of(&run, capture))),
         evals,
         cases,
     }

@@ -16,6 +16,7 @@ mod tests;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use rusqlite::{Connection, Error, params};
@@ -54,7 +55,7 @@ impl JournalState {
 pub struct IndexedRun {
     pub journal: JournalState,
     /// Its totals, or why it can't be read. The index has only totals.
-    pub totals: Result<RunTotals, String>,
+    pub totals: Result<Arc<RunTotals>, String>,
 }
 
 /// The name of a run in the index: day and stem, which are unique below the results folder.
@@ -169,7 +170,7 @@ fn indexed(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<IndexedRun
             bytes: bytes.cast_unsigned(),
             modified: row.get(first + 1)?,
         },
-        totals: Ok(totals),
+        totals: Ok(Arc::new(totals)),
     })
 }
 
@@ -194,7 +195,7 @@ fn put(
     let Ok(totals) = &content.totals else {
         return Ok(());
     };
-    let totals = serde_json::to_string(totals).unwrap_or_default();
+    let totals = serde_json::to_string(totals.as_ref()).unwrap_or_default();
     let query = "INSERT INTO runs(key, bytes, modified, totals) VALUES (?, ?, ?, ?)";
     let bytes = journal.bytes.cast_signed();
     let values = params![key, bytes, journal.modified, totals];

@@ -58,19 +58,10 @@ fn end() -> Event {
 
 fn planned((id, samples): &WrittenCase<'_>) -> CasePlanned {
     CasePlanned {
-        id: (*id).into(),
         name: Some(format!("Name of {id}")),
-        samples: u32::try_from(samples.len()).unwrap(),
-        graders: vec![GraderType::Code],
         input_hash: "i".into(),
         grading_hash: "g".into(),
-        data_hash: None,
-        target_hash: None,
-        call_hash: None,
-        tags: Vec::new(),
-        position: None,
-        input: None,
-        combine: None,
+        ..testing::planned_case(id, u32::try_from(samples.len()).unwrap())
     }
 }
 
@@ -84,15 +75,7 @@ fn finished(case: &str, sample: u32, outcome: Outcome, output: &str) -> Event {
     };
     let attempt = Attempt {
         output: Some(Output::text(output)),
-        stored: None,
-        extracted: None,
-        verdict,
-        latency_ms: None,
-        duration_ms: 1.0,
-        infrastructure_retries: 0,
-        call: None,
-        unanswered: false,
-        redacted: false,
+        ..testing::attempt(verdict)
     };
     Event::SampleFinished(Box::new(SampleFinished {
         eval: "e".into(),
@@ -269,42 +252,47 @@ fn cases_come_failures_first_page_by_page() {
 }
 
 #[test]
-fn search_goes_through_runs_and_stops_after_so_many_cases() {
+fn search_stops_after_matches_or_cases() {
     let dir = tempfile::tempdir().unwrap();
     for minute in 1..4 {
-        drop(run(
-            dir.path(),
-            minute,
-            &[("a", FAILED), ("b", PASSED), ("c", FAILED)],
-            true,
-        ));
+        let cases = [("a", FAILED), ("b", PASSED), ("c", MIXED)];
+        drop(run(dir.path(), minute, &cases, true));
     }
     let folder = RunFolder::open(dir.path());
     let list = settled(&folder);
     let keys: Vec<String> = list.runs.iter().map(|run| run.key.clone()).collect();
-    let filter = CaseFilter {
-        text: TextMatcher::new("änders"),
-        ..CaseFilter::default()
-    };
-    let (mut found, mut after, mut pages) = (Vec::new(), SearchCursor::default(), 0);
-    loop {
-        let page = folder
-            .index
-            .search_within(&keys, &filter, after, 4, 4)
-            .unwrap();
-        found.extend(
-            page.rows
+    // The matches of each page.
+    let pages = |set: CaseSet, text: &str, most: usize, looked_at: usize| {
+        let filter = CaseFilter {
+            set,
+            text: TextMatcher::new(text),
+            ..CaseFilter::default()
+        };
+        let (mut pages, mut after) = (Vec::new(), SearchCursor::default());
+        loop {
+            let page = folder
+                .index
+                .search_within(&keys, &filter, after, most, looked_at)
+                .unwrap();
+            let rows = page
+                .rows
                 .iter()
-                .map(|(run, row)| format!("{run}{}", row.id)),
-        );
-        pages += 1;
-        match page.next {
-            Some(next) => after = next,
-            None => break,
+                .map(|(run, row)| format!("{run}{}", row.id));
+            pages.push(rows.collect::<Vec<_>>().join(" "));
+            match page.next {
+                Some(next) => after = next,
+                None => return pages,
+            }
         }
-    }
-    assert_eq!(found, ["0a", "0c", "1a", "1c", "2a", "2c"]);
-    assert_eq!(pages, 2);
+    };
+    let all = usize::MAX;
+    let matches = pages(CaseSet::All, "because", 4, all);
+    assert_eq!(matches, ["0a 0c 0b 1a", "1c 1b 2a 2c", "2b"]);
+    // A run is looked at as a whole, also where it has no match.
+    assert_eq!(pages(CaseSet::All, "änders", all, 4), ["0a 1a", "2a"]);
+    assert_eq!(pages(CaseSet::All, "nothing", all, 3), ["", "", ""]);
+    assert_eq!(pages(CaseSet::Flaky, "", all, 3), ["0c", "1c", "2c"]);
+    assert_eq!(pages(CaseSet::Flaky, "", 2, all), ["0c 1c", "2c"]);
 }
 
 #[test]
@@ -373,6 +361,45 @@ fn without_a_place_the_index_is_in_memory() {
         9,
     );
     assert_eq!(ids(&page.unwrap().unwrap()), ["a"]);
+}
+
+#[test]
+fn index_that_cannot_be_written_is_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(run(dir.path(), 1, &[("a", PASSED)], true));
+    let folder = RunFolder::open(dir.path());
+    assert_eq!(settled(&folder).warnings, [""; 0]);
+    fs::remove_dir_all(dir.path().join(".index")).unwrap();
+    fs::write(dir.path().join(".index"), "a file").unwrap();
+    drop(run(dir.path(), 2, &[("a", FAILED)], true));
+    let list = changed(&folder);
+    assert_eq!(
+        lines(&list),
+        "2026-03-04/run-050207 0 of 1 passed\n2026-03-04/run-050107 1 of 1 passed"
+    );
+    let expected = "The index can't be written, so the cases of 1 run can't be listed: ";
+    let [warning] = list.warnings.as_slice() else {
+        panic!("{:?}", list.warnings)
+    };
+    assert!(warning.starts_with(expected), "{warning}");
+}
+
+#[test]
+fn journal_that_cannot_be_followed_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let _going = run(dir.path(), 1, &[("a", PASSED)], false);
+    let folder = RunFolder::open(dir.path());
+    let list = settled(&folder);
+    let state = folder.live(&list.runs[0]).unwrap();
+    assert_eq!(state.words, "1 of 1 samples");
+    let journal = list.runs[0].paths.journal();
+    let whole = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, format!("{whole}{{\"x\": 1}}\n")).unwrap();
+    // A journal is polled after a pause.
+    std::thread::sleep(Duration::from_millis(250));
+    let error = folder.live(&list.runs[0]).unwrap_err().to_string();
+    let expected = "run-050107.journal.jsonl:5: not a journal line";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

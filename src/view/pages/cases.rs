@@ -194,6 +194,13 @@ pub fn case(folder: &RunFolder, run: &ListedRun, at: u32) -> Response {
         Err(error) => return unreadable(id, &error.to_string()),
     };
     let (eval, case) = place;
+    match journal::private_evals(&run.paths.journal()) {
+        Ok(private) if private.contains(&eval) => {
+            return missing("Cases of a private dataset are not shown.");
+        }
+        Ok(_) => {}
+        Err(error) => return unreadable(id, &error.to_string()),
+    }
     let selected = match case_of(&run.paths, &eval, &case) {
         Ok(selected) => selected,
         Err(error) => return unreadable(id, &error.to_string()),

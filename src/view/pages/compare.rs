@@ -5,7 +5,6 @@ use axum::response::Response;
 
 use super::{message, missing, run_address};
 use crate::gate;
-use crate::journal;
 use crate::model::{RunScores, RunWarning};
 use crate::report::html::page::policy;
 use crate::report::html::{self, ComparedRun, ComparedRuns, flipped_cases};
@@ -57,10 +56,9 @@ fn compared(base: &ListedRun, candidates: &[&ListedRun]) -> Result<Response, Str
         listed: usize::MAX,
         ..CompareSettings::default()
     };
-    // As `compare` does.
-    let mut runs = candidates.iter().chain([&base]);
-    if let Some(started) = runs.find_map(|run| journal::started(&run.paths.journal()).ok()) {
-        settings.seed = started.config.seed;
+    let runs = candidates.iter().chain([&base]);
+    if let Some(seed) = run::recorded_seed(runs.map(|run| run.paths.journal())) {
+        settings.seed = seed;
     }
     let compared = match compare(&reference, &sides, &settings) {
         // Shown all the same, as by `compare`.

@@ -47,7 +47,7 @@ pub async fn list(State(source): State<PageSource>, uri: Uri) -> Response {
 }
 
 fn words(folder: &RunFolder, run: &ListedRun) -> Option<String> {
-    folder.live(run).map(|state| state.words)
+    folder.live(run).ok().map(|state| state.words)
 }
 
 /// What happens to a run: `run` with its state, `ended` once it is over.
@@ -61,7 +61,7 @@ pub async fn run(State(source): State<PageSource>, Path(id): Path<String>) -> Re
             return LiveNews::Ended;
         };
         match folder.live(run) {
-            Some(state) if last.as_ref() != Some(&state) => {
+            Ok(state) if last.as_ref() != Some(&state) => {
                 last = Some(state.clone());
                 LiveNews::Run(Box::new(state))
             }

@@ -372,7 +372,7 @@ mod tests {
                 modified: 1,
             },
             bytes: 1,
-            state: RunState::Read(Box::new(totals)),
+            state: RunState::Read(std::sync::Arc::new(totals)),
         };
         let capture = RunTotals {
             capture: true,

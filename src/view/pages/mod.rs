@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use tokio::sync::Semaphore;
 
@@ -118,7 +118,14 @@ async fn blocking(make: impl FnOnce() -> Response + Send + 'static) -> Response 
         make()
     };
     let made = tokio::task::spawn_blocking(make).await;
-    made.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+    made.unwrap_or_else(|_| {
+        let words = "Internal error in eval-harness while this page was made.";
+        message(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "No page",
+            words.to_owned(),
+        )
+    })
 }
 
 fn missing(words: &'static str) -> Response {

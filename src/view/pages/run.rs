@@ -122,15 +122,7 @@ pub fn header(page: &mut Page, run: &ListedRun, totals: &RunTotals) {
         page.lead(text![Symbol::of_decision(gate), " ", words].toned(TextTone::of_decision(gate)));
     }
     let counts = |counts: &crate::model::Counts| {
-        let named = [
-            ("passed", counts.passed),
-            ("failed", counts.failed),
-            ("errored", counts.errored),
-            ("pending", counts.pending),
-            ("skipped", counts.skipped),
-        ];
-        let named = named.into_iter().filter(|(_, n)| *n > 0);
-        let named: Vec<String> = named
+        let named: Vec<String> = figures::occurring(counts)
             .map(|(name, n)| format!("{} {name}", group_digits(n)))
             .collect();
         own(format!(
@@ -205,9 +197,11 @@ fn going(folder: &RunFolder, run: &ListedRun) -> Response {
         ]
     });
     page.facts(facts.map(|(label, words)| (StyledText::from(label), words)));
-    // A journal that can't be followed has no figures yet; the events say so when they come.
-    let words = folder.live(run).map(|state| state.words);
-    let words = escape(&words.unwrap_or_else(|| "Nothing is recorded yet.".to_owned()));
+    let words = match folder.live(run) {
+        Ok(state) => state.words,
+        Err(error) => format!("The journal can't be followed: {error}"),
+    };
+    let words = escape(&words);
     let mut view = ViewPage::new(format!("Running: {}", one_line(suite)), "");
     view.events = Some(format!("{}/events", run_address(id)));
     view.blocks(&page);

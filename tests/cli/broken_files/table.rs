@@ -115,7 +115,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  exepcted: z\n",
         said: &[
-            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`, `prompts`",
+            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`, `prompts`, `solution`",
         ],
     },
     Broken {
@@ -227,7 +227,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code}\n",
         said: &[
-            "3:11 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
+            "3:11 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, instructions, command",
         ],
     },
     Broken {
@@ -241,7 +241,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_mtach}}\n",
         said: &[
-            "4:41 unknown-value: `exact_mtach` is not a valid value of `method`: expected one of `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `command` | did you mean `exact_match`?",
+            "4:41 unknown-value: `exact_mtach` is not a valid value of `method`: expected one of `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `instructions`, `command` | did you mean `exact_match`?",
         ],
     },
     Broken {
@@ -381,7 +381,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1]}]}}\n",
         said: &[
-            "3:89 grader-incomplete: call 1 has neither `expected` nor `raises` | add `expected:`",
+            "3:89 grader-incomplete: call 1 has neither `expected` nor `raises` | add `expected:`, or `reference_solution:` to the grader",
         ],
     },
     Broken {
@@ -672,7 +672,7 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset: {path: rows.jsonl, format: xml, case: {}}\n",
         said: &[
-            "2:37 unknown-value: `xml` is not a valid value of `format`: expected one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`",
+            "2:37 unknown-value: `xml` is not a valid value of `format`: expected one of `jsonl`, `json`, `csv`, `humaneval`, `mbpp`, `bigcodebench`, `livecodebench`, `multipl_e`, `humaneval_pack`, `ds1000`, `code_contests`, `apps`, `gsm8k`, `mmlu`, `evalplus`, `ifeval`",
         ],
     },
     Broken {
@@ -748,7 +748,7 @@ vec![
         name: "file.yaml",
         text: "graders:\n  g: {type: code, config: {case_sensitive: false}}\ndefaults: {code: h}\n",
         said: &[
-            "2:6 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
+            "2:6 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, instructions, command",
             "3:18 unknown-grader: unknown grader `h`",
         ],
     },
@@ -772,6 +772,14 @@ vec![
         text: "eval_trigger: {when: now, suite: s.yaml, thresholds: {pas_rate: 1}}\n",
         said: &[
             "1:34 missing-ref: the file `s.yaml` does not exist | paths are relative to the file that contains them",
+        ],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  evals: [{$ref: other.yaml}]\n  check: {excused: [{eval: x, probe: [empty output], reason: ' '}]}\n",
+        said: &[
+            "4:31 unknown-key: unknown key `probe` | did you mean `probes`?",
+            "4:62 bad-format: `reason` does not match the pattern `\\S`, found ` `",
         ],
     },
 ]

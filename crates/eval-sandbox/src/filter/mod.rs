@@ -47,6 +47,12 @@ enum SyscallRule {
     Clone,
     /// `socket`: refused, and named unless it is of [`PROBED_FAMILIES`].
     Socket,
+    /// The same where namespaces are an error and not the end.
+    QuietClone,
+    /// `socket`: of [`OWN_FAMILIES`]; else refused without notice.
+    OwnSocket,
+    /// The same of [`INTERNET_FAMILIES`].
+    InternetSocket,
     /// `socketpair`: local and connected, which Rust's `Command` makes to hear whether `exec`
     /// failed. A datagram socket could send to any name.
     SocketPair,
@@ -97,6 +103,11 @@ pub(super) enum FilterPart {
 pub(super) enum FilterScope {
     /// A job in separate namespaces.
     Namespaces,
+    /// A job in a workspace, in separate namespaces.
+    Workspace {
+        /// But for the network's.
+        host_network: bool,
+    },
     /// A job that shares the host's file system and processes.
     Host {
         /// Its user may own files of the host, whose modes and times Landlock does not govern.
@@ -175,6 +186,9 @@ const LOCKS: [u32; 4] = [
 ];
 /// What runtimes try at their start: the C library a name service, Java whether there is IPv6.
 const PROBED_FAMILIES: [u32; 2] = [AF_UNIX as u32, AF_INET6 as u32];
+/// What works within a network namespace.
+const OWN_FAMILIES: [u32; 3] = [AF_UNIX as u32, AF_INET as u32, AF_INET6 as u32];
+const INTERNET_FAMILIES: [u32; 2] = [AF_INET as u32, AF_INET6 as u32];
 /// MEMBARRIER_CMD_QUERY and the private ones of membarrier(2).
 const OWN_BARRIERS: [u32; 7] = [0, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8];
 
@@ -280,14 +294,26 @@ fn block(rule: SyscallRule, part: FilterPart) -> Vec<sock_filter> {
         ),
         SyscallRule::Barrier => after(argument(0), accept(&OWN_BARRIERS)),
         SyscallRule::Kill => vec![kill],
-        SyscallRule::Clone => {
+        SyscallRule::Clone | SyscallRule::QuietClone => {
+            let refused = match rule {
+                SyscallRule::Clone => kill,
+                _ => errno(EPERM),
+            };
             vec![
                 argument(0),
                 branch(IF_ANY_BIT, CLONE_NEW_ANY | CLONE_PARENT as u32, 0, 1),
-                kill,
+                refused,
                 allow,
             ]
         }
+        SyscallRule::OwnSocket => after(
+            argument(0),
+            select(&OWN_FAMILIES, allow, errno(EAFNOSUPPORT)),
+        ),
+        SyscallRule::InternetSocket => after(
+            argument(0),
+            select(&INTERNET_FAMILIES, allow, errno(EAFNOSUPPORT)),
+        ),
         SyscallRule::SocketPair => vec![
             argument(0),
             branch(IF_EQUAL, AF_UNIX as u32, 0, 4),
@@ -377,7 +403,12 @@ fn tree(ranges: &[(u32, SyscallRule)], part: FilterPart) -> Vec<sock_filter> {
 impl FilterScope {
     fn rules(self) -> HashMap<&'static str, SyscallRule> {
         let mut lists = vec![rules::EVERYWHERE];
-        if let FilterScope::Host {
+        if let FilterScope::Workspace { host_network } = self {
+            lists.push(rules::IN_A_WORKSPACE);
+            if host_network {
+                lists.push(rules::ON_THE_INTERNET);
+            }
+        } else if let FilterScope::Host {
             owns_files,
             signals_kept_in,
         } = self

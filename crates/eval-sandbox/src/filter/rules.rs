@@ -59,12 +59,15 @@ pub(super) const EVERYWHERE: &[(SyscallRule, &str)] = &[
     // No file of a job outlives it, so there is nothing to make durable; on files of the host it
     // would cost the host.
     (Errno(0), "sync syncfs fsync fdatasync sync_file_range"),
+    // Mono sets the usual policy on each thread and prints a warning when it can't. As root a
+    // job could set one that no other process interrupts.
+    (Errno(0), "sched_setscheduler"),
     (
         Refuse(libc::EPERM),
         "bind listen accept accept4 shmget shmat shmctl shmdt msgget msgsnd msgrcv msgctl semget semop semtimedop semctl mq_open \
          mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr fanotify_init fanotify_mark kcmp settimeofday \
          clock_settime clock_adjtime adjtimex acct quotactl quotactl_fd sethostname setdomainname modify_ldt syslog vhangup \
-         lookup_dcookie uselib ustat migrate_pages move_pages sched_setscheduler sched_setattr ioprio_set seccomp \
+         lookup_dcookie uselib ustat migrate_pages move_pages sched_setattr ioprio_set seccomp \
          process_madvise process_mrelease vmsplice readahead",
     ),
     // Limits of the whole machine or of the user, which one job could use up.
@@ -82,6 +85,28 @@ pub(super) const EVERYWHERE: &[(SyscallRule, &str)] = &[
     (Lock, "flock"),
     (Barrier, "membarrier"),
 ];
+
+/// Besides, for a job in a workspace: servers work, on the loopback device of its own network
+/// namespace, and what tools probe is an error and not their end.
+pub(super) const IN_A_WORKSPACE: &[(SyscallRule, &str)] = &[
+    (Allow, "bind listen accept accept4 connect"),
+    (OwnSocket, "socket"),
+    (
+        Errno(libc::EPERM),
+        "ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot setns unshare mount_setattr open_tree \
+         move_mount fsopen fsconfig fsmount fspick bpf perf_event_open userfaultfd keyctl add_key request_key open_by_handle_at \
+         pidfd_getfd seccomp fanotify_init kcmp ioprio_set sched_setattr",
+    ),
+    (Errno(0), "readahead process_madvise"),
+    (
+        Errno(libc::ENOSYS),
+        "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch io_setup",
+    ),
+    (QuietClone, "clone"),
+];
+
+/// Besides, when it has the host's network: abstract names of local sockets are a part of that.
+pub(super) const ON_THE_INTERNET: &[(SyscallRule, &str)] = &[(InternetSocket, "socket")];
 
 /// Besides, for a job that shares the host's file system, users and processes: what Landlock does
 /// not govern.

@@ -4,6 +4,7 @@
 mod in_process;
 #[cfg(target_os = "linux")]
 pub(super) mod node;
+mod programs;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,6 +14,8 @@ use std::process::{Command, Stdio};
 
 #[cfg(target_os = "linux")]
 pub(super) use in_process::run_tests;
+pub(crate) use programs::SEARCH;
+pub use programs::{HostProgram, locate, version_of};
 
 /// A language that is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -376,7 +376,7 @@ def analyse(setup, tests, entry, check):
     trees = [compile(setup, 'setup.py', 'exec', _AST, True)]
     trees += [compile(t, 'tests.py', 'exec', _AST, True) for t in tests]
     a = _look(trees, entry, check, set())
-    if not a.candidate:
+    if not a.candidate and not a.aliases:
         # Tests that take nothing test a function which bears the name of a builtin.
         found = set()
         for t in trees:

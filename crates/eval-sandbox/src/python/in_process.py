@@ -128,6 +128,10 @@ PLAIN_NAMES = {'__module__', '__doc__', '__dict__', '__weakref__', '__slots__', 
     '__match_args__', '__getnewargs__', '__new__', '__init__', '__orig_bases__', '__static_attributes__', '__firstlineno__', '__replace__',
     '__annotate_func__', '__annotations_cache__'}
 
+def is_class(x):
+    # `isinstance` asks `__class__`, which may be code of the candidate or of a library (lazy objects raise in it).
+    return issubclass(type(x), type)
+
 def of_the_code(c):
     # Whether the candidate's program defines a class: no module that was loaded from elsewhere has it.
     if not c.__flags__ & 512:
@@ -175,7 +179,7 @@ class Guard:
         self.refusal = ''
         for name in request['names']:
             f = g.get(name, MISSING)
-            if isinstance(f, type) and (not self.strict or name[:1].isupper()):
+            if is_class(f) and (not self.strict or name[:1].isupper()):
                 self.named.add(f)
             elif type(f) is FUNCTION or self.guard and f is not MISSING and callable(f):
                 self.wrap(name, f)
@@ -199,7 +203,7 @@ class Guard:
             return inner(*a, **k) if self.inside else self.outermost(inner, a, k)
         try:
             functools.update_wrapper(call, f)
-            if type(f) is not FUNCTION and not isinstance(f, type):
+            if type(f) is not FUNCTION and not is_class(f):
                 for n in dir(f):
                     if n[:2] != '__':
                         setattr(call, n, getattr(f, n))
@@ -226,7 +230,7 @@ class Guard:
             for n, c, f in swapped:
                 if g.get(n) is f:
                     g[n] = c
-                elif callable(g.get(n)) and not isinstance(g[n], type):
+                elif callable(g.get(n)) and not is_class(g[n]):
                     self.wrap(n, g[n])
             self.rests.check(old)
             if g.get('__builtins__') is not builtins:

@@ -167,12 +167,19 @@ impl PythonRuntime {
             interpreter: Interpreter {
                 path: PathBuf::from(about.executable),
                 version: about.version,
+                site: about.site.iter().map(PathBuf::from).collect(),
             },
             binds: binds(&about.prefixes, &about.site),
             site: about.site,
             runners: about.runners,
             cold: about.cold,
         })
+    }
+
+    /// Whether programs find the same interpreter and packages in both. Two virtual environments
+    /// may share an executable.
+    pub fn is_same(&self, other: &PythonRuntime) -> bool {
+        self.interpreter == other.interpreter && self.site == other.site
     }
 
     /// Why it can't be a fork server, as far as it knows itself.

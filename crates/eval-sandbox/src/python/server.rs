@@ -37,6 +37,7 @@ pub(crate) struct ForkServer {
     /// The core that it and its next jobs are bound to.
     core: Option<usize>,
     jobs: u32,
+    python: PythonRuntime,
     /// Kept open: its end would be a signal to the server when it writes.
     _output: PipeEnds,
 }
@@ -74,6 +75,7 @@ impl ForkServer {
             process,
             core: None,
             jobs: 0,
+            python: python.clone(),
             _output: output,
         };
         let mut buffer = [0u8; 16];
@@ -96,6 +98,11 @@ impl ForkServer {
             }
         }
         format!("the fork server did not start: {said}")
+    }
+
+    /// Whether it is a server of that interpreter.
+    pub fn serves(&self, python: &PythonRuntime) -> bool {
+        self.python.is_same(python)
     }
 
     /// Whether it has done enough: a new one takes over now and then, so that nothing grows without

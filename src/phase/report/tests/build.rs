@@ -35,6 +35,7 @@ pub fn info(id: &str, name: &str, kind: EvalType) -> EvalInfo {
         score_threshold: None,
         source: None,
         dependencies: None,
+        dataset: None,
     }
 }
 
@@ -49,15 +50,9 @@ pub fn attempt(grade: Grade) -> Attempt {
     };
     Attempt {
         output: Some(Output::text("out")),
-        stored: None,
-        extracted: None,
-        verdict,
         latency_ms: Some(10.0),
         duration_ms: 11.0,
-        infrastructure_retries: 0,
-        call: None,
-        unanswered: false,
-        redacted: false,
+        ..testing::attempt(verdict)
     }
 }
 
@@ -137,21 +132,9 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             eval: info.clone(),
             cases: cases.len(),
         }));
-        let planned = cases.iter().map(|case| CasePlanned {
-            id: case.id.clone(),
-            name: None,
-            samples: case.samples.len() as u32,
-            graders: vec![GraderType::Code],
-            input_hash: String::new(),
-            grading_hash: String::new(),
-            data_hash: None,
-            target_hash: None,
-            call_hash: None,
-            tags: Vec::new(),
-            position: None,
-            input: None,
-            combine: None,
-        });
+        let planned = cases
+            .iter()
+            .map(|case| testing::planned_case(&case.id, case.samples.len() as u32));
         events.push(Event::CasesPlanned(CasesPlanned {
             eval: info.id.clone(),
             cases: planned.collect(),

@@ -133,6 +133,14 @@ function judgesCard(judges) {
     judges.more > 0 ? el('p', { class: 'soft small' }, `${grouped(judges.more)} more in the JSON report`) : null);
 }
 
+function disclosureCard(disclosure) {
+  if (!disclosure) return null;
+  const disclosed = (rows) => facts(rows.map(([label, words]) => [label, said(words)]));
+  return card('Disclosure', disclosed(disclosure.run),
+    el('ul', { class: 'stack' }, disclosure.datasets.map((one) => el('li', {}, el('h3', {}, said(one.eval)), disclosed(one.facts)))),
+    disclosure.more > 0 ? el('p', { class: 'soft small' }, `${grouped(disclosure.more)} more in the JSON report`) : null);
+}
+
 function environmentCard(environment) {
   const { git, sandbox } = environment;
   const list = (texts) => texts.length > 0 && texts.map((text, at) => [at > 0 && ', ', said(text)]);

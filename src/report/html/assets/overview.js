@@ -26,6 +26,7 @@ views.set('overview', {
       foldedCard(usageCard(report.distributions.usage), 'by eval'),
       foldedCard(modelsCard(report.models), report.models && report.models.rows.map(({ name }) => name).slice(0, 3).join(', ')),
       foldedCard(judgesCard(report.judges), report.judges && report.judges.by_model.map(({ name }) => name).slice(0, 3).join(', ')),
+      foldedCard(disclosureCard(report.disclosure), report.disclosure && plural(report.disclosure.datasets.length + report.disclosure.more, 'dataset')),
       foldedCard(environmentCard(report.environment), report.environment.os),
     ].filter(Boolean));
   },

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::details;
-use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
+use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary, private_cases};
 use crate::report::limits::html as limits;
 use crate::report::{ReportError, commands, figures, json, values};
 use eval_base::text;
@@ -225,7 +225,16 @@ impl PageCases<'_> {
 
     fn left_out(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        let (total, here) = (self.summary.summary.cases.total, self.held.len());
+        let private = self.summary.private_cases();
+        if private > 0 {
+            sentences.push(format!("{} are not listed.", private_cases(private)));
+        }
+        let private = |of: fn(&EvalResult) -> usize| -> usize {
+            let evals = self.summary.evals.iter().filter(|eval| eval.private);
+            evals.map(of).sum()
+        };
+        let total = self.summary.summary.cases.total - private(|eval| eval.counts.total);
+        let here = self.held.len();
         if total > here {
             let matters = self.held.iter().filter(|held| held.matters()).count();
             let [of, kept, bad, passed] =
@@ -234,7 +243,8 @@ impl PageCases<'_> {
                 "This page contains {kept} of {of} cases: {bad} that did not pass or were flaky, and {passed} that passed. \
                  Figures count everything; the journal has all cases."
             ));
-            let not_passed = total.saturating_sub(self.summary.summary.cases.passed);
+            let passed = self.summary.summary.cases.passed - private(|eval| eval.counts.passed);
+            let not_passed = total.saturating_sub(passed);
             let told = self
                 .held
                 .iter()

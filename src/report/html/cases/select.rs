@@ -71,6 +71,7 @@ mod tests {
                 samples: Vec::new(),
             });
         EvalResult {
+            private: false,
             id: "e".to_owned(),
             name: "e".to_owned(),
             kind: EvalType::Capability,

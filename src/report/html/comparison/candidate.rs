@@ -41,7 +41,7 @@ pub fn of(comparison: &Comparison) -> Value {
 /// True when a list does not hold all cases of its kind.
 pub fn is_cut(cases: &CaseChanges) -> bool {
     let lists = FlipKind::ALL.map(|kind| kind.of(cases));
-    lists.iter().any(|list| list.cases.len() < list.count)
+    lists.iter().any(|list| list.unlisted() > 0)
 }
 
 /// The name of a headline in the page: what it is drawn by.

@@ -51,6 +51,7 @@ fn case(id: &str, outcome: Outcome, output: Value) -> CaseResult {
 
 fn eval(cases: Vec<CaseResult>) -> EvalResult {
     EvalResult {
+        private: false,
         id: "e".to_owned(),
         name: "e".to_owned(),
         kind: EvalType::Capability,

@@ -19,9 +19,10 @@ const BINS: f64 = 10.0;
 const WIDE: f64 = 25.0;
 
 pub(super) fn of(summary: &Summary) -> Value {
-    let left_out = summary
-        .omitted
-        .is_some_and(|omitted| omitted.cases + omitted.samples > 0);
+    let left_out = summary.private_cases() > 0
+        || summary
+            .omitted
+            .is_some_and(|omitted| omitted.cases + omitted.samples > 0);
     if summary.truncated || left_out {
         return json!({ "scores": null, "latency": null, "usage": null });
     }

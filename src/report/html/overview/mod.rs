@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{comparison, details};
 use crate::model::{Counts, Decision, Failure, Outcome, PastRate, Summary};
 use crate::report::limits::html as limits;
-use crate::report::{commands, differences, figures, flaky, judges, models, notices};
+use crate::report::{commands, differences, disclosure, figures, flaky, judges, models, notices};
 use eval_base::text;
 
 /// The block `report` of a run.
@@ -58,6 +58,7 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
         "models": models_used(summary),
         "judges": judges_asked(summary),
         "environment": environment(summary),
+        "disclosure": disclosed(summary),
     })
 }
 
@@ -332,6 +333,17 @@ fn models_used(summary: &Summary) -> Option<Value> {
         })
         .collect();
     Some(json!({ "rows": rows, "more": all.len().saturating_sub(limits::MODELS) }))
+}
+
+fn disclosed(summary: &Summary) -> Option<Value> {
+    let disclosure = summary.disclosure.as_deref()?;
+    let all = disclosure::of_datasets(disclosure);
+    let more = all.len().saturating_sub(limits::GROUPS);
+    let datasets = all.into_iter().take(limits::GROUPS);
+    let datasets: Vec<Value> = datasets
+        .map(|(eval, facts)| json!({ "eval": eval, "facts": facts }))
+        .collect();
+    Some(json!({ "run": disclosure::of_run(disclosure), "datasets": datasets, "more": more }))
 }
 
 fn judges_asked(summary: &Summary) -> Option<Value> {

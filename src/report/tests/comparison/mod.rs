@@ -91,7 +91,11 @@ pub(super) fn flips(count: usize, counts: [Option<[u32; 2]>; 2]) -> FlipList {
     let cases = (0..count)
         .map(|n| flip("cap-code-002", &format!("case-{n:02}"), counts))
         .collect();
-    FlipList { count, cases }
+    FlipList {
+        count,
+        private: 0,
+        cases,
+    }
 }
 
 pub(super) fn group(

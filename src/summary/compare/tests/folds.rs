@@ -123,19 +123,9 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
     };
     let planned = |input: &str, grading: &str, share: f64| {
         let case = CasePlanned {
-            id: "c".into(),
-            name: None,
-            samples: 1,
-            graders: vec![],
             input_hash: input.into(),
             grading_hash: grading.into(),
-            data_hash: None,
-            target_hash: None,
-            call_hash: None,
-            tags: vec![],
-            position: None,
-            input: None,
-            combine: None,
+            ..testing::planned_case("c", 1)
         };
         let events = [
             Event::RunStarted(started(&run)),

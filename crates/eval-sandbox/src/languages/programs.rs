@@ -1,0 +1,224 @@
+//! Finds compilers and interpreters outside of the folders that every sandbox shows.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::is_shown_anyway;
+
+/// Where a program without a slash in its name is searched first. Every sandbox has these folders.
+pub(crate) const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
+/// Longer than this no program takes to tell its version.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A program of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostProgram {
+    /// The file that is started.
+    pub path: PathBuf,
+    /// What must be visible for it, unless every sandbox shows it: the folder that it was installed
+    /// in, or the file alone.
+    pub readable: Option<PathBuf>,
+}
+
+/// Finds a program that is named without a folder: in [`SEARCH`], else in `search` (the value of
+/// `PATH`). `None` for one that is not there or not executable, and for a name with a slash.
+/// Nothing that contains `base` is made visible.
+pub fn locate(name: &str, search: &OsStr, base: &Path) -> Option<HostProgram> {
+    if name.is_empty() || name.contains('/') {
+        return None;
+    }
+    let usual = SEARCH.iter().map(|dir| Path::new(dir).join(name));
+    if let Some(path) = usual.into_iter().find(|path| path.exists()) {
+        return Some(HostProgram {
+            path,
+            readable: None,
+        });
+    }
+    let called = std::env::split_paths(search)
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_absolute() && is_executable(path))?;
+    let path = chosen_by_rustup(&called).unwrap_or_else(|| super::resolved(&called));
+    let readable = Some(visible(&path, base)).filter(|folder| !is_shown_anyway(folder));
+    Some(HostProgram { path, readable })
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The program of the default toolchain, where `called` is one of rustup's stand-ins: those look
+/// into the home folder, which no sandbox shows.
+fn chosen_by_rustup(called: &Path) -> Option<PathBuf> {
+    let folder = called.parent()?;
+    if !folder.join("rustup").exists() {
+        return None;
+    }
+    let home = match std::env::var_os("RUSTUP_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => Path::new(&std::env::var_os("HOME")?).join(".rustup"),
+    };
+    let settings = fs::read_to_string(home.join("settings.toml")).ok()?;
+    let toolchain = settings.lines().find_map(|line| {
+        let value = line.strip_prefix("default_toolchain")?.trim_start();
+        Some(value.strip_prefix('=')?.trim().trim_matches('"'))
+    })?;
+    let path = home
+        .join("toolchains")
+        .join(toolchain)
+        .join("bin")
+        .join(called.file_name()?);
+    path.is_file().then(|| super::resolved(&path))
+}
+
+/// What a program needs to be visible: the folder around its `bin`, unless other things may be in
+/// it (a home and what is directly in it, a folder of the root, the user's project).
+fn visible(path: &Path, base: &Path) -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let home = home.map(|home| super::resolved(&home));
+    let base = super::resolved(base);
+    let is_wide = |folder: &Path| {
+        folder.components().count() < 3
+            || folder.parent() == Some(Path::new("/home"))
+            || base.starts_with(folder)
+            || home.as_ref().is_some_and(|home| {
+                home.starts_with(folder) || folder.parent() == Some(home.as_path())
+            })
+    };
+    let bin = path
+        .parent()
+        .filter(|folder| folder.file_name().is_some_and(|name| name == "bin"));
+    match bin.and_then(Path::parent) {
+        Some(around) if !is_wide(around) => around.to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+/// What a program says of its version; `words` make it say so.
+pub fn version_of(program: &Path, words: &[String]) -> Option<String> {
+    // Some say it on stderr. The command holds the writing ends until it is dropped.
+    let (mut output, input) = std::io::pipe().ok()?;
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(input.try_clone().ok()?)
+        .stderr(input)
+        .spawn()
+        .ok()?;
+    // A reader of its own: what the program leaves behind may hold the pipe open.
+    let (said, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = output.by_ref().take(4096).read_to_end(&mut text);
+        let _ = said.send(String::from_utf8_lossy(&text).into_owned());
+    });
+    let text = heard.recv_timeout(PATIENCE);
+    let start = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if text.is_err() || start.elapsed() > PATIENCE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    version_in(&text.ok()?)
+}
+
+/// The first word with a digit at its start and a dot within, without a leading `v` or `go` and what
+/// stands around it.
+fn version_in(text: &str) -> Option<String> {
+    text.split_whitespace().find_map(|word| {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let word = word.strip_prefix('v').unwrap_or(word);
+        let word = word.strip_prefix("go").unwrap_or(word);
+        let number = word
+            .split(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .next()?
+            .trim_end_matches('.');
+        (number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.'))
+            .then(|| number.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_with_the_folder_that_it_needs() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        let program = root.join("opt/jdk-1/bin/own-compiler");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(&program, "").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let shims = root.join("shims");
+        fs::create_dir(&shims).unwrap();
+        std::os::unix::fs::symlink(&program, shims.join("own-compiler")).unwrap();
+        let expected = HostProgram {
+            path: program.clone(),
+            readable: Some(root.join("opt/jdk-1")),
+        };
+        let base = root.join("project");
+        let found = |name: &str| locate(name, shims.as_os_str(), &base);
+        assert_eq!(found("own-compiler"), Some(expected));
+        assert_eq!(found("./own-compiler"), None);
+        assert_eq!(locate("own-compiler", OsStr::new(""), &base), None);
+        let shell = locate("sh", OsStr::new(""), &base).unwrap();
+        assert_eq!(shell.readable, None);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(found("own-compiler"), None);
+    }
+
+    #[test]
+    fn neither_homes_nor_projects_are_shown_for_a_program() {
+        let home = fs::canonicalize(std::env::var_os("HOME").unwrap()).unwrap();
+        let shown = |path: &Path| visible(path, Path::new("/srv/team/project/evals"));
+        for alone in [
+            home.join("bin/tool"),
+            home.join(".local/bin/tool"),
+            "/home/someone/bin/tool".into(),
+            "/opt/bin/tool".into(),
+            "/srv/team/project/bin/tool".into(),
+            "/srv/team/tools/tool".into(),
+        ] {
+            assert_eq!(shown(&alone), alone);
+        }
+        let toolchain = home.join(".rustup/toolchains/stable");
+        assert_eq!(shown(&toolchain.join("bin/rustc")), toolchain);
+        let jdk = Path::new("/opt/jdk-1");
+        assert_eq!(shown(&jdk.join("bin/java")), jdk);
+    }
+
+    #[test]
+    fn versions_are_found_in_what_programs_say() {
+        for (text, version) in [
+            ("v20.11.1\n", "20.11.1"),
+            (
+                "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)",
+                "5.2.15",
+            ),
+            (
+                "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022",
+                "12.2.0",
+            ),
+            ("Version 5.4.5", "5.4.5"),
+            ("deno 2.0.1 (stable, release)", "2.0.1"),
+            ("git version 2.39.5", "2.39.5"),
+            ("go version go1.19.8 linux/amd64", "1.19.8"),
+            ("info: kotlinc-jvm 1.3.31 (JRE 17.0.15+6)", "1.3.31"),
+        ] {
+            assert_eq!(version_in(text).as_deref(), Some(version), "{text}");
+        }
+        assert_eq!(version_in("nothing of 12 the kind v."), None);
+    }
+}
