@@ -17,6 +17,7 @@
 //! baseline  gate  summary
 //! grade  target
 //! graders
+//! workspace
 //! isolation  input  journal  load
 //! model
 //! spec  server
@@ -55,6 +56,7 @@ mod spec;
 mod summary;
 mod target;
 mod view;
+mod workspace;
 
 /// What the integration tests of this package use of the program's insides. Everything else is
 /// private, so that the compiler names what nothing uses.

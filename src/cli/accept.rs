@@ -389,7 +389,7 @@ impl ChosenCase {
             value: value.clone(),
             ..Output::text("")
         };
-        let graded = block_on(graders.grade(&case, &output, SampleAttempt::default()))?;
+        let graded = block_on(graders.grade(&case, &output, SampleAttempt::default(), None))?;
         Ok((graded.verdict.outcome, graded.verdict.reason))
     }
 

@@ -27,7 +27,7 @@ use crate::graders::code_execution::demands::{self, TestModes};
 use crate::graders::programs::{
     BoxedFuture, CandidateCode, LanguageLookup, TestBench, language_of, not_run,
 };
-use crate::graders::{ExpectedValues, no_baseline, run_command};
+use crate::graders::{ExpectedValues, WorkspaceCheck, no_baseline, run_command};
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
@@ -35,6 +35,7 @@ use crate::model::{
     Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Outcome, Output, OutputValue,
     Plan, SandboxDemand, SandboxState, Trust, Verdict,
 };
+use crate::workspace::FinishedWorkspace;
 use eval_base::redact::Redactor;
 use eval_models::RunModels;
 use eval_sandbox::languages::BuiltinLanguage;
@@ -354,7 +355,14 @@ impl RunGraders {
 
     /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs
     /// apart that are the same.
-    pub async fn grade(&self, case: &Case, output: &Output, asked: SampleAttempt) -> GradedOutput {
+    /// `workspace` is what the target left in the case's workspace.
+    pub async fn grade(
+        &self,
+        case: &Case,
+        output: &Output,
+        asked: SampleAttempt,
+        workspace: Option<&FinishedWorkspace>,
+    ) -> GradedOutput {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
             let reason = "the output is longer than the limit, so it can't be judged in full";
@@ -374,7 +382,7 @@ impl RunGraders {
                 };
             }
         };
-        let verdict = self.verdict(case, &value, asked, &mut place).await;
+        let verdict = self.verdict(case, &value, (asked, workspace), &mut place).await;
         GradedOutput {
             extracted: changed(&output.value, &value),
             verdict,
@@ -394,7 +402,7 @@ impl RunGraders {
         &self,
         case: &Case,
         value: &OutputValue,
-        asked: SampleAttempt,
+        (asked, workspace): (SampleAttempt, Option<&FinishedWorkspace>),
         place: &mut WorkerSlot<'_>,
     ) -> Verdict {
         let grading = &case.grading;
@@ -411,7 +419,7 @@ impl RunGraders {
                     Some(_) => place.give_back(),
                     None => place.take().await,
                 }
-                let grade = self.one(grader, case, value, asked).await;
+                let grade = self.one(grader, case, value, (asked, workspace)).await;
                 if grade.cause == Some(Cause::Interrupted) {
                     return Verdict::without_grades(Cause::Interrupted, grade.reason);
                 }
@@ -436,10 +444,13 @@ impl RunGraders {
         grader: &Grader,
         case: &Case,
         value: &OutputValue,
-        asked: SampleAttempt,
+        (asked, workspace): (SampleAttempt, Option<&FinishedWorkspace>),
     ) -> Grade {
         let grade = match &grader.kind {
-            GraderKind::Code(code) => self.code(code, case, value).await,
+            GraderKind::Code(code) => match code.as_method().workspace_check() {
+                Some(check) => self.in_workspace(code, check, workspace).await,
+                None => self.code(code, case, value).await,
+            },
             GraderKind::Model(judge) => {
                 let grade = judge::grade(
                     judge,
@@ -466,6 +477,20 @@ impl RunGraders {
                 ..grade
             },
         )
+    }
+
+    async fn in_workspace(
+        &self,
+        grader: &CodeGrader,
+        check: &dyn WorkspaceCheck,
+        workspace: Option<&FinishedWorkspace>,
+    ) -> Grade {
+        let Some(workspace) = workspace else {
+            let why = "the sample has no workspace to look at";
+            return Grade::errored(GraderType::Code, grader.method(), Cause::Harness, why);
+        };
+        let grade = self.text.until_interrupted(check.grade(workspace)).await;
+        grade.unwrap_or_else(|failure| failure.grade(grader.method()))
     }
 
     async fn code(&self, grader: &CodeGrader, case: &Case, value: &OutputValue) -> Grade {

@@ -64,7 +64,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<ExtractMethod>) -> 
 
 async fn told(case: &Case, output: Output) -> String {
     let graded = graders()
-        .grade(case, &output, SampleAttempt::default())
+        .grade(case, &output, SampleAttempt::default(), None)
         .await;
     let v = graded.verdict;
     let score = v.score.map_or("-".into(), |s| s.to_string());
@@ -219,7 +219,7 @@ fn named(name: &str, grader: Grader) -> Grader {
 /// The verdict's outcome, and of each grade its outcome, what it measured and what it could not.
 async fn measured(case: &Case, output: Output) -> String {
     let verdict = graders()
-        .grade(case, &output, SampleAttempt::default())
+        .grade(case, &output, SampleAttempt::default(), None)
         .await
         .verdict;
     let grades = verdict.grades.iter().map(|g| {
@@ -399,7 +399,7 @@ async fn interrupt_skips_commands_that_run() {
     let graders = graders();
     graders.interrupt();
     let graded = graders
-        .grade(&case, &Output::text("x"), SampleAttempt::default())
+        .grade(&case, &Output::text("x"), SampleAttempt::default(), None)
         .await;
     assert_eq!(
         (graded.verdict.outcome, graded.verdict.cause),

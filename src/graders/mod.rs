@@ -37,10 +37,11 @@ use crate::load::{Node, SuiteDesk};
 use crate::model::{Cause, Grade, GraderType, NumberKind, OutputValue};
 use crate::spec::schema_of;
 use crate::spec::tagged;
+use crate::workspace::FinishedWorkspace;
 use eval_match::StructuralOptions;
 use output::SmallOutput;
 use patterns::PatternCache;
-use programs::CandidateCode;
+use programs::{BoxedFuture, CandidateCode};
 use settings::CaseExpectation;
 
 pub use code_execution::*;
@@ -90,6 +91,11 @@ pub(crate) trait CodeMethod {
         None
     }
 
+    /// What looks at the workspace, if it does.
+    fn workspace_check(&self) -> Option<&dyn WorkspaceCheck> {
+        None
+    }
+
     /// The number that it measures; `metric:` names it otherwise.
     fn number(&self) -> Option<(&'static str, NumberKind)> {
         None
@@ -126,6 +132,11 @@ pub(crate) trait OutputCheck {
     fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
         Vec::new()
     }
+}
+
+/// Grading by what a target left in its workspace.
+pub(crate) trait WorkspaceCheck: Sync {
+    fn grade<'g>(&'g self, workspace: &'g FinishedWorkspace) -> BoxedFuture<'g, Grade>;
 }
 
 impl<T: OutputCheck> CodeMethod for T {
@@ -258,7 +269,9 @@ impl CodeGrader {
 
     /// True when the grader starts no process.
     pub fn only_looks(&self) -> bool {
-        !self.runs_candidate() && !matches!(self, CodeGrader::Command(_))
+        !self.runs_candidate()
+            && self.as_method().workspace_check().is_none()
+            && !matches!(self, CodeGrader::Command(_))
     }
 }
 

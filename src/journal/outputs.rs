@@ -130,6 +130,7 @@ impl OutputStore {
             usage: output.usage,
             model: output.model,
             thoughts: output.thoughts,
+            workspace: output.workspace,
         })
     }
 }

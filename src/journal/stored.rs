@@ -83,6 +83,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
         model: stored.model.clone(),
         finish: stored.finish,
         thoughts: stored.thoughts.clone(),
+        workspace: stored.workspace.clone(),
     })
 }
 
@@ -109,6 +110,7 @@ mod tests {
                 truncated: true,
                 finish: None,
                 thoughts: None,
+                workspace: None,
                 usage: Some(Usage {
                     input_tokens: 1,
                     output_tokens: 2,

@@ -483,6 +483,7 @@ pub(super) fn assemble(
         solution: None,
         dataset_format: None,
         baseline: None,
+        workspace: None,
         tags: Vec::new(),
         difficulty: None,
         origin,

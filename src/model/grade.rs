@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
 use super::reading::detail;
+use super::workspace::WorkspaceOutput;
 use crate::spec::words::{FinishReason, GraderType};
 use eval_models::Usage;
 
@@ -34,6 +35,13 @@ pub struct Output {
         deserialize_with = "detail"
     )]
     pub thoughts: Option<String>,
+    /// What the target left in its workspace, if it had one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
+    pub workspace: Option<Box<WorkspaceOutput>>,
 }
 
 impl Output {
@@ -45,6 +53,7 @@ impl Output {
             model: None,
             finish: None,
             thoughts: None,
+            workspace: None,
         }
     }
 
@@ -96,6 +105,12 @@ pub struct Stored {
         deserialize_with = "detail"
     )]
     pub thoughts: Option<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
+    pub workspace: Option<Box<WorkspaceOutput>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -35,6 +35,7 @@ mod run_scores;
 mod sandbox;
 mod summary;
 mod target;
+mod workspace;
 #[cfg(test)]
 pub mod testing;
 
@@ -72,6 +73,7 @@ pub use run_scores::*;
 pub use sandbox::*;
 pub use summary::*;
 pub use target::*;
+pub use workspace::*;
 
 pub use crate::spec::words::*;
 pub use eval_models::{

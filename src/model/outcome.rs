@@ -69,6 +69,13 @@ causes! {
     NoBaseline = "no_baseline" in Errored,
     /// A grader exceeded its time limit, so the output is not graded.
     GraderTimeout = "grader_timeout" in Errored,
+    /// A command of `setup` failed, or the workspace could not be made.
+    SetupFailed = "setup_failed" in Errored,
+    /// The tests of a workspace do not fail, or do not pass, before the target ran as the case
+    /// requires.
+    BrokenTask = "broken_task" in Errored,
+    /// A recorded patch does not apply to the workspace.
+    PatchRejected = "patch_rejected" in Errored,
     /// An error in the harness or in the eval's own tests, not in the output.
     Harness = "harness" in Errored,
     Budget = "budget" in Skipped,

@@ -60,6 +60,7 @@ pub struct CaseProfile {
     /// Over `target`.
     pub target_hash: Option<Fingerprint>,
     pub call: CallSettings,
+    pub has_workspace: bool,
 }
 
 /// How the target of a case is called, whatever target that is.
@@ -176,6 +177,7 @@ type ProfileKey<'a> = (
     [Option<Fingerprint>; 2],
     Option<&'a NamedPython>,
     CallSettings,
+    bool,
 );
 
 impl CaseProfile {
@@ -191,6 +193,7 @@ impl CaseProfile {
             target: case.target.clone(),
             target_hash: case.target.as_ref().map(Fingerprint::of),
             call: CallSettings::of(case),
+            has_workspace: case.workspace.is_some(),
         }
     }
 
@@ -221,6 +224,7 @@ impl CaseProfile {
             && self.call == CallSettings::of(case)
             && self.combine == combine_rule(case)
             && self.python == case.grading.python
+            && self.has_workspace == case.workspace.is_some()
             && self.graders.len() == case.grading.graders.len()
             && grader_outlines(case)
                 .zip(&self.graders)
@@ -235,6 +239,7 @@ impl CaseProfile {
             [self.target_hash, self.combine_hash],
             self.python.as_ref(),
             self.call,
+            self.has_workspace,
         )
     }
 }

@@ -30,6 +30,7 @@ use super::prompt::PromptTemplate;
 use super::sandbox::SandboxDemand;
 use super::summary::{Decision, ThresholdResult};
 use super::target::{ModelTarget, Target};
+use super::workspace::CaseWorkspace;
 
 /// A suite, ready to run.
 #[derive(Debug, Clone)]
@@ -383,6 +384,8 @@ pub struct Case {
     pub dataset_format: Option<Arc<str>>,
     /// Of a regression: where `expected` comes from; `None` when there is no baseline yet.
     pub baseline: Option<Box<BaselineOrigin>>,
+    /// The folder in which each sample is made.
+    pub workspace: Option<Arc<CaseWorkspace>>,
     pub tags: Vec<String>,
     pub difficulty: Option<Difficulty>,
     /// Over the input and the content of an input file: a changed one can't be resumed.

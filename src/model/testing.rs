@@ -36,6 +36,7 @@ pub fn case(id: &str) -> Case {
         solution: None,
         dataset_format: None,
         baseline: None,
+        workspace: None,
         tags: Vec::new(),
         difficulty: None,
         origin: format!("{id}.yaml:1:1"),

@@ -253,7 +253,7 @@ pub(super) async fn judge(
     asked: SampleAttempt,
     latency: Option<Duration>,
 ) -> (Option<Value>, Verdict) {
-    let graded = graders.grade(case, output, asked).await;
+    let graded = graders.grade(case, output, asked, None).await;
     let verdict = apply_finish(graded.verdict, output.finish);
     let mut verdict = apply_latency(verdict, latency, case.max_latency);
     if holds_secret(redactor, case, output) {

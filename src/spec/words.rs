@@ -341,6 +341,39 @@ pub enum OnError {
     Fail,
 }
 
+/// Where a command runs whose case has a workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetIsolation {
+    /// In the workspace, in the sandbox.
+    #[default]
+    Sandbox,
+    /// In the workspace, with the rights of whoever runs the suite.
+    Workspace,
+    /// In the suite's folder, like the command of a case that has no workspace.
+    None,
+}
+
+/// Workspaces that stay in the results folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeepWorkspace {
+    #[default]
+    Never,
+    /// Those of samples that did not pass.
+    Failed,
+    Always,
+}
+
+/// The network of a program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkAccess {
+    #[default]
+    None,
+    All,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputFormat {

@@ -310,6 +310,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                 let said = "o".repeat(text * 7);
                 let stored = Stored {
                     thoughts: None,
+                    workspace: None,
                     sha256: "0".repeat(64),
                     bytes: 104_857_600,
                     kind: StoredKind::Text,

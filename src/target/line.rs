@@ -175,6 +175,7 @@ impl RecordContent<Value> {
             model: self.model,
             finish: None,
             thoughts: None,
+            workspace: None,
         })
     }
 }

@@ -163,6 +163,11 @@ impl<'t> WorkspaceEdits<'t> {
         self.edits.iter().map(|(path, edit)| (path, edit.as_ref()))
     }
 
+    /// `None`: nothing is different at the path; `Some(None)`: what was there is deleted.
+    pub(crate) fn edit(&self, path: &WorkspacePath) -> Option<Option<&AfterEntry>> {
+        self.edits.get(path).map(Option::as_ref)
+    }
+
     /// FIFOs, sockets and devices.
     pub(crate) fn special(&self) -> &[WorkspacePath] {
         &self.special

@@ -464,7 +464,7 @@ impl BaselineBuilder {
                     ..Output::text("")
                 };
                 self.graders
-                    .grade(&case, &output, SampleAttempt::default())
+                    .grade(&case, &output, SampleAttempt::default(), None)
                     .await
                     .verdict
             };

@@ -99,7 +99,7 @@ fn case_of(graders: Vec<Grader>) -> Case {
 async fn graded_by(graders: &RunGraders, judge: Judge, output: &str) -> Grade {
     let case = case_of(vec![Grader::of(GraderKind::Model(Box::new(judge)))]);
     let GradedOutput { verdict, .. } = graders
-        .grade(&case, &Output::text(output), SampleAttempt::default())
+        .grade(&case, &Output::text(output), SampleAttempt::default(), None)
         .await;
     verdict.grades.into_iter().next().expect("a grade")
 }
@@ -781,7 +781,7 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
     let told = async |graders_of_case: Vec<Grader>, output: &str| {
         let case = case_of(graders_of_case);
         let verdict = graders
-            .grade(&case, &Output::text(output), SampleAttempt::default())
+            .grade(&case, &Output::text(output), SampleAttempt::default(), None)
             .await
             .verdict;
         let of = |grade: &Grade| {
@@ -841,7 +841,7 @@ async fn no_tie_passes_what_is_negated() {
                 ..grader.clone()
             }]);
             let verdict = graders
-                .grade(&case, &Output::text("x"), SampleAttempt::default())
+                .grade(&case, &Output::text("x"), SampleAttempt::default(), None)
                 .await
                 .verdict;
             assert_eq!(verdict.outcome, Outcome::Failed, "{panel:?} {negate}");

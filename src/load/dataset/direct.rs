@@ -410,6 +410,7 @@ impl CasePattern {
             solution: fixed.solution.clone(),
             dataset_format: None,
             baseline: None,
+            workspace: None,
             tags: fixed.tags.clone(),
             target: fixed.target.clone(),
             origin: String::new(),
