@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::known_methods;
 use crate::load::{Code, Node, Problem, Span, SuiteDesk};
+use crate::model::CaseWorkspace;
 use crate::spec::{ExpectedSpec, ToleranceSpec};
 use eval_match::{Tolerance, without_literals};
 
@@ -65,6 +66,9 @@ impl PlacedExpectation<'_> {
 pub(crate) struct CaseExpectation<'a> {
     pub expected: Option<PlacedExpectation<'a>>,
     pub baseline: Option<&'a Value>,
+    /// The workspace of the case, merged from all levels. `None` also where graders are checked
+    /// without a case, which drops problems of [`Code::GraderIncomplete`].
+    pub workspace: Option<&'a CaseWorkspace>,
 }
 
 impl CaseExpectation<'_> {
@@ -84,6 +88,18 @@ impl CaseExpectation<'_> {
         } else {
             values.into_iter().next()
         }
+    }
+
+    /// `None` after reporting that a method needs a workspace, and the case has none. A suite that
+    /// is not known may define one.
+    #[allow(dead_code, reason = "for the methods that look at a workspace")]
+    pub fn require_workspace(&self, desk: &mut SuiteDesk, method: &str, at: Span) -> Option<()> {
+        if self.workspace.is_some() || desk.may_define_more() {
+            return Some(());
+        }
+        let message = format!("`{method}` needs a workspace, but the case has none");
+        let hint = "add `workspace:` to the suite, the eval or the case";
+        desk.refuse(incomplete(at, &message, hint))
     }
 }
 
@@ -114,7 +130,9 @@ pub(crate) fn wanted(
     node: &Node,
     case: CaseExpectation,
 ) -> Option<Vec<Value>> {
-    let CaseExpectation { expected, baseline } = case;
+    let CaseExpectation {
+        expected, baseline, ..
+    } = case;
     let from_case = match expected {
         Some(e) => match e.spec {
             ExpectedSpec::Exact(_) | ExpectedSpec::Json(_) | ExpectedSpec::Numeric(_) => e.values(),

@@ -8,7 +8,7 @@ use super::cases::UniqueCases;
 use super::dataset;
 use super::demands::EvalPython;
 use super::depends;
-use super::graders::{self, CaseBaseline, WrittenGraders};
+use super::graders::{self, GradedCase, WrittenGraders};
 use super::inputs;
 use super::kinds::{DocumentPart, parts};
 use super::problem::{Code, Problem};
@@ -408,7 +408,7 @@ fn regression_case(
         None => baselines::known_good(desk, id, spec.baseline.as_ref(), node, shelf).ok()?,
     };
     let baseline = known.as_ref().map(|known| &known.output);
-    let grading = regressions::grading(desk, written, comparison, baseline, id_at);
+    let grading = regressions::grading(desk, written, comparison, (baseline, None), id_at);
     let extract = inputs::extract(desk, &spec.extract.0, node.get("extract"));
     let origin = desk.place(node.span);
     let made = ResolvedCase {
@@ -528,13 +528,11 @@ pub(super) fn finish(
     } else {
         &own
     };
-    let grading = graders::resolve(
-        desk,
-        written,
+    let graded = GradedCase {
         expected,
-        CaseBaseline::Nothing,
-        node.locate("/id"),
-    );
+        ..GradedCase::default()
+    };
+    let grading = graders::resolve(desk, written, graded, node.locate("/id"));
     let made = ResolvedCase {
         input: input?,
         grading: grading?,

@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
-use super::graders::{self, CaseBaseline, WrittenGraders, from_comparison};
+use super::graders::{self, CaseBaseline, GradedCase, WrittenGraders, from_comparison};
 use super::problem::{Code, Problem};
 use super::scope::SuiteDesk;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, GraderType};
+use crate::model::{
+    CaseGrading, CaseWorkspace, CodeGrader, Combine, Grader, GraderKind, GraderType,
+};
 use crate::spec::{CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr};
 
 /// The comparison, which may stand in the definition or under `current:`; both is an error.
@@ -37,9 +39,14 @@ pub(super) fn grading(
     desk: &mut SuiteDesk,
     mut written: WrittenGraders,
     comparison: Option<(&ComparisonSpec, Span)>,
-    baseline: Option<&Value>,
+    (baseline, workspace): (Option<&Value>, Option<&CaseWorkspace>),
     at: Span,
 ) -> Option<CaseGrading> {
+    let case = |baseline| GradedCase {
+        baseline,
+        workspace,
+        expected: None,
+    };
     let needs_baseline = written.is_empty() || comparison.is_some();
     let Some(known) = baseline else {
         if needs_baseline {
@@ -50,7 +57,7 @@ pub(super) fn grading(
             }
             return Some(alone(CodeGrader::NoBaseline));
         }
-        return graders::resolve(desk, &written, None, CaseBaseline::Missing, at);
+        return graders::resolve(desk, &written, case(CaseBaseline::Missing), at);
     };
     let grader_type = desk.suite.grader_type;
     let has_default = grader_type.is_some_and(|t| desk.suite.shelf.defaults.contains_key(&t));
@@ -63,10 +70,10 @@ pub(super) fn grading(
         return from_comparison(desk, comparison, known, at).map(alone);
     }
     let Some((comparison, comparison_at)) = comparison.filter(|_| !written.is_empty()) else {
-        return graders::resolve(desk, &written, None, CaseBaseline::Baseline(known), at);
+        return graders::resolve(desk, &written, case(CaseBaseline::Baseline(known)), at);
     };
     let taken = merge(desk, &mut written, comparison, comparison_at)?;
-    let mut grading = graders::resolve(desk, &written, None, CaseBaseline::Baseline(known), at)?;
+    let mut grading = graders::resolve(desk, &written, case(CaseBaseline::Baseline(known)), at)?;
     if !taken && code_counts {
         let own = alone(from_comparison(desk, comparison, known, comparison_at)?);
         if grading.combine != Combine::All {

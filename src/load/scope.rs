@@ -211,6 +211,11 @@ impl SuiteDesk<'_> {
         &self.suite.dir
     }
 
+    /// True when the suite is not known, so that it may define what a file lacks.
+    pub fn may_define_more(&self) -> bool {
+        self.suite.shelf.open
+    }
+
     /// Whether the command line allows `sandbox: false`.
     pub fn allows_unsandboxed(&self) -> bool {
         self.suite.allow_unsandboxed

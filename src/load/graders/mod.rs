@@ -20,7 +20,9 @@ use super::source::Span;
 use super::tree::Node;
 use crate::graders::check_calls;
 use crate::graders::settings::{CaseExpectation, PlacedExpectation};
-use crate::model::{CaseGrading, CodeGrader, Combine, Grader, GraderKind, GraderType};
+use crate::model::{
+    CaseGrading, CaseWorkspace, CodeGrader, Combine, Grader, GraderKind, GraderType,
+};
 use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
 
 pub(super) use comparison::{from_comparison, merged};
@@ -87,9 +89,10 @@ impl WrittenGraders {
 }
 
 /// What a case's graders may compare with besides an expectation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) enum CaseBaseline<'a> {
     /// No regression: there is no such thing.
+    #[default]
     Nothing,
     /// A regression that has no baseline yet. What needs one is errored when it runs.
     Missing,
@@ -105,15 +108,23 @@ impl<'a> CaseBaseline<'a> {
     }
 }
 
+/// What the graders of a case may read besides its output.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GradedCase<'a> {
+    pub expected: Option<PlacedExpectation<'a>>,
+    pub baseline: CaseBaseline<'a>,
+    pub workspace: Option<&'a CaseWorkspace>,
+}
+
 /// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case
 /// without graders is told.
 pub(super) fn resolve(
     desk: &mut SuiteDesk,
     written: &WrittenGraders,
-    expected: Option<PlacedExpectation>,
-    known: CaseBaseline,
+    case: GradedCase,
     at: Span,
 ) -> Option<CaseGrading> {
+    let expected = case.expected;
     let mut specs = look_up(desk, written)?;
     specs.extend(default_judge(desk, &specs, expected));
     let overridden = override_type(desk, &mut specs)?;
@@ -148,7 +159,7 @@ pub(super) fn resolve(
             GraderSpec::Model(m) => (m.negate, m.weight, &m.metric, m.informative),
             GraderSpec::Human(h) => (h.negate, h.weight, &h.metric, h.informative),
         };
-        let Some(kinds) = kinds_of(desk, spec, (node, dir.as_path()), expected, known) else {
+        let Some(kinds) = kinds_of(desk, spec, (node, dir.as_path()), case) else {
             whole = false;
             continue;
         };
@@ -321,12 +332,13 @@ fn kinds_of(
     desk: &mut SuiteDesk,
     spec: &GraderSpec,
     (node, dir): (&Node, &Path),
-    expected: Option<PlacedExpectation>,
-    known: CaseBaseline,
+    case: GradedCase,
 ) -> Option<Vec<GraderKind>> {
+    let known = case.baseline;
     let case = CaseExpectation {
-        expected,
+        expected: case.expected,
         baseline: known.baseline(),
+        workspace: case.workspace,
     };
     match spec {
         GraderSpec::Code(grader)
@@ -379,8 +391,7 @@ pub(super) fn check_named(
             &mut session.desk(&suite, dir).aside(&mut found),
             &named.spec,
             (&named.node, &named.dir),
-            None,
-            CaseBaseline::Nothing,
+            GradedCase::default(),
         );
         session.problems.extend(
             found
@@ -420,13 +431,7 @@ pub(super) fn tell_doubts(
     } in graders.unwrap_or_default()
     {
         if matches!(spec, GraderSpec::Model(_)) {
-            kinds_of(
-                &mut aside,
-                &spec,
-                (&node, &dir),
-                None,
-                CaseBaseline::Nothing,
-            );
+            kinds_of(&mut aside, &spec, (&node, &dir), GradedCase::default());
         }
     }
     desk.problems.extend(

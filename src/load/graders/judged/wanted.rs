@@ -58,7 +58,9 @@ fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
 /// `None` after saying what is wrong.
 pub(super) fn resolve(
     desk: &mut SuiteDesk,
-    CaseExpectation { expected, baseline }: CaseExpectation,
+    CaseExpectation {
+        expected, baseline, ..
+    }: CaseExpectation,
 ) -> Option<JudgeExpectation> {
     let Some(expected) = expected else {
         // Matchers stay as they are: the judge is shown them, and they mean nothing more.
