@@ -271,7 +271,7 @@ impl References {
         if let Some(oracle) = &self.oracle
             && oracle.recorded_samples(eval, &case.id, None).unwrap_or(0) > 0
         {
-            return match oracle.ask(eval, case, 0, 0).await.result {
+            return match oracle.ask(eval, case, (0, 0), None).await.result {
                 Ok(output) => Ok(Some(Reference::written(output.value))),
                 Err(failure) => Err(CheckError::Oracle(failure.reason)),
             };

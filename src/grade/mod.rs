@@ -35,7 +35,7 @@ use crate::model::{
     Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Outcome, Output, OutputValue,
     Plan, SandboxDemand, SandboxState, Trust, Verdict,
 };
-use crate::workspace::FinishedWorkspace;
+use crate::workspace::{FinishedWorkspace, RunWorkspaces};
 use eval_base::redact::Redactor;
 use eval_models::RunModels;
 use eval_sandbox::languages::BuiltinLanguage;
@@ -117,6 +117,9 @@ pub struct RunGraders {
     pythons: OnceLock<Vec<NamedPython>>,
     /// Of the author's commands that say `sandbox: true`.
     commands: CommandSandbox,
+    workspaces: OnceCell<Arc<RunWorkspaces>>,
+    /// Where layers of workspaces are kept for other runs.
+    cache: Option<PathBuf>,
     modes: TestModes,
     references: ReferenceTimes,
     expected: ExpectedValues,
@@ -161,6 +164,8 @@ impl RunGraders {
             folders: OnceLock::new(),
             pythons: OnceLock::new(),
             commands,
+            workspaces: OnceCell::new(),
+            cache: None,
             modes: TestModes::default(),
             references: ReferenceTimes::default(),
             expected: ExpectedValues::default(),
@@ -183,6 +188,7 @@ impl RunGraders {
         RunGraders {
             expected: ExpectedValues::new(cache),
             compiled: CompiledPrograms::new(cache),
+            cache: cache.map(Path::to_owned),
             ..self
         }
     }
@@ -260,6 +266,14 @@ impl RunGraders {
         }
         if commands {
             let own = SandboxState::from(&self.commands.prepare().await?);
+            state = Some(match state {
+                Some(state) => state.joined(own),
+                None => own,
+            });
+        }
+        let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+        if profiles.any(|profile| profile.has_workspace) {
+            let own = self.workspaces().await.prepare().await?;
             state = Some(match state {
                 Some(state) => state.joined(own),
                 None => own,
@@ -382,7 +396,9 @@ impl RunGraders {
                 };
             }
         };
-        let verdict = self.verdict(case, &value, (asked, workspace), &mut place).await;
+        let verdict = self
+            .verdict(case, &value, (asked, workspace), &mut place)
+            .await;
         GradedOutput {
             extracted: changed(&output.value, &value),
             verdict,
@@ -486,8 +502,9 @@ impl RunGraders {
         workspace: Option<&FinishedWorkspace>,
     ) -> Grade {
         let Some(workspace) = workspace else {
-            let why = "the sample has no workspace to look at";
-            return Grade::errored(GraderType::Code, grader.method(), Cause::Harness, why);
+            let why = "the target left no workspace: a recorded output needs a `patch`";
+            let cause = Cause::MissingOutput;
+            return Grade::errored(GraderType::Code, grader.method(), cause, why);
         };
         let grade = self.text.until_interrupted(check.grade(workspace)).await;
         grade.unwrap_or_else(|failure| failure.grade(grader.method()))
@@ -616,6 +633,26 @@ impl RunGraders {
             readable,
             pythons: self.pythons.get().cloned().unwrap_or_default(),
             ..wanted(&self.config)
+        }
+    }
+
+    /// The workspaces of the run: targets work in them, and graders look at what is left.
+    pub async fn workspaces(&self) -> &Arc<RunWorkspaces> {
+        let made = self.workspaces.get_or_init(async || {
+            let mut request = wanted(&self.config);
+            // Whatever is installed: what tests and targets start is not known.
+            let languages = &BuiltinLanguage::ALL[1..];
+            request.readable = self.languages.readable(languages).await;
+            let path = std::env::var_os("PATH");
+            Arc::new(RunWorkspaces::new(request, self.cache.clone(), path))
+        });
+        made.await
+    }
+
+    /// Removes what workspaces have on disk. Every sample must have ended.
+    pub async fn close_workspaces(&self) {
+        if let Some(workspaces) = self.workspaces.get() {
+            workspaces.close().await;
         }
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use eval_sandbox::process_tree::{StartError, TreeCommand, TreeEnd, TreeOutput};
 use eval_sandbox::{
-    ProgramEnding, ProgramJob, ProgramLimits, Sandbox, SandboxError, SandboxReport,
+    ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, Sandbox, SandboxError, SandboxReport,
 };
 
 use super::{SandboxRefusal, SandboxRequest};
@@ -118,36 +118,7 @@ impl CommandSandbox {
                 });
             }
         };
-        let mut stdout = result.streams.stdout;
-        let stdout_truncated =
-            result.streams.stdout_truncated || stdout.len() > command.keep_stdout;
-        stdout.truncate(command.keep_stdout);
-        let mut stderr = result.streams.stderr;
-        stderr.drain(..stderr.len().saturating_sub(command.keep_stderr));
-        let end = match result.ending {
-            ProgramEnding::Exited(code) => TreeEnd::Exited(code),
-            ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),
-            ProgramEnding::TimedOut => TreeEnd::TimedOut,
-            ProgramEnding::MemoryLimit => {
-                TreeEnd::Stopped("it used more memory than the sandbox allows")
-            }
-            ProgramEnding::OutputLimit => {
-                TreeEnd::Stopped("it wrote more output than the sandbox allows")
-            }
-            ProgramEnding::DiskLimit => {
-                TreeEnd::Stopped("it wrote more to disk than the sandbox allows")
-            }
-            ProgramEnding::Violation(_) => {
-                TreeEnd::Stopped("it tried something that the sandbox forbids")
-            }
-        };
-        Ok(TreeOutput {
-            end,
-            stdout,
-            stdout_truncated,
-            stderr_tail: stderr,
-            elapsed: result.wall,
-        })
+        Ok(tree_output(result, command))
     }
 
     fn limits(&self, command: &TreeCommand) -> ProgramLimits {
@@ -164,6 +135,39 @@ impl CommandSandbox {
             file_mb: 64,
             ..ProgramLimits::default()
         }
+    }
+}
+
+/// What is left of a command that ran in a sandbox.
+pub fn tree_output(result: ProgramResult, command: &TreeCommand) -> TreeOutput {
+    let mut stdout = result.streams.stdout;
+    let stdout_truncated = result.streams.stdout_truncated || stdout.len() > command.keep_stdout;
+    stdout.truncate(command.keep_stdout);
+    let mut stderr = result.streams.stderr;
+    stderr.drain(..stderr.len().saturating_sub(command.keep_stderr));
+    let end = match result.ending {
+        ProgramEnding::Exited(code) => TreeEnd::Exited(code),
+        ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),
+        ProgramEnding::TimedOut => TreeEnd::TimedOut,
+        ProgramEnding::MemoryLimit => {
+            TreeEnd::Stopped("it used more memory than the sandbox allows")
+        }
+        ProgramEnding::OutputLimit => {
+            TreeEnd::Stopped("it wrote more output than the sandbox allows")
+        }
+        ProgramEnding::DiskLimit => {
+            TreeEnd::Stopped("it wrote more to disk than the sandbox allows")
+        }
+        ProgramEnding::Violation(_) => {
+            TreeEnd::Stopped("it tried something that the sandbox forbids")
+        }
+    };
+    TreeOutput {
+        end,
+        stdout,
+        stdout_truncated,
+        stderr_tail: stderr,
+        elapsed: result.wall,
     }
 }
 

@@ -4,11 +4,13 @@ mod commands;
 
 use std::path::PathBuf;
 
-use eval_sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, SandboxReport, Tier};
+use eval_sandbox::{
+    Isolation, Sandbox, SandboxConfig, SandboxError, SandboxReport, Tier, WorkspaceSettings,
+};
 
 use crate::model::{MinimumTier, NamedPython, SandboxDemand, SandboxState};
 
-pub use commands::{CommandSandbox, PRIVATE_FOLDER};
+pub use commands::{CommandSandbox, PRIVATE_FOLDER, tree_output};
 
 /// What a run wants of a sandbox.
 #[derive(Debug, Clone)]
@@ -94,6 +96,23 @@ impl SandboxRequest {
                 error,
             }),
             _ => Ok(sandbox),
+        }
+    }
+
+    /// As [`SandboxRequest::open`], for programs in workspaces.
+    pub async fn open_for_workspaces(
+        &self,
+        workspaces: WorkspaceSettings,
+    ) -> Result<Sandbox, SandboxRefusal> {
+        let config = SandboxConfig {
+            // Without isolation there are no cells for them.
+            isolation: Isolation::Required,
+            workspaces: Some(workspaces),
+            ..self.config()
+        };
+        match Sandbox::open(config).await {
+            Ok(sandbox) => Ok(sandbox),
+            Err(error) => Err(self.refused(error).await),
         }
     }
 

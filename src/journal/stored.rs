@@ -19,6 +19,11 @@ impl RunPaths {
     pub fn outputs_dir(&self) -> PathBuf {
         outputs_of(&self.journal())
     }
+
+    /// The folder of the workspaces that are kept; absent when there is none.
+    pub fn workspaces_dir(&self) -> PathBuf {
+        self.dir.join(format!("{}.workspaces", self.stem))
+    }
 }
 
 /// The output of an attempt, from the journal or from its file; `None` when the target gave none.

@@ -56,6 +56,7 @@ pub(super) fn resolve(
                 on_error: c.on_error,
                 output: c.output,
                 sandbox: c.sandbox,
+                isolation: None,
                 separate_thoughts: c.thoughts == Some(ThoughtsMode::Separate),
                 depends_on: depends::declared(
                     desk,

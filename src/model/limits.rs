@@ -16,6 +16,10 @@ pub const TEST_FAILURES: usize = 50;
 pub const TEST_FILES: usize = 20;
 pub const TEST_MESSAGE: usize = 500;
 
+/// Bytes of the diff of a workspace, and changed paths of each kind.
+pub const WORKSPACE_DIFF: usize = 256 << 10;
+pub const WORKSPACE_PATHS: usize = 2_000;
+
 // Of grades.
 
 /// Entries of each list of a grade.

@@ -35,9 +35,9 @@ mod run_scores;
 mod sandbox;
 mod summary;
 mod target;
-mod workspace;
 #[cfg(test)]
 pub mod testing;
+mod workspace;
 
 pub use baseline::*;
 pub use cases::*;

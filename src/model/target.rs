@@ -13,7 +13,7 @@ use eval_models::{Endpoint, SamplingOptions};
 
 use super::dependency::DependsOn;
 use super::env_file::EnvFile;
-use crate::spec::words::{OnError, OutputFormat};
+use crate::spec::words::{OnError, OutputFormat, TargetIsolation};
 
 /// What produces an output for a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,6 +92,9 @@ pub struct CommandTarget {
     /// It runs inside the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
+    /// Where it runs if the case has a workspace; `None` as `sandbox`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<TargetIsolation>,
     /// The reasoning with which stdout opens is no part of the output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub separate_thoughts: bool,

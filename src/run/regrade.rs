@@ -19,7 +19,7 @@ use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{RunObserver, RunRecorder, TRAFFIC};
 use super::refused::{RefusedCases, RunRefusal, listed};
-use super::sample::{fault, is_unpaid, judge, milliseconds, unrecorded};
+use super::sample::{GradedAnswer, fault, is_unpaid, judge, milliseconds, unrecorded};
 use super::session::{FinishedRun, RunInvocation, config, end, graders, identity, workers};
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
@@ -27,9 +27,10 @@ use crate::grade::{RunGraders, SampleAttempt, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, CaseOutline, Cause, Eval, EvalInfo, Event, JOURNAL_VERSION, Outcome,
-    Plan, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
+    Output, Plan, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
 use crate::summary::SummaryFold;
+use crate::workspace::{FinishedWorkspace, WorkspaceFault};
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_models::{ModelSpending, ModelsConfig, RunModels};
@@ -139,7 +140,9 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<FinishedRun, RunErro
         cancel,
         recorder: &mut recorder,
     };
-    let ending = again.drive().await?;
+    let ending = again.drive().await;
+    graders.close_workspaces().await;
+    let ending = ending?;
     let seconds = milliseconds(timer.elapsed()) / 1000.0;
     end(
         &mut recorder,
@@ -563,15 +566,19 @@ async fn grade_attempt(
             let latency = attempt
                 .latency_ms
                 .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-            let (extracted, verdict) = judge(
-                &bench.graders,
-                &bench.redactor,
-                case,
-                &output,
-                asked,
-                latency,
-            )
-            .await;
+            let (extracted, verdict) = match remade(bench, case, &output).await {
+                Ok(workspace) => {
+                    let answer = GradedAnswer {
+                        case,
+                        output: &output,
+                        asked,
+                        latency,
+                        workspace: workspace.as_ref(),
+                    };
+                    judge(&bench.graders, &bench.redactor, answer).await
+                }
+                Err(fault) => (None, without_output(case, fault.cause, fault.reason)),
+            };
             (Some(output), extracted, verdict)
         }
         Err(error) => (
@@ -589,4 +596,29 @@ async fn grade_attempt(
         duration_ms,
         ..attempt
     }
+}
+
+/// The workspace that a target left, made again from what is recorded of it.
+async fn remade(
+    bench: &RegradeContext,
+    case: &Case,
+    output: &Output,
+) -> Result<Option<FinishedWorkspace>, WorkspaceFault> {
+    let (Some(definition), Some(left)) = (&case.workspace, &output.workspace) else {
+        return Ok(None);
+    };
+    if left.diff.truncated {
+        let why =
+            "the recorded changes of the workspace are not complete, so it can't be made again";
+        return Err(WorkspaceFault::new(Cause::PatchRejected, why));
+    }
+    let workspaces = bench.graders.workspaces().await;
+    let made = workspaces
+        .patched(definition, left.diff.text.clone())
+        .await?;
+    if made.output().template != left.template {
+        let why = "the workspace begins with other files than when the target worked in it";
+        return Err(WorkspaceFault::new(Cause::PatchRejected, why));
+    }
+    Ok(Some(made))
 }

@@ -1,5 +1,6 @@
 //! One sample: ask, grade, and again when the suite asks for retries.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,13 @@ use super::regrade::{RegradeContext, RegradeItem, grade_sample};
 use super::reuse::StoredSamples;
 use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
 use crate::model::{
-    Attempt, Case, CaseOutline, Cause, JudgeVote, ModelCall, Outcome, Output, ReusedFrom, Verdict,
+    Attempt, Case, CaseOutline, Cause, Fingerprint, JudgeVote, KeepWorkspace, ModelCall, Outcome,
+    Output, ReusedFrom, Verdict,
 };
-use crate::target::{RunTargets, TargetAnswer};
+use crate::target::{RunTargets, TargetAnswer, TargetFailure, WorkspaceUse};
+use crate::workspace::{FinishedWorkspace, SampleWorkspace};
 use eval_base::backoff::Backoff;
+use eval_base::percent::encode;
 use eval_base::redact::Redactor;
 use eval_models::RunModels;
 
@@ -39,6 +43,8 @@ pub(super) struct SampleContext {
     pub workers: Option<Arc<Semaphore>>,
     /// Outputs of an earlier run that are graded again.
     pub stored: Option<Arc<StoredSamples>>,
+    /// The folder of workspaces that are kept.
+    pub kept: Arc<Path>,
 }
 
 /// What came of a sample.
@@ -167,13 +173,13 @@ async fn run_attempt(
         attempt: number,
     };
     let started = Instant::now();
-    let (answer, infrastructure_retries) = {
+    let (answer, infrastructure_retries, finished) = {
         // Who waits for a model is not working.
         let _worker = match bench.targets.is_model(case.target.as_ref()) {
             true => None,
             false => bench.worker().await,
         };
-        ask(bench, work, case, number).await
+        ask_in_workspace(bench, work, case, number).await
     };
     if answer
         .result
@@ -184,17 +190,16 @@ async fn run_attempt(
     }
     let latency_ms = answer.latency.map(milliseconds);
     let unanswered = answer.result.is_err();
-    let (output, extracted, verdict) = match answer.result {
+    let (mut output, extracted, mut verdict) = match answer.result {
         Ok(output) => {
-            let (extracted, verdict) = judge(
-                &bench.graders,
-                &bench.redactor,
+            let graded = GradedAnswer {
                 case,
-                &output,
+                output: &output,
                 asked,
-                answer.latency,
-            )
-            .await;
+                latency: answer.latency,
+                workspace: finished.as_ref(),
+            };
+            let (extracted, verdict) = judge(&bench.graders, &bench.redactor, graded).await;
             (Some(output), extracted, verdict)
         }
         Err(failure) => (
@@ -203,6 +208,13 @@ async fn run_attempt(
             without_output(case, failure.cause, failure.reason),
         ),
     };
+    if let Some(finished) = finished {
+        let kept = put_away(bench, work, case, (asked, finished), &mut verdict).await;
+        let recorded = output.as_mut().and_then(|output| output.workspace.as_mut());
+        if let Some(recorded) = recorded {
+            recorded.kept = kept;
+        }
+    }
     let duration_ms = milliseconds(started.elapsed());
     // What came before may not stand for a further output that is there and was not judged.
     if number == 0 && is_unpaid(bench.targets.models(), answer.call.as_deref(), &verdict) {
@@ -244,16 +256,150 @@ pub(super) fn is_unpaid(models: &RunModels, call: Option<&ModelCall>, verdict: &
             .all(|asked| asked.call.requests == 0)
 }
 
+/// Asks the target in a workspace of its own, if the case has one, and looks at what it left there.
+async fn ask_in_workspace(
+    bench: &SampleContext,
+    work: &SampleWork,
+    case: &Case,
+    attempt: u32,
+) -> (TargetAnswer, u32, Option<FinishedWorkspace>) {
+    let used = bench.targets.workspace_use(case);
+    let Some(definition) = case.workspace.as_ref() else {
+        let (answer, retries) = ask(bench, work, case, attempt, None).await;
+        return (answer, retries, None);
+    };
+    let workspaces = match used {
+        WorkspaceUse::Nothing => {
+            let (answer, retries) = ask(bench, work, case, attempt, None).await;
+            return (answer, retries, None);
+        }
+        _ => bench.graders.workspaces().await,
+    };
+    let mut retries = 0;
+    let (mut answer, finished) = if used == WorkspaceUse::Patch {
+        let (answer, again) = ask(bench, work, case, attempt, None).await;
+        retries = again;
+        let output = answer.result.as_ref().ok();
+        let patch = output.and_then(|output| Some(output.workspace.as_ref()?.diff.text.clone()));
+        let finished = match patch {
+            Some(patch) => Some(workspaces.patched(definition, patch).await),
+            None => None,
+        };
+        (answer, finished)
+    } else {
+        match workspaces
+            .sample(definition, used == WorkspaceUse::Host)
+            .await
+        {
+            Err(fault) => (unanswered(fault.cause, fault.reason), None),
+            Ok(workspace) => {
+                let (answer, again) = ask(bench, work, case, attempt, Some(&workspace)).await;
+                retries = again;
+                let exit_code = answer.exit_code;
+                (answer, Some(workspace.finish(exit_code).await))
+            }
+        }
+    };
+    let finished = match finished.transpose() {
+        Ok(finished) => finished,
+        Err(fault) => {
+            let failure = TargetFailure {
+                output: answer.result.ok().map(Box::new),
+                ..TargetFailure::new(fault.cause, fault.reason)
+            };
+            answer.result = Err(failure);
+            return (answer, retries, None);
+        }
+    };
+    let output = match &mut answer.result {
+        Ok(output) => Some(output),
+        Err(failure) => failure.output.as_deref_mut(),
+    };
+    if let (Some(output), Some(finished)) = (output, &finished) {
+        output.workspace = Some(Box::new(finished.output().clone()));
+    }
+    (answer, retries, finished)
+}
+
+fn unanswered(cause: Cause, reason: String) -> TargetAnswer {
+    TargetAnswer {
+        result: Err(TargetFailure::new(cause, reason)),
+        latency: None,
+        call: None,
+        exit_code: None,
+    }
+}
+
+/// Tears a workspace down, and keeps it if the case asks for that: where, relative to the folder of
+/// the run's day.
+async fn put_away(
+    bench: &SampleContext,
+    work: &SampleWork,
+    case: &Case,
+    (asked, finished): (SampleAttempt, FinishedWorkspace),
+    verdict: &mut Verdict,
+) -> Option<String> {
+    let keep = case.workspace.as_ref().map(|workspace| workspace.keep);
+    let wanted = match keep? {
+        KeepWorkspace::Never => false,
+        KeepWorkspace::Failed => verdict.outcome != Outcome::Passed,
+        KeepWorkspace::Always => true,
+    };
+    let mut kept = None;
+    if wanted && !work.eval.info.is_private() {
+        let name = [
+            folder_name(&work.eval.info.id),
+            folder_name(&case.id),
+            format!("{}-{}", asked.sample, asked.attempt),
+        ];
+        let name = name.join("/");
+        match finished.keep(bench.kept.join(&name)).await {
+            Ok(()) => kept = Some(name),
+            Err(fault) => *verdict = without_output(case, fault.cause, fault.reason),
+        }
+    }
+    if let Err(fault) = finished.tear_down().await {
+        *verdict = without_output(case, fault.cause, fault.reason);
+    }
+    kept
+}
+
+/// An id as the name of a folder.
+fn folder_name(id: &str) -> String {
+    const LONGEST: usize = 120;
+    let name = encode(id);
+    if name.bytes().all(|byte| byte == b'.') {
+        return name.replace('.', "%2E");
+    }
+    match name.get(..LONGEST) {
+        Some(begin) if name.len() > LONGEST => format!("{begin}-{}", Fingerprint::of(&id)),
+        _ => name,
+    }
+}
+
+/// An output that is graded.
+pub(super) struct GradedAnswer<'a> {
+    pub case: &'a Case,
+    pub output: &'a Output,
+    pub asked: SampleAttempt,
+    pub latency: Option<Duration>,
+    pub workspace: Option<&'a FinishedWorkspace>,
+}
+
 /// Grades an output: what the graders saw, when extraction changed it, and the verdict.
 pub(super) async fn judge(
     graders: &RunGraders,
     redactor: &Redactor,
-    case: &Case,
-    output: &Output,
-    asked: SampleAttempt,
-    latency: Option<Duration>,
+    answer: GradedAnswer<'_>,
 ) -> (Option<Value>, Verdict) {
-    let graded = graders.grade(case, output, asked, None).await;
+    let GradedAnswer {
+        case,
+        output,
+        asked,
+        latency,
+        workspace,
+    } = answer;
+    let graded = graders.grade(case, output, asked, workspace).await;
     let verdict = apply_finish(graded.verdict, output.finish);
     let mut verdict = apply_latency(verdict, latency, case.max_latency);
     if holds_secret(redactor, case, output) {
@@ -269,6 +415,7 @@ async fn ask(
     work: &SampleWork,
     case: &Case,
     attempt: u32,
+    workspace: Option<&SampleWorkspace>,
 ) -> (TargetAnswer, u32) {
     let most = bench
         .targets
@@ -281,6 +428,7 @@ async fn ask(
                 result: Err(failure),
                 latency: None,
                 call: None,
+                exit_code: None,
             };
             return (answer, 0);
         }
@@ -289,7 +437,7 @@ async fn ask(
     let answer = loop {
         let answer = bench
             .targets
-            .ask(&work.eval.info.id, &case, work.sample, attempt)
+            .ask(&work.eval.info.id, &case, (work.sample, attempt), workspace)
             .await;
         if retries == most {
             break answer;

@@ -143,6 +143,7 @@ async fn begin(request: RunRequest<'_>) -> Result<FinishedRun, RunError> {
     }
     let drive = SessionDriver {
         prepared: &prepared,
+        kept: paths.workspaces_dir(),
         graders,
         workers,
         redactor,
@@ -277,6 +278,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<FinishedRun,
     drop(earlier);
     let drive = SessionDriver {
         prepared: &prepared,
+        kept: paths.workspaces_dir(),
         graders,
         workers,
         redactor,
@@ -460,6 +462,8 @@ pub(super) fn config(
 /// What drives the samples of a session.
 struct SessionDriver<'a> {
     prepared: &'a PreparedRun,
+    /// The folder of workspaces that are kept.
+    kept: PathBuf,
     graders: RunGraders,
     workers: Option<Arc<Semaphore>>,
     redactor: Redactor,
@@ -486,6 +490,7 @@ impl SessionDriver<'_> {
             redactor: self.redactor,
             workers: self.workers,
             stored: self.stored,
+            kept: self.kept.into(),
         };
         let queue = SampleQueue::new(plan, remaining);
         let dispatcher = Dispatcher {
@@ -495,7 +500,9 @@ impl SessionDriver<'_> {
             cancel: self.cancel,
             recorder: &mut *recorder,
         };
-        let ending = dispatcher.drive(queue).await?;
+        let ending = dispatcher.drive(queue).await;
+        graders.close_workspaces().await;
+        let ending = ending?;
         let seconds = milliseconds(self.timer.elapsed()) / 1000.0;
         let changed_files = files_changed_since_load(plan);
         if let Some(first) = changed_files.first() {

@@ -16,32 +16,72 @@ use eval_base::placeholders::fill;
 use eval_base::unique_keys;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
+use crate::workspace::{SampleWorkspace, WorkspaceProgram};
+
 use super::thoughts::answer_of;
 use super::{TargetAnswer, TargetFailure};
 
 /// The file that `{{ input_file }}` names.
 const INPUT_FILE: &str = "input.json";
 
-/// Runs the command once, with the words of a skill if it is one; `inside` is the sandbox of those
-/// that ask for it.
+/// Where a command runs.
+#[derive(Clone, Copy)]
+pub(super) enum CommandPlace<'p> {
+    /// In the suite's folder.
+    Suite,
+    /// There, in a sandbox; `None` if it was not opened.
+    Sandbox(Option<&'p CommandSandbox>),
+    Workspace(&'p SampleWorkspace),
+}
+
+impl<'p> CommandPlace<'p> {
+    pub fn of(
+        target: &CommandTarget,
+        sandbox: Option<&'p CommandSandbox>,
+        workspace: Option<&'p SampleWorkspace>,
+    ) -> CommandPlace<'p> {
+        match (workspace, target.sandbox) {
+            (Some(workspace), _) => CommandPlace::Workspace(workspace),
+            (None, true) => CommandPlace::Sandbox(sandbox),
+            (None, false) => CommandPlace::Suite,
+        }
+    }
+}
+
+/// Runs the command once, with the words of a skill if it is one.
 pub(super) async fn ask(
     target: &CommandTarget,
     skill: Option<&SkillTarget>,
     case: &Case,
-    inside: Option<&CommandSandbox>,
+    place: CommandPlace<'_>,
 ) -> Result<TargetAnswer, TargetFailure> {
-    let prepared = prepare(target, skill, case).await?;
-    let ended = match (target.sandbox, inside) {
-        (false, _) => process_tree::run(&prepared.command).await,
-        (true, Some(inside)) => inside.run(&prepared.command, prepared.files).await,
-        (true, None) => Err(StartError {
+    let is_private = !matches!(place, CommandPlace::Suite);
+    let prepared = prepare(target, skill, case, is_private).await?;
+    let ended = match place {
+        CommandPlace::Suite => process_tree::run(&prepared.command).await,
+        CommandPlace::Sandbox(Some(inside)) => inside.run(&prepared.command, prepared.files).await,
+        CommandPlace::Sandbox(None) => Err(StartError {
             reason: "the sandbox of the target was not opened".to_owned(),
         }),
+        CommandPlace::Workspace(workspace) => {
+            let listed = target.depends_on.iter().flat_map(|listed| &listed.entries);
+            let files: Vec<PathBuf> = listed.flat_map(|entry| entry.files.clone()).collect();
+            let program = WorkspaceProgram {
+                command: &prepared.command,
+                files: &files,
+                private: prepared.files,
+            };
+            workspace.run(program).await
+        }
     };
     let ended =
         ended.map_err(|error| TargetFailure::new(Cause::TargetUnreachable, error.reason))?;
     Ok(TargetAnswer {
         latency: Some(ended.elapsed),
+        exit_code: match ended.end {
+            TreeEnd::Exited(code) => Some(code),
+            _ => None,
+        },
         result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended),
         call: None,
     })
@@ -59,6 +99,7 @@ async fn prepare(
     target: &CommandTarget,
     skill: Option<&SkillTarget>,
     case: &Case,
+    is_private: bool,
 ) -> Result<PreparedCommand, TargetFailure> {
     let rendered = RenderedInput::of(&case.input).await?;
     let mut argv = target.argv.clone();
@@ -69,7 +110,7 @@ async fn prepare(
     if skill.is_some_and(SkillTarget::wants_file)
         || argv.iter().any(|word| named(word, "").is_some())
     {
-        path = if target.sandbox {
+        path = if is_private {
             files.push((
                 INPUT_FILE.to_owned(),
                 rendered.whole.to_string().into_bytes(),

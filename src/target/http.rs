@@ -53,6 +53,7 @@ pub(super) async fn ask(
         result,
         latency: Some(started.elapsed()),
         call: None,
+        exit_code: None,
     })
 }
 

@@ -21,13 +21,15 @@ use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
     Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState,
-    Target,
+    Target, TargetIsolation,
 };
+use crate::workspace::SampleWorkspace;
 use eval_base::clock::SystemClock;
 use eval_base::redact::Redactor;
 use eval_models::net::HttpClients;
 use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
+use command::CommandPlace;
 pub use command::PrivateFolder;
 pub use model::question_bytes;
 pub use prompt::filled;
@@ -45,6 +47,20 @@ pub struct TargetAnswer {
     pub latency: Option<Duration>,
     /// How a model was asked; `None` when no model was.
     pub call: Option<Box<ModelCall>>,
+    /// Of a program that ended by itself.
+    pub exit_code: Option<i32>,
+}
+
+/// How a target works in a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkspaceUse {
+    Nothing,
+    /// Its program runs there, in the sandbox.
+    Sandbox,
+    /// Its program runs there, outside of the sandbox.
+    Host,
+    /// It gives a patch.
+    Patch,
 }
 
 /// Why there is no output to judge.
@@ -61,7 +77,7 @@ pub struct TargetFailure {
 }
 
 impl TargetFailure {
-    fn new(cause: Cause, reason: impl Into<String>) -> Self {
+    pub fn new(cause: Cause, reason: impl Into<String>) -> Self {
         TargetFailure {
             cause,
             reason: reason.into(),
@@ -313,12 +329,20 @@ impl RunTargets {
 
     /// Asks the case's target for one output. `attempt` counts, from 0, the tries of a sample whose grade failed: each gets an
     /// answer of its own. Dropping the future ends what it started.
-    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> TargetAnswer {
+    /// A command works in `workspace`, if it is given one.
+    pub async fn ask(
+        &self,
+        eval_id: &str,
+        case: &Case,
+        (sample, attempt): (u32, u32),
+        workspace: Option<&SampleWorkspace>,
+    ) -> TargetAnswer {
         let started = Instant::now();
         let uncalled = |result, latency| TargetAnswer {
             result,
             latency,
             call: None,
+            exit_code: None,
         };
         let asked = match self.target_of(case) {
             None => {
@@ -342,15 +366,34 @@ impl RunTargets {
                 Ok(uncalled(result, Some(started.elapsed())))
             }
             Some(Target::Command(target)) => {
-                command::ask(target, None, case, self.commands.get()).await
+                let place = CommandPlace::of(target, self.commands.get(), workspace);
+                command::ask(target, None, case, place).await
             }
-            Some(Target::Skill(target)) => skill::ask(target, case).await,
+            Some(Target::Skill(target)) => {
+                let place = CommandPlace::of(&target.command, None, workspace);
+                skill::ask(target, case, place).await
+            }
             Some(Target::Http(target)) => http::ask(target, case, &self.clients).await,
             Some(Target::Model(target)) => {
                 model::ask(target, case, sample, attempt, &self.models).await
             }
         };
         asked.unwrap_or_else(|failure| uncalled(Err(failure), None))
+    }
+
+    /// How the target of a case works in its workspace, if it has one.
+    pub fn workspace_use(&self, case: &Case) -> WorkspaceUse {
+        let command = match self.target_of(case) {
+            _ if case.workspace.is_none() => return WorkspaceUse::Nothing,
+            Some(Target::Command(command)) => command,
+            Some(Target::Skill(skill)) => &skill.command,
+            _ => return WorkspaceUse::Patch,
+        };
+        match command.isolation.unwrap_or_default() {
+            TargetIsolation::Sandbox => WorkspaceUse::Sandbox,
+            TargetIsolation::Workspace => WorkspaceUse::Host,
+            TargetIsolation::None => WorkspaceUse::Nothing,
+        }
     }
 
     /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.

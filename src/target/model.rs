@@ -79,6 +79,7 @@ async fn once(
             result,
             latency,
             call: Some(Box::new(made)),
+            exit_code: None,
         },
         key,
     )
@@ -166,6 +167,7 @@ fn output(
         model,
         finish: Some(finish),
         thoughts,
+        workspace: None,
     };
     if keep_thoughts {
         return Ok(output);

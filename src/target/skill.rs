@@ -10,15 +10,19 @@ use crate::input::RenderedInput;
 use crate::load::{environment, to_jinja};
 use crate::model::{Case, Cause, SkillTarget};
 
-use super::command;
+use super::command::{self, CommandPlace};
 use super::{TargetAnswer, TargetFailure};
 
 /// Runs the skill once.
-pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Result<TargetAnswer, TargetFailure> {
+pub(super) async fn ask(
+    target: &SkillTarget,
+    case: &Case,
+    place: CommandPlace<'_>,
+) -> Result<TargetAnswer, TargetFailure> {
     let missing = match target {
         _ if target.skill_name.is_none() => "no skill is set",
         _ if target.command.argv.is_empty() => "the command that runs skills is not set",
-        _ => return command::ask(&target.command, Some(target), case, None).await,
+        _ => return command::ask(&target.command, Some(target), case, place).await,
     };
     Err(TargetFailure::new(Cause::Harness, missing))
 }

@@ -412,6 +412,7 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
         on_error: OnError::Error,
         output: OutputFormat::Text,
         sandbox: false,
+        isolation: None,
         depends_on: None,
     }
 }

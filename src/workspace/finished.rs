@@ -1,16 +1,39 @@
 //! A workspace after its target has ended.
 
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::WorkspaceFault;
-use crate::model::{Cause, WorkspaceOutput};
-use eval_sandbox::ProgramEnding;
-use eval_workspace::{EntryNow, WorkspacePath};
+use sha2::{Digest, Sha256};
+
+use super::sample::SampleFiles;
+use super::store::LiveFolder;
+use super::template::{WorkspaceTemplate, list};
+use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
+use crate::model::{CaseWorkspace, Cause, Fingerprint, WorkspaceOutput};
+use eval_base::text::hex;
+use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd};
+use eval_sandbox::{ProgramEnding, ReadOnlyBind, WorkspaceJob, WorkspaceMount, WorkspaceRoot};
+use eval_workspace::{
+    CopyRules, EntryNow, PathGlobs, TemplateView, WorkspaceEdits, WorkspacePath, copy_tree,
+    write_file,
+};
+
+/// Where test commands find files that are not in the workspace.
+const BESIDE: &str = "/tmp/tests";
 
 /// What a target left, frozen: no process that could write to it is alive.
 #[derive(Debug)]
 pub struct FinishedWorkspace {
-    output: WorkspaceOutput,
+    pub(super) output: WorkspaceOutput,
+    pub(super) protected: Vec<WorkspacePath>,
+    pub(super) open: Arc<OpenWorkspaces>,
+    pub(super) template: Arc<WorkspaceTemplate>,
+    pub(super) definition: Arc<CaseWorkspace>,
+    pub(super) place: LiveFolder,
+    pub(super) files: SampleFiles,
+    pub(super) on_host: bool,
 }
 
 /// A command that tests a workspace, in a cell of its own above what the target left: hidden files
@@ -49,40 +72,331 @@ impl FinishedWorkspace {
         &self.output
     }
 
-    /// What is at a path now, with the first `most` bytes of a file. Links are not followed.
-    pub async fn file(&self, path: &WorkspacePath, most: u64) -> Result<EntryNow, WorkspaceFault> {
-        let _ = (path, most);
-        Err(WorkspaceFault::new(Cause::Harness, "not there yet"))
+    /// Protected and hidden paths that the target changed, deleted or added: they are put back before
+    /// tests run.
+    pub fn protected_edits(&self) -> &[WorkspacePath] {
+        &self.protected
     }
 
-    /// What was at a path before the target ran.
+    /// What is at a path now, with the first `most` bytes of a file. Links are not followed.
+    ///
+    /// # Errors
+    /// A file that can't be read.
+    pub async fn file(&self, path: &WorkspacePath, most: u64) -> Result<EntryNow, WorkspaceFault> {
+        let (template, view) = (Arc::clone(&self.template), self.files.clone());
+        let path = path.clone();
+        blocking(move || {
+            let edits = WorkspaceEdits::read(&template.view, &view.view()).map_err(unread)?;
+            edits.look(&path, most).map_err(unread)
+        })
+        .await
+    }
+
+    /// What was at a path before the target ran; hidden files are not among it.
+    ///
+    /// # Errors
+    /// A file that can't be read.
     pub async fn file_before(
         &self,
         path: &WorkspacePath,
         most: u64,
     ) -> Result<EntryNow, WorkspaceFault> {
-        let _ = (path, most);
-        Err(WorkspaceFault::new(Cause::Harness, "not there yet"))
-    }
-
-    /// Protected and hidden paths that the target changed, deleted or added: they are put back before
-    /// tests run.
-    pub fn protected_edits(&self) -> &[WorkspacePath] {
-        &[]
+        let (template, path) = (Arc::clone(&self.template), path.clone());
+        blocking(move || template.view.look(&path, most).map_err(unread)).await
     }
 
     /// Runs a test command.
+    ///
+    /// # Errors
+    /// When it can't be run; what it does is in the answer.
     pub async fn test(&self, job: WorkspaceTestJob) -> Result<WorkspaceTestRun, WorkspaceFault> {
-        let _ = job;
-        Err(WorkspaceFault::new(Cause::Harness, "not there yet"))
+        self.open
+            .test(&self.template, &self.definition, Some(&self.files), job)
+            .await
     }
 
     /// Runs it where no target has been. The same job on the same template runs once in a run.
+    ///
+    /// # Errors
+    /// As for [`FinishedWorkspace::test`].
     pub async fn test_before(
         &self,
         job: WorkspaceTestJob,
     ) -> Result<WorkspaceTestRun, WorkspaceFault> {
-        let _ = job;
-        Err(WorkspaceFault::new(Cause::Harness, "not there yet"))
+        let digests = |files: &[(String, Vec<u8>)]| -> Vec<(String, String)> {
+            let digest = |content: &[u8]| hex(&Sha256::digest(content));
+            files
+                .iter()
+                .map(|(name, content)| (name.clone(), digest(content)))
+                .collect()
+        };
+        let key = Fingerprint::of(&(
+            (&self.template.digest, &*self.definition),
+            (&job.argv, &job.env, &job.cwd),
+            (digests(&job.files), digests(&job.beside)),
+            (job.timeout, job.memory_mb, job.output_bytes),
+        ));
+        let cell = {
+            let before = self.open.before.lock();
+            let mut before = before.unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(before.entry(key).or_default())
+        };
+        let ran = cell.get_or_init(|| self.open.test(&self.template, &self.definition, None, job));
+        ran.await.clone()
+    }
+
+    /// Runs the commands of `teardown`.
+    ///
+    /// # Errors
+    /// The first that does not succeed.
+    pub async fn tear_down(&self) -> Result<(), WorkspaceFault> {
+        for (at, argv) in self.definition.teardown.iter().enumerate() {
+            let what = format!("teardown[{at}] (`{}`)", argv.join(" "));
+            let failed = |why: String| {
+                let reason = format!("{what} {why}");
+                WorkspaceFault::new(Cause::SetupFailed, reason)
+            };
+            let root = match &self.files {
+                SampleFiles::Folder { path, .. } if self.on_host => {
+                    let ended = process_tree::run(&self.host_command(path, argv)).await;
+                    let ended = ended.map_err(|e| failed(format!("could not run: {e}")))?;
+                    if ended.end != TreeEnd::Exited(0) {
+                        return Err(failed(format!("ended with {:?}", ended.end)));
+                    }
+                    continue;
+                }
+                SampleFiles::Folder { path, .. } => WorkspaceRoot::Folder(path.clone()),
+                SampleFiles::Upper(upper) => {
+                    let work = self.open.work_folder(self.place.path());
+                    WorkspaceRoot::Overlay(WorkspaceMount {
+                        lowers: self.template.layers.clone(),
+                        upper: upper.clone(),
+                        work: work.map_err(|error| failed(error.to_string()))?,
+                    })
+                }
+            };
+            self.open
+                .run_step(&self.definition, argv, root, &what)
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn host_command(&self, folder: &Path, argv: &[String]) -> TreeCommand {
+        let path = std::ffi::OsString::from(&self.open.path);
+        let own = self.definition.env.iter();
+        let own = own.map(|(name, value)| (name.clone(), value.into()));
+        TreeCommand {
+            argv: argv.to_vec(),
+            dir: folder.join(&self.definition.cwd),
+            env: [("PATH".to_owned(), path)].into_iter().chain(own).collect(),
+            stdin: Vec::new(),
+            timeout: self.definition.setup_timeout,
+            keep_stdout: 4 << 10,
+            keep_stderr: 4 << 10,
+        }
+    }
+
+    /// Copies what the target left to `to`, a new folder.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub async fn keep(&self, to: PathBuf) -> Result<(), WorkspaceFault> {
+        let (template, files) = (Arc::clone(&self.template), self.files.clone());
+        let left_out = self.unfit();
+        blocking(move || {
+            let cannot = |why: String| {
+                let reason = format!("the workspace can't be kept at {}: {why}", to.display());
+                WorkspaceFault::new(Cause::Harness, reason)
+            };
+            std::fs::create_dir_all(&to).map_err(|error| cannot(error.to_string()))?;
+            let written = match &files {
+                SampleFiles::Upper(upper) => template
+                    .view
+                    .with_layer(upper, ATTRIBUTES)
+                    .and_then(|view| view.write_tree(&to, None)),
+                SampleFiles::Folder { path, .. } => {
+                    let rules = CopyRules {
+                        leave_out: left_out,
+                        ..CopyRules::default()
+                    };
+                    copy_tree(path, &to, &rules).map(drop)
+                }
+            };
+            written.map_err(|error| cannot(error.to_string()))
+        })
+        .await
+    }
+
+    /// Pipes, devices and links that lead out, which are not copied.
+    fn unfit(&self) -> PathGlobs {
+        unfit(&self.output.changes)
+    }
+}
+
+fn unfit(changes: &eval_workspace::WorkspaceChanges) -> PathGlobs {
+    let paths = changes.special.iter().chain(&changes.outside_links);
+    PathGlobs::of_paths(paths)
+}
+
+fn unread(error: eval_workspace::TreeError) -> WorkspaceFault {
+    let reason = format!("a file of the workspace can't be read: {error}");
+    WorkspaceFault::new(Cause::Harness, reason)
+}
+
+/// The workspace in which a test command runs.
+struct TestPlace {
+    /// Goes when the command has ended.
+    _place: LiveFolder,
+    root: WorkspaceRoot,
+    beside: Option<PathBuf>,
+}
+
+impl OpenWorkspaces {
+    async fn test(
+        self: &Arc<Self>,
+        template: &Arc<WorkspaceTemplate>,
+        definition: &CaseWorkspace,
+        files: Option<&SampleFiles>,
+        test: WorkspaceTestJob,
+    ) -> Result<WorkspaceTestRun, WorkspaceFault> {
+        let (open, template, files) = (Arc::clone(self), Arc::clone(template), files.cloned());
+        let (test, place) = blocking(move || {
+            let place = open.test_place(&template, files.as_ref(), &test)?;
+            Ok((test, place))
+        })
+        .await?;
+        let mut job: WorkspaceJob = self.job(definition, test.argv, place.root);
+        job.env.extend(test.env);
+        job.cwd = PathBuf::from(test.cwd);
+        job.limits.wall = test.timeout;
+        job.limits.memory_mb = test.memory_mb;
+        job.limits.output_bytes = test.output_bytes;
+        if let Some(from) = place.beside {
+            let mut at = PathBuf::from(BESIDE);
+            if self.shares_files() {
+                at.clone_from(&from);
+                let own = from.to_string_lossy();
+                let env = job.env.iter_mut().map(|(_, value)| value);
+                for word in job.argv.iter_mut().chain(env) {
+                    *word = word.replace(BESIDE, &own);
+                }
+            }
+            job.read_only.push(ReadOnlyBind { from, at });
+        }
+        let ran = self.closed.run_in_workspace(job).await;
+        let ran = ran.map_err(WorkspaceFault::of_sandbox)?;
+        let streams = ran.result.streams;
+        Ok(WorkspaceTestRun {
+            ending: ran.result.ending,
+            output_truncated: streams.stdout_truncated || streams.stderr_truncated,
+            stdout: streams.stdout,
+            stderr: streams.stderr,
+            results: ran.results,
+        })
+    }
+
+    /// Whether programs see the host's files at their own places.
+    pub(super) fn shares_files(&self) -> bool {
+        self.closed.state().tier == eval_sandbox::Tier::Landlock
+    }
+
+    fn test_place(
+        &self,
+        template: &WorkspaceTemplate,
+        files: Option<&SampleFiles>,
+        test: &WorkspaceTestJob,
+    ) -> Result<TestPlace, WorkspaceFault> {
+        let cannot = |why: String| {
+            let reason = format!("the workspace of the tests can't be made: {why}");
+            WorkspaceFault::new(Cause::Harness, reason)
+        };
+        let io = |error: io::Error| cannot(error.to_string());
+        let tree = |error: eval_workspace::TreeError| cannot(error.to_string());
+        let owner = self.store.owner;
+        let place = self.store.place().map_err(io)?;
+        let folder = |name: &str| self.store.folder(place.path().join(name)).map_err(io);
+        let edits = files.map(|files| WorkspaceEdits::read(&template.view, &files.view()));
+        let edits = edits.transpose().map_err(tree)?;
+        let plan = edits
+            .as_ref()
+            .map(|edits| edits.restore_plan(&template.kept_globs));
+        let plan = plan.transpose().map_err(tree)?;
+        let is_copy = matches!(self.mode, WorkspaceMode::Copy { .. });
+        let (root, tests) = match files {
+            Some(SampleFiles::Upper(_)) | None if !is_copy => {
+                let tests = folder("tests")?;
+                let mut lowers = vec![tests.clone(), template.hidden.clone()];
+                if let (Some(SampleFiles::Upper(upper)), Some(plan)) = (files, &plan) {
+                    let restored = folder("restored")?;
+                    plan.write_layer(&restored, owner).map_err(tree)?;
+                    lowers.extend([restored, upper.clone()]);
+                }
+                lowers.extend(template.layers.iter().cloned());
+                let root = WorkspaceRoot::Overlay(WorkspaceMount {
+                    lowers,
+                    upper: folder("upper")?,
+                    work: folder("work")?,
+                });
+                (root, tests)
+            }
+            _ => {
+                let copy = folder("workspace")?;
+                match files {
+                    Some(SampleFiles::Folder { path, .. }) => {
+                        let (changes, _) = match &edits {
+                            Some(edits) => edits
+                                .compare(&PathGlobs::default(), &nothing_compared())
+                                .map_err(tree)?,
+                            None => Default::default(),
+                        };
+                        let rules = CopyRules {
+                            leave_out: unfit(&changes),
+                            owner,
+                            ..CopyRules::default()
+                        };
+                        copy_tree(path, &copy, &rules).map_err(tree)?;
+                    }
+                    _ => template.copy_to(&copy, owner).map_err(tree)?,
+                }
+                if let Some(plan) = &plan {
+                    plan.restore_tree(&copy, owner).map_err(tree)?;
+                }
+                let hidden = TemplateView::new(&template.hidden, list(&template.hidden)?);
+                let hidden = hidden.map_err(io)?;
+                hidden.write_tree(&copy, owner).map_err(tree)?;
+                (WorkspaceRoot::Folder(copy.clone()), copy)
+            }
+        };
+        for (name, content) in &test.files {
+            let path = WorkspacePath::new(name.as_bytes());
+            let path = path.map_err(|error| cannot(error.to_string()))?;
+            write_file(&tests, &path, content, false, owner).map_err(tree)?;
+        }
+        let mut beside = None;
+        if !test.beside.is_empty() {
+            let folder = folder("beside")?;
+            for (name, content) in &test.beside {
+                let path = WorkspacePath::new(name.as_bytes());
+                let path = path.map_err(|error| cannot(error.to_string()))?;
+                write_file(&folder, &path, content, true, owner).map_err(tree)?;
+            }
+            beside = Some(folder);
+        }
+        Ok(TestPlace {
+            _place: place,
+            root,
+            beside,
+        })
+    }
+}
+
+/// Paths alone, all of them.
+fn nothing_compared() -> eval_workspace::CompareBounds {
+    eval_workspace::CompareBounds {
+        paths: usize::MAX,
+        files: 0,
+        read_bytes: 0,
+        ..eval_workspace::CompareBounds::default()
     }
 }

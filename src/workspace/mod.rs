@@ -1,11 +1,37 @@
 //! Workspaces while a suite runs: templates are made once, each sample gets a folder of its own, and
 //! graders look at what the target left in it or run tests in a cell above it.
 
+mod archive;
 mod finished;
+mod sample;
+mod store;
+mod template;
 
-use crate::model::Cause;
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
+
+use crate::isolation::{SandboxRefusal, SandboxRequest};
+use crate::model::{CaseWorkspace, Cause, Fingerprint, NetworkAccess, SandboxState};
+use eval_sandbox::{
+    MountAbility, ProgramEnding, Sandbox, SandboxError, Tier, WorkspaceJob, WorkspaceMount,
+    WorkspaceNetwork, WorkspaceRoot, WorkspaceSettings,
+};
+use eval_workspace::{OverlayAttributes, TemplateView};
+use store::{WorkspaceStore, random_name};
+use template::{WorkspaceTemplate, environment, fault, globs, list, stage};
 
 pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub use sample::{SampleWorkspace, WorkspaceProgram};
+
+/// The attributes by which overlays mark what changed: none is mounted by root.
+const ATTRIBUTES: OverlayAttributes = OverlayAttributes::User;
 
 /// Why something could not be done in a workspace: the sample is errored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,4 +49,441 @@ impl WorkspaceFault {
             reason: reason.into(),
         }
     }
+
+    fn of_sandbox(error: SandboxError) -> WorkspaceFault {
+        let cause = match &error {
+            SandboxError::Unavailable { .. } => Cause::SandboxUnavailable,
+            SandboxError::CannotStart { .. } => Cause::ExecutorMissing,
+            _ => Cause::Harness,
+        };
+        WorkspaceFault::new(cause, error.to_string())
+    }
+}
+
+/// How workspaces are made on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WorkspaceMode {
+    /// A layer of its own for each sample, above a template that all share.
+    Overlay,
+    Copy {
+        why: String,
+    },
+}
+
+impl WorkspaceMode {
+    fn name(&self) -> &'static str {
+        match self {
+            WorkspaceMode::Overlay => "overlay",
+            WorkspaceMode::Copy { .. } => "copy",
+        }
+    }
+}
+
+/// The workspaces of one run.
+#[derive(Debug)]
+pub struct RunWorkspaces {
+    request: SandboxRequest,
+    /// Where layers are kept; `None` for a folder that goes with the run.
+    cache: Option<PathBuf>,
+    /// The PATH of whoever runs the suite.
+    path: Option<std::ffi::OsString>,
+    opened: OnceCell<Result<Arc<OpenWorkspaces>, SandboxRefusal>>,
+    templates: Mutex<HashMap<Fingerprint, Arc<TemplateCell>>>,
+}
+
+type TemplateCell = OnceCell<Result<Arc<WorkspaceTemplate>, WorkspaceFault>>;
+
+/// The store, and the sandboxes that work in it.
+pub(crate) struct OpenWorkspaces {
+    store: WorkspaceStore,
+    mode: WorkspaceMode,
+    /// Without a network.
+    closed: Sandbox,
+    online: OnceCell<Result<Sandbox, SandboxRefusal>>,
+    request: SandboxRequest,
+    /// What test commands found where no target has been.
+    before: Mutex<HashMap<Fingerprint, Arc<BeforeCell>>>,
+    /// Folders of PATH that programs see.
+    path: String,
+}
+
+impl std::fmt::Debug for OpenWorkspaces {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenWorkspaces")
+            .field("store", &self.store)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+type BeforeCell = OnceCell<Result<WorkspaceTestRun, WorkspaceFault>>;
+
+impl RunWorkspaces {
+    /// `cache` is where layers are kept for other runs; `path` the PATH of the environment.
+    pub fn new(
+        request: SandboxRequest,
+        cache: Option<PathBuf>,
+        path: Option<std::ffi::OsString>,
+    ) -> RunWorkspaces {
+        RunWorkspaces {
+            request,
+            cache,
+            path,
+            opened: OnceCell::new(),
+            templates: Mutex::default(),
+        }
+    }
+
+    /// Opens the sandbox of workspaces; what it is.
+    ///
+    /// # Errors
+    /// When what the suite requires of a sandbox is not possible here.
+    pub async fn prepare(&self) -> Result<SandboxState, SandboxRefusal> {
+        let open = self.open().await?;
+        let mut state = SandboxState::from(open.closed.state());
+        if let WorkspaceMode::Copy { why } = &open.mode {
+            let note = format!("workspaces are copies, because an overlay can't be had: {why}");
+            state.notes.push(note);
+        }
+        Ok(state)
+    }
+
+    async fn open(&self) -> Result<Arc<OpenWorkspaces>, SandboxRefusal> {
+        let opened = self.opened.get_or_init(|| async {
+            let open =
+                OpenWorkspaces::open(&self.request, self.cache.as_deref(), self.path.as_deref());
+            open.await.map(Arc::new)
+        });
+        opened.await.clone()
+    }
+
+    /// A workspace for one sample. `on_host`: a plain folder, for a program outside of the sandbox.
+    ///
+    /// # Errors
+    /// A source that can't be copied, and a setup that fails.
+    pub async fn sample(
+        &self,
+        workspace: &Arc<CaseWorkspace>,
+        on_host: bool,
+    ) -> Result<SampleWorkspace, WorkspaceFault> {
+        let (open, template) = self.template(workspace).await?;
+        SampleWorkspace::new(open, template, Arc::clone(workspace), on_host).await
+    }
+
+    /// The workspace that a patch makes of the template.
+    ///
+    /// # Errors
+    /// Also a patch that does not apply.
+    pub async fn patched(
+        &self,
+        workspace: &Arc<CaseWorkspace>,
+        patch: String,
+    ) -> Result<FinishedWorkspace, WorkspaceFault> {
+        let sample = self.sample(workspace, true).await?;
+        sample.patch(patch).await?.finish(None).await
+    }
+
+    async fn template(
+        &self,
+        workspace: &Arc<CaseWorkspace>,
+    ) -> Result<(Arc<OpenWorkspaces>, Arc<WorkspaceTemplate>), WorkspaceFault> {
+        let open = self.open().await.map_err(|refused| {
+            let cause = Cause::SandboxUnavailable;
+            WorkspaceFault::new(cause, refused.to_string())
+        })?;
+        let cell = {
+            let mut templates = self
+                .templates
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(templates.entry(Fingerprint::of(&**workspace)).or_default())
+        };
+        let template = cell.get_or_init(|| open.make_template(workspace)).await;
+        Ok((Arc::clone(&open), template.clone()?))
+    }
+
+    /// Removes what the run has on disk, as far as it is not kept for other runs. Every sample must
+    /// have ended.
+    pub async fn close(&self) {
+        if let Some(Ok(open)) = self.opened.get() {
+            let open = Arc::clone(open);
+            let _ = spawn_blocking(move || open.store.remove_live()).await;
+        }
+    }
+}
+
+impl OpenWorkspaces {
+    async fn open(
+        request: &SandboxRequest,
+        cache: Option<&Path>,
+        path: Option<&std::ffi::OsStr>,
+    ) -> Result<OpenWorkspaces, SandboxRefusal> {
+        let as_root = rustix::process::geteuid().is_root();
+        let usual = cache.map_or_else(private_parent, |cache| Ok(cache.to_owned()));
+        let mut store = usual
+            .and_then(|parent| WorkspaceStore::open(&parent, as_root))
+            .map_err(|error| no_store(&error))?;
+        let mut closed = open_sandbox(request, &store, WorkspaceNetwork::None).await?;
+        // In this tier programs use the folders of the host with their own rights.
+        if closed.state().tier == Tier::Landlock && as_root && !may_enter(&store.root) {
+            let elsewhere = private_parent()
+                .and_then(|parent| WorkspaceStore::open(&parent, as_root))
+                .map_err(|error| no_store(&error))?;
+            closed = open_sandbox(request, &elsewhere, WorkspaceNetwork::None).await?;
+            store = elsewhere;
+        }
+        let mode = match closed.mount_ability().await {
+            Ok(MountAbility::Overlay { .. }) => WorkspaceMode::Overlay,
+            Ok(MountAbility::Copy { why }) => WorkspaceMode::Copy { why },
+            Err(error) => return Err(refusal(error)),
+        };
+        let mut folders: Vec<PathBuf> = path
+            .into_iter()
+            .flat_map(std::env::split_paths)
+            .filter(|folder| folder.is_absolute() && closed.shows(folder))
+            .collect();
+        folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+        let mut seen = Vec::new();
+        folders.retain(|folder| {
+            !seen.contains(folder) && {
+                seen.push(folder.clone());
+                true
+            }
+        });
+        let path = std::env::join_paths(folders).ok();
+        let path = path.and_then(|path| path.into_string().ok());
+        Ok(OpenWorkspaces {
+            store,
+            mode,
+            closed,
+            online: OnceCell::new(),
+            request: request.clone(),
+            before: Mutex::default(),
+            path: path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".to_owned()),
+        })
+    }
+
+    async fn sandbox(&self, network: NetworkAccess) -> Result<&Sandbox, WorkspaceFault> {
+        if network == NetworkAccess::None {
+            return Ok(&self.closed);
+        }
+        let online = self.online.get_or_init(|| async {
+            open_sandbox(&self.request, &self.store, WorkspaceNetwork::All).await
+        });
+        online.await.as_ref().map_err(|refused| {
+            let reason = format!("a workspace with a network can't be had: {refused}");
+            WorkspaceFault::new(Cause::SandboxUnavailable, reason)
+        })
+    }
+
+    /// A job with the limits and the environment of a workspace.
+    fn job(
+        &self,
+        workspace: &CaseWorkspace,
+        argv: Vec<String>,
+        root: WorkspaceRoot,
+    ) -> WorkspaceJob {
+        let mut job = WorkspaceJob::new(argv, root);
+        job.env = vec![("PATH".to_owned(), self.path.clone())];
+        job.env.extend(environment(&workspace.env));
+        job.cwd = PathBuf::from(&workspace.cwd);
+        job.limits.memory_mb = workspace.limits.memory_mb;
+        job.limits.processes = workspace.limits.processes;
+        job.disk_mb = workspace.limits.disk_mb;
+        // What is beyond is read and dropped.
+        job.limits.output_end = u64::MAX;
+        job
+    }
+
+    async fn make_template(
+        self: &Arc<Self>,
+        workspace: &Arc<CaseWorkspace>,
+    ) -> Result<Arc<WorkspaceTemplate>, WorkspaceFault> {
+        let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
+        let staged = blocking(move || stage(&open.store, &definition, &open.mode)).await?;
+        let key = staged.key.clone();
+        let used = self
+            .store
+            .use_layer(&key)
+            .map_err(|error| fault(error.to_string()))?;
+        let layer = self.store.layer(&key);
+        if !layer.exists() {
+            self.set_up(workspace, &staged).await?;
+            let (open, from) = (Arc::clone(self), staged.place.path().to_owned());
+            let to = layer.clone();
+            blocking(move || open.keep_layer(&from, &to)).await?;
+        }
+        let (definition, mode) = (Arc::clone(workspace), self.mode.clone());
+        blocking(move || {
+            let _staged = staged;
+            read_template(&layer, &definition, &mode, used)
+        })
+        .await
+        .map(Arc::new)
+    }
+
+    /// Runs the commands of `setup`.
+    async fn set_up(
+        &self,
+        workspace: &CaseWorkspace,
+        staged: &template::StagedFiles,
+    ) -> Result<(), WorkspaceFault> {
+        let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
+        let changed = staged.place.path().join("setup");
+        self.store.folder(changed.clone()).map_err(cannot)?;
+        for (at, argv) in workspace.setup.iter().enumerate() {
+            let root = match &self.mode {
+                WorkspaceMode::Overlay => WorkspaceRoot::Overlay(WorkspaceMount {
+                    lowers: vec![staged.tree.clone()],
+                    upper: changed.clone(),
+                    work: self.work_folder(staged.place.path()).map_err(cannot)?,
+                }),
+                WorkspaceMode::Copy { .. } => WorkspaceRoot::Folder(staged.tree.clone()),
+            };
+            let what = format!("setup[{at}] (`{}`)", argv.join(" "));
+            self.run_step(workspace, argv, root, &what).await?;
+        }
+        Ok(())
+    }
+
+    fn work_folder(&self, place: &Path) -> io::Result<PathBuf> {
+        self.store
+            .folder(place.join(format!("work-{}", random_name())))
+    }
+
+    /// Runs a command of `setup` or `teardown`.
+    async fn run_step(
+        &self,
+        workspace: &CaseWorkspace,
+        argv: &[String],
+        root: WorkspaceRoot,
+        what: &str,
+    ) -> Result<(), WorkspaceFault> {
+        let mut job = self.job(workspace, argv.to_vec(), root);
+        job.limits.wall = workspace.setup_timeout;
+        job.limits.stderr_tail = true;
+        job.limits.output_bytes = 4 << 10;
+        let sandbox = self.sandbox(workspace.network).await?;
+        let ran = sandbox.run_in_workspace(job).await.map_err(|error| {
+            let reason = format!("{what} could not run: {error}");
+            WorkspaceFault::new(Cause::SetupFailed, reason)
+        })?;
+        if ran.result.ending == ProgramEnding::Exited(0) {
+            return Ok(());
+        }
+        let streams = ran.result.streams;
+        let said = [streams.stderr, streams.stdout]
+            .map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        let said = said.into_iter().find(|text| !text.is_empty());
+        let said = said.map(|text| format!(": {text}")).unwrap_or_default();
+        Err(fault(format!("{what} {}{said}", ran.result.ending)))
+    }
+
+    /// Moves a complete layer to its place, where another process may have put the same one.
+    fn keep_layer(&self, from: &Path, to: &Path) -> Result<(), WorkspaceFault> {
+        let cannot = |error: io::Error| fault(format!("cannot keep a layer: {error}"));
+        let complete = self.store.place().map_err(cannot)?;
+        for name in ["tree", "hidden", "setup"] {
+            let (from, to) = (from.join(name), complete.path().join(name));
+            if from.exists() {
+                fs::rename(from, to).map_err(cannot)?;
+            }
+        }
+        match fs::rename(complete.path(), to) {
+            Err(_) if to.exists() => Ok(()),
+            result => result.map_err(cannot),
+        }
+    }
+}
+
+/// Reads a complete layer.
+fn read_template(
+    layer: &Path,
+    workspace: &CaseWorkspace,
+    mode: &WorkspaceMode,
+    used: fs::File,
+) -> Result<WorkspaceTemplate, WorkspaceFault> {
+    let tree = layer.join("tree");
+    let mut view = TemplateView::new(&tree, list(&tree)?)
+        .map_err(|error| fault(format!("cannot read a layer: {error}")))?;
+    let mut layers = vec![tree];
+    if *mode == WorkspaceMode::Overlay && !workspace.setup.is_empty() {
+        let setup = layer.join("setup");
+        view = view
+            .with_layer(&setup, ATTRIBUTES)
+            .map_err(|error| fault(format!("what the setup left can't be read: {error}")))?;
+        layers.insert(0, setup);
+    }
+    let kept = [&workspace.hidden[..], &workspace.protected].concat();
+    Ok(WorkspaceTemplate {
+        layers,
+        hidden: layer.join("hidden"),
+        digest: eval_base::text::hex(&view.listing().digest()),
+        view,
+        kept_globs: globs(&kept)?,
+        _used: Some(used),
+    })
+}
+
+async fn open_sandbox(
+    request: &SandboxRequest,
+    store: &WorkspaceStore,
+    network: WorkspaceNetwork,
+) -> Result<Sandbox, SandboxRefusal> {
+    let settings = WorkspaceSettings {
+        store: store.root.clone(),
+        network,
+        ..WorkspaceSettings::default()
+    };
+    request.open_for_workspaces(settings).await
+}
+
+fn refusal(error: SandboxError) -> SandboxRefusal {
+    SandboxRefusal {
+        reason: format!("workspaces can't be made: {error}"),
+        remedy: "run `eval-harness doctor`".to_owned(),
+        error,
+    }
+}
+
+fn no_store(error: &io::Error) -> SandboxRefusal {
+    let error =
+        SandboxError::BadRequest(format!("the folder of workspaces can't be made: {error}"));
+    SandboxRefusal {
+        reason: error.to_string(),
+        remedy: "set EVAL_HARNESS_CACHE to a folder that can be written to".to_owned(),
+        error,
+    }
+}
+
+/// A folder of this user's among the system's for temporary files.
+fn private_parent() -> io::Result<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let parent = std::env::temp_dir().join(format!("eval-harness-{user}"));
+    match fs::DirBuilder::new().mode(0o711).create(&parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let meta = fs::symlink_metadata(&parent)?;
+    if !meta.is_dir() || meta.uid() != user || meta.permissions().mode() & 0o022 != 0 {
+        let why = format!("{} belongs to somebody else", parent.display());
+        return Err(io::Error::other(why));
+    }
+    Ok(parent)
+}
+
+/// Whether other users may enter all folders above.
+fn may_enter(path: &Path) -> bool {
+    let mut above = path.ancestors().skip(1);
+    above
+        .all(|folder| fs::metadata(folder).is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0))
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceFault> + Send + 'static,
+) -> Result<T, WorkspaceFault> {
+    spawn_blocking(work).await.unwrap_or_else(|error| {
+        let reason = format!("work on a workspace broke off: {error}");
+        Err(WorkspaceFault::new(Cause::Harness, reason))
+    })
 }

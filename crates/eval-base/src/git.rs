@@ -13,7 +13,7 @@ use crate::nearest::did_you_mean;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use call::{call, call_with};
+use call::{call, call_with, call_with_index};
 pub use diff::{ChangedFile, differing, is_shallow, merge_base, untracked};
 
 /// The most that the files of one folder at a revision may hold together, in bytes.
@@ -180,6 +180,34 @@ fn what_may_bring(dir: &Path, rev: &str) -> String {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`git fetch` may add it".to_owned(),
     }
+}
+
+/// Writes every file of a commit into `to`, a new folder in `place`, which is writable. The checkout
+/// of the repository stays as it is, and no hook runs; filters that the user's configuration names
+/// do (such as that of large files).
+///
+/// # Errors
+/// As for [`commit_of`], and when the folder can't be written.
+pub fn check_out(dir: &Path, rev: &str, to: &Path, place: &Path) -> Result<(), GitError> {
+    let failed = |said: String| GitError::Failed {
+        what: "checkout-index".to_owned(),
+        said,
+    };
+    let commit = commit_of(dir, rev)?;
+    std::fs::create_dir(to).map_err(|error| failed(error.to_string()))?;
+    let path = to.to_str();
+    let path = path.ok_or_else(|| failed("its path is not UTF-8".to_owned()))?;
+    let index = place.join("index");
+    let safe = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.autocrlf=false",
+    ];
+    let call = |args: &[&str]| call_with_index(dir, &[&safe, args].concat(), &index);
+    call(&["read-tree", &commit])?;
+    call(&["checkout-index", "--all", &format!("--prefix={path}/")])?;
+    Ok(())
 }
 
 /// A file of a folder at a revision.

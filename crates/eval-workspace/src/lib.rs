@@ -56,6 +56,7 @@ mod sections;
 mod template;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use changes::{
     ChangeKind, ChangedContent, CompareBounds, DiffText, FileChange, FileMode, WorkspaceChanges,
@@ -69,3 +70,4 @@ pub use patch::{PatchError, apply_patch};
 pub use path::{PathError, PathGlobs, WorkspacePath};
 pub use restore::RestorePlan;
 pub use template::TemplateView;
+pub use write::{move_files, remove_below, remove_tree, write_file};

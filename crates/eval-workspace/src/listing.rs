@@ -29,7 +29,9 @@ pub enum TreeEntry {
 pub struct Listing(pub(crate) BTreeMap<WorkspacePath, TreeEntry>);
 
 impl Listing {
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = (&WorkspacePath, &TreeEntry)> {
+    pub fn entries(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&WorkspacePath, &TreeEntry)> + ExactSizeIterator {
         self.0.iter()
     }
 

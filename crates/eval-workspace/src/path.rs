@@ -232,7 +232,11 @@ pub(crate) fn quoted_prefix(text: &str) -> Option<(Vec<u8>, &str)> {
 /// folders. What fits a folder fits everything below it: `target` and `target/**` leave out the same
 /// files.
 #[derive(Debug, Clone, Default)]
-pub struct PathGlobs(Vec<PathGlob>);
+pub struct PathGlobs {
+    globs: Vec<PathGlob>,
+    /// Paths as they are.
+    paths: std::collections::BTreeSet<WorkspacePath>,
+}
 
 #[derive(Debug, Clone)]
 struct PathGlob {
@@ -258,11 +262,23 @@ impl PathGlobs {
             .iter()
             .map(glob)
             .collect::<Result<_, _>>()
-            .map(PathGlobs)
+            .map(|globs| PathGlobs {
+                globs,
+                ..PathGlobs::default()
+            })
+    }
+
+    /// Globs that fit these paths alone, with what is below them.
+    pub fn of_paths<'p>(paths: impl IntoIterator<Item = &'p WorkspacePath>) -> PathGlobs {
+        let paths = paths.into_iter().cloned().collect();
+        PathGlobs {
+            paths,
+            ..PathGlobs::default()
+        }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.globs.is_empty() && self.paths.is_empty()
     }
 
     pub fn fit(&self, path: &WorkspacePath) -> bool {
@@ -271,9 +287,8 @@ impl PathGlobs {
     }
 
     fn fit_exactly(&self, path: &WorkspacePath) -> bool {
-        self.0
-            .iter()
-            .any(|glob| glob.matcher.is_match(path.as_path()))
+        let is_match = |glob: &PathGlob| glob.matcher.is_match(path.as_path());
+        self.paths.contains(path) || self.globs.iter().any(is_match)
     }
 
     /// Whether a link at `path` could bring other files to where a glob fits: it is at, or above, the
@@ -284,7 +299,7 @@ impl PathGlobs {
             path.parts()
                 .all(|part| fixed.next().map(str::as_bytes) == Some(part))
         };
-        self.0.iter().any(begins)
+        self.globs.iter().any(begins)
     }
 }
 

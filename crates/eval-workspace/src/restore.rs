@@ -123,41 +123,20 @@ impl RestorePlan<'_> {
         let mut paths: Vec<&WorkspacePath> = self.edited.iter().chain(&self.deleted).collect();
         paths.sort();
         for path in paths {
-            self.put_back_entry(top, path, owner)
+            self.template
+                .write_entry(top, path, owner)
                 .map_err(TreeError::at(path.as_bytes()))?;
         }
         Ok(())
     }
-
-    fn put_back_entry(
-        &self,
-        top: &Folder,
-        path: &WorkspacePath,
-        owner: Option<(u32, u32)>,
-    ) -> io::Result<()> {
-        let Some(entry) = self.template.get(path) else {
-            return Ok(());
-        };
-        let folder = folder_for(top, path, owner)?;
-        let name = path.name();
-        match entry {
-            TreeEntry::Folder => return make_real_folder(&folder, name, owner).map(drop),
-            TreeEntry::Link { target } => {
-                folder.remove(name)?;
-                folder.make_link(name, target)?;
-            }
-            TreeEntry::File { executable, .. } => {
-                folder.remove(name)?;
-                let mut copy = folder.create(name, *executable)?;
-                io::copy(&mut self.template.open(path)?, &mut copy)?;
-            }
-        }
-        folder.own(name, owner)
-    }
 }
 
 /// The folder that `path` is in; whatever else is there, links included, makes room for it.
-fn folder_for(top: &Folder, path: &WorkspacePath, owner: Option<(u32, u32)>) -> io::Result<Folder> {
+pub(crate) fn folder_for(
+    top: &Folder,
+    path: &WorkspacePath,
+    owner: Option<(u32, u32)>,
+) -> io::Result<Folder> {
     let mut folder = top.below(None)?;
     for part in path.parent().iter().flat_map(WorkspacePath::parts) {
         folder = make_real_folder(&folder, part, owner)?;
@@ -165,7 +144,11 @@ fn folder_for(top: &Folder, path: &WorkspacePath, owner: Option<(u32, u32)>) -> 
     Ok(folder)
 }
 
-fn make_real_folder(folder: &Folder, name: &[u8], owner: Option<(u32, u32)>) -> io::Result<Folder> {
+pub(crate) fn make_real_folder(
+    folder: &Folder,
+    name: &[u8],
+    owner: Option<(u32, u32)>,
+) -> io::Result<Folder> {
     match folder.kind(name)? {
         Some(FileType::Directory) => return folder.folder(name),
         Some(_) => folder.remove(name)?,

@@ -110,6 +110,20 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
             AdviceRank::Unknown,
             format!("Correct the tests or settings of {at}, not the output{detail}"),
         ),
+        Cause::SetupFailed => (
+            AdviceRank::Unknown,
+            format!("Correct the workspace of {at}, which could not be set up{detail}"),
+        ),
+        Cause::BrokenTask => (
+            AdviceRank::Unknown,
+            format!(
+                "Correct `fail_to_pass` or `pass_to_pass` of {at}: the tests differ before the target runs{detail}"
+            ),
+        ),
+        Cause::PatchRejected => (
+            AdviceRank::Unknown,
+            format!("Record patches that apply to the workspace of {at}{detail}"),
+        ),
         Cause::SyntaxError => (
             AdviceRank::Kind,
             format!("Look for prose around the code of {at}, or set `extract: code`{detail}"),

@@ -46,6 +46,15 @@ pub(super) fn call_with(
     bounded("git", dir, args, input, most, LONGEST)
 }
 
+/// A call that writes to an index of its own in place of the repository's.
+pub(super) fn call_with_index(
+    dir: &Path,
+    args: &[&str],
+    index: &Path,
+) -> Result<GitOutput, GitError> {
+    bounded_with("git", dir, args, None, (MAX_ANSWER, LONGEST), Some(index))
+}
+
 /// A call of a program that is git, or stands in for it in a test.
 pub(super) fn bounded(
     program: &str,
@@ -54,6 +63,17 @@ pub(super) fn bounded(
     input: Option<Vec<u8>>,
     most: u64,
     longest: Duration,
+) -> Result<GitOutput, GitError> {
+    bounded_with(program, dir, args, input, (most, longest), None)
+}
+
+fn bounded_with(
+    program: &str,
+    dir: &Path,
+    args: &[&str],
+    input: Option<Vec<u8>>,
+    (most, longest): (u64, Duration),
+    index: Option<&Path>,
 ) -> Result<GitOutput, GitError> {
     let what = || {
         let words = args
@@ -66,6 +86,7 @@ pub(super) fn bounded(
     for name in ELSEWHERE {
         command.env_remove(name);
     }
+    command.envs(index.map(|path| ("GIT_INDEX_FILE", path)));
     command
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")

@@ -1,0 +1,409 @@
+//! The workspace of one sample, from an untouched copy of its template to what its target left.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::finished::FinishedWorkspace;
+use super::store::LiveFolder;
+use super::template::{WorkspaceTemplate, fault};
+use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
+use crate::isolation::tree_output;
+use crate::model::{CaseWorkspace, Cause, limits};
+use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
+use eval_sandbox::{ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
+use eval_workspace::{AfterView, CompareBounds, CopyRules, WorkspaceEdits, apply_patch, copy_tree};
+
+/// Where programs in the sandbox find files of the suite.
+const CARRIED: &str = "/tmp/suite";
+
+/// Where the files of a workspace are.
+#[derive(Debug, Clone)]
+pub(super) enum SampleFiles {
+    /// What changed, above the template's layers.
+    Upper(PathBuf),
+    /// All of it.
+    Folder {
+        path: PathBuf,
+        /// When the copy was complete.
+        copied_at: SystemTime,
+    },
+}
+
+impl SampleFiles {
+    pub fn view(&self) -> AfterView<'_> {
+        match self {
+            SampleFiles::Upper(upper) => AfterView::Overlay {
+                upper,
+                attributes: ATTRIBUTES,
+            },
+            SampleFiles::Folder { path, copied_at } => AfterView::Tree {
+                root: path,
+                copied_at: Some(*copied_at),
+            },
+        }
+    }
+}
+
+/// A workspace in which a target works.
+#[derive(Debug)]
+pub struct SampleWorkspace {
+    open: Arc<OpenWorkspaces>,
+    template: Arc<WorkspaceTemplate>,
+    definition: Arc<CaseWorkspace>,
+    place: LiveFolder,
+    files: SampleFiles,
+    on_host: bool,
+}
+
+/// A program of the suite's author in a workspace.
+#[derive(Debug)]
+pub struct WorkspaceProgram<'c> {
+    /// `dir` is the suite's folder. In the sandbox, files of it that `argv` or `files` name are shown
+    /// to the program, elsewhere than in the workspace.
+    pub command: &'c TreeCommand,
+    /// Further files and folders of the suite's folder, absolute.
+    pub files: &'c [PathBuf],
+    /// Contents that the program reads: name, bytes. In `argv` and `env`, `\0/NAME` stands for the
+    /// place of one.
+    pub private: Vec<(String, Vec<u8>)>,
+}
+
+impl SampleWorkspace {
+    pub(super) async fn new(
+        open: Arc<OpenWorkspaces>,
+        template: Arc<WorkspaceTemplate>,
+        definition: Arc<CaseWorkspace>,
+        on_host: bool,
+    ) -> Result<SampleWorkspace, WorkspaceFault> {
+        blocking(move || {
+            let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
+            let place = open.store.place().map_err(cannot)?;
+            let files = match (&open.mode, on_host) {
+                (WorkspaceMode::Overlay, false) => {
+                    let upper = place.path().join("upper");
+                    SampleFiles::Upper(open.store.folder(upper).map_err(cannot)?)
+                }
+                _ => {
+                    let path = place.path().join("workspace");
+                    let path = open.store.folder(path).map_err(cannot)?;
+                    // On the host programs run as whoever runs the suite.
+                    let owner = open.store.owner.filter(|_| !on_host);
+                    template
+                        .copy_to(&path, owner)
+                        .map_err(|error| fault(format!("cannot copy a workspace: {error}")))?;
+                    if on_host && open.store.owner.is_some() {
+                        std::os::unix::fs::chown(&path, Some(0), Some(0)).map_err(cannot)?;
+                    }
+                    SampleFiles::Folder {
+                        path,
+                        copied_at: SystemTime::now(),
+                    }
+                }
+            };
+            Ok(SampleWorkspace {
+                open,
+                template,
+                definition,
+                place,
+                files,
+                on_host,
+            })
+        })
+        .await
+    }
+
+    /// Why it is a copy, if it is one for lack of overlays.
+    fn copied(&self) -> Option<String> {
+        match (&self.open.mode, self.on_host) {
+            (_, true) | (WorkspaceMode::Overlay, _) => None,
+            (WorkspaceMode::Copy { why }, false) => Some(why.clone()),
+        }
+    }
+
+    /// Applies a patch in git's format.
+    pub(super) async fn patch(self, patch: String) -> Result<SampleWorkspace, WorkspaceFault> {
+        blocking(move || {
+            let SampleFiles::Folder { path, .. } = &self.files else {
+                return Err(fault("a patch needs a folder"));
+            };
+            match patch.trim().is_empty() {
+                true => Ok(self),
+                false => match apply_patch(path, &patch) {
+                    Ok(()) => Ok(self),
+                    Err(error) => {
+                        let reason = format!("the patch does not apply: {error}");
+                        Err(WorkspaceFault::new(Cause::PatchRejected, reason))
+                    }
+                },
+            }
+        })
+        .await
+    }
+
+    /// Runs a program in the workspace to its end or its time limit. Whatever it started has ended
+    /// then.
+    pub async fn run(&self, program: WorkspaceProgram<'_>) -> Result<TreeOutput, StartError> {
+        match &self.files {
+            SampleFiles::Folder { path, .. } if self.on_host => {
+                self.run_on_host(path, program).await
+            }
+            _ => self.run_in_sandbox(program).await,
+        }
+    }
+
+    async fn run_on_host(
+        &self,
+        folder: &Path,
+        program: WorkspaceProgram<'_>,
+    ) -> Result<TreeOutput, StartError> {
+        let mut command = program.command.clone();
+        let private = self.place.path().join("private");
+        let written = || {
+            self.open.store.folder(private.clone())?;
+            for (name, content) in &program.private {
+                std::fs::write(private.join(name), content)?;
+            }
+            Ok(())
+        };
+        written().map_err(|error: io::Error| StartError {
+            reason: format!("cannot write input.json: {error}"),
+        })?;
+        let own = private.to_string_lossy();
+        for word in &mut command.argv {
+            *word = word.replace(crate::isolation::PRIVATE_FOLDER, &own);
+        }
+        let named = CarriedFiles::of(&program, |path| Ok(path.to_string_lossy().into_owned()));
+        command.argv = named
+            .map_err(|reason| StartError { reason })?
+            .words(&command.argv);
+        for (name, value) in &self.definition.env {
+            command.env.retain(|(of, _)| of != name);
+            command.env.push((name.clone(), value.into()));
+        }
+        command.dir = folder.join(&self.definition.cwd);
+        process_tree::run(&command).await
+    }
+
+    async fn run_in_sandbox(
+        &self,
+        program: WorkspaceProgram<'_>,
+    ) -> Result<TreeOutput, StartError> {
+        let stopped = |reason: String| StartError { reason };
+        let command = program.command;
+        let (mut read_only, carried) = self.carry(&program).map_err(stopped)?;
+        let mut argv = carried.words(&command.argv);
+        let private = match self.show_private(program.private, &mut read_only) {
+            Ok(private) => private,
+            Err(error) => return Err(stopped(format!("cannot write input.json: {error}"))),
+        };
+        for word in &mut argv {
+            *word = word.replace(crate::isolation::PRIVATE_FOLDER, &private);
+        }
+        let root = self.root().map_err(|error| stopped(error.to_string()))?;
+        let mut job = self.open.job(&self.definition, argv, root);
+        let own = command.env.iter().filter_map(|(name, value)| {
+            let shown = name != "TMPDIR" && name != "PATH" && name != "HOME";
+            // What is no text is left out, as what is not listed is.
+            shown.then(|| Some((name.clone(), value.to_str()?.to_owned())))?
+        });
+        let own: Vec<(String, String)> = own.collect();
+        job.env.splice(1..1, own);
+        job.stdin.clone_from(&command.stdin);
+        job.read_only = read_only;
+        job.limits.wall = command.timeout;
+        job.limits.output_bytes = command.keep_stdout.max(command.keep_stderr) as u64;
+        job.limits.stderr_tail = true;
+        let sandbox = self.open.sandbox(self.definition.network).await;
+        let sandbox = sandbox.map_err(|fault| stopped(fault.reason))?;
+        match sandbox.run_in_workspace(job).await {
+            Ok(ran) => Ok(tree_output(ran.result, command)),
+            Err(error) => Err(stopped(format!(
+                "cannot run `{}`: {error}",
+                command.argv.join(" ")
+            ))),
+        }
+    }
+
+    fn root(&self) -> io::Result<WorkspaceRoot> {
+        Ok(match &self.files {
+            SampleFiles::Upper(upper) => WorkspaceRoot::Overlay(WorkspaceMount {
+                lowers: self.template.layers.clone(),
+                upper: upper.clone(),
+                work: self.open.work_folder(self.place.path())?,
+            }),
+            SampleFiles::Folder { path, .. } => WorkspaceRoot::Folder(path.clone()),
+        })
+    }
+
+    /// Copies files of the suite into the store, and shows them to the program.
+    fn carry(
+        &self,
+        program: &WorkspaceProgram<'_>,
+    ) -> Result<(Vec<ReadOnlyBind>, CarriedFiles), String> {
+        let store = self.place.path().join("suite");
+        let files = CarriedFiles::of(program, |path| {
+            let name = path.strip_prefix(&program.command.dir).unwrap_or(path);
+            let to = store.join(name);
+            let copy = || -> io::Result<()> {
+                let folder = if path.is_dir() {
+                    Some(to.as_path())
+                } else {
+                    to.parent()
+                };
+                std::fs::create_dir_all(folder.unwrap_or(&store))?;
+                if path.is_dir() {
+                    let rules = CopyRules::default();
+                    copy_tree(path, &to, &rules)
+                        .map_err(|error| io::Error::other(error.to_string()))?;
+                    return Ok(());
+                }
+                std::fs::copy(path, &to).map(drop)
+            };
+            copy().map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            let at = self.shown_at(&store, Path::new(CARRIED));
+            Ok(at.join(name).to_string_lossy().into_owned())
+        })?;
+        if !store.exists() {
+            return Ok((Vec::new(), files));
+        }
+        give(&store, self.open.store.owner)
+            .map_err(|error| format!("cannot give files to the program: {error}"))?;
+        let at = self.shown_at(&store, Path::new(CARRIED));
+        Ok((vec![ReadOnlyBind { from: store, at }], files))
+    }
+
+    fn show_private(
+        &self,
+        files: Vec<(String, Vec<u8>)>,
+        read_only: &mut Vec<ReadOnlyBind>,
+    ) -> io::Result<String> {
+        if files.is_empty() {
+            return Ok(String::new());
+        }
+        let from = self.open.store.folder(self.place.path().join("private"))?;
+        for (name, content) in files {
+            std::fs::write(from.join(name), content)?;
+        }
+        give(&from, self.open.store.owner)?;
+        let at = self.shown_at(&from, Path::new("/tmp/private"));
+        let shown = at.to_string_lossy().into_owned();
+        read_only.push(ReadOnlyBind { from, at });
+        Ok(shown)
+    }
+
+    /// Where a folder of the store is seen: where it is, in the tiers that share the host's file
+    /// system.
+    fn shown_at(&self, from: &Path, at: &Path) -> PathBuf {
+        match self.open.shares_files() {
+            true => from.to_owned(),
+            false => at.to_owned(),
+        }
+    }
+
+    /// Looks at what the target left. `exit_code` is that of its program.
+    pub async fn finish(self, exit_code: Option<i32>) -> Result<FinishedWorkspace, WorkspaceFault> {
+        blocking(move || {
+            let copied = self.copied();
+            let unread = |error| {
+                let reason =
+                    format!("what the target left in its workspace can't be read: {error}");
+                WorkspaceFault::new(Cause::Harness, reason)
+            };
+            let (changes, diff, protected) = {
+                let edits = WorkspaceEdits::read(&self.template.view, &self.files.view());
+                let edits = edits.map_err(unread)?;
+                let ignored = super::globs(&[".git".to_owned()])?;
+                let bounds = CompareBounds {
+                    paths: limits::WORKSPACE_PATHS,
+                    files: limits::WORKSPACE_PATHS,
+                    diff_bytes: limits::WORKSPACE_DIFF,
+                    ..CompareBounds::default()
+                };
+                let (changes, diff) = edits.compare(&ignored, &bounds).map_err(unread)?;
+                let protected = match edits.restore_plan(&self.template.kept_globs) {
+                    Ok(plan) => [plan.edited, plan.deleted, plan.added].concat(),
+                    // There is too much to read it all, so that tests can't run either.
+                    Err(_) => Vec::new(),
+                };
+                (changes, diff, protected)
+            };
+            let SampleWorkspace {
+                open,
+                template,
+                definition,
+                place,
+                files,
+                on_host,
+            } = self;
+            let output = crate::model::WorkspaceOutput {
+                diff,
+                changes,
+                exit_code,
+                template: template.digest.clone(),
+                copied,
+                kept: None,
+            };
+            Ok(FinishedWorkspace {
+                output,
+                protected,
+                open,
+                template,
+                definition,
+                place,
+                files,
+                on_host,
+            })
+        })
+        .await
+    }
+}
+
+/// Gives a folder of files to those that programs run as.
+fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
+    let Some((user, group)) = owner else {
+        return Ok(());
+    };
+    std::os::unix::fs::lchown(path, Some(user), Some(group))?;
+    if path.is_dir() && !path.is_symlink() {
+        for entry in std::fs::read_dir(path)? {
+            give(&entry?.path(), owner)?;
+        }
+    }
+    Ok(())
+}
+
+/// Files of the suite that a command names, and the words by which the program finds them.
+struct CarriedFiles(BTreeMap<String, String>);
+
+impl CarriedFiles {
+    fn of(
+        program: &WorkspaceProgram<'_>,
+        mut carry: impl FnMut(&Path) -> Result<String, String>,
+    ) -> Result<CarriedFiles, String> {
+        let dir = &program.command.dir;
+        for file in program.files {
+            carry(file)?;
+        }
+        let mut found = BTreeMap::new();
+        for (at, word) in program.command.argv.iter().enumerate() {
+            let path = dir.join(word);
+            let is_plain = !word.is_empty() && !word.contains('\0') && !word.starts_with('-');
+            let is_own = path.starts_with(dir) && !word.split('/').any(|part| part == "..");
+            // The first word without a slash is a program of PATH.
+            let is_program = at == 0 && !word.contains('/');
+            // Folders may hold what the target must not see.
+            if is_plain && is_own && !is_program && !found.contains_key(word) && path.is_file() {
+                found.insert(word.clone(), carry(&path)?);
+            }
+        }
+        Ok(CarriedFiles(found))
+    }
+
+    fn words(&self, argv: &[String]) -> Vec<String> {
+        let word = |word: &String| self.0.get(word).unwrap_or(word).clone();
+        argv.iter().map(word).collect()
+    }
+}

@@ -1,0 +1,206 @@
+//! Folders of workspaces on disk: layers that several runs share, and those of one process.
+//!
+//! `layers/KEY/` is complete when it is there; `live/NAME/` belongs to the process that holds the
+//! lock of `live/NAME.lock`, and goes when nobody holds it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use eval_base::files::{LockState, lock, lock_shared};
+use eval_sandbox::WORKSPACE_USER;
+use eval_workspace::remove_tree;
+
+/// The format of what is stored.
+const VERSION: &str = "v1";
+/// Layers that no run has used for so long are removed.
+const UNUSED: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// User and group of every folder: those that programs run as.
+pub(super) type Owner = Option<(u32, u32)>;
+
+#[derive(Debug)]
+pub(super) struct WorkspaceStore {
+    pub root: PathBuf,
+    pub owner: Owner,
+    live: PathBuf,
+    serial: AtomicU64,
+    /// Held as long as the process uses its folder.
+    _lock: File,
+}
+
+impl WorkspaceStore {
+    /// `parent` is the cache; `as_root` when this process is root, so that programs run as another
+    /// user.
+    pub fn open(parent: &Path, as_root: bool) -> io::Result<WorkspaceStore> {
+        let owner = as_root.then_some((WORKSPACE_USER, WORKSPACE_USER));
+        let root = parent.join("workspaces").join(VERSION);
+        fs::create_dir_all(&root)?;
+        let root = root.canonicalize()?;
+        for folder in [root.clone(), root.join("layers"), root.join("live")] {
+            make_own(&folder, owner)?;
+        }
+        let live = root.join("live");
+        remove_abandoned(&live);
+        let (own, lock_file) = own_folder(&live)?;
+        make_own(&own, owner)?;
+        let store = WorkspaceStore {
+            root,
+            owner,
+            live: own,
+            serial: AtomicU64::new(0),
+            _lock: lock_file,
+        };
+        store.remove_unused();
+        Ok(store)
+    }
+
+    /// A new empty folder of this process, which goes with its value.
+    pub fn place(&self) -> io::Result<LiveFolder> {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let path = self.live.join(serial.to_string());
+        make_own(&path, self.owner)?;
+        Ok(LiveFolder(path))
+    }
+
+    /// A new folder in one of this process.
+    pub fn folder(&self, path: PathBuf) -> io::Result<PathBuf> {
+        make_own(&path, self.owner)?;
+        Ok(path)
+    }
+
+    pub fn layer(&self, key: &str) -> PathBuf {
+        self.root.join("layers").join(key)
+    }
+
+    /// Keeps other processes from removing a layer as long as the file is open.
+    pub fn use_layer(&self, key: &str) -> io::Result<File> {
+        let file = File::create(self.root.join("layers").join(format!("{key}.lock")))?;
+        lock_shared(&file, Duration::from_secs(60), Duration::from_millis(50))?;
+        file.set_modified(SystemTime::now())?;
+        Ok(file)
+    }
+
+    /// Removes the folders of this process.
+    pub fn remove_live(&self) {
+        // Others may be at it, too. What can't be removed has its lock still, so that a later run
+        // tries again.
+        let removed = (0..10).any(|_| remove_tree(&self.live).is_ok() && !self.live.exists());
+        if removed {
+            let _ = fs::remove_file(lock_of(&self.live));
+        }
+    }
+
+    fn remove_unused(&self) {
+        let layers = self.root.join("layers");
+        for (lock_path, folder) in locked_folders(&layers) {
+            let age = fs::metadata(&lock_path)
+                .and_then(|meta| meta.modified())
+                .ok()
+                .and_then(|then| then.elapsed().ok());
+            if age.is_some_and(|age| age > UNUSED) {
+                remove_if_free(&lock_path, &folder);
+            }
+        }
+    }
+}
+
+impl Drop for WorkspaceStore {
+    fn drop(&mut self) {
+        self.remove_live();
+    }
+}
+
+/// The name of a new folder of this process, and its lock.
+fn own_folder(live: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let own = live.join(format!("{}-{}", std::process::id(), random_name()));
+        let path = lock_of(&own);
+        let file = File::create_new(&path)?;
+        // Another process may have taken it for abandoned before it was locked.
+        if lock(&file, Duration::ZERO, Duration::ZERO)? != LockState::Busy && path.exists() {
+            return Ok((own, file));
+        }
+    }
+}
+
+fn lock_of(folder: &Path) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(".lock");
+    path.into()
+}
+
+/// A folder that is removed with its value.
+#[derive(Debug)]
+pub(super) struct LiveFolder(PathBuf);
+
+impl LiveFolder {
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for LiveFolder {
+    fn drop(&mut self) {
+        let path = std::mem::take(&mut self.0);
+        // Removing many files takes long; what is left over goes with the folder of the process.
+        let remove = move || {
+            let _ = remove_tree(&path);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
+            Err(_) => remove(),
+        }
+    }
+}
+
+/// Makes a folder that only those may enter who run programs in it.
+fn make_own(path: &Path, owner: Owner) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    fs::set_permissions(path, Permissions::from_mode(0o700))?;
+    match owner {
+        Some((user, group)) => chown(path, Some(user), Some(group)),
+        None => Ok(()),
+    }
+}
+
+/// Pairs of a lock and its folder, which may be missing.
+fn locked_folders(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let locks = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|of| of == "lock"));
+    locks
+        .map(|path| (path.clone(), path.with_extension("")))
+        .collect()
+}
+
+fn remove_abandoned(live: &Path) {
+    for (lock_path, folder) in locked_folders(live) {
+        remove_if_free(&lock_path, &folder);
+    }
+}
+
+fn remove_if_free(lock_path: &Path, folder: &Path) {
+    let held = File::open(lock_path).and_then(|file| {
+        let state = lock(&file, Duration::ZERO, Duration::ZERO)?;
+        Ok((file, state))
+    });
+    if let Ok((_file, LockState::Held)) = held
+        && remove_tree(folder).is_ok()
+    {
+        let _ = fs::remove_file(lock_path);
+    }
+}
+
+pub(super) fn random_name() -> String {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let unguessable = std::hash::RandomState::new().build_hasher().finish();
+    format!("{unguessable:016x}")
+}

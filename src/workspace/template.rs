@@ -1,0 +1,174 @@
+//! What a workspace begins with: the source, files on top, and what its setup changed, made once and
+//! shared by all samples.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::store::{LiveFolder, WorkspaceStore};
+use super::{WorkspaceFault, WorkspaceMode};
+use crate::model::{CaseWorkspace, Cause, WorkspaceFile, WorkspaceSource};
+use eval_base::text::hex;
+use eval_workspace::{
+    CopyRules, Listing, PathGlobs, TemplateView, WorkspacePath, copy_tree, list_tree, move_files,
+    remove_below, write_file,
+};
+
+/// Bytes of one file that is laid on a workspace.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// Complete folders from which workspaces are made.
+#[derive(Debug)]
+pub(super) struct WorkspaceTemplate {
+    /// Of an overlay, the topmost first: what the setup changed, if it did, and the files.
+    pub layers: Vec<PathBuf>,
+    /// The hidden files, and nothing else.
+    pub hidden: PathBuf,
+    pub view: TemplateView,
+    /// SHA-256 (hex) over `view`.
+    pub digest: String,
+    /// Hidden and protected paths: tests run with what the template has of them.
+    pub kept_globs: PathGlobs,
+    /// Keeps other processes from removing the layers.
+    pub _used: Option<File>,
+}
+
+impl WorkspaceTemplate {
+    /// Copies what a target sees into an empty folder.
+    pub fn copy_to(
+        &self,
+        folder: &Path,
+        owner: Option<(u32, u32)>,
+    ) -> Result<(), eval_workspace::TreeError> {
+        self.view.write_tree(folder, owner)
+    }
+}
+
+/// The files of a template before its setup ran.
+pub(super) struct StagedFiles {
+    pub place: LiveFolder,
+    pub tree: PathBuf,
+    /// What the layer is stored under: over all that it is made of.
+    pub key: String,
+}
+
+pub(super) fn fault(reason: impl Into<String>) -> WorkspaceFault {
+    WorkspaceFault::new(Cause::SetupFailed, reason)
+}
+
+pub(super) fn globs(patterns: &[String]) -> Result<PathGlobs, WorkspaceFault> {
+    PathGlobs::new(patterns).map_err(|error| fault(error.to_string()))
+}
+
+/// Copies the source, lays the files on top, and takes the hidden files apart.
+pub(super) fn stage(
+    store: &WorkspaceStore,
+    workspace: &CaseWorkspace,
+    mode: &WorkspaceMode,
+) -> Result<StagedFiles, WorkspaceFault> {
+    let made = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
+    let place = store.place().map_err(made)?;
+    let tree = store.folder(place.path().join("tree")).map_err(made)?;
+    let hidden = store.folder(place.path().join("hidden")).map_err(made)?;
+    if let Some(source) = &workspace.source {
+        copy_source(source, &tree, &place, store)?;
+    }
+    for (name, file) in &workspace.files {
+        let path = WorkspacePath::new(name.as_bytes()).map_err(|e| fault(e.to_string()))?;
+        let put = match file {
+            WorkspaceFile::Absent => remove_below(&tree, &path),
+            WorkspaceFile::Text(text) => {
+                write_file(&tree, &path, text.as_bytes(), false, store.owner)
+            }
+            WorkspaceFile::File { name, path: from } => {
+                let (content, executable) = read_file(from)
+                    .map_err(|error| fault(format!("cannot read {name}: {error}")))?;
+                write_file(&tree, &path, &content, executable, store.owner)
+            }
+        };
+        put.map_err(|error| fault(format!("cannot lay `{name}` on the workspace: {error}")))?;
+    }
+    let hidden_globs = globs(&workspace.hidden)?;
+    move_files(&tree, &hidden, &hidden_globs, store.owner)
+        .map_err(|error| fault(format!("cannot hide files: {error}")))?;
+    let (shown, taken) = (list(&tree)?, list(&hidden)?);
+    let mut key = Sha256::new();
+    let setup = (
+        &workspace.setup,
+        &workspace.env,
+        &workspace.cwd,
+        workspace.network,
+        mode.name(),
+        store.owner,
+    );
+    key.update(shown.digest());
+    key.update(taken.digest());
+    key.update(serde_json::to_vec(&setup).unwrap_or_default());
+    Ok(StagedFiles {
+        place,
+        tree,
+        key: hex(&key.finalize()),
+    })
+}
+
+pub(super) fn list(tree: &Path) -> Result<Listing, WorkspaceFault> {
+    list_tree(tree).map_err(|error| fault(format!("the workspace can't be made: {error}")))
+}
+
+fn read_file(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = eval_base::files::open_file(path)?;
+    let metadata = file.metadata()?;
+    if metadata.len() > FILE_BYTES {
+        return Err(io::Error::other("it is larger than 64 MiB"));
+    }
+    let executable = metadata.permissions().mode() & 0o100 != 0;
+    Ok((eval_base::files::read_bytes(path)?, executable))
+}
+
+fn copy_source(
+    source: &WorkspaceSource,
+    tree: &Path,
+    place: &LiveFolder,
+    store: &WorkspaceStore,
+) -> Result<(), WorkspaceFault> {
+    // A history would show what was hidden, and the files of tomorrow.
+    let rules = CopyRules {
+        leave_out: globs(&[".git".to_owned()])?,
+        owner: store.owner,
+        ..CopyRules::default()
+    };
+    let copied = |from: &Path, name: &str| {
+        copy_tree(from, tree, &rules)
+            .map(drop)
+            .map_err(|error| fault(format!("cannot copy {name}: {error}")))
+    };
+    match source {
+        WorkspaceSource::Dir { name, path } => copied(path, name),
+        WorkspaceSource::Git { name, path, commit } => {
+            let out = place.path().join("checkout");
+            eval_base::git::check_out(path, commit, &out, place.path()).map_err(|error| {
+                let hint = error.hint().map(|hint| format!("; {hint}"));
+                let hint = hint.unwrap_or_default();
+                fault(format!("cannot get {commit} of {name}: {error}{hint}"))
+            })?;
+            copied(&out, name)
+        }
+        WorkspaceSource::Archive { name, path } => {
+            let out = place.path().join("archive");
+            super::archive::unpack(path, &out)
+                .map_err(|why| fault(format!("cannot unpack {name}: {why}")))?;
+            copied(&out, name)
+        }
+    }
+}
+
+/// The environment of programs in a workspace, besides PATH.
+pub(super) fn environment(env: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    env.iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
