@@ -118,3 +118,20 @@ pub struct WorkspaceOutput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
+
+impl WorkspaceOutput {
+    /// A recorded patch, before it is applied.
+    pub fn of_patch(patch: String) -> WorkspaceOutput {
+        WorkspaceOutput {
+            diff: DiffText {
+                text: patch,
+                truncated: false,
+            },
+            changes: WorkspaceChanges::default(),
+            exit_code: None,
+            template: String::new(),
+            copied: None,
+            kept: None,
+        }
+    }
+}

@@ -21,6 +21,13 @@ pub struct RecordedLine {
     pub completion: Option<String>,
     /// The output of a benchmark's task: a whole program.
     pub solution: Option<String>,
+    /// The changes that a target made to its workspace, in git's format, for a case with a
+    /// workspace.
+    pub patch: Option<String>,
+    /// The task of SWE-bench, instead of `case`.
+    pub instance_id: Option<String>,
+    /// The same as `patch`, as SWE-bench writes it.
+    pub model_patch: Option<String>,
     /// The model that produced the output.
     pub model: Option<String>,
     /// Usage of the call: `input_tokens`, `output_tokens` and `cost_usd`.

@@ -11,7 +11,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::model::{Output, OutputValue, Usage};
+use crate::model::{Output, OutputValue, Usage, WorkspaceOutput};
 use eval_base::text::sanitize;
 use eval_base::unique_keys::JsonShape;
 
@@ -38,6 +38,13 @@ pub(super) struct RecordLine<V> {
     response: Option<V>,
     #[serde(default, deserialize_with = "present")]
     solution: Option<V>,
+    /// Of a sample with a workspace: its changes.
+    #[serde(default)]
+    patch: Option<Value>,
+    #[serde(default)]
+    instance_id: Option<Value>,
+    #[serde(default)]
+    model_patch: Option<Value>,
     #[serde(default)]
     usage: Option<Value>,
     #[serde(default)]
@@ -108,7 +115,9 @@ pub(super) struct CheckedRecord<V> {
 pub(super) struct RecordContent<V> {
     /// A whole program.
     program: bool,
-    output: V,
+    /// `None` beside a patch.
+    output: Option<V>,
+    patch: Option<String>,
     usage: Option<Usage>,
     model: Option<String>,
     truncated: bool,
@@ -117,7 +126,7 @@ pub(super) struct RecordContent<V> {
 impl<V: OutputContent> RecordLine<V> {
     /// Fails when the record does not name a sample: that is a fault of the file, whatever a target answered.
     pub fn check(self) -> Result<CheckedRecord<V>, String> {
-        let case = case_of(self.case, self.task_id)?;
+        let case = case_of(self.case, self.task_id.or(self.instance_id))?;
         let sample = self.sample.map(sample_of).transpose()?;
         let eval = self.eval.map(|eval| text_of(eval, "eval")).transpose()?;
         let outputs = [
@@ -126,7 +135,15 @@ impl<V: OutputContent> RecordLine<V> {
             ("response", self.response),
             ("solution", self.solution),
         ];
-        let content = record_content(outputs, self.usage, self.model, self.truncated);
+        let patch = match (self.patch, self.model_patch) {
+            (Some(_), Some(_)) => Err("has both `patch` and `model_patch`".to_owned()),
+            (Some(patch), None) => text_of(patch, "patch").map(Some),
+            (None, Some(patch)) => text_of(patch, "model_patch").map(Some),
+            (None, None) => Ok(None),
+        };
+        let content = patch.and_then(|patch| {
+            record_content(outputs, patch, self.usage, self.model, self.truncated)
+        });
         Ok(CheckedRecord {
             case,
             eval,
@@ -138,11 +155,16 @@ impl<V: OutputContent> RecordLine<V> {
 
 fn record_content<V: OutputContent>(
     outputs: [(&'static str, Option<V>); 4],
+    patch: Option<String>,
     usage: Option<Value>,
     model: Option<Value>,
     truncated: Option<Value>,
 ) -> Result<RecordContent<V>, String> {
-    let (key, output) = content_of(outputs)?;
+    let is_empty = outputs.iter().all(|(_, output)| output.is_none());
+    let (key, output) = match is_empty && patch.is_some() {
+        true => ("patch", None),
+        false => content_of(outputs).map(|(key, output)| (key, Some(output)))?,
+    };
     let usage = usage.map(usage_of).transpose()?;
     let model = model.map(|model| text_of(model, "model")).transpose()?;
     let truncated = match truncated {
@@ -153,6 +175,7 @@ fn record_content<V: OutputContent>(
     Ok(RecordContent {
         program: key == "solution",
         output,
+        patch,
         usage,
         model,
         truncated,
@@ -163,10 +186,11 @@ impl RecordContent<Value> {
     /// The output; `None` when it is an explicit null.
     pub fn output(self) -> Option<Output> {
         let value = match self.output {
-            Value::Null => return None,
-            Value::String(text) if self.program => OutputValue::Program(text),
-            Value::String(text) => OutputValue::Text(text),
-            value => OutputValue::Json(value),
+            None => OutputValue::Text(String::new()),
+            Some(Value::Null) => return None,
+            Some(Value::String(text)) if self.program => OutputValue::Program(text),
+            Some(Value::String(text)) => OutputValue::Text(text),
+            Some(value) => OutputValue::Json(value),
         };
         Some(Output {
             value,
@@ -175,7 +199,7 @@ impl RecordContent<Value> {
             model: self.model,
             finish: None,
             thoughts: None,
-            workspace: None,
+            workspace: self.patch.map(|patch| Box::new(WorkspaceOutput::of_patch(patch))),
         })
     }
 }
