@@ -92,7 +92,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &Output::text(output), SampleAttempt::default())
+                .grade(&case, &Output::text(output), SampleAttempt::default(), None)
                 .await,
         ));
     }
@@ -208,7 +208,7 @@ async fn programs_are_judged_by_what_they_print() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &Output::text(output), SampleAttempt::default())
+                .grade(&case, &Output::text(output), SampleAttempt::default(), None)
                 .await,
         ));
     }
