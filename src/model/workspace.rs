@@ -148,7 +148,10 @@ impl WorkspaceOutput {
             ..
         } = &self.changes;
         let lists = [added, modified, deleted, special, outside_links];
-        let paths = lists.into_iter().flatten().chain(files.iter().map(|file| &file.path));
+        let paths = lists
+            .into_iter()
+            .flatten()
+            .chain(files.iter().map(|file| &file.path));
         let paths: usize = paths.map(|path| path.as_bytes().len() + 64).sum();
         self.diff.text.len() + paths + size_of::<WorkspaceOutput>()
     }
@@ -162,7 +165,11 @@ impl WorkspaceOutput {
             truncated,
             ..
         } = &self.changes;
-        let counts = [(modified, "changed"), (added, "added"), (deleted, "deleted")];
+        let counts = [
+            (modified, "changed"),
+            (added, "added"),
+            (deleted, "deleted"),
+        ];
         let counts = counts.into_iter().filter(|(paths, _)| !paths.is_empty());
         let counts: Vec<String> = counts
             .map(|(paths, what)| format!("{} {what}", plural(paths.len(), "file")))

@@ -269,7 +269,11 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
         let title = format!("Changes in the workspace: {}", left.summary());
         code(body, title.into(), &left.diff.text, note);
         if let Some(kept) = &left.kept {
-            body.words(text![own("Kept in "), outside(kept), own(" beside the journal.")]);
+            body.words(text![
+                own("Kept in "),
+                outside(kept),
+                own(" beside the journal.")
+            ]);
         }
     }
     if let Some(thoughts) = sample.thoughts.as_ref().filter(|_| view.verbose) {

@@ -294,7 +294,9 @@ fn workspace_of(attempt: &Attempt) -> Option<&Box<WorkspaceOutput>> {
     let stored = attempt.stored.as_ref();
     let stored = stored.and_then(|stored| stored.workspace.as_ref());
     let output = attempt.output.as_ref();
-    output.and_then(|output| output.workspace.as_ref()).or(stored)
+    output
+        .and_then(|output| output.workspace.as_ref())
+        .or(stored)
 }
 
 fn thoughts_of(attempt: &Attempt) -> Option<&String> {

@@ -189,7 +189,9 @@ async fn recorded_outputs_come_back_as_they_were_written() {
     c 0 missing_output: samples.jsonl:7 records no output (null)
     d 0 missing_output: samples.jsonl has no output for this case
     "#);
-    let a = targets.ask("e", &case("a", prompt("p")), (0, 0), None).await;
+    let a = targets
+        .ask("e", &case("a", prompt("p")), (0, 0), None)
+        .await;
     assert_eq!(a.latency, None);
     let output = a.result.unwrap();
     assert_eq!(
