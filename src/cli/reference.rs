@@ -405,6 +405,7 @@ impl ReferencePage {
             (Some("array"), Some(then)) if then.get("items") == schema.get("else") => {
                 format!("{other}, or a list of them")
             }
+            (Some("null"), None) => format!("{other} or `null`"),
             (Some(kind), None) => format!("{} or {other}", type_word(kind)),
             (_, Some(then)) if then.get("$ref").is_some() || words(then).is_some() => {
                 format!("{} or {other}", self.shape(then))

@@ -76,9 +76,11 @@ fn redacted(event: &Event, redactor: &Redactor) -> serde_json::Result<Event> {
     if let (Event::SampleFinished(before), Event::SampleFinished(after)) = (event, &mut clean) {
         for (before, after) in before.attempts.iter().zip(&mut after.attempts) {
             // Reasoning beside an output is not graded.
-            let value =
-                |attempt: &Attempt| attempt.output.as_ref().map(|output| output.value.clone());
-            after.redacted |= value(before) != value(after);
+            let graded = |attempt: &Attempt| {
+                let output = attempt.output.clone()?;
+                Some((output.value, output.workspace))
+            };
+            after.redacted |= graded(before) != graded(after);
         }
     }
     Ok(clean)
@@ -104,7 +106,7 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
                         .filter(|(name, _)| *name == "value" || *name == "context");
                     from_outside.for_each(|(_, field)| redactor.redact_value(field));
                     redact_fields(field, redactor);
-                } else if !(OWN_WORDS.contains(&name.as_str())
+                } else if !(OWN_WORDS.contains(&name.as_str()) && !field.is_object()
                     || name == SOURCE && field.is_string())
                 {
                     redact_fields(field, redactor);

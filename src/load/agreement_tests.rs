@@ -78,6 +78,12 @@ fn documents() -> Vec<(SchemaKind, Value)> {
         ),
         (
             SchemaKind::Eval,
+            json!([{"id": "a", "input": "x", "expected": "y", "workspace": {"from": {"dir": "."}, "files": {"a.txt": "x", "b": null, "c": {"file": "s.json"}},
+                "setup": [["true"]], "hidden": ["h/**"], "env": {"A": "b"}, "keep": "failed", "memory_mb": 100, "setup_timeout_seconds": 1.5}},
+                {"id": "b", "input": "x", "expected": "y", "workspace": null}]),
+        ),
+        (
+            SchemaKind::Eval,
             json!({"metadata": {"id": "f"}, "test_cases": [{"id": "t", "input": "x", "expected": "y"}, {"id": "u", "input": "x", "expected": {"type": "numeric", "value": 1}}]}),
         ),
         (
@@ -134,7 +140,7 @@ fn replacements() -> [Value; 8] {
 }
 
 /// Keys that are valid at some place, and one that is at none.
-fn additions() -> [(&'static str, Value); 20] {
+fn additions() -> [(&'static str, Value); 21] {
     [
         ("unheard_of", json!(1)),
         ("grader", json!("g")),
@@ -159,6 +165,7 @@ fn additions() -> [(&'static str, Value); 20] {
         ("pass_at_0", json!(1)),
         ("cost_usd", json!({"min": -1})),
         ("max_regressions", json!(1.5)),
+        ("archive", json!("s.json")),
     ]
 }
 
@@ -263,7 +270,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
     #[test]
     fn editors_reject_only_what_the_loader_rejects_and_all_wrong_shapes(
-        which in any::<prop::sample::Index>(), place in any::<prop::sample::Index>(), kind in 0usize..29,
+        which in any::<prop::sample::Index>(), place in any::<prop::sample::Index>(), kind in 0usize..30,
     ) {
         let documents = documents();
         let (schema, mut document) = which.get(&documents).clone();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::problem::{Code, Problem};
 use super::scope::SuiteDesk;
 use super::source::Span;
+use super::workspace::WorkspaceInputs;
 use crate::model::{self, Case, CaseOutlines, CaseSource, ChainedCases, MemoryCases};
 
 /// Cases of one eval, whose ids are unique: first those that are written, then those of a data
@@ -15,6 +16,8 @@ pub(super) struct UniqueCases {
     list: Vec<Arc<Case>>,
     pub outlines: CaseOutlines,
     pub data: Option<Arc<dyn CaseSource>>,
+    /// What their workspaces are made of.
+    pub inputs: WorkspaceInputs,
     claimed: HashMap<String, Span>,
 }
 
@@ -46,6 +49,7 @@ impl UniqueCases {
     pub fn add(&mut self, case: Case) {
         // More written cases than can be counted do not fit into memory.
         if self.outlines.push(&case).is_ok() {
+            self.inputs.extend_of(case.workspace.as_deref());
             self.list.push(Arc::new(case));
         }
     }

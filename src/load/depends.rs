@@ -12,6 +12,7 @@ use super::refs::{existing, expand};
 use super::scope::{SuiteDesk, SuiteScope};
 use super::targets::find_program;
 use super::tree::Node;
+use super::workspace::WorkspaceInputs;
 use crate::model::{
     CommandTarget, Dependencies, Dependency, DependsOn, DependsOnEntry, FileStamp, FileStamps,
     Fingerprint, Plan, Target, UnseenDependencies,
@@ -98,18 +99,22 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
     }
 }
 
-/// Of an eval: its `depends_on` and its own target; `None` when it has neither.
+/// Of an eval: its `depends_on`, its own target, and what its workspaces are made of; `None` when it
+/// has none of these.
 pub(super) fn of_eval(
     depends_on: Option<&DependsOn>,
     target: Option<&Target>,
+    inputs: &WorkspaceInputs,
     suite: &SuiteScope,
 ) -> Option<Box<Dependencies>> {
-    if suite.lenient || depends_on.is_none() && target.is_none() {
+    if suite.lenient || depends_on.is_none() && target.is_none() && inputs.is_empty() {
         return None;
     }
     let mut all = target.map_or_else(Dependencies::default, |target| of_target(target, suite));
     all.stamps.0.extend(listed_stamps(depends_on, suite));
     all.found.extend(entries(depends_on, suite));
+    all.found.retain(|found| !inputs.has(&found.name));
+    all.found.extend(inputs.dependencies(suite));
     if depends_on.is_some() {
         all.declared = true;
         all.unseen = UnseenDependencies::Nothing;
@@ -118,7 +123,7 @@ pub(super) fn of_eval(
 }
 
 /// A path as it is the same wherever the project lies.
-fn shown(root: &Path, path: &Path) -> String {
+pub(super) fn shown(root: &Path, path: &Path) -> String {
     let path = super::refs::lexical(path);
     path.strip_prefix(root)
         .unwrap_or(&path)
@@ -135,12 +140,13 @@ fn entries(depends_on: Option<&DependsOn>, suite: &SuiteScope) -> Vec<Dependency
         Dependency {
             name: entry.text.clone(),
             hash: hash_of(files, suite),
+            workspace: false,
         }
     };
     entries.iter().map(hash).collect()
 }
 
-fn stamp(file: &Path) -> FileStamp {
+pub(super) fn stamp(file: &Path) -> FileStamp {
     let metadata = file.metadata().ok()?;
     Some((metadata.len(), metadata.modified().ok()))
 }
@@ -170,7 +176,7 @@ pub fn files_changed_since_load(plan: &Plan) -> Vec<String> {
 }
 
 /// Over names and contents; empty, which equals nothing, when one can't be read.
-fn hash_of<'a>(files: impl Iterator<Item = &'a PathBuf>, suite: &SuiteScope) -> String {
+pub(super) fn hash_of<'a>(files: impl Iterator<Item = &'a PathBuf>, suite: &SuiteScope) -> String {
     let mut digest = Sha256::new();
     for file in files {
         let Some(content) = file_hash(file) else {
@@ -187,6 +193,7 @@ fn named_files(command: &CommandTarget, suite: &SuiteScope) -> Vec<Dependency> {
     let dependency = |path: PathBuf| Dependency {
         hash: hash_of(std::iter::once(&path), suite),
         name: shown(&suite.root, &path),
+        workspace: false,
     };
     files_of(&command.argv, suite).map(dependency).collect()
 }
@@ -219,6 +226,7 @@ fn program(command: &CommandTarget, suite: &SuiteScope) -> Option<Dependency> {
         hash: path.map_or_else(String::new, |path| {
             Fingerprint::of(&path.display().to_string()).to_string()
         }),
+        workspace: false,
     })
 }
 
@@ -239,5 +247,6 @@ fn variables(names: &[String], environment: &SuiteEnvironment) -> Option<Depende
     (!list.is_empty()).then(|| Dependency {
         name: format!("env {}", list.join(", ")),
         hash: Fingerprint::of_digest(&digest).to_string(),
+        workspace: false,
     })
 }

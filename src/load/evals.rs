@@ -20,11 +20,12 @@ use super::session::{BrokenPlaces, read};
 use super::source::Span;
 use super::targets;
 use super::tree::{MappingKey, Node, NodeValue};
+use super::workspace::{self, LevelWorkspace, WorkspaceInputs};
 use crate::graders::settings::PlacedExpectation;
 use crate::graders::structural_match::check_matchers;
 use crate::model::{
-    self, Case, CaseGrading, CaseInput, Dependencies, Eval, EvalInfo, EvalType, ExtractMethod,
-    Fingerprint, OutputValue, Target,
+    self, Case, CaseGrading, CaseInput, CaseWorkspace, DependsOn, Eval, EvalInfo, EvalType,
+    ExtractMethod, Fingerprint, OutputValue, Target,
 };
 use crate::spec::{
     CaseSpec, EvalConfig, EvalFile, EvalMetadata, ExactExpected, ExpectedRef, ExpectedSpec, NameOr,
@@ -48,6 +49,7 @@ pub(super) struct EvalHeader {
     pub samples: Option<u32>,
     pub retries: Option<u32>,
     pub python: Option<EvalPython>,
+    pub workspace: Option<Arc<LevelWorkspace>>,
 }
 
 /// The evals of a document whose tree was prepared; parts that are broken are left out.
@@ -164,19 +166,17 @@ fn info_of(
     })
 }
 
-/// What outputs of the eval depend on, if it says so or has a target of its own.
-fn dependencies(
+/// The eval's `depends_on`.
+fn declared_dependencies(
     desk: &mut SuiteDesk,
     node: &Node,
     config: &EvalConfig,
-    target: Option<&Target>,
-) -> Option<Box<Dependencies>> {
+) -> Option<DependsOn> {
     let written = node
         .get("config")
         .and_then(|config| config.get("depends_on"));
     let dir = desk.dir.to_path_buf();
-    let depends_on = depends::declared(desk, config.depends_on.as_ref(), written, &dir);
-    depends::of_eval(depends_on.as_ref(), target, desk.suite)
+    depends::declared(desk, config.depends_on.as_ref(), written, &dir)
 }
 
 /// A share of 0 would let an eval pass that never passed anything.
@@ -272,7 +272,7 @@ fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<
     let (head, cases_node, mut dataset_node) = split(node);
     let spec: Option<EvalFile> = read(&head, broken, desk.problems);
     let mut header = EvalHeader::default();
-    let mut info = None;
+    let (mut info, mut depends_on) = (None, None);
     if let Some(spec) = &spec {
         header = self::header(desk, &head, &spec.config, &spec.metadata);
         header.written = WrittenGraders::of(
@@ -285,12 +285,11 @@ fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<
         header.extract =
             inputs::extract(desk, &spec.extract.0, head.get("extract")).unwrap_or_default();
         header.max_latency_ms = spec.max_latency_ms;
+        let of_suite = desk.suite.workspace.as_ref();
+        header.workspace = workspace::of_level(desk, &spec.workspace, &head, of_suite);
         let kind = spec.eval_type.unwrap_or(EvalType::Capability);
         info = info_of(desk, &head, kind, &spec.metadata, &spec.config);
-        let dependencies = dependencies(desk, &head, &spec.config, None);
-        if let Some(info) = &mut info {
-            info.dependencies = dependencies;
-        }
+        depends_on = declared_dependencies(desk, &head, &spec.config);
     }
     let mut cases = UniqueCases::default();
     let written = cases_node.as_ref().and_then(Node::as_seq);
@@ -314,6 +313,9 @@ fn file(desk: &mut SuiteDesk, node: &mut Node, broken: &BrokenPlaces) -> Option<
         if let Some(info) = &mut info {
             info.dataset = loaded.read.map(Box::new);
         }
+    }
+    if let Some(info) = &mut info {
+        info.dependencies = depends::of_eval(depends_on.as_ref(), None, &cases.inputs, desk.suite);
     }
     if spec.is_some() && written == 0 && from_data == 0 && dataset_node.is_none() {
         let at = cases_node
@@ -362,7 +364,11 @@ fn regression(
     let kind = spec.eval_type.unwrap_or(EvalType::Regression);
     let info = info_of(desk, node, kind, &spec.metadata, &spec.config);
     let case = regression_case(desk, node, &spec, &header, shelf)?;
-    let dependencies = dependencies(desk, node, &spec.config, case.target.as_ref());
+    let depends_on = declared_dependencies(desk, node, &spec.config);
+    let mut inputs = WorkspaceInputs::default();
+    inputs.extend_of(case.workspace.as_deref());
+    let target = case.target.as_ref();
+    let dependencies = depends::of_eval(depends_on.as_ref(), target, &inputs, desk.suite);
     let info = EvalInfo {
         dependencies,
         ..info?
@@ -408,7 +414,11 @@ fn regression_case(
         None => baselines::known_good(desk, id, spec.baseline.as_ref(), node, shelf).ok()?,
     };
     let baseline = known.as_ref().map(|known| &known.output);
-    let grading = regressions::grading(desk, written, comparison, (baseline, None), id_at);
+    let of_suite = desk.suite.workspace.as_ref();
+    let workspace = workspace::of_level(desk, &spec.workspace, node, of_suite);
+    let settled = workspace.as_ref().map(|workspace| &workspace.settled);
+    let known_of_case = (baseline, settled.map(|settled| &**settled));
+    let grading = regressions::grading(desk, written, comparison, known_of_case, id_at);
     let extract = inputs::extract(desk, &spec.extract.0, node.get("extract"));
     let origin = desk.place(node.span);
     let made = ResolvedCase {
@@ -419,9 +429,11 @@ fn regression_case(
             Some(found) => Some(found?),
             None => None,
         },
+        workspace: settled.cloned(),
     };
     let own = made.target.as_ref().map(|target| (target, execution.span));
     targets::check_input(desk, &made.input, own, input_node)?;
+    workspace::check_target(desk, workspace.map(|workspace| workspace.at), own)?;
     let mut case = assemble(desk.suite, id.clone(), made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     if let Some(known) = known {
@@ -439,6 +451,7 @@ pub(super) struct ResolvedCase {
     pub grading: CaseGrading,
     pub extract: Vec<ExtractMethod>,
     pub target: Option<Target>,
+    pub workspace: Option<Arc<CaseWorkspace>>,
 }
 
 /// A case with the settings of its eval and its suite, which is not hashed for grading yet.
@@ -467,7 +480,10 @@ pub(super) fn assemble(
     Case {
         id,
         name: None,
-        input_hash: inputs::input_hash(&made.input),
+        input_hash: match &made.workspace {
+            Some(workspace) => inputs::input_hash_in(&made.input, workspace),
+            None => inputs::input_hash(&made.input),
+        },
         grading_hash: Fingerprint::default(),
         data_hash: inputs::data_hash(&made.input),
         input: made.input,
@@ -483,7 +499,7 @@ pub(super) fn assemble(
         solution: None,
         dataset_format: None,
         baseline: None,
-        workspace: None,
+        workspace: made.workspace,
         tags: Vec::new(),
         difficulty: None,
         origin,
@@ -528,8 +544,11 @@ pub(super) fn finish(
     } else {
         &own
     };
+    let workspace = workspace::of_level(desk, &spec.workspace, node, header.workspace.as_ref());
+    let settled = workspace.as_ref().map(|workspace| &workspace.settled);
     let graded = GradedCase {
         expected,
+        workspace: settled.map(|settled| &**settled),
         ..GradedCase::default()
     };
     let grading = graders::resolve(desk, written, graded, node.locate("/id"));
@@ -538,8 +557,10 @@ pub(super) fn finish(
         grading: grading?,
         extract: extract?,
         target: None,
+        workspace: settled.cloned(),
     };
     targets::check_input(desk, &made.input, None, input_node)?;
+    workspace::check_target(desk, workspace.map(|workspace| workspace.at), None)?;
     let mut case = assemble(desk.suite, spec.id, made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     case.name = spec.name;

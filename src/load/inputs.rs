@@ -15,7 +15,9 @@ use super::targets;
 use super::template::{TemplateEngine, is_template};
 use super::tree::Node;
 use crate::graders::regex_flags;
-use crate::model::{CaseGrading, CaseInput, ExtractMethod, Fingerprint, JsonMode, Which};
+use crate::model::{
+    CaseGrading, CaseInput, CaseWorkspace, ExtractMethod, Fingerprint, JsonMode, Which,
+};
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr,
     RegressionInput,
@@ -258,6 +260,11 @@ fn one_step(step: &ExtractSpec) -> Result<ExtractMethod, (Code, String)> {
 /// values of headers and of parameters that are secrets, which may change from run to run.
 pub(super) fn input_hash(input: &CaseInput) -> Fingerprint {
     Fingerprint::of(&input_hashed(input))
+}
+
+/// As [`input_hash`], of a case with a workspace: over that, too.
+pub(super) fn input_hash_in(input: &CaseInput, workspace: &CaseWorkspace) -> Fingerprint {
+    Fingerprint::of(&(input_hash(input).to_string(), workspace))
 }
 
 /// Over grading and extraction.

@@ -63,6 +63,7 @@ mod targets;
 mod template;
 mod thresholds;
 pub mod tree;
+mod workspace;
 pub mod yaml;
 
 pub use check::check_files;

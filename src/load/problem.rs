@@ -115,6 +115,7 @@ codes! {
     TooFewEvals = "EH0435" "too-few-evals" "A threshold limits an end of an interval for evals like these, which needs at least 5 evals.";
     UnreadVariable = "EH0440" "unread-variable" "`--var` sets a variable that the suite neither defines nor reads; often a typing error.";
     UnknownPrompt = "EH0441" "unknown-prompt" "A prompt is not defined under the `prompts:` of the suite or of an eval.";
+    WorkspaceSetting = "EH0442" "workspace-setting" "A setting of a workspace, or of a target that works in one, is not valid, or contradicts another setting.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is probably a mistake.";
 
     // EH05: data.

@@ -64,6 +64,13 @@ impl PathFence {
         self.noted().globs.push((folder.to_owned(), glob.clone()));
     }
 
+    /// Notes everything below a folder.
+    pub fn note_below(&self, folder: &Path) {
+        if let Ok(glob) = path_glob("**") {
+            self.note_glob(folder, &glob);
+        }
+    }
+
     /// Everything that was looked for so far.
     pub fn read_files(&self) -> ReadFiles {
         self.noted().clone()

@@ -1,5 +1,5 @@
-//! Which texts of an eval are templates: what is given to targets and judges, and what is expected
-//! of them.
+//! Which texts of an eval are templates: what is given to targets and judges, what is expected of
+//! them, and the workspace.
 //!
 //! Not the known-good outputs of regressions, nor structures (there `{{any_uuid}}` is a matcher),
 //! nor test code and the values of function calls, in which braces are data; nor the `case:` of a
@@ -97,6 +97,7 @@ impl RenderPass<'_> {
             DocumentPart::Regression(node) | DocumentPart::Document(node) => self.regression(node),
             DocumentPart::File(node) => {
                 self.graders(node);
+                self.workspace(node);
                 let cases = node.seq_mut("test_cases");
                 cases.iter_mut().for_each(|case| self.case(case));
             }
@@ -117,6 +118,7 @@ impl RenderPass<'_> {
                 self.text(expected, &[]);
             }
         }
+        self.workspace(case);
         self.graders(case);
     }
 
@@ -152,7 +154,16 @@ impl RenderPass<'_> {
                 self.target(execution);
             }
         }
+        self.workspace(node);
         self.graders(node);
+    }
+
+    /// The workspace that a suite, an eval or a case may have. What files contain that it names is
+    /// not rendered.
+    pub fn workspace(&mut self, holder: &mut Node) {
+        if let Some(workspace) = holder.get_mut("workspace") {
+            self.text(workspace, &[]);
+        }
     }
 
     /// Judges' addresses, the commands of the author's own graders, and what outputs are compared

@@ -20,6 +20,7 @@ use super::source::{SourceFiles, Span};
 use super::stored::BaselineFolder;
 use super::template::TemplateScope;
 use super::tree::Node;
+use super::workspace::{LevelWorkspace, WorkspaceHashes};
 use crate::model::{BaselineSettings, EnvFile, GraderType, HttpTarget, OutputValue, Place, Target};
 use crate::spec::{BaselineTarget, GraderSpec, ModelSpec, SkillSpec};
 use eval_base::redact::secrets_of_header;
@@ -114,6 +115,10 @@ pub(super) struct SuiteScope {
     pub missing: Arc<MissingValues>,
     /// Where accepted baselines are read from.
     pub store: BaselineFolder,
+    /// `workspace:` of the suite.
+    pub workspace: Option<Arc<LevelWorkspace>>,
+    /// Shared by all evals.
+    pub workspace_hashes: WorkspaceHashes,
     /// The target that evals without one of their own ask; `None` when recordings take its place,
     /// or nobody knows.
     pub target: Option<BaselineTarget>,

@@ -33,6 +33,7 @@ use super::targets::ChosenTarget;
 use super::template::TemplateEngine;
 use super::thresholds::ResolvedDemands;
 use super::tree::{Node, NodeValue};
+use super::workspace;
 use documents::render_named;
 pub(super) use documents::{eval_document, graders_file, sets, shelf};
 pub use overview::overview;
@@ -234,6 +235,7 @@ impl SuiteLoader<'_> {
                 if let Some(sandbox) = suite.get_mut("sandbox") {
                     pass.sandbox(sandbox);
                 }
+                pass.workspace(suite);
                 let mut render =
                     |part,
                      is_used: bool,
@@ -396,6 +398,8 @@ impl SuiteLoader<'_> {
         let mut desk = self.session.desk(&scope, &self.dir);
         scope.prompts =
             prompts::resolve(&mut desk, &spec.prompts, node.get("prompts"), true).into();
+        let mut desk = self.session.desk(&scope, &self.dir);
+        scope.workspace = workspace::of_level(&mut desk, &spec.workspace, &node, None);
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

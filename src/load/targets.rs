@@ -21,8 +21,8 @@ use super::scope::{SuiteDesk, SuiteScope, seconds};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{CommandTarget, HttpTarget, Target};
-use crate::spec::words::ThoughtsMode;
-use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
+use crate::spec::words::{TargetIsolation, ThoughtsMode};
+use crate::spec::{CommandSpec, ModelSpec, SkillSpec, TargetSpec};
 use eval_base::files::check_stream;
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
@@ -43,6 +43,7 @@ pub(super) fn resolve(
         }
         TargetSpec::Command(c) => {
             check_program(desk, &c.command, node.locate("/command"))?;
+            check_isolation(desk, c, node)?;
             Target::Command(CommandTarget {
                 argv: c.command.clone(),
                 dir: desk.suite.dir.clone(),
@@ -56,7 +57,7 @@ pub(super) fn resolve(
                 on_error: c.on_error,
                 output: c.output,
                 sandbox: c.sandbox,
-                isolation: None,
+                isolation: c.isolation,
                 separate_thoughts: c.thoughts == Some(ThoughtsMode::Separate),
                 depends_on: depends::declared(
                     desk,
@@ -71,6 +72,23 @@ pub(super) fn resolve(
         TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
         TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node, dir)?)),
     })
+}
+
+/// `sandbox: true` is for cases without a workspace, `isolation` for those with one; a target that is
+/// inside the sandbox only for some cases is a mistake.
+fn check_isolation(desk: &mut SuiteDesk, spec: &CommandSpec, node: &Node) -> Option<()> {
+    let word = match spec.isolation {
+        Some(TargetIsolation::Workspace) if spec.sandbox => "workspace",
+        Some(TargetIsolation::None) if spec.sandbox => "none",
+        _ => return Some(()),
+    };
+    let at = node.key_span("/isolation");
+    let message = format!("`isolation: {word}` and `sandbox: true` contradict each other");
+    desk.refuse(
+        Problem::error(Code::WorkspaceSetting, at, message)
+            .hint("remove one of them: with `isolation: sandbox`, the program is in the sandbox in a workspace, too")
+            .related(node.key_span("/sandbox"), "the other one"),
+    )
 }
 
 /// Whether a recording can be opened: a file, or a folder with a folder of programs for each task.

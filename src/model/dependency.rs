@@ -42,12 +42,16 @@ impl PartialEq for FileStamps {
 /// One of them, and a fingerprint of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dependency {
-    /// A path or glob of `depends_on`, a file that the command names (both relative to the project
-    /// root), `program NAME`, or `env NAME, NAME`.
+    /// A path or glob of `depends_on`, a file that the command names, a folder or file that a
+    /// workspace is made of (all relative to the project root), `program NAME`, or
+    /// `env NAME, NAME`.
     pub name: String,
     /// Fingerprint (hex): of file names and contents, of the path of a program, or of the values of
     /// variables.
     pub hash: String,
+    /// True for what a workspace is made of.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub workspace: bool,
 }
 
 /// What cannot be found out from the definition of a target without `depends_on`.

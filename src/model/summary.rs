@@ -17,6 +17,7 @@ use super::outcome::{Cause, Outcome};
 use super::plan::Place;
 use super::plan::Threshold;
 use super::run::RunIdentity;
+use super::workspace::WorkspaceOutput;
 use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, FailOn, Figure, FinishReason, IntervalScope,
 };
@@ -413,6 +414,9 @@ pub struct SampleResult {
     /// The reasoning of the model before its answer; never graded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thoughts: Option<String>,
+    /// What the target left in its workspace, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Box<WorkspaceOutput>>,
     /// The graded text, if extraction changed the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,

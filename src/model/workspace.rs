@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::spec::words::{KeepWorkspace, NetworkAccess};
+use eval_base::text::plural;
 use eval_workspace::{DiffText, WorkspaceChanges};
 
 /// The workspace of a case. Serialised, it is part of what tells inputs apart; the content of
@@ -132,6 +133,51 @@ impl WorkspaceOutput {
             template: String::new(),
             copied: None,
             kept: None,
+        }
+    }
+
+    /// About how much memory it takes.
+    pub fn bytes(&self) -> usize {
+        let WorkspaceChanges {
+            added,
+            modified,
+            deleted,
+            files,
+            special,
+            outside_links,
+            ..
+        } = &self.changes;
+        let lists = [added, modified, deleted, special, outside_links];
+        let paths = lists
+            .into_iter()
+            .flatten()
+            .chain(files.iter().map(|file| &file.path));
+        let paths: usize = paths.map(|path| path.as_bytes().len() + 64).sum();
+        self.diff.text.len() + paths + size_of::<WorkspaceOutput>()
+    }
+
+    /// What changed, in a few words: `2 files changed, 1 added`.
+    pub fn summary(&self) -> String {
+        let WorkspaceChanges {
+            added,
+            modified,
+            deleted,
+            truncated,
+            ..
+        } = &self.changes;
+        let counts = [
+            (modified, "changed"),
+            (added, "added"),
+            (deleted, "deleted"),
+        ];
+        let counts = counts.into_iter().filter(|(paths, _)| !paths.is_empty());
+        let counts: Vec<String> = counts
+            .map(|(paths, what)| format!("{} {what}", plural(paths.len(), "file")))
+            .collect();
+        match (counts.is_empty(), truncated) {
+            (true, false) => "Nothing changed".to_owned(),
+            (_, false) => counts.join(", "),
+            (_, true) => format!("{} (not all are listed)", counts.join(", ")),
         }
     }
 }

@@ -261,6 +261,21 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
             None,
         );
     }
+    if let Some(left) = &sample.workspace {
+        let note = left
+            .diff
+            .truncated
+            .then_some("The difference is longer; the rest was not kept.");
+        let title = format!("Changes in the workspace: {}", left.summary());
+        code(body, title.into(), &left.diff.text, note);
+        if let Some(kept) = &left.kept {
+            body.words(text![
+                own("Kept in "),
+                outside(kept),
+                own(" beside the journal.")
+            ]);
+        }
+    }
     if let Some(thoughts) = sample.thoughts.as_ref().filter(|_| view.verbose) {
         code(body, "Reasoning of the model".into(), thoughts, None);
     }

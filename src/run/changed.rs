@@ -654,6 +654,7 @@ mod tests {
             let entry = |(name, hash): &(&str, &str)| Dependency {
                 name: (*name).to_owned(),
                 hash: Fingerprint::of(hash).to_string(),
+                workspace: false,
             };
             entries.iter().map(entry).collect()
         };
@@ -672,6 +673,7 @@ mod tests {
         let unreadable = vec![Dependency {
             name: "a".into(),
             hash: String::new(),
+            workspace: false,
         }];
         assert!(changed_dependency(&unreadable, &unreadable).is_some());
     }

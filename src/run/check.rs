@@ -9,7 +9,7 @@ use super::prepare::PreparedRun;
 use super::refused::{RefusedCases, RunRefusal, listed};
 use super::remaining::RemainingSamples;
 use crate::model::{
-    CasePlanned, Dependencies, Eval, EvalInfo, FileStamps, RunStarted, SandboxDemand,
+    CasePlanned, Dependencies, Dependency, Eval, EvalInfo, FileStamps, RunStarted, SandboxDemand,
     UnseenDependencies,
 };
 use crate::summary::SummaryFold;
@@ -170,8 +170,8 @@ fn weaker_sandbox(demand: &SandboxDemand, earlier: &EarlierRun) -> Option<String
 /// Names of what outputs depend on that is not as it was.
 #[derive(Default)]
 struct DependencyChanges<'a> {
-    /// Of what `depends_on` completes: files that were changed, added or removed, and `depends_on`
-    /// if it was removed.
+    /// Of what `depends_on` completes, and of what workspaces are made of: files that were changed,
+    /// added or removed, and `depends_on` if it was removed.
     files: BTreeSet<&'a str>,
     /// Files that a command names and may have written, or that were mended because it failed;
     /// programs that are elsewhere; variables, such as a new key.
@@ -185,9 +185,10 @@ impl<'a> DependencyChanges<'a> {
         let mut changes = DependencyChanges::default();
         for (then, now) in all {
             let is_declared = then.declared || now.declared;
-            for name in missing_names(now, then).chain(missing_names(then, now)) {
+            for changed in missing(now, then).chain(missing(then, now)) {
+                let name = changed.name.as_str();
                 let is_file = !name.starts_with("env ") && !name.starts_with("program ");
-                match is_file && is_declared {
+                match is_file && (is_declared || changed.workspace) {
                     true => changes.files.insert(name),
                     false => changes.others.insert(name),
                 };
@@ -201,16 +202,13 @@ impl<'a> DependencyChanges<'a> {
     }
 }
 
-/// Names of the first that the second lacks, or has with another content.
-fn missing_names<'a>(
+/// Those of the first that the second lacks, or has with another content.
+fn missing<'a>(
     all: &'a Dependencies,
     other: &'a Dependencies,
-) -> impl Iterator<Item = &'a str> {
-    let missing = all
-        .found
-        .iter()
-        .filter(move |one| !other.found.contains(one));
-    missing.map(|one| one.name.as_str())
+) -> impl Iterator<Item = &'a Dependency> {
+    let all = all.found.iter();
+    all.filter(move |one| !other.found.contains(one))
 }
 
 /// Of an eval without `depends_on` and without its own target.

@@ -69,6 +69,7 @@ impl EarlierEval {
             all.get_or_insert_default().found.push(Dependency {
                 name: "depends_on".to_owned(),
                 hash: String::new(),
+                workspace: false,
             });
         }
         all

@@ -12,6 +12,7 @@ use super::input::{InputRef, SuitePrompts};
 use super::short::{self, ExpectedForms};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::{Criticality, Difficulty, EvalType};
+use super::workspace::WorkspaceSetting;
 
 /// One capability with one case: an entry of a list, or the value of `capability_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,9 @@ pub struct CapabilityDefinition {
     /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// The folder in which each sample is made; `null` for none, even if the suite has one.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
     #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
     pub prompts: SuitePrompts,
@@ -139,6 +143,9 @@ pub struct EvalFile {
     pub eval_type: Option<EvalType>,
     /// Id, name, tags and other metadata of the eval.
     pub metadata: EvalMetadata,
+    /// The folder in which each sample of a case is made; `null` for none, even if the suite has one.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
     #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
     pub prompts: SuitePrompts,
@@ -248,6 +255,10 @@ pub struct CaseSpec {
     /// Number of independent samples. Default: the eval's.
     #[schemars(range(min = 1, max = 1000000))]
     pub samples: Option<u32>,
+    /// The folder in which each sample is made; `null` for none, even if the eval or the suite has
+    /// one.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// Difficulty. Default: the eval's.
     pub difficulty: Option<Difficulty>,
     /// Tags, in addition to the eval's.

@@ -37,6 +37,7 @@ mod suite;
 mod target;
 mod thresholds;
 mod unions;
+mod workspace;
 
 pub use baseline::*;
 pub use cache::*;
@@ -65,6 +66,7 @@ pub use suite::*;
 pub use target::*;
 pub use thresholds::*;
 pub use unions::*;
+pub use workspace::*;
 
 /// Implements `Deserialize` for an enum whose branch is named by a key beside the branch's own
 /// keys.

@@ -13,6 +13,7 @@ use super::input::SuitePrompts;
 use super::short::{self, BaselineForms};
 use super::steps::{CombineSpec, ExtractSpec};
 use super::words::EvalType;
+use super::workspace::WorkspaceSetting;
 use super::{OneOrMany, TargetSpec};
 use eval_match::SimilarityMetric;
 
@@ -54,6 +55,9 @@ pub struct RegressionDefinition {
     /// Maximum latency in milliseconds; a slower answer fails.
     #[schemars(range(min = 0.001))]
     pub max_latency_ms: Option<f64>,
+    /// The folder in which each sample is made; `null` for none, even if the suite has one.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
     #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
     pub prompts: SuitePrompts,
@@ -77,6 +81,9 @@ pub struct RegressionDocument {
     pub eval_type: Option<EvalType>,
     /// Id, name, tags and other metadata of the eval.
     pub metadata: EvalMetadata,
+    /// The folder in which each sample is made; `null` for none, even if the suite has one.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// Prompts of the eval, by name: each takes the place of the suite's prompt of that name.
     #[serde(default, skip_serializing_if = "SuitePrompts::is_empty")]
     pub prompts: SuitePrompts,

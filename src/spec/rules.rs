@@ -182,6 +182,16 @@ fn key_source_rules() -> [Value; 3] {
     ]
 }
 
+/// What a workspace is a copy of.
+pub fn workspace_from() -> Value {
+    json!([
+        needs_one(&["dir", "git", "archive"], "add `dir`, `git` or `archive`"),
+        not_both("dir", "git"),
+        not_both("dir", "archive"),
+        not_both("git", "archive"),
+    ])
+}
+
 /// A threshold with bounds.
 pub fn bounds() -> Value {
     json!([needs_one(

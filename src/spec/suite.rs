@@ -16,6 +16,7 @@ use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::{IntervalScope, ReportFormat};
+use super::workspace::WorkspaceSetting;
 use super::{ChannelSpec, OneOrMany, ProviderSpec, RefOr, SkillSpec, SuiteCache, TargetSpec};
 
 /// A file with `eval_suite:`.
@@ -75,6 +76,9 @@ pub struct SuiteSpec {
     pub prices: Option<SuitePrices>,
     /// Requirements for the sandbox that runs code.
     pub sandbox: Option<SandboxSpec>,
+    /// The folder in which each sample of a case is made.
+    #[serde(default)]
+    pub workspace: WorkspaceSetting,
     /// Settings of `eval-harness check`.
     #[serde(default)]
     pub check: CheckSpec,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::prices::PriceSpec;
 use super::providers::RequestSpec;
-use super::words::{OnError, OutputFormat, ThoughtsMode};
+use super::words::{OnError, OutputFormat, TargetIsolation, ThoughtsMode};
 use super::{OneOrMany, tagged};
 
 /// The system under test.
@@ -66,6 +66,10 @@ pub struct CommandSpec {
     /// `/tmp`, and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
+    /// Where the program runs if the case has a workspace: `sandbox` (in it, in the sandbox),
+    /// `workspace` (in it, with your rights) or `none` (in the suite's folder). Default `sandbox`.
+    /// It has no effect on cases without a workspace.
+    pub isolation: Option<TargetIsolation>,
     /// `separate` removes the reasoning at the beginning of stdout from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
     /// Files that the program reads, as paths, folders or globs relative to this file. If one
@@ -255,6 +259,10 @@ pub struct SkillSpec {
     pub on_error: Option<OnError>,
     /// Format of stdout.
     pub output: Option<OutputFormat>,
+    /// Where the agent runs if the case has a workspace: `sandbox` (in it, in the sandbox),
+    /// `workspace` (in it, with your rights) or `none` (in the suite's folder). Default `sandbox`.
+    /// It has no effect on cases without a workspace.
+    pub isolation: Option<TargetIsolation>,
     /// `separate` removes the reasoning at the beginning of stdout from the output. Default `keep`.
     pub thoughts: Option<ThoughtsMode>,
     /// Files of the skill, as paths, folders or globs relative to this file. If one changes,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::model::{
     Attempt, EarlierAttempt, Grade, JudgeCall, JudgeReply, JudgeVote, Judged, JudgedCheck,
     JudgedCriterion, ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored,
-    Usage,
+    Usage, WorkspaceOutput,
 };
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have
@@ -125,6 +125,7 @@ fn attempt_cost(attempt: &Attempt) -> usize {
         .as_ref()
         .map_or(0, |stored| stored.head.len() + 64);
     let stored = stored + thoughts_of(attempt).map_or(0, String::len);
+    let stored = stored + workspace_of(attempt).map_or(0, |left| left.bytes());
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
     let call = attempt
@@ -261,6 +262,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         output,
         output_truncated: is_cut,
         thoughts: thoughts_of(last).cloned(),
+        workspace: workspace_of(last).cloned(),
         extracted: last.extracted.clone(),
         grades: verdict.grades.clone(),
         metrics: metrics(&verdict.grades),
@@ -286,6 +288,15 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         call: last.call.clone(),
         reused_from: sample.reused_from.clone(),
     }
+}
+
+fn workspace_of(attempt: &Attempt) -> Option<&Box<WorkspaceOutput>> {
+    let stored = attempt.stored.as_ref();
+    let stored = stored.and_then(|stored| stored.workspace.as_ref());
+    let output = attempt.output.as_ref();
+    output
+        .and_then(|output| output.workspace.as_ref())
+        .or(stored)
 }
 
 fn thoughts_of(attempt: &Attempt) -> Option<&String> {

@@ -199,7 +199,9 @@ impl RecordContent<Value> {
             model: self.model,
             finish: None,
             thoughts: None,
-            workspace: self.patch.map(|patch| Box::new(WorkspaceOutput::of_patch(patch))),
+            workspace: self
+                .patch
+                .map(|patch| Box::new(WorkspaceOutput::of_patch(patch))),
         })
     }
 }

@@ -139,7 +139,7 @@ impl Recordings {
 
 async fn said(targets: &RunTargets, eval: &str, id: &str, sample: u32) -> String {
     match targets
-        .ask(eval, &case(id, prompt("p")), sample, 0)
+        .ask(eval, &case(id, prompt("p")), (sample, 0), None)
         .await
         .result
     {
@@ -189,7 +189,9 @@ async fn recorded_outputs_come_back_as_they_were_written() {
     c 0 missing_output: samples.jsonl:7 records no output (null)
     d 0 missing_output: samples.jsonl has no output for this case
     "#);
-    let a = targets.ask("e", &case("a", prompt("p")), 0, 0).await;
+    let a = targets
+        .ask("e", &case("a", prompt("p")), (0, 0), None)
+        .await;
     assert_eq!(a.latency, None);
     let output = a.result.unwrap();
     assert_eq!(
@@ -419,7 +421,7 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
 
 async fn run(target: CommandTarget, input: CaseInput) -> Result<Output, TargetFailure> {
     let targets = RunTargets::open(&plan(Some(Target::Command(target)), &[])).unwrap();
-    let answer = targets.ask("e", &case("a", input), 0, 0).await;
+    let answer = targets.ask("e", &case("a", input), (0, 0), None).await;
     answer.result
 }
 
@@ -619,7 +621,7 @@ async fn a_flood_is_cut_at_a_character_and_says_so() {
 #[tokio::test]
 async fn an_echo_answers_with_its_input() {
     let targets = RunTargets::open(&plan(Some(Target::Echo), &[])).unwrap();
-    let ask = |input| async { targets.ask("e", &case("a", input), 0, 0).await };
+    let ask = |input| async { targets.ask("e", &case("a", input), (0, 0), None).await };
     let text = ask(prompt("hello")).await;
     assert_eq!(
         text.result.unwrap().value,
@@ -652,8 +654,8 @@ async fn a_cases_own_target_overrides_the_suites() {
                 target: own,
                 ..case("a", prompt("own"))
             },
-            0,
-            0,
+            (0, 0),
+            None,
         )
         .await;
     assert_eq!(answer.result.unwrap_err().cause, Cause::MissingOutput);

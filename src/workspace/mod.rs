@@ -451,7 +451,7 @@ fn no_store(error: &io::Error) -> SandboxRefusal {
         SandboxError::BadRequest(format!("the folder of workspaces can't be made: {error}"));
     SandboxRefusal {
         reason: error.to_string(),
-        remedy: "set EVAL_HARNESS_CACHE to a folder that can be written to".to_owned(),
+        remedy: "set EVAL_HARNESS_CACHE_DIR to a folder that can be written to".to_owned(),
         error,
     }
 }

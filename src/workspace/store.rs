@@ -45,6 +45,7 @@ impl WorkspaceStore {
         }
         let live = root.join("live");
         remove_abandoned(&live);
+        remove_probes(&root);
         let (own, lock_file) = own_folder(&live)?;
         make_own(&own, owner)?;
         let store = WorkspaceStore {
@@ -179,6 +180,20 @@ fn locked_folders(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
     locks
         .map(|path| (path.clone(), path.with_extension("")))
         .collect()
+}
+
+/// Removes trial mounts of processes that are gone.
+fn remove_probes(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let process = name
+            .strip_prefix(".probe-")
+            .and_then(|of| of.split('-').next());
+        if process.is_some_and(|of| !Path::new("/proc").join(of).exists()) {
+            let _ = remove_tree(&entry.path());
+        }
+    }
 }
 
 fn remove_abandoned(live: &Path) {

@@ -394,7 +394,7 @@ fn suites_that_cannot_run_are_refused() {
     ## same id
     suite.yaml:6:12 duplicate-id: two evals have the id `a` | the first one is at a.yaml:1:7
     ## broken file and broken suite
-    suite.yaml:4:3 unknown-key: unknown key `evls` | valid keys: `allow_paths`, `baselines`, `check`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, `preset`, `presets`, `prices`, `prompts`, `providers`, `reporting`, `sandbox`, `skill`, `target`, `targets`, `thresholds`, `vars`, `version`
+    suite.yaml:4:3 unknown-key: unknown key `evls` | valid keys: `allow_paths`, `baselines`, `check`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, `preset`, `presets`, `prices`, `prompts`, `providers`, `reporting`, `sandbox`, `skill`, `target`, `targets`, `thresholds`, `vars`, `version`, `workspace`
     suite.yaml:7:13 missing-ref: the file `nope.yaml` does not exist | paths are relative to the file that contains them
     broken.yaml:2:3 unknown-key: unknown key `inptu` | did you mean `input`?
     ## no evals

@@ -92,7 +92,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &Output::text(output), SampleAttempt::default())
+                .grade(&case, &Output::text(output), SampleAttempt::default(), None)
                 .await,
         ));
     }
@@ -154,7 +154,7 @@ async fn a_check_is_run_against_completions() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &output, SampleAttempt::default())
+                .grade(&case, &output, SampleAttempt::default(), None)
                 .await,
         ));
     }
@@ -208,7 +208,7 @@ async fn programs_are_judged_by_what_they_print() {
     for output in outputs {
         told.push(short(
             &graders
-                .grade(&case, &Output::text(output), SampleAttempt::default())
+                .grade(&case, &Output::text(output), SampleAttempt::default(), None)
                 .await,
         ));
     }
@@ -248,17 +248,22 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
     let told = [
         short(
             &graders
-                .grade(&exit, &Output::text("right"), SampleAttempt::default())
+                .grade(
+                    &exit,
+                    &Output::text("right"),
+                    SampleAttempt::default(),
+                    None,
+                )
                 .await,
         ),
         short(
             &graders
-                .grade(&exit, &Output::text("left"), SampleAttempt::default())
+                .grade(&exit, &Output::text("left"), SampleAttempt::default(), None)
                 .await,
         ),
         short(
             &graders
-                .grade(&verdict, &Output::text("x"), SampleAttempt::default())
+                .grade(&verdict, &Output::text("x"), SampleAttempt::default(), None)
                 .await,
         ),
     ];

@@ -59,3 +59,4 @@ mod validate;
 mod values;
 mod walkthrough;
 mod watch;
+mod workspaces;

@@ -116,7 +116,7 @@ fn value(value: Value) -> CallExpectation {
 async fn grade(graders: &RunGraders, code: &CodeGrader, output: &str) -> GradedOutput {
     let output = Output::text(output);
     graders
-        .grade(&case(code.clone()), &output, SampleAttempt::default())
+        .grade(&case(code.clone()), &output, SampleAttempt::default(), None)
         .await
 }
 

@@ -29,6 +29,7 @@ pub fn case(code: CodeGrader) -> Case {
         solution: None,
         dataset_format: None,
         baseline: None,
+        workspace: None,
         tags: vec![],
         difficulty: None,
         input_hash: Fingerprint::default(),

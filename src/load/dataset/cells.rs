@@ -36,6 +36,10 @@ pub(super) enum TemplateRegion {
     /// The case itself.
     Case,
     Other,
+    /// The case's workspace.
+    Workspace,
+    /// Its files and environment variables, which are texts.
+    WorkspaceTexts,
     /// In the expectation or a grader.
     Judging,
     /// In a known-good structure: what the author wrote as a matcher is one, what a row gives never
@@ -53,7 +57,14 @@ impl TemplateRegion {
             TemplateRegion::Case if ["expected", "grader", "graders"].contains(&key) => {
                 TemplateRegion::Judging
             }
-            TemplateRegion::Case | TemplateRegion::Other => TemplateRegion::Other,
+            TemplateRegion::Case if key == "workspace" => TemplateRegion::Workspace,
+            TemplateRegion::Workspace if ["files", "env"].contains(&key) => {
+                TemplateRegion::WorkspaceTexts
+            }
+            TemplateRegion::Case | TemplateRegion::Workspace | TemplateRegion::Other => {
+                TemplateRegion::Other
+            }
+            TemplateRegion::WorkspaceTexts => self,
             TemplateRegion::Judging
                 if key == "value"
                     && (says("type", "structural") || says("method", "structural_match")) =>
@@ -81,6 +92,8 @@ pub(super) enum TemplateCell<'e> {
     Fixed(Node),
     /// Texts of it are written so that they mean themselves.
     Literal(Box<TemplateCell<'e>>),
+    /// A value that is written out as a text.
+    Written(Box<TemplateCell<'e>>, Span),
     /// `{{ row.a.b }}` alone: the value as it is.
     Path(Vec<String>, Span),
     /// Any other lone expression: its value.
@@ -112,6 +125,10 @@ fn compile_part<'e>(
             node,
             TemplateRegion::Judging,
         )?)));
+    }
+    if part == TemplateRegion::WorkspaceTexts && node.as_text().is_some() {
+        let cell = compile_part(environment, node, TemplateRegion::Other)?;
+        return Ok(TemplateCell::Written(Box::new(cell), node.span));
     }
     let bad = |error: minijinja::Error| Box::new(template::bad_template(&error, node.span));
     Ok(match &node.value {
@@ -187,6 +204,19 @@ fn fill_in(
         TemplateCell::Literal(cell) => {
             let mut node = fill_in(cell, row, context, data)?;
             node.each_text_mut(&mut |text, _| *text = literal(text).into());
+            node
+        }
+        TemplateCell::Written(cell, span) => {
+            let mut node = fill_in(cell, row, context, data)?;
+            spell_out(&mut node);
+            // A row that lacks a value leaves out no file, and names none to copy.
+            if node.as_text().is_none() {
+                return Err(RowMisfit {
+                    at: Some(*span),
+                    message: format!("expected a text, found {}", node.kind()),
+                    hint: Some("write `{{ ... | tojson }}` for a value as JSON".to_owned()),
+                });
+            }
             node
         }
         TemplateCell::Path(path, span) => Node::of_json(lookup(row, path, *span)?, *span),

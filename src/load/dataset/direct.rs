@@ -151,6 +151,11 @@ impl<'e> DirectTemplate<'e> {
         let PatternState::Open { tries } = self.state else {
             return;
         };
+        // Which paths it names is looked at for every row.
+        if case.workspace.is_some() {
+            self.state = PatternState::GivenUp;
+            return;
+        }
         let Some(gift) = self.gift(row) else {
             self.state = if tries < TRIES {
                 PatternState::Open { tries: tries + 1 }
@@ -255,7 +260,7 @@ impl<'e> TemplateHole<'e> {
     ) -> Option<TemplateHole<'e>> {
         let cell = compile(environment, node).ok()?;
         let parts = match &cell {
-            TemplateCell::Literal(_) => return None,
+            TemplateCell::Literal(_) | TemplateCell::Written(..) => return None,
             TemplateCell::Path(..) | TemplateCell::Lone(..) => None,
             TemplateCell::Text(..) => parts(node.as_text()?, node.span),
             TemplateCell::Fixed(_) | TemplateCell::Seq(..) | TemplateCell::Map(..) => return None,

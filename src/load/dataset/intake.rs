@@ -22,6 +22,7 @@ use crate::load::cases::UniqueCases;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::SuiteDesk;
 use crate::load::source::Span;
+use crate::load::workspace::WorkspaceInputs;
 use crate::model::{Case, CaseOutlines};
 use eval_base::text::plural;
 
@@ -37,6 +38,7 @@ struct JudgedBatch {
     rows: Vec<(usize, RowResult)>,
     /// Of the rows with which nothing is wrong.
     outlines: CaseOutlines,
+    inputs: WorkspaceInputs,
 }
 
 enum RowResult {
@@ -148,6 +150,7 @@ impl<'a> RowIntake<'a> {
             let message = format!("{}: {error}", self.file);
             desk.push(Problem::error(Code::DatasetUnreadable, self.at, message));
         }
+        self.cases.inputs.extend(judged.inputs);
         for (line, result) in judged.rows {
             self.rows += 1;
             match result {
@@ -278,7 +281,7 @@ fn workers() -> Option<&'static ThreadPool> {
 fn judge(make: &mut dyn CaseMaker, mut batch: RecordBatch) -> JudgedBatch {
     let mut judged = JudgedBatch {
         rows: Vec::with_capacity(batch.len()),
-        outlines: CaseOutlines::default(),
+        ..JudgedBatch::default()
     };
     for at in 0..batch.len() {
         let line = batch.line(at);
@@ -290,6 +293,7 @@ fn judge(make: &mut dyn CaseMaker, mut batch: RecordBatch) -> JudgedBatch {
             let Some(case) = case else {
                 return Ok(RowResult::Unselected);
             };
+            judged.inputs.extend_of(case.workspace.as_deref());
             let pushed = judged.outlines.push(&case);
             pushed
                 .map(|()| RowResult::Taken)

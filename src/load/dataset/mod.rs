@@ -32,6 +32,7 @@ use super::scope::{SuiteDesk, SuiteScope};
 use super::source::{SourceFiles, Span};
 use super::template::TemplateScope;
 use super::tree::Node;
+use super::workspace;
 use crate::model::{Case, CaseSource, CodeGrader, DatasetRead, GraderKind, ProgramLimits};
 use crate::spec::{DatasetPin, DatasetSpec};
 use intake::RowIntake;
@@ -180,6 +181,18 @@ pub(super) fn load(
     let Some(sha256) = checked_hash(desk, &file, path, &pin, node) else {
         return LoadedDataset::broken(1);
     };
+    // Of the rows' own workspaces, too: their target is the suite's.
+    let workspace = match node
+        .get("case")
+        .filter(|case| case.get("workspace").is_some())
+    {
+        Some(case) => Some(case.key_span("/workspace"))
+            .filter(|_| case.get("workspace").is_some_and(|own| !own.is_null())),
+        None => header.workspace.as_ref().map(|workspace| workspace.at),
+    };
+    if workspace::check_target(desk, workspace, None).is_none() {
+        return LoadedDataset::broken(1);
+    }
     let setting = DatasetSetting {
         file: path.to_owned(),
         suite: SuiteScope {

@@ -164,6 +164,13 @@ impl SuiteLoader<'_> {
         } else {
             1
         });
+        let mut dependencies = target
+            .filter(|_| !parts.scope.lenient)
+            .map(|target| depends::of_target(target, &parts.scope))
+            .unwrap_or_default();
+        // Evals share what workspaces are made of.
+        let stamps = parts.scope.workspace_hashes.stamps();
+        dependencies.stamps.0.extend(stamps);
         let models = models::AskedModels::of(&evals, target);
         let in_flight = match overrides.jobs.is_some() || !parallel {
             true => max_workers,
@@ -212,10 +219,7 @@ impl SuiteLoader<'_> {
                 .map(|target| Fingerprint::of(&located(target, &self.root)).to_string())
                 .unwrap_or_default(),
             prompt: None,
-            dependencies: target
-                .filter(|_| !parts.scope.lenient)
-                .map(|target| depends::of_target(target, &parts.scope))
-                .unwrap_or_default(),
+            dependencies,
             whole_hash,
             target: parts.chosen.target,
             evals,

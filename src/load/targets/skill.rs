@@ -86,7 +86,7 @@ pub(super) fn resolve(
         on_error: spec.on_error.or(base.on_error).unwrap_or_default(),
         output: spec.output.or(base.output).unwrap_or_default(),
         sandbox: false,
-        isolation: None,
+        isolation: spec.isolation.or(base.isolation),
         separate_thoughts: spec.thoughts.or(base.thoughts) == Some(ThoughtsMode::Separate),
         depends_on,
     };

@@ -43,6 +43,7 @@ pub(in crate::report) fn sample(
         output: None,
         output_truncated: false,
         thoughts: None,
+        workspace: None,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

@@ -57,6 +57,7 @@ fn sample(outcome: Outcome) -> SampleResult {
         output: None,
         output_truncated: false,
         thoughts: None,
+        workspace: None,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

@@ -115,7 +115,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  exepcted: z\n",
         said: &[
-            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`, `prompts`, `solution`",
+            "4:3 unknown-key: unknown key `exepcted` | valid keys: `asserts`, `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, `name`, `prompt`, `prompts`, `solution`, `workspace`",
         ],
     },
     Broken {
@@ -781,5 +781,130 @@ vec![
             "4:31 unknown-key: unknown key `probe` | did you mean `probes`?",
             "4:62 bad-format: `reason` does not match the pattern `\\S`, found ` `",
         ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: 3\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {form: {dir: .}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: ., archive: rows.csv}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: nope}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: ../..}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: rows.csv}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {archive: row.csv}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: 'https://host/a.git', commit: abc}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: 'git@host:a/b.git', commit: ''}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: ., commit: --upload-pack=x}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: ., commit: a b}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: .}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {files: {/etc/passwd: x, a/../b: x, .git/config: x, '': x}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {files: {a: {file: nope.txt}, b: 3, c: {path: x}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {files: {a: x, a/b/c: y}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {setup: [[], ['']], teardown: [npm ci]}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {hidden: ['[a', /tests/**], protected: [./tests/**, '']}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {env: {'A=B': x, C: 1}, cwd: ../x}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {keep: sometimes, network: host, memory_mb: 0, disk_mb: 1.5, setup_timeout_seconds: 0}\n",
+        said: &[],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: a}\nworkspace: {from: {dir: nope}}\ndataset:\n  path: rows.csv\n  case: {id: '{{ row.id }}', input: x, expected: y, workspace: {files: {../x: y}}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: model, model: 'openai:x'}\n  workspace: {}\n  evals: [{$ref: other.yaml}, {id: a, input: x, expected: y}]\n",
+        said: &[],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, expected: y, workspace: {}}\n    - id: b\n      workspace: {}\n      baseline: y\n      current: {input: {method: GET, endpoint: /}, execution: {type: http, base_url: 'http://127.0.0.1:9'}}\n    - metadata: {id: c}\n      workspace: {}\n      dataset: {path: rows.csv, case: {id: '{{ row.id }}', input: x, expected: y}}\n",
+        said: &[],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: command, command: [cat], sandbox: true, isolation: none}\n  evals: [{$ref: other.yaml}]\n",
+        said: &[],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: command, command: [cat], isolation: docker}\n  evals: [{$ref: other.yaml}]\n",
+        said: &[],
     },
 ]

@@ -189,6 +189,9 @@ const PROBED_FAMILIES: [u32; 2] = [AF_UNIX as u32, AF_INET6 as u32];
 /// What works within a network namespace.
 const OWN_FAMILIES: [u32; 3] = [AF_UNIX as u32, AF_INET as u32, AF_INET6 as u32];
 const INTERNET_FAMILIES: [u32; 2] = [AF_INET as u32, AF_INET6 as u32];
+const SOCKET_TYPES: [u32; 3] = [SOCK_STREAM as u32, SOCK_DGRAM as u32, SOCK_SEQPACKET as u32];
+/// The default one, and those that are named: local, TCP, UDP.
+const SOCKET_PROTOCOLS: [u32; 4] = [0, AF_UNIX as u32, IPPROTO_TCP as u32, IPPROTO_UDP as u32];
 /// MEMBARRIER_CMD_QUERY and the private ones of membarrier(2).
 const OWN_BARRIERS: [u32; 7] = [0, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8];
 
@@ -224,11 +227,30 @@ fn errno(e: i32) -> sock_filter {
 
 /// Looks at argument 1 or 0, as loaded: `named` for one of `values`, `other` for everything else.
 fn select(values: &[u32], named: sock_filter, other: sock_filter) -> Vec<sock_filter> {
+    let mut program = pass(values, other);
+    program.push(named);
+    program
+}
+
+/// Looks at what is loaded: goes on for one of `values`, `other` for everything else.
+fn pass(values: &[u32], other: sock_filter) -> Vec<sock_filter> {
     let mut program: Vec<sock_filter> = (0u8..)
         .zip(values)
         .map(|(i, k)| branch(IF_EQUAL, *k, values.len() as u8 - i, 0))
         .collect();
-    program.extend([other, named]);
+    program.push(other);
+    program
+}
+
+/// Sockets of these families with an ordinary type and protocol: for others the kernel would load a
+/// module.
+fn known_sockets(families: &[u32]) -> Vec<sock_filter> {
+    let mut program = after(argument(0), pass(families, errno(EAFNOSUPPORT)));
+    program.extend([argument(1), op(AND, 0xf)]);
+    program.extend(pass(&SOCKET_TYPES, errno(ESOCKTNOSUPPORT)));
+    program.push(argument(2));
+    let allow = op(RETURN, RET_ALLOW);
+    program.extend(select(&SOCKET_PROTOCOLS, allow, errno(EPROTONOSUPPORT)));
     program
 }
 
@@ -306,14 +328,8 @@ fn block(rule: SyscallRule, part: FilterPart) -> Vec<sock_filter> {
                 allow,
             ]
         }
-        SyscallRule::OwnSocket => after(
-            argument(0),
-            select(&OWN_FAMILIES, allow, errno(EAFNOSUPPORT)),
-        ),
-        SyscallRule::InternetSocket => after(
-            argument(0),
-            select(&INTERNET_FAMILIES, allow, errno(EAFNOSUPPORT)),
-        ),
+        SyscallRule::OwnSocket => known_sockets(&OWN_FAMILIES),
+        SyscallRule::InternetSocket => known_sockets(&INTERNET_FAMILIES),
         SyscallRule::SocketPair => vec![
             argument(0),
             branch(IF_EQUAL, AF_UNIX as u32, 0, 4),

@@ -253,8 +253,25 @@ fn a_workspace_differs_in_sockets_and_in_what_tools_probe() {
         assert_eq!(both(name, [0; 6]), [RET_ALLOW, DENIED], "{name}");
     }
     for family in [AF_UNIX, AF_INET, AF_INET6] {
-        let made = both("socket", [family as u64, 0, 0, 0, 0, 0]);
+        let stream = SOCK_STREAM as u64 | SOCK_CLOEXEC as u64;
+        let made = both("socket", [family as u64, stream, 0, 0, 0, 0]);
         assert_eq!(made, [RET_ALLOW, DENIED], "{family}");
+    }
+    // For others the kernel would load a module.
+    let internet = |kind: i32, protocol: i32| {
+        let args = [AF_INET as u64, kind as u64, protocol as u64, 0, 0, 0];
+        verdict(WORKSPACE, "socket", args)
+    };
+    for (kind, protocol) in [(SOCK_STREAM, IPPROTO_TCP), (SOCK_DGRAM, IPPROTO_UDP)] {
+        assert_eq!(internet(kind, protocol), RET_ALLOW);
+    }
+    for protocol in [IPPROTO_SCTP, IPPROTO_DCCP, IPPROTO_UDPLITE, IPPROTO_MPTCP] {
+        let refused = RET_ERRNO | EPROTONOSUPPORT as u32;
+        assert_eq!(internet(SOCK_STREAM, protocol), refused, "{protocol}");
+    }
+    for kind in [SOCK_RAW, SOCK_RDM, SOCK_DCCP] {
+        let refused = RET_ERRNO | ESOCKTNOSUPPORT as u32;
+        assert_eq!(internet(kind, 0), refused, "{kind}");
     }
     for family in [AF_NETLINK, AF_PACKET, AF_VSOCK, AF_ALG] {
         let made = verdict(scopes[0], "socket", [family as u64, 0, 0, 0, 0, 0]);
@@ -263,7 +280,11 @@ fn a_workspace_differs_in_sockets_and_in_what_tools_probe() {
     // Names of the host's abstract sockets would be in reach.
     let local = verdict(ONLINE, "socket", [AF_UNIX as u64, 0, 0, 0, 0, 0]);
     assert_eq!(local, RET_ERRNO | EAFNOSUPPORT as u32);
-    let internet = verdict(ONLINE, "socket", [AF_INET6 as u64, 0, 0, 0, 0, 0]);
+    let internet = verdict(
+        ONLINE,
+        "socket",
+        [AF_INET6 as u64, SOCK_STREAM as u64, 0, 0, 0, 0],
+    );
     assert_eq!(internet, RET_ALLOW);
     for name in ["unshare", "ptrace", "bpf", "keyctl", "mount", "setns"] {
         assert_eq!(both(name, [0; 6]), [DENIED, RET_KILL_PROCESS], "{name}");

@@ -332,6 +332,10 @@ impl BenchmarkRecipe {
                 false => header.extract.clone(),
             },
             target: None,
+            workspace: header
+                .workspace
+                .as_ref()
+                .map(|workspace| Arc::clone(&workspace.settled)),
         };
         let mut case = assemble(suite, task.id, made, header, self.setting.origin(line));
         set_latency(&mut case, header.max_latency_ms);

@@ -143,6 +143,7 @@ function sampleParts(sample) {
     sample.output && part('Output', textView(sample.output, 'Output')),
     sample.output_truncated && el('p', { class: 'soft small' }, 'The output was too large to be stored in full; this is its beginning.'),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
+    sample.changes && part('Changes in the workspace', patchView(...sample.changes)),
     sample.thoughts && part('Reasoning, not graded', textView(sample.thoughts, 'Reasoning', { plain: true })),
     sample.extracted && part('Extracted and graded', textView(sample.extracted, 'Extracted')),
     (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample))),

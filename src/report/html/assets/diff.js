@@ -106,3 +106,35 @@ function diffView(lines, sides = ['expected', 'actual']) {
     lines.length > shown.length && el('p', { class: 'soft small' }, `${plural(lines.length - shown.length, 'more line')} of the difference not shown; both sides are below.`),
   ];
 }
+
+/** Lines of a patch that are shown before one asks for more. */
+const PATCH_LINES = 200;
+
+/** A patch in git's format; `words` says what it changes. */
+function patchView(words, shown) {
+  const kindOf = (line) => {
+    if (/^(diff |index |--- |\+\+\+ |@@|new file|deleted file|similarity|rename|old mode|new mode|Binary)/.test(line)) return 'gap';
+    return { '-': 'missing', '+': 'extra' }[line[0]] ?? 'same';
+  };
+  const names = { missing: 'before: ', extra: 'after: ' };
+  const signs = { same: ' ', missing: '−', extra: '+', gap: '' };
+  const lines = shown.text.replace(/\n$/, '').split('\n').map((text) => ({ kind: kindOf(text), text }));
+  const view = ({ kind, text }) => el('div', { class: `line ${kind}` },
+    el('span', { class: 'sign', 'aria-hidden': 'true' }, signs[kind]),
+    el('span', { class: 'words' }, names[kind] && el('span', { class: 'away' }, names[kind]), said(kind === 'gap' ? text : text.slice(1))));
+  if (shown.text === '') return el('p', { class: 'soft' }, said(words));
+  const list = el('div', { class: 'diff', tabindex: '0', role: 'group', 'aria-label': 'Changes in the workspace' }, lines.slice(0, PATCH_LINES).map(view));
+  const more = lines.length > PATCH_LINES && el('button', { type: 'button', class: 'unfold' }, `Show all ${grouped(lines.length)} lines`);
+  if (more) {
+    more.addEventListener('click', () => {
+      list.append(...lines.slice(PATCH_LINES).map(view));
+      more.remove();
+    });
+  }
+  return [
+    el('p', { class: 'soft small' }, said(words)),
+    list,
+    el('div', { class: 'text-tools' }, more, copyButton(() => shown.text, 'Copy: Changes in the workspace')),
+    shown.cut && el('p', { class: 'soft small cut' }, shown.cut),
+  ];
+}

@@ -115,6 +115,9 @@ pub struct SampleTold<'a> {
     /// What the model thought aloud.
     #[serde(skip_serializing_if = "Option::is_none")]
     thoughts: Option<ShownText<'a>>,
+    /// What changed in the workspace, in a few words, and the difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<(String, ShownText<'a>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -192,6 +195,13 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
             .thoughts
             .as_ref()
             .map(|thoughts| shown::of_text(thoughts, limit)),
+        changes: sample.workspace.as_ref().map(|left| {
+            let mut diff = shown::of_text(&left.diff.text, limit);
+            if left.diff.truncated && diff.cut.is_none() {
+                diff.cut = Some("The difference is longer; the rest was not kept.".to_owned());
+            }
+            (left.summary(), diff)
+        }),
         metrics: metrics
             .map(|(name, value)| measured(name, *value, limit))
             .collect(),

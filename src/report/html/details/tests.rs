@@ -18,6 +18,7 @@ fn sample(outcome: Outcome, output: Value) -> SampleResult {
         output: Some(output),
         output_truncated: false,
         thoughts: None,
+        workspace: None,
         extracted: None,
         grades: Vec::new(),
         metrics: Default::default(),

@@ -1,0 +1,425 @@
+//! `workspace:` of suites, evals and cases: each level is resolved where it is written, and then
+//! merged with the level above. Nothing of what a workspace is made of is read here, except by
+//! `inputs`, for a run.
+
+mod inputs;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::depends::shown;
+use super::problem::{Code, Problem};
+use super::refs::{existing, existing_file};
+use super::scope::{SuiteDesk, seconds};
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{
+    CaseWorkspace, KeepWorkspace, NetworkAccess, Target, WorkspaceFile, WorkspaceLimits,
+    WorkspaceSource,
+};
+use crate::spec::{
+    WorkspaceFileSpec, WorkspaceFrom, WorkspaceGit, WorkspaceSetting, WorkspaceSpec,
+};
+use eval_workspace::{PathGlobs, WorkspacePath};
+
+pub(super) use inputs::{WorkspaceHashes, WorkspaceInputs};
+
+/// Time limit of a command of `setup` without `setup_timeout_seconds`.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The workspace of a level, merged with the levels above.
+#[derive(Debug, Clone)]
+pub(super) struct LevelWorkspace {
+    layer: WorkspaceLayer,
+    /// What a case has that says no more.
+    pub settled: Arc<CaseWorkspace>,
+    /// The innermost `workspace` key.
+    pub at: Span,
+}
+
+/// What levels say of a workspace, without defaults.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct WorkspaceLayer {
+    source: Option<WorkspaceSource>,
+    files: BTreeMap<String, WorkspaceFile>,
+    setup: Vec<Vec<String>>,
+    teardown: Vec<Vec<String>>,
+    setup_timeout: Option<Duration>,
+    hidden: Vec<String>,
+    protected: Vec<String>,
+    keep: Option<KeepWorkspace>,
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    network: Option<NetworkAccess>,
+    memory_mb: Option<u64>,
+    disk_mb: Option<u64>,
+    processes: Option<u64>,
+}
+
+/// The workspace of a level: `holder` is the map that may have the key `workspace`, `outer` the
+/// workspace of the level above. What is wrong is reported, and left out.
+pub(super) fn of_level(
+    desk: &mut SuiteDesk,
+    setting: &WorkspaceSetting,
+    holder: &Node,
+    outer: Option<&Arc<LevelWorkspace>>,
+) -> Option<Arc<LevelWorkspace>> {
+    let spec = match setting {
+        WorkspaceSetting::Inherited => return outer.cloned(),
+        WorkspaceSetting::Ended => return None,
+        WorkspaceSetting::Own(spec) => spec,
+    };
+    let at = holder.key_span("/workspace");
+    let own = resolve(desk, spec, holder.get("workspace").unwrap_or(holder));
+    let layer = match outer {
+        Some(outer) => own.above(&outer.layer),
+        None => own,
+    };
+    check_folders(desk, &layer.files, at);
+    Some(Arc::new(LevelWorkspace {
+        settled: Arc::new(layer.settle()),
+        layer,
+        at,
+    }))
+}
+
+/// Refuses a target that cannot work in a workspace: the suite's, or `own` with its place.
+/// `workspace` is the place of the workspace, if there is one.
+pub(super) fn check_target(
+    desk: &mut SuiteDesk,
+    workspace: Option<Span>,
+    own: Option<(&Target, Span)>,
+) -> Option<()> {
+    let target = own.map(|(target, _)| target).or(desk.suite.asks.as_ref());
+    let (Some(at), Some(target)) = (workspace, target) else {
+        return Some(());
+    };
+    match target {
+        Target::Command(_) | Target::Skill(_) | Target::Recorded { .. } => Some(()),
+        Target::Model(_) | Target::Echo | Target::Http(_) => {
+            let kind = target.kind();
+            let message = format!("a target of type `{kind}` cannot work in a workspace");
+            let problem = Problem::error(Code::WorkspaceSetting, at, message).hint(
+                "use a target of type `command`, `skill` or `recorded`; `workspace: null` in an eval or a case ends the \
+                 workspace that it inherits",
+            );
+            desk.refuse(problem.related(own.map(|(_, span)| span), "the target"))
+        }
+    }
+}
+
+impl WorkspaceLayer {
+    /// This level on top of the level above.
+    fn above(self, outer: &WorkspaceLayer) -> WorkspaceLayer {
+        WorkspaceLayer {
+            source: self.source.or_else(|| outer.source.clone()),
+            files: merged(&outer.files, self.files),
+            setup: chained(&outer.setup, self.setup),
+            teardown: chained(&outer.teardown, self.teardown),
+            setup_timeout: self.setup_timeout.or(outer.setup_timeout),
+            hidden: chained(&outer.hidden, self.hidden),
+            protected: chained(&outer.protected, self.protected),
+            keep: self.keep.or(outer.keep),
+            env: merged(&outer.env, self.env),
+            cwd: self.cwd.or_else(|| outer.cwd.clone()),
+            network: self.network.or(outer.network),
+            memory_mb: self.memory_mb.or(outer.memory_mb),
+            disk_mb: self.disk_mb.or(outer.disk_mb),
+            processes: self.processes.or(outer.processes),
+        }
+    }
+
+    /// With the defaults of what no level says.
+    fn settle(&self) -> CaseWorkspace {
+        let usual = WorkspaceLimits::default();
+        CaseWorkspace {
+            source: self.source.clone(),
+            files: self.files.clone(),
+            setup: self.setup.clone(),
+            teardown: self.teardown.clone(),
+            setup_timeout: self.setup_timeout.unwrap_or(SETUP_TIMEOUT),
+            hidden: self.hidden.clone(),
+            protected: self.protected.clone(),
+            keep: self.keep.unwrap_or_default(),
+            env: self.env.clone(),
+            cwd: self.cwd.clone().unwrap_or_default(),
+            network: self.network.unwrap_or_default(),
+            limits: WorkspaceLimits {
+                memory_mb: self.memory_mb.unwrap_or(usual.memory_mb),
+                disk_mb: self.disk_mb.unwrap_or(usual.disk_mb),
+                processes: self.processes.unwrap_or(usual.processes),
+            },
+        }
+    }
+}
+
+fn merged<T: Clone>(outer: &BTreeMap<String, T>, own: BTreeMap<String, T>) -> BTreeMap<String, T> {
+    let mut all = outer.clone();
+    all.extend(own);
+    all
+}
+
+fn chained<T: Clone>(outer: &[T], own: Vec<T>) -> Vec<T> {
+    outer.iter().cloned().chain(own).collect()
+}
+
+/// One level, as far as nothing is wrong with it. `node` is the map under `workspace`; paths start in
+/// the folder of the file that is being read.
+fn resolve(desk: &mut SuiteDesk, spec: &WorkspaceSpec, node: &Node) -> WorkspaceLayer {
+    WorkspaceLayer {
+        source: spec.from.as_ref().and_then(|from| {
+            let at = node.get("from").unwrap_or(node);
+            source(desk, from, at, node.key_span("/from"))
+        }),
+        files: files(desk, &spec.files, node.get("files").unwrap_or(node)),
+        setup: commands(desk, &spec.setup, node, "setup"),
+        teardown: commands(desk, &spec.teardown, node, "teardown"),
+        setup_timeout: spec.setup_timeout_seconds.map(seconds),
+        hidden: globs(desk, &spec.hidden, node, "hidden"),
+        protected: globs(desk, &spec.protected, node, "protected"),
+        keep: spec.keep,
+        env: environment(desk, &spec.env, node.get("env").unwrap_or(node)),
+        cwd: spec.cwd.as_ref().and_then(|cwd| match cwd.as_str() {
+            "" | "." => Some(String::new()),
+            cwd => inner_path(desk, cwd, node.locate("/cwd")),
+        }),
+        network: spec.network,
+        memory_mb: spec.memory_mb,
+        disk_mb: spec.disk_mb,
+        processes: spec.processes,
+    }
+}
+
+/// `at` is the key `from`.
+fn source(
+    desk: &mut SuiteDesk,
+    from: &WorkspaceFrom,
+    node: &Node,
+    at: Span,
+) -> Option<WorkspaceSource> {
+    match (&from.dir, &from.git, &from.archive) {
+        (Some(dir), None, None) => folder(desk, dir, node.locate("/dir")),
+        (None, Some(git), None) => commit(desk, git, node.get("git").unwrap_or(node)),
+        (None, None, Some(archive)) => {
+            let at = node.locate("/archive");
+            let path = existing_file(desk.dir, archive, &desk.suite.fence, at);
+            let path = desk.problems.take(path)?;
+            let name = shown(&desk.suite.root, &path);
+            Some(WorkspaceSource::Archive { name, path })
+        }
+        (None, None, None) => {
+            let message = "`from` is empty";
+            desk.refuse(Problem::error(Code::WorkspaceSetting, at, message).hint(
+                "write one of `dir`, `git` and `archive`, or remove `from` for an empty folder",
+            ))
+        }
+        _ => {
+            let message = "`from` has more than one of `dir`, `git` and `archive`";
+            desk.refuse(
+                Problem::error(Code::WorkspaceSetting, at, message)
+                    .hint("keep one of them, and write more files under `files:`"),
+            )
+        }
+    }
+}
+
+fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource> {
+    let found = existing(desk.dir, text, &desk.suite.fence, at);
+    let (path, real) = desk.problems.take(found)?;
+    if !real.is_dir() {
+        let message = format!("`{text}` is a file, not a folder");
+        return desk.refuse(
+            Problem::error(Code::BadPath, at, message)
+                .hint("write `archive:` for a tar file, and `files:` for single files"),
+        );
+    }
+    desk.suite.fence.note_below(&path);
+    let name = shown(&desk.suite.root, &path);
+    Some(WorkspaceSource::Dir { name, path: real })
+}
+
+fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<WorkspaceSource> {
+    let WorkspaceGit { repo, commit } = git;
+    let (repo_at, commit_at) = (node.locate("/repo"), node.locate("/commit"));
+    let is_odd = |c: char| c.is_whitespace() || c.is_control();
+    let wrong = if commit.trim().is_empty() {
+        Some("`commit` is empty".to_owned())
+    } else if commit.starts_with('-') {
+        Some(format!("the commit `{commit}` begins with `-`"))
+    } else if commit.contains(is_odd) {
+        Some(format!(
+            "the commit `{}` contains a space",
+            commit.escape_debug()
+        ))
+    } else {
+        None
+    };
+    let is_named = wrong.is_none();
+    if let Some(message) = wrong {
+        let problem = Problem::error(Code::WorkspaceSetting, commit_at, message);
+        desk.push(problem.hint("write the full hash of the commit"));
+    }
+    if is_url(repo) {
+        let message = format!("`{repo}` is a URL, but `repo` is a folder on this machine");
+        return desk.refuse(
+            Problem::error(Code::BadPath, repo_at, message)
+                .hint("clone the repository into the project, and write the path of the clone"),
+        );
+    }
+    let found = existing(desk.dir, repo, &desk.suite.fence, repo_at);
+    let (path, real) = desk.problems.take(found)?;
+    let is_bare = real.join("HEAD").is_file() && real.join("objects").is_dir();
+    if !is_bare && !real.join(".git").exists() {
+        let message = format!("`{repo}` is not a git repository");
+        return desk
+            .refuse(Problem::error(Code::BadPath, repo_at, message).hint(
+                "write the path of the folder that contains `.git`, or of a bare repository",
+            ));
+    }
+    is_named.then(|| WorkspaceSource::Git {
+        name: shown(&desk.suite.root, &path),
+        path: real,
+        commit: commit.clone(),
+    })
+}
+
+/// `https://host/path` and `git@host:path`.
+fn is_url(repo: &str) -> bool {
+    let is_host = |host: &str| host.contains('@') && !host.contains('/');
+    repo.contains("://") || repo.split_once(':').is_some_and(|(host, _)| is_host(host))
+}
+
+fn files(
+    desk: &mut SuiteDesk,
+    files: &BTreeMap<String, WorkspaceFileSpec>,
+    node: &Node,
+) -> BTreeMap<String, WorkspaceFile> {
+    let mut resolved = BTreeMap::new();
+    for (path, file) in files {
+        let key = node.key_place(path).unwrap_or(node.span);
+        let Some(path) = inner_path(desk, path, key) else {
+            continue;
+        };
+        let file = match file {
+            WorkspaceFileSpec::Absent => Some(WorkspaceFile::Absent),
+            WorkspaceFileSpec::Text(text) => Some(WorkspaceFile::Text(text.clone())),
+            WorkspaceFileSpec::Copy(copy) => {
+                let at = node.get(&path).map_or(key, |node| node.locate("/file"));
+                let found = existing_file(desk.dir, &copy.file, &desk.suite.fence, at);
+                desk.problems.take(found).map(|found| WorkspaceFile::File {
+                    name: shown(&desk.suite.root, &found),
+                    path: found,
+                })
+            }
+        };
+        resolved.extend(file.map(|file| (path, file)));
+    }
+    resolved
+}
+
+/// A path in the workspace; `None` after reporting that it is not one.
+fn inner_path(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<String> {
+    let hint = "write a path relative to the top of the workspace, such as `src/app.py`";
+    let path = match WorkspacePath::new(text.as_bytes()) {
+        Ok(path) => path,
+        Err(error) => {
+            let problem = Problem::error(Code::BadPath, at, error.to_string());
+            return desk.refuse(problem.hint(hint));
+        }
+    };
+    if path.parts().any(|part| part.eq_ignore_ascii_case(b".git")) {
+        let message = format!("`{text}` is in `.git`, which a workspace does not have");
+        return desk.refuse(Problem::error(Code::BadPath, at, message).hint(hint));
+    }
+    Some(text.to_owned())
+}
+
+/// Refuses a file below another file.
+fn check_folders(desk: &mut SuiteDesk, files: &BTreeMap<String, WorkspaceFile>, at: Span) {
+    let is_file = |path: &str| {
+        let file = files.get(path);
+        file.is_some_and(|file| *file != WorkspaceFile::Absent)
+    };
+    for path in files.keys().filter(|path| is_file(path)) {
+        let folders = path.match_indices('/').map(|(end, _)| &path[..end]);
+        if let Some(file) = folders.into_iter().find(|folder| is_file(folder)) {
+            let message = format!("`files` has a file `{file}`, so `{path}` cannot be below it");
+            desk.push(
+                Problem::error(Code::WorkspaceSetting, at, message)
+                    .hint("change one of the two paths; `files` of all levels are merged"),
+            );
+        }
+    }
+}
+
+fn commands(
+    desk: &mut SuiteDesk,
+    commands: &[Vec<String>],
+    node: &Node,
+    key: &str,
+) -> Vec<Vec<String>> {
+    for (at, argv) in commands.iter().enumerate() {
+        let is_empty = argv.first().is_none_or(|program| program.trim().is_empty());
+        let message = match argv.iter().any(|part| part.contains('\0')) {
+            true => "the command contains a NUL character",
+            false if is_empty => "the command has no program",
+            false => continue,
+        };
+        let span = node.locate(&format!("/{key}/{at}"));
+        desk.push(
+            Problem::error(Code::BadCommand, span, message)
+                .hint("write each command as a list, such as `[npm, ci]`"),
+        );
+    }
+    commands.to_vec()
+}
+
+/// A glob that can match no path would protect nothing, without anybody noticing.
+fn globs(desk: &mut SuiteDesk, globs: &[String], node: &Node, key: &str) -> Vec<String> {
+    for (at, glob) in globs.iter().enumerate() {
+        let mut parts = glob.trim_end_matches('/').split('/');
+        let message = match PathGlobs::new(&[glob]) {
+            Err(error) => format!("`{glob}` is not a glob: {error}"),
+            Ok(_) if glob.starts_with('/') => {
+                format!("`{glob}` matches nothing: it begins with `/`")
+            }
+            Ok(_) if parts.any(|part| matches!(part, "" | "." | "..")) => {
+                format!("`{glob}` matches nothing: it has an empty part, `.` or `..`")
+            }
+            Ok(_) => continue,
+        };
+        let span = node.locate(&format!("/{key}/{at}"));
+        desk.push(
+            Problem::error(Code::BadGlob, span, message)
+                .hint("write it relative to the top of the workspace, such as `tests/**`"),
+        );
+    }
+    globs.to_vec()
+}
+
+fn environment(
+    desk: &mut SuiteDesk,
+    env: &BTreeMap<String, String>,
+    node: &Node,
+) -> BTreeMap<String, String> {
+    for (name, value) in env {
+        let is_odd_name = name.is_empty() || name.contains(['=', '\0']);
+        let message = match value.contains('\0') {
+            true => format!("the value of `{name}` contains a NUL character"),
+            false if is_odd_name => {
+                format!(
+                    "`{}` is not the name of an environment variable",
+                    name.escape_debug()
+                )
+            }
+            false => continue,
+        };
+        let at = node.key_place(name).unwrap_or(node.span);
+        let problem = Problem::error(Code::WorkspaceSetting, at, message);
+        desk.push(problem.hint("write `env: {NAME: VALUE}`"));
+    }
+    env.clone()
+}

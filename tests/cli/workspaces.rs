@@ -1,0 +1,515 @@
+//! Samples in workspaces: what a target sees, what it leaves, and what is left of it.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Call, Project};
+
+/// A suite of one eval whose target is a shell script; `workspace` and `cases` are YAML.
+fn suite(workspace: &str, target: &str, cases: &str) -> Project {
+    let suite = format!(
+        "eval_suite:\n  name: Work\n  evals: [{{$ref: cases.yaml}}]\n  target: {target}\n  workspace: {workspace}\n  \
+         reporting: {{format: [json, markdown]}}\n"
+    );
+    let cases = format!("metadata: {{id: work, name: Work}}\ntest_cases:\n{cases}");
+    Project::with(&[
+        ("suite.yaml", &suite),
+        ("cases.yaml", &cases),
+        ("agent.sh", AGENT),
+        ("app/add.py", "def add(a, b):\n    return a - b\n"),
+        ("app/README", "an app\n"),
+        (
+            "app/tests/test_add.py",
+            "from add import add\nassert add(1, 2) == 3\n",
+        ),
+        ("app/tests/hidden/secret.py", "answer = 42\n"),
+        ("app/.git/config", "history\n"),
+    ])
+}
+
+/// Runs its input as a script.
+const AGENT: &str = "sh -eu -c \"$(cat)\"\n";
+const TARGET: &str = "{type: command, command: [sh, agent.sh]}";
+const WORKSPACE: &str = "{from: {dir: app}, hidden: ['tests/hidden/**'], protected: ['tests/**']}";
+
+fn case(id: &str, script: &str, expected: &str) -> String {
+    format!(
+        "  - {{id: {id}, input: {script:?}, expected: {{type: contains, value: {expected:?}}}}}\n"
+    )
+}
+
+fn run(project: &Project, args: &[&str]) -> Call {
+    project.call(&[&["run", "--suite", "suite.yaml", "--quiet"], args].concat())
+}
+
+/// The first sample of a case in the latest run.
+fn sample(project: &Project, id: &str) -> Value {
+    let report = project.report();
+    let evals = report["evals"].as_array().unwrap();
+    let cases = evals
+        .iter()
+        .flat_map(|eval| eval["cases"].as_array().unwrap());
+    let case = cases.into_iter().find(|case| case["id"] == id);
+    case.unwrap_or_else(|| panic!("no case {id}"))["samples"][0].clone()
+}
+
+fn paths<'v>(sample: &'v Value, list: &str) -> Vec<&'v str> {
+    let list = sample["workspace"]["changes"][list].as_array().unwrap();
+    list.iter().map(|path| path.as_str().unwrap()).collect()
+}
+
+/// What is left of the process's own folders.
+fn live(project: &Project) -> usize {
+    let live = project.path().join("answers/workspaces/v1/live");
+    std::fs::read_dir(live).map_or(0, Iterator::count)
+}
+
+#[test]
+fn each_sample_works_in_a_folder_of_its_own_and_its_changes_are_recorded() {
+    let change = "sed -i s/-/+/ add.py; echo new > new.txt; rm README; chmod +x add.py; echo done";
+    let cases = [
+        case("change", change, "done"),
+        case("again", "cat add.py; ls", "a - b"),
+        case(
+            "nothing",
+            "echo x > README; printf 'an app\\n' > README; echo same",
+            "same",
+        ),
+    ];
+    let project = suite(WORKSPACE, TARGET, &cases.concat());
+    run(&project, &["--samples", "2"]).expect(0);
+    let changed = sample(&project, "change");
+    assert_eq!(paths(&changed, "added"), ["new.txt"]);
+    assert_eq!(paths(&changed, "modified"), ["add.py"]);
+    assert_eq!(paths(&changed, "deleted"), ["README"]);
+    assert_eq!(changed["workspace"]["exit_code"], 0);
+    let diff = changed["workspace"]["diff"]["text"].as_str().unwrap();
+    for line in [
+        "old mode 100644\nnew mode 100755",
+        "-    return a - b\n+    return a + b\n",
+        "+new\n",
+        "-an app\n",
+    ] {
+        assert!(diff.contains(line), "{line} is not in\n{diff}");
+    }
+    for id in ["again", "nothing"] {
+        let untouched = sample(&project, id);
+        assert_eq!(untouched["workspace"]["diff"]["text"], "", "{untouched}");
+    }
+    let template = std::fs::read_to_string(project.path().join("app/add.py")).unwrap();
+    assert_eq!(template, "def add(a, b):\n    return a - b\n");
+    assert_eq!(live(&project), 0);
+}
+
+#[test]
+fn no_target_sees_hidden_files_the_history_or_the_suite() {
+    let root = |project: &Project| project.path().to_str().unwrap().to_owned();
+    let look = "ls -a; ls tests; cat tests/hidden/secret.py 2>&1 || echo no secret; pwd; ls $HOME /results";
+    let project = suite(WORKSPACE, TARGET, &case("look", look, "no secret"));
+    run(&project, &[]).expect(0);
+    let said = sample(&project, "look")["output"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        !said.contains(".git") && !said.contains("hidden\n"),
+        "{said}"
+    );
+    assert!(said.contains("/workspace"), "{said}");
+    let outside = format!(
+        "cat {0}/app/tests/hidden/secret.py {0}/cases.yaml 2>&1 || echo none",
+        root(&project)
+    );
+    project.write(
+        "cases.yaml",
+        &format!(
+            "metadata: {{id: work, name: Work}}\ntest_cases:\n{}",
+            case("outside", &outside, "none")
+        ),
+    );
+    run(&project, &[]).expect(0);
+    let said = sample(&project, "outside")["output"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(!said.contains("42") && !said.contains("metadata"), "{said}");
+}
+
+#[test]
+fn setup_runs_once_is_no_change_and_its_failure_is_named() {
+    let workspace = "{from: {dir: app}, files: {data.txt: one}, setup: [[sh, -c, 'echo $RANDOM_ID $(cat data.txt) > made; head -c 9 \
+                     /dev/urandom | od -An -tx1 >> made']], env: {RANDOM_ID: seven}, cwd: tests}";
+    let cases = [
+        case("a", "cat ../tests/made", "seven one"),
+        case("b", "pwd; cat made", "/workspace/tests"),
+    ];
+    let workspace = workspace.replace("cat data.txt", "cat ../data.txt");
+    let project = suite(&workspace, TARGET, &cases.concat());
+    run(&project, &[]).expect(0);
+    let [a, b] = ["a", "b"].map(|id| sample(&project, id));
+    assert_eq!(a["workspace"]["diff"]["text"], "");
+    let made = |sample: &Value| {
+        sample["output"]
+            .as_str()
+            .unwrap()
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(made(&a), made(&b));
+    // Another run takes the same layer.
+    run(&project, &[]).expect(0);
+    assert_eq!(made(&sample(&project, "a")), made(&a));
+
+    let broken = suite(
+        "{from: {dir: app}, setup: [[sh, -c, 'echo no such luck >&2; exit 3']]}",
+        TARGET,
+        &case("a", "echo a", "a"),
+    );
+    run(&broken, &[]).expect(3);
+    let failed = sample(&broken, "a");
+    assert_eq!(failed["cause"], "setup_failed");
+    let reason = failed["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("setup[0]") && reason.contains("exited with code 3: no such luck"),
+        "{reason}"
+    );
+    assert_eq!(live(&broken), 0);
+}
+
+#[test]
+fn teardown_runs_after_the_grade_and_its_failure_is_an_error() {
+    let workspace = "{from: {dir: app}, teardown: [[sh, -c, 'test -e new || exit 4']]}";
+    let cases = [
+        case("new", "touch new; echo ok", "ok"),
+        case("old", "echo ok", "ok"),
+    ];
+    let project = suite(workspace, TARGET, &cases.concat());
+    run(&project, &[]).expect(3);
+    assert_eq!(sample(&project, "new")["outcome"], "passed");
+    let old = sample(&project, "old");
+    assert_eq!(old["cause"], "setup_failed");
+    assert!(
+        old["reason"].as_str().unwrap().contains("teardown[0]"),
+        "{old}"
+    );
+}
+
+#[test]
+fn workspaces_are_kept_where_the_case_asks_for_it() {
+    let cases = [
+        case("good", "echo b > new; echo ok", "ok"),
+        case("bad/../name", "echo c > new; echo no", "ok"),
+    ];
+    for (keep, kept) in [("never", 0), ("failed", 1), ("always", 2)] {
+        let workspace = format!("{{from: {{dir: app}}, keep: {keep}}}");
+        let project = suite(&workspace, TARGET, &cases.concat());
+        run(&project, &[]).expect(1);
+        let folder = project.path().join("results/latest");
+        let found: Vec<String> = ["good", "bad/../name"]
+            .iter()
+            .filter_map(|id| {
+                Some(
+                    sample(&project, id)["workspace"]["kept"]
+                        .as_str()?
+                        .to_owned(),
+                )
+            })
+            .collect();
+        assert_eq!(found.len(), kept, "{keep}");
+        let workspaces = std::fs::read_dir(&folder).unwrap().flatten();
+        let workspaces = workspaces
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|of| of == "workspaces"));
+        for name in &found {
+            let at = workspaces.as_ref().unwrap().join(name);
+            assert!(
+                at.join("new").is_file() && at.join("add.py").is_file(),
+                "{}",
+                at.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn commits_and_archives_are_sources() {
+    let project = suite(
+        "{from: {git: {repo: repo, commit: v1}}}",
+        TARGET,
+        &case("a", "cat version; test ! -e .git; echo ok", "one\nok"),
+    );
+    let repo = project.path().join("repo");
+    std::fs::create_dir(&repo).unwrap();
+    let git = |args: &[&str]| {
+        let identity = [
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@example.com",
+            "-c",
+            "commit.gpgsign=false",
+        ];
+        let done = std::process::Command::new("git")
+            .arg("-C")
+            .arg(&repo)
+            .args(identity)
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{args:?}");
+    };
+    git(&["init", "-q"]);
+    for (version, tag) in [("one", "v1"), ("two", "v2")] {
+        std::fs::write(repo.join("version"), format!("{version}\n")).unwrap();
+        git(&["add", "."]);
+        git(&["commit", "-qm", version]);
+        git(&["tag", tag]);
+    }
+    run(&project, &[]).expect(0);
+    let text = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    project.write("suite.yaml", &text.replace("commit: v1", "commit: v3"));
+    run(&project, &[]).expect(3);
+    let reason = sample(&project, "a")["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("v3"), "{reason}");
+
+    for (flag, name) in [("-cf", "app.tar"), ("-czf", "app.tar.gz")] {
+        let project = suite(
+            &format!("{{from: {{archive: {name}}}}}"),
+            TARGET,
+            &case("a", "cat add.py; ls -l run.sh", "a - b"),
+        );
+        std::fs::write(project.path().join("app/run.sh"), "exit\n").unwrap();
+        let done = std::process::Command::new("tar")
+            .current_dir(project.path().join("app"))
+            .args([flag, &format!("../{name}"), "."])
+            .status();
+        assert!(done.unwrap().success());
+        run(&project, &[]).expect(0);
+    }
+}
+
+#[test]
+fn archives_that_lead_out_or_hold_devices_are_refused() {
+    let tar = |script: &str| {
+        let project = suite(
+            "{from: {archive: bad.tar}}",
+            TARGET,
+            &case("a", "echo a", "a"),
+        );
+        let made = std::process::Command::new("python3")
+            .current_dir(project.path())
+            .args(["-c", &format!("import io, tarfile\nout = tarfile.open('bad.tar', 'w')\ndef put(name, **of):\n  info = tarfile.TarInfo(name)\n  vars(info)\n  data = of.pop('data', b'')\n  info.size = len(data)\n  for key, value in of.items(): setattr(info, key, value)\n  out.addfile(info, io.BytesIO(data))\n{script}\nout.close()")])
+            .status();
+        assert!(made.unwrap().success());
+        run(&project, &[]).expect(3);
+        let sample = sample(&project, "a");
+        assert_eq!(sample["cause"], "setup_failed", "{sample}");
+        assert!(!project.path().join("../escaped").exists());
+        sample["reason"].as_str().unwrap().to_owned()
+    };
+    let escaped = tar("put('../escaped', data=b'x')");
+    assert!(escaped.contains("leads out"), "{escaped}");
+    let device = tar("put('null', type=tarfile.CHRTYPE, devmajor=1, devminor=3)");
+    assert!(device.contains("is a device or a pipe"), "{device}");
+    let link = tar("put('out', type=tarfile.SYMTYPE, linkname='/etc')\nput('out/x', data=b'x')");
+    assert!(link.contains("out"), "{link}");
+    let outside = tar("put('out', type=tarfile.SYMTYPE, linkname='/etc/passwd')");
+    assert!(outside.contains("outside of the folder"), "{outside}");
+}
+
+#[test]
+fn limits_end_a_target_and_whatever_it_started() {
+    let workspace = "{from: {dir: app}, disk_mb: 8, memory_mb: 64, processes: 20}";
+    let cases = [
+        case(
+            "disk",
+            "head -c 50000000 /dev/zero > big; sleep 5; echo late",
+            "x",
+        ),
+        case(
+            "memory",
+            "python3 -c 'x = bytearray(400 << 20); print(len(x))'",
+            "x",
+        ),
+        case("time", "sleep 600 & sleep 600", "x"),
+        case("left", "(sleep 600; echo > later) & echo ok", "ok"),
+    ];
+    let project = suite(workspace, TARGET, &cases.concat());
+    let text = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    project.write(
+        "suite.yaml",
+        &text.replace("  reporting", "  config: {timeout_seconds: 3}\n  reporting"),
+    );
+    let begun = Instant::now();
+    run(&project, &[]).expect(3);
+    assert!(begun.elapsed() < Duration::from_secs(120));
+    assert_eq!(sample(&project, "disk")["cause"], "target_failed");
+    assert_eq!(sample(&project, "time")["cause"], "target_timeout");
+    assert_ne!(sample(&project, "memory")["outcome"], "passed");
+    assert_eq!(sample(&project, "left")["outcome"], "passed");
+}
+
+#[test]
+fn a_target_outside_of_the_sandbox_works_in_the_folder_alone() {
+    let target = "{type: command, command: [sh, agent.sh], isolation: workspace}";
+    let project = suite(
+        WORKSPACE,
+        target,
+        &case("a", "echo x > new; pwd; ls tests", "workspace"),
+    );
+    run(&project, &[]).expect(0);
+    let a = sample(&project, "a");
+    assert_eq!(paths(&a, "added"), ["new"]);
+    assert!(!a["output"].as_str().unwrap().contains("hidden"), "{a}");
+    assert!(!project.path().join("new").exists());
+    // And one that works where the suite is leaves no workspace.
+    let target = "{type: command, command: [sh, agent.sh], isolation: none}";
+    let project = suite(WORKSPACE, target, &case("a", "ls; echo ok", "suite.yaml"));
+    run(&project, &[]).expect(0);
+    assert_eq!(sample(&project, "a")["workspace"], Value::Null);
+}
+
+#[test]
+fn recorded_patches_are_applied_and_graded_again() {
+    let project = suite(
+        WORKSPACE,
+        TARGET,
+        &case(
+            "a",
+            "sed -i s/-/+/ add.py; mkdir d; echo 1 > d/n; echo ok",
+            "ok",
+        ),
+    );
+    run(&project, &[]).expect(0);
+    let made = sample(&project, "a");
+    project
+        .call(&[
+            "regrade",
+            "--run",
+            "latest",
+            "--suite",
+            "suite.yaml",
+            "--quiet",
+        ])
+        .expect(0);
+    assert_eq!(
+        sample(&project, "a")["workspace"]["diff"],
+        made["workspace"]["diff"]
+    );
+
+    let line =
+        |patch: &str| serde_json::json!({"case": "a", "output": "ok", "patch": patch}).to_string();
+    let patch = made["workspace"]["diff"]["text"].as_str().unwrap();
+    project.write("outputs.jsonl", &line(patch));
+    run(&project, &["--outputs", "outputs.jsonl"]).expect(0);
+    let recorded = sample(&project, "a");
+    assert_eq!(recorded["workspace"]["diff"], made["workspace"]["diff"]);
+    assert_eq!(paths(&recorded, "modified"), ["add.py"]);
+    assert_eq!(paths(&recorded, "added"), ["d/n"]);
+
+    project.write(
+        "outputs.jsonl",
+        &line(&patch.replace("return a - b", "return a * b")),
+    );
+    run(&project, &["--outputs", "outputs.jsonl"]).expect(3);
+    let refused = sample(&project, "a");
+    assert_eq!(refused["cause"], "patch_rejected");
+    assert!(
+        refused["reason"].as_str().unwrap().contains("add.py"),
+        "{refused}"
+    );
+    project.write(
+        "outputs.jsonl",
+        &line("--- a/../out\n+++ b/../out\n@@ -0,0 +1 @@\n+x\n"),
+    );
+    run(&project, &["--outputs", "outputs.jsonl"]).expect(3);
+    assert_eq!(sample(&project, "a")["cause"], "patch_rejected");
+    // What the target began with has changed.
+    run(&project, &[]).expect(0);
+    project.write(
+        "app/add.py",
+        "def add(a, b):\n    # why\n    return a - b\n",
+    );
+    project
+        .call(&[
+            "regrade",
+            "--run",
+            "latest",
+            "--suite",
+            "suite.yaml",
+            "--quiet",
+        ])
+        .expect(3);
+    assert_eq!(sample(&project, "a")["cause"], "patch_rejected");
+}
+
+#[test]
+fn a_killed_run_leaves_what_the_next_one_removes() {
+    let project = suite(WORKSPACE, TARGET, &case("a", "echo x > new; sleep 60", "x"));
+    let mut child = project
+        .command(&["run", "--suite", "suite.yaml", "--quiet"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let holds_new = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries
+            .flat_map(|entry| {
+                std::fs::read_dir(entry.path())
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+            })
+            .any(|entry| {
+                entry.path().join("upper/new").exists()
+                    || entry.path().join("workspace/new").exists()
+            })
+    };
+    let folder = project.path().join("answers/workspaces/v1/live");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !holds_new(&folder) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(holds_new(&folder));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(live(&project) > 0);
+    project.write(
+        "cases.yaml",
+        &format!(
+            "metadata: {{id: work, name: Work}}\ntest_cases:\n{}",
+            case("a", "echo x", "x")
+        ),
+    );
+    // The cells of the killed run end on their own, and let go of the folder.
+    run(&project, &[]).expect(0);
+    assert_eq!(live(&project), 0);
+}
+
+#[test]
+fn hostile_files_are_told_and_harm_nobody() {
+    let script = "ln -s /etc/passwd out; mkfifo pipe; ln -s ../../.. up; mkdir -p deep/closed; echo x > deep/closed/f; chmod 000 deep/closed; \
+                  touch \"$(printf 'bad\\nname')\" \"$(printf 'raw\\377')\"; echo ok";
+    let project = suite(WORKSPACE, TARGET, &case("a", script, "ok"));
+    run(&project, &[]).expect(0);
+    let a = sample(&project, "a");
+    assert_eq!(paths(&a, "special"), ["pipe"]);
+    assert_eq!(paths(&a, "outside_links"), ["out", "up"]);
+    assert_eq!(
+        paths(&a, "added"),
+        [
+            "\"bad\\nname\"",
+            "deep/closed/f",
+            "out",
+            "\"raw\\377\"",
+            "up"
+        ]
+    );
+    assert_eq!(live(&project), 0);
+}
