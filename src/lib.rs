@@ -18,7 +18,7 @@
 //! grade  target
 //! graders
 //! workspace
-//! isolation  input  journal  load
+//! isolation  input  journal  load  test_results
 //! model
 //! spec  server
 //! ```
@@ -55,6 +55,7 @@ mod server;
 mod spec;
 mod summary;
 mod target;
+mod test_results;
 mod view;
 mod workspace;
 

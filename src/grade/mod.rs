@@ -27,7 +27,7 @@ use crate::graders::code_execution::demands::{self, TestModes};
 use crate::graders::programs::{
     BoxedFuture, CandidateCode, LanguageLookup, TestBench, language_of, not_run,
 };
-use crate::graders::{ExpectedValues, WorkspaceCheck, no_baseline, run_command};
+use crate::graders::{ExpectedValues, WorkspaceBench, WorkspaceCheck, no_baseline, run_command};
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
@@ -506,7 +506,11 @@ impl RunGraders {
             let cause = Cause::MissingOutput;
             return Grade::errored(GraderType::Code, grader.method(), cause, why);
         };
-        let grade = self.text.until_interrupted(check.grade(workspace)).await;
+        let bench = WorkspaceBench {
+            workspace,
+            texts: &self.text,
+        };
+        let grade = self.text.until_interrupted(check.grade(&bench)).await;
         grade.unwrap_or_else(|failure| failure.grade(grader.method()))
     }
 

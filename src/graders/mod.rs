@@ -9,7 +9,9 @@
 pub(crate) mod code_execution;
 mod command;
 mod contains;
+mod diff;
 mod exact_match;
+mod files;
 mod function_output;
 mod instructions;
 mod json;
@@ -25,6 +27,8 @@ mod similarity;
 pub(crate) mod structural_match;
 #[cfg(test)]
 mod tests;
+mod weakened;
+mod workspace_tests;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -47,7 +51,9 @@ use settings::CaseExpectation;
 pub use code_execution::*;
 pub use command::*;
 pub use contains::*;
+pub use diff::*;
 pub use exact_match::*;
+pub use files::*;
 pub use function_output::*;
 pub use instructions::*;
 pub use json::*;
@@ -56,6 +62,7 @@ pub use programs::{CodeLimits, ReferenceSolution};
 pub use regex::*;
 pub use similarity::*;
 pub use structural_match::*;
+pub use workspace_tests::*;
 
 /// The graders that some settings mean, several where any of them is as good; `None` after reporting
 /// what is wrong.
@@ -136,7 +143,19 @@ pub(crate) trait OutputCheck {
 
 /// Grading by what a target left in its workspace.
 pub(crate) trait WorkspaceCheck: Sync {
-    fn grade<'g>(&'g self, workspace: &'g FinishedWorkspace) -> BoxedFuture<'g, Grade>;
+    fn grade<'g>(&'g self, bench: &'g WorkspaceBench<'g>) -> BoxedFuture<'g, Grade>;
+}
+
+/// What a workspace is graded with.
+pub(crate) struct WorkspaceBench<'b> {
+    pub workspace: &'b FinishedWorkspace,
+    pub texts: &'b dyn TextGrader,
+}
+
+/// Grading of texts by graders that only look: what may take long is done where it can be ended.
+pub(crate) trait TextGrader: Sync {
+    fn grade<'g>(&'g self, grader: &'g CodeGrader, value: &'g OutputValue)
+    -> BoxedFuture<'g, Grade>;
 }
 
 impl<T: OutputCheck> CodeMethod for T {
@@ -257,6 +276,12 @@ methods! {
     Similarity = "similarity" SimilaritySpec => Similarity;
     /// The output follows instructions that code can verify (those of IFEval).
     Instructions = "instructions" InstructionsSpec => InstructionList;
+    /// What the target changed in its workspace: which files, and how much.
+    Diff = "diff" DiffSpec => WorkspaceDiff;
+    /// Files that the target left in its workspace.
+    Files = "files" FilesSpec => WorkspaceFiles;
+    /// Tests of the workspace that the target left.
+    WorkspaceTests = "workspace_tests" WorkspaceTestsSpec => WorkspaceTests;
     /// A custom program decides.
     Command = "command" CommandGraderSpec => CommandGrader;
 }

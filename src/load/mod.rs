@@ -11,6 +11,7 @@ mod agreement_tests;
 mod baselines;
 mod cases;
 mod check;
+mod contents;
 mod dataset;
 mod defaults;
 mod demands;

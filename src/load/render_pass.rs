@@ -17,6 +17,9 @@ use super::tree::{Node, NodeValue};
 /// What a command may name that is only known when it runs.
 const AT_RUN: &str = "input_file";
 const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
+/// What the command of tests may name, and its environment.
+const OF_TESTS: &str = "results";
+const OF_TESTS_PLACEHOLDER: &str = "{{ results }}";
 /// Names that a skill's command line is filled with: some when it is known which skill, the rest
 /// when it runs.
 const OF_SKILLS: [&str; 7] = [
@@ -197,8 +200,15 @@ impl RenderPass<'_> {
                 self.text(node, &[]);
             }
         }
-        if let Some(command) = config.get_mut("command") {
-            self.text(command, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]);
+        let is_of_tests = config.get("method").and_then(Node::as_text) == Some("workspace_tests");
+        let filled = match is_of_tests {
+            true => (OF_TESTS, Jinja::from(OF_TESTS_PLACEHOLDER)),
+            false => (AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER)),
+        };
+        for key in ["command"].into_iter().chain(is_of_tests.then_some("env")) {
+            if let Some(node) = config.get_mut(key) {
+                self.text(node, std::slice::from_ref(&filled));
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::contents::FileContents;
 use super::demands::SuiteDemands;
 use super::env_file::SuiteEnvironment;
 use super::executors::ExecutorShelf;
@@ -122,6 +123,7 @@ pub(super) struct SuiteScope {
     /// or nobody knows.
     pub target: Option<BaselineTarget>,
     pub fence: PathFence,
+    pub contents: FileContents,
     /// What cases are put to that say no other; `None` also where it is not known yet.
     pub asks: Option<Target>,
     /// True when recorded outputs take the place of every target, those of evals included.

@@ -17,7 +17,9 @@ use std::time::Duration;
 use crate::model::{Cause, CodeGrader, ExtractMethod, Grade, GraderType, Outcome, OutputValue};
 
 use super::extract::ExtractFailure;
+use crate::graders::TextGrader;
 use crate::graders::patterns::PatternCache;
+use crate::graders::programs::BoxedFuture;
 use pool::GraderPool;
 use task::{GraderTask, TaskAnswer};
 
@@ -186,6 +188,22 @@ impl TextWork {
         } else {
             self.pool.call(&task, value).await
         }
+    }
+}
+
+impl TextGrader for TextWork {
+    fn grade<'g>(
+        &'g self,
+        grader: &'g CodeGrader,
+        value: &'g OutputValue,
+    ) -> BoxedFuture<'g, Grade> {
+        Box::pin(async move {
+            let grade = TextWork::grade(self, grader, value).await;
+            grade.unwrap_or_else(|| {
+                let why = "this grader does not check text";
+                Grade::errored(GraderType::Code, grader.method(), Cause::Harness, why)
+            })
+        })
     }
 }
 

@@ -269,6 +269,6 @@ pub(super) async fn grade(
 }
 
 /// Keys of a hash map are random in each process and differ from each other.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -25,7 +25,7 @@ use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, T
 use crate::spec::{OneOrMany, ToleranceSpec};
 use eval_match::Tolerance;
 
-pub(crate) use around::END_VARIABLE;
+pub(crate) use around::{END_VARIABLE, random};
 pub use around::ProgramTests;
 pub(crate) use compiled::CompiledPrograms;
 pub(crate) use shared::NEVER_CALLED;

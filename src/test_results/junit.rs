@@ -13,7 +13,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::TestTally;
-use eval_base::text::{one_line, plural, quoted};
+use eval_base::text::{one_line, plural, quoted, truncate_bytes};
 
 /// Elements within each other.
 const DEEPEST: usize = 200;
@@ -27,6 +27,9 @@ const UNREADABLE: [&str; 6] = ["iso-2022", "utf-7", "utf-32", "ebcdic", "ibm037"
 /// Bytes of a message that are looked at.
 const MESSAGE: usize = 8 * 1024;
 
+/// Bytes of the name of a test case, and of its class.
+const NAME: usize = 4 * 1024;
+
 /// Why a file can't be read to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JunitError {
@@ -35,14 +38,45 @@ pub struct JunitError {
     pub why: String,
 }
 
+/// A test case of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JunitTest {
+    /// The attribute `classname`, else the name of the suite.
+    pub suite: String,
+    pub name: String,
+    pub verdict: JunitVerdict,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JunitVerdict {
+    Passed,
+    Skipped,
+    /// With a message, which may be empty.
+    Failed(String),
+}
+
 /// What the tests of a file came to, and why it could not be read to its end if so; what came
 /// before that is reported.
 pub fn read(source: impl Read) -> (TestTally, Option<JunitError>) {
+    read_each(source, &mut |_| {})
+}
+
+/// As [`read`]; `each` is called with every test case.
+pub fn read_each(
+    source: impl Read,
+    each: &mut dyn FnMut(JunitTest),
+) -> (TestTally, Option<JunitError>) {
     let text = match decoded(source) {
         Ok(text) => text,
         Err(why) => return (TestTally::default(), Some(JunitError { line: 0, why })),
     };
-    let mut reading = JunitReader::default();
+    let mut reading = JunitReader {
+        tally: TestTally::default(),
+        open: Vec::new(),
+        rooted: false,
+        flaky: 0,
+        each,
+    };
     let mut reader = Reader::from_str(&text);
     reader.config_mut().allow_dangling_amp = true;
     let why = loop {
@@ -196,15 +230,15 @@ impl JunitFailure {
     }
 }
 
-#[derive(Debug, Default)]
-struct JunitReader {
+struct JunitReader<'e> {
     tally: TestTally,
     open: Vec<OpenElement>,
     rooted: bool,
     flaky: usize,
+    each: &'e mut dyn FnMut(JunitTest),
 }
 
-impl JunitReader {
+impl JunitReader<'_> {
     fn event(&mut self, event: Event<'_>) -> Result<(), String> {
         match event {
             Event::Start(tag) => self.begins(&tag),
@@ -362,17 +396,27 @@ impl JunitReader {
             flaky,
             reruns,
         } = case;
-        match failed.or_else(|| marked_failed.then(String::new)) {
+        let verdict = match failed.or_else(|| marked_failed.then(String::new)) {
             Some(message) => {
                 self.tally.failed += 1;
                 self.tally.list(&suite, &name, &message);
+                JunitVerdict::Failed(message)
             }
-            None if skipped => self.tally.skipped += 1,
+            None if skipped => {
+                self.tally.skipped += 1;
+                JunitVerdict::Skipped
+            }
             None => {
                 self.tally.passed += 1;
                 self.flaky += usize::from(flaky > 0);
+                JunitVerdict::Passed
             }
-        }
+        };
+        (self.each)(JunitTest {
+            suite,
+            name,
+            verdict,
+        });
         if let Some(OpenElement::Suite(suite)) = self.open.last_mut() {
             suite.cases += 1;
             suite.failures += failures.max(usize::from(marked_failed));
@@ -456,8 +500,10 @@ fn case(tag: &BytesStart<'_>, suite: String) -> Result<JunitCase, String> {
     };
     for (key, value) in attributes(tag)? {
         match key.as_str() {
-            "name" => case.name = super::short(&value),
-            "classname" if !value.trim().is_empty() => case.suite = super::short(&value),
+            "name" => case.name = truncate_bytes(&value, NAME).to_owned(),
+            "classname" if !value.trim().is_empty() => {
+                case.suite = truncate_bytes(&value, NAME).to_owned();
+            }
             // GoogleTest, CTest and others say it here, some of them only here.
             "status" | "result" => match value.trim().to_ascii_lowercase().as_str() {
                 "notrun" | "skipped" | "suppressed" | "disabled" | "ignored" | "pending" => {

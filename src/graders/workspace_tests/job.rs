@@ -1,0 +1,462 @@
+//! The command that tests a workspace. What a target could have put into the workspace to steer a
+//! test runner is pinned: configuration, plugins, interpreter options, the files of results.
+
+use super::restore::{PytestConfig, in_workspace};
+use super::{TestsFormat, WorkspaceTests};
+use crate::model::{Grade, Outcome};
+use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
+use crate::graders::diff::touched;
+use crate::graders::show::bounded_text;
+use eval_workspace::WorkspacePath;
+
+/// The folder for results, as programs in the cell see it.
+pub(super) const RESULTS: &str = "/results";
+/// Where files beside the workspace are.
+const BESIDE: &str = "/tmp/tests";
+
+const LAUNCH: &str = include_str!("launch.py");
+const CANARY: &str = include_str!("canary.py");
+const REPORTER: &str = include_str!("reporter.mjs");
+
+/// Bytes of stdout, where results are read from it, and otherwise.
+const STDOUT_RESULTS: u64 = 32 << 20;
+const STDOUT_SHOWN: u64 = 1 << 20;
+
+/// What a target can't have known: names and a key, drawn for each run of tests.
+pub(super) struct TestNonce {
+    /// Proves that a line of results was written by who had it.
+    pub key: String,
+    /// Of the file of results and of the canaries' file.
+    name: String,
+    /// Of the canaries that must pass and fail.
+    pub passing: String,
+    pub failing: String,
+}
+
+impl TestNonce {
+    pub fn new(random: [u64; 4]) -> TestNonce {
+        let [a, b, c, d] = random;
+        TestNonce {
+            key: format!("{a:016x}{b:016x}"),
+            name: format!("{c:016x}"),
+            passing: format!("{d:016x}"),
+            failing: format!("{:016x}", d.rotate_left(32) ^ 0x5a5a_a5a5_0f0f_f0f0),
+        }
+    }
+
+    /// The file of results, relative to the folder for them.
+    pub fn file(&self) -> String {
+        format!("{}.jsonl", self.name)
+    }
+
+    fn fill(&self, text: &str) -> Vec<u8> {
+        let filled = text
+            .replace("@KEY@", &self.key)
+            .replace("@RESULTS@", &format!("{RESULTS}/{}", self.file()))
+            .replace("@CANARY@", &format!("{BESIDE}/{}", self.canary()))
+            .replace("@PASSING@", &self.passing)
+            .replace("@FAILING@", &self.failing);
+        filled.into_bytes()
+    }
+
+    fn canary(&self) -> String {
+        format!("test_{}.py", self.name)
+    }
+}
+
+/// How a command starts a runner.
+enum RunnerCall<'c> {
+    /// The interpreter, its options, and the arguments of the module.
+    Python {
+        interpreter: String,
+        options: &'c [String],
+        args: &'c [String],
+    },
+    Other,
+}
+
+/// The runner that a command starts itself.
+pub(super) fn runner_of(command: &[String]) -> Option<TestsFormat> {
+    let (program, args) = command.split_first()?;
+    let first = args.first().map(String::as_str);
+    match name_of(program) {
+        "pytest" | "py.test" => Some(TestsFormat::Pytest),
+        "go" if first == Some("test") => Some(TestsFormat::Go),
+        "cargo" if first == Some("test") => Some(TestsFormat::Cargo),
+        "node" if args.iter().any(|arg| arg == "--test") => Some(TestsFormat::Node),
+        name if is_python(name) => match args.get(module_at(args)? + 1)?.as_str() {
+            "pytest" => Some(TestsFormat::Pytest),
+            "unittest" => Some(TestsFormat::Unittest),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn name_of(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn is_python(name: &str) -> bool {
+    let rest = name.strip_prefix("python");
+    rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// Where `-m` is among the options of an interpreter.
+fn module_at(args: &[String]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        match arg.as_str() {
+            "-m" => return Some(at),
+            "-W" | "-X" => at += 2,
+            option if option.starts_with('-') && option.len() > 1 => at += 1,
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn call_of(command: &[String]) -> RunnerCall<'_> {
+    let Some((program, args)) = command.split_first() else {
+        return RunnerCall::Other;
+    };
+    let name = name_of(program);
+    if is_python(name)
+        && let Some(at) = module_at(args)
+    {
+        return RunnerCall::Python {
+            interpreter: program.clone(),
+            options: args.get(..at).unwrap_or_default(),
+            args: args.get(at + 2..).unwrap_or_default(),
+        };
+    }
+    if matches!(name, "pytest" | "py.test") {
+        // The interpreter beside it: that of the same environment.
+        let folder = program.strip_suffix(name).unwrap_or_default();
+        return RunnerCall::Python {
+            interpreter: format!("{folder}python3"),
+            options: &[],
+            args,
+        };
+    }
+    RunnerCall::Other
+}
+
+/// Makes the jobs of one grading.
+pub(super) struct JobMaker<'t> {
+    tests: &'t WorkspaceTests,
+    /// Of a command for pytest.
+    pytest: PytestConfig,
+    /// Of the target's changes, those to the program that is run.
+    changed_program: Option<String>,
+}
+
+impl<'t> JobMaker<'t> {
+    pub async fn new(
+        tests: &'t WorkspaceTests,
+        workspace: &FinishedWorkspace,
+    ) -> Result<JobMaker<'t>, WorkspaceFault> {
+        let pytest = match tests.results {
+            TestsFormat::Pytest => PytestConfig::find(tests, workspace).await?,
+            _ => PytestConfig::default(),
+        };
+        let program = tests.command.first().map_or("", String::as_str);
+        let program = in_workspace(&tests.cwd, program);
+        let changed = touched(&workspace.output().changes);
+        let put_back = workspace.protected_edits();
+        let is_changed =
+            |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
+        Ok(JobMaker {
+            tests,
+            pytest,
+            changed_program: program.filter(is_changed).map(|path| path.to_string()),
+        })
+    }
+
+    /// `restored`: files that are laid on the workspace besides those of the grader.
+    pub fn job(&self, nonce: &TestNonce, restored: &[(String, Vec<u8>)]) -> WorkspaceTestJob {
+        let tests = self.tests;
+        let mut job = WorkspaceTestJob {
+            argv: tests.command.iter().map(|part| filled(part)).collect(),
+            env: tests
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), filled(value)))
+                .collect(),
+            cwd: tests.cwd.clone(),
+            files: Vec::new(),
+            beside: Vec::new(),
+            timeout: tests.timeout,
+            memory_mb: tests.memory_mb,
+            output_bytes: match tests.results {
+                TestsFormat::Go | TestsFormat::Cargo | TestsFormat::Tap => STDOUT_RESULTS,
+                _ => STDOUT_SHOWN,
+            },
+        };
+        job.files.extend_from_slice(&self.pytest.files);
+        job.files.extend_from_slice(restored);
+        let given = tests.files.iter();
+        job.files.extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
+        set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS);
+        match tests.results {
+            TestsFormat::Pytest => self.pytest(&mut job, nonce),
+            TestsFormat::Unittest => launch(&mut job, nonce, "unittest", Vec::new()),
+            TestsFormat::Node => node(&mut job, nonce),
+            TestsFormat::Go => go(&mut job),
+            TestsFormat::Cargo => cargo(&mut job),
+            TestsFormat::Junit => junit(&mut job, nonce),
+            TestsFormat::Tap | TestsFormat::ExitCode => {}
+        }
+        job
+    }
+
+    fn pytest(&self, job: &mut WorkspaceTestJob, nonce: &TestNonce) {
+        let mut options: Vec<String> = Vec::new();
+        match &self.pytest.path {
+            Some(path) => options.extend(["-c".to_owned(), path.clone()]),
+            None => {
+                job.beside.push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
+                options.extend(["-c".to_owned(), format!("{BESIDE}/pytest.ini")]);
+            }
+        }
+        options.extend([
+            format!("--rootdir={}", self.pytest.root),
+            "-p".to_owned(),
+            "no:cacheprovider".to_owned(),
+            "--import-mode=append".to_owned(),
+            "--continue-on-collection-errors".to_owned(),
+        ]);
+        set_unless_written(&mut job.env, "PYTEST_ADDOPTS", "");
+        set_unless_written(&mut job.env, "PYTEST_PLUGINS", "");
+        set_unless_written(&mut job.env, "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1");
+        launch(job, nonce, "pytest", options);
+    }
+
+    /// What is pinned, and what is not.
+    fn pinned(&self) -> (&'static [&'static str], Vec<String>) {
+        let shared = "code of the workspace that looks for the runner in the memory of its process";
+        let (pinned, not_defended): (&[&str], &[&str]) = match self.tests.results {
+            TestsFormat::Pytest => (
+                &[
+                    "the configuration of pytest, its plugins and `conftest.py` as before the target ran",
+                    "isolated interpreter: no `sitecustomize`, no module of the workspace replaces one of the standard library, no bytecode of the workspace",
+                    "results in a file with a random name, each line with a digest over a random key",
+                    "two tests with random names, one of which must fail",
+                ],
+                &[shared, "objects that claim to equal every other"],
+            ),
+            TestsFormat::Unittest => (
+                &[
+                    "isolated interpreter: no `sitecustomize`, no module of the workspace replaces one of the standard library, no bytecode of the workspace",
+                    "a test runner of the harness instead of that of unittest",
+                    "results in a file with a random name, each line with a digest over a random key",
+                    "two tests with random names, one of which must fail",
+                ],
+                &[shared, "objects that claim to equal every other"],
+            ),
+            TestsFormat::Node => (
+                &[
+                    "results from the process that starts the test files, in a file with a random name, each line with a digest over a random key",
+                    "no NODE_OPTIONS and NODE_PATH",
+                ],
+                &["code of the workspace that changes `node:test` and `node:assert` in its own process"],
+            ),
+            TestsFormat::Go => (
+                &["no GOFLAGS, no cached results"],
+                &["code of the workspace that prints what `go test` prints"],
+            ),
+            TestsFormat::Cargo => (
+                &["`.cargo/config.toml` as before the target ran", "all tests are run"],
+                &["code of the workspace that prints what the test program prints", "build scripts"],
+            ),
+            TestsFormat::Junit | TestsFormat::Tap => (
+                &["a folder for results that is empty before"],
+                &["programs of the workspace that write files of results"],
+            ),
+            TestsFormat::ExitCode => (&[], &["code of the workspace that ends the command with exit code 0"]),
+        };
+        let mut not_defended: Vec<String> = not_defended.iter().map(|&text| text.to_owned()).collect();
+        if let Some(path) = &self.changed_program {
+            not_defended.push(format!("the target changed the program `{path}`"));
+        }
+        (pinned, not_defended)
+    }
+
+    /// The grade with what was pinned and, where it did not pass, the end of the output.
+    pub fn explain(&self, grade: Grade, run: &WorkspaceTestRun) -> Grade {
+        let (pinned, not_defended) = self.pinned();
+        let mut grade = grade
+            .with_detail("pinned", pinned.to_vec())
+            .with_detail("not_defended", not_defended)
+            .with_trust(self.tests.trust());
+        if grade.outcome == Outcome::Passed {
+            return grade;
+        }
+        for (key, stream) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
+            let text = String::from_utf8_lossy(tail(stream));
+            if !text.trim().is_empty() {
+                grade = grade.with_detail(key, bounded_text(text.trim()));
+            }
+        }
+        grade
+    }
+}
+
+/// The end of a stream: what a runner prints last says most.
+fn tail(stream: &[u8]) -> &[u8] {
+    let most = crate::model::limits::GRADE_VALUE;
+    stream.get(stream.len().saturating_sub(most)..).unwrap_or(stream)
+}
+
+/// With the folder for results filled in.
+fn filled(text: &str) -> String {
+    text.replace("{{ results }}", RESULTS).replace("{{results}}", RESULTS)
+}
+
+fn set_unless_written(env: &mut Vec<(String, String)>, name: &str, value: &str) {
+    if !env.iter().any(|(written, _)| written == name) {
+        env.push((name.to_owned(), value.to_owned()));
+    }
+}
+
+/// Starts the launcher in place of the module that the command names.
+fn launch(job: &mut WorkspaceTestJob, nonce: &TestNonce, mode: &str, options: Vec<String>) {
+    let RunnerCall::Python {
+        interpreter,
+        options: own,
+        args,
+    } = call_of(&job.argv)
+    else {
+        return;
+    };
+    let mut argv = vec![interpreter];
+    // Bytecode of the workspace is never read, since Python looks for it elsewhere.
+    argv.extend(["-I", "-B", "-X", "pycache_prefix=/tmp/pycache"].map(str::to_owned));
+    argv.extend(own.iter().cloned());
+    argv.extend([format!("{BESIDE}/launch.py"), mode.to_owned()]);
+    argv.extend(options);
+    argv.extend(args.iter().cloned());
+    job.argv = argv;
+    job.beside.push(("launch.py".to_owned(), nonce.fill(LAUNCH)));
+    job.beside.push((nonce.canary(), nonce.fill(CANARY)));
+}
+
+fn node(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
+    job.beside.push(("reporter.mjs".to_owned(), nonce.fill(REPORTER)));
+    let options = [
+        format!("--test-reporter={BESIDE}/reporter.mjs"),
+        format!("--test-reporter-destination={RESULTS}/{}", nonce.file()),
+        "--test-reporter=tap".to_owned(),
+        "--test-reporter-destination=stdout".to_owned(),
+    ];
+    job.argv.splice(1..1, options);
+    set_unless_written(&mut job.env, "NODE_OPTIONS", "");
+    set_unless_written(&mut job.env, "NODE_PATH", "");
+}
+
+fn go(job: &mut WorkspaceTestJob) {
+    let own = |option: &str| job.argv.iter().any(|arg| arg.starts_with(option));
+    let mut options = Vec::new();
+    if !own("-json") {
+        options.push("-json".to_owned());
+    }
+    if !own("-count") {
+        options.push("-count=1".to_owned());
+    }
+    job.argv.splice(2..2, options);
+    set_unless_written(&mut job.env, "GOFLAGS", "");
+}
+
+fn cargo(job: &mut WorkspaceTestJob) {
+    if !job.argv.iter().any(|arg| arg == "--no-fail-fast") {
+        job.argv.splice(2..2, ["--no-fail-fast".to_owned()]);
+    }
+}
+
+/// A pytest that is asked for a JUnit file writes one.
+fn junit(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
+    let writes = job.argv.iter().any(|arg| arg.contains("junit"));
+    if runner_of(&job.argv) == Some(TestsFormat::Pytest) && !writes {
+        job.argv.extend([
+            format!("--junitxml={RESULTS}/{}.xml", nonce.name),
+            "-p".to_owned(),
+            "no:cacheprovider".to_owned(),
+        ]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn argv(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn runner_is_recognised_by_the_command() {
+        let table = [
+            ("pytest -q tests", Some(TestsFormat::Pytest)),
+            (".venv/bin/pytest", Some(TestsFormat::Pytest)),
+            ("python3 -m pytest -x", Some(TestsFormat::Pytest)),
+            ("python3.11 -W error -B -m unittest discover", Some(TestsFormat::Unittest)),
+            ("/usr/bin/python -m unittest", Some(TestsFormat::Unittest)),
+            ("python3 run_tests.py -m pytest", None),
+            ("python3 -m mypkg", None),
+            ("go test ./...", Some(TestsFormat::Go)),
+            ("go vet ./...", None),
+            ("cargo test", Some(TestsFormat::Cargo)),
+            ("node --test tests/", Some(TestsFormat::Node)),
+            ("node run.js", None),
+            ("make test", None),
+        ];
+        for (line, runner) in table {
+            assert_eq!(runner_of(&argv(line)), runner, "{line}");
+        }
+    }
+
+    fn launched(line: &str) -> WorkspaceTestJob {
+        let mut job = WorkspaceTestJob {
+            argv: argv(line),
+            env: Vec::new(),
+            cwd: String::new(),
+            files: Vec::new(),
+            beside: Vec::new(),
+            timeout: Duration::from_secs(1),
+            memory_mb: 1,
+            output_bytes: 1,
+        };
+        let nonce = TestNonce::new([1, 2, 3, 4]);
+        launch(&mut job, &nonce, "m", vec!["-o".to_owned()]);
+        job
+    }
+
+    #[test]
+    fn python_starts_the_launcher_in_isolation() {
+        let launcher = "-I -B -X pycache_prefix=/tmp/pycache";
+        let table = [
+            ("pytest -q a", format!("python3 {launcher} /tmp/tests/launch.py m -o -q a")),
+            (".venv/bin/pytest", format!(".venv/bin/python3 {launcher} /tmp/tests/launch.py m -o")),
+            (
+                "python3.11 -W error -m pytest a",
+                format!("python3.11 {launcher} -W error /tmp/tests/launch.py m -o a"),
+            ),
+        ];
+        for (line, expected) in table {
+            assert_eq!(launched(line).argv.join(" "), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_launcher_stays_open() {
+        for (name, content) in launched("pytest").beside {
+            let text = String::from_utf8(content).unwrap();
+            let open = text.split('@').any(|part| {
+                part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase())
+            });
+            assert!(!open, "{name}");
+        }
+    }
+}
