@@ -242,6 +242,9 @@ impl OpenWorkspaces {
             .flat_map(std::env::split_paths)
             .filter(|folder| folder.is_absolute() && closed.shows(folder))
             .collect();
+        // Programs of a toolchain that PATH has stand-ins for.
+        let toolchains = request.readable.iter().map(|folder| folder.join("bin"));
+        folders.extend(toolchains.filter(|folder| folder.is_dir()));
         folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
         let mut seen = Vec::new();
         folders.retain(|folder| {

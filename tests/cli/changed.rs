@@ -607,7 +607,10 @@ fn run_whose_files_changed_is_not_resumed() {
 fn changed_template_of_a_workspace_is_noticed() {
     let suite = SUITE
         .replace("env: [MODE]", "env: [MODE], isolation: none")
-        .replace("  reporting", "  workspace: {from: {dir: app}}\n  reporting");
+        .replace(
+            "  reporting",
+            "  workspace: {from: {dir: app}}\n  reporting",
+        );
     let project = files(&suite, &[("app/a.txt", "1")]);
     run(&project, &[]).expect(1);
     calls(&project);

@@ -3,10 +3,10 @@
 
 use super::restore::{PytestConfig, in_workspace};
 use super::{TestsFormat, WorkspaceTests};
-use crate::model::{Grade, Outcome};
-use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
 use crate::graders::diff::touched;
 use crate::graders::show::bounded_text;
+use crate::model::{Grade, Outcome};
+use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
 use eval_workspace::WorkspacePath;
 
 /// The folder for results, as programs in the cell see it.
@@ -164,8 +164,7 @@ impl<'t> JobMaker<'t> {
         let program = in_workspace(&tests.cwd, program);
         let changed = touched(&workspace.output().changes);
         let put_back = workspace.protected_edits();
-        let is_changed =
-            |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
+        let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
         Ok(JobMaker {
             tests,
             pytest,
@@ -196,7 +195,8 @@ impl<'t> JobMaker<'t> {
         job.files.extend_from_slice(&self.pytest.files);
         job.files.extend_from_slice(restored);
         let given = tests.files.iter();
-        job.files.extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
+        job.files
+            .extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
         set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS);
         match tests.results {
             TestsFormat::Pytest => self.pytest(&mut job, nonce),
@@ -215,7 +215,8 @@ impl<'t> JobMaker<'t> {
         match &self.pytest.path {
             Some(path) => options.extend(["-c".to_owned(), path.clone()]),
             None => {
-                job.beside.push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
+                job.beside
+                    .push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
                 options.extend(["-c".to_owned(), format!("{BESIDE}/pytest.ini")]);
             }
         }
@@ -259,23 +260,35 @@ impl<'t> JobMaker<'t> {
                     "results from the process that starts the test files, in a file with a random name, each line with a digest over a random key",
                     "no NODE_OPTIONS and NODE_PATH",
                 ],
-                &["code of the workspace that changes `node:test` and `node:assert` in its own process"],
+                &[
+                    "code of the workspace that changes `node:test` and `node:assert` in its own process",
+                ],
             ),
             TestsFormat::Go => (
                 &["no GOFLAGS, no cached results"],
                 &["code of the workspace that prints what `go test` prints"],
             ),
             TestsFormat::Cargo => (
-                &["`.cargo/config.toml` as before the target ran", "all tests are run"],
-                &["code of the workspace that prints what the test program prints", "build scripts"],
+                &[
+                    "`.cargo/config.toml` as before the target ran",
+                    "all tests are run",
+                ],
+                &[
+                    "code of the workspace that prints what the test program prints",
+                    "build scripts",
+                ],
             ),
             TestsFormat::Junit | TestsFormat::Tap => (
                 &["a folder for results that is empty before"],
                 &["programs of the workspace that write files of results"],
             ),
-            TestsFormat::ExitCode => (&[], &["code of the workspace that ends the command with exit code 0"]),
+            TestsFormat::ExitCode => (
+                &[],
+                &["code of the workspace that ends the command with exit code 0"],
+            ),
         };
-        let mut not_defended: Vec<String> = not_defended.iter().map(|&text| text.to_owned()).collect();
+        let mut not_defended: Vec<String> =
+            not_defended.iter().map(|&text| text.to_owned()).collect();
         if let Some(path) = &self.changed_program {
             not_defended.push(format!("the target changed the program `{path}`"));
         }
@@ -305,12 +318,15 @@ impl<'t> JobMaker<'t> {
 /// The end of a stream: what a runner prints last says most.
 fn tail(stream: &[u8]) -> &[u8] {
     let most = crate::model::limits::GRADE_VALUE;
-    stream.get(stream.len().saturating_sub(most)..).unwrap_or(stream)
+    stream
+        .get(stream.len().saturating_sub(most)..)
+        .unwrap_or(stream)
 }
 
 /// With the folder for results filled in.
 fn filled(text: &str) -> String {
-    text.replace("{{ results }}", RESULTS).replace("{{results}}", RESULTS)
+    text.replace("{{ results }}", RESULTS)
+        .replace("{{results}}", RESULTS)
 }
 
 fn set_unless_written(env: &mut Vec<(String, String)>, name: &str, value: &str) {
@@ -337,12 +353,14 @@ fn launch(job: &mut WorkspaceTestJob, nonce: &TestNonce, mode: &str, options: Ve
     argv.extend(options);
     argv.extend(args.iter().cloned());
     job.argv = argv;
-    job.beside.push(("launch.py".to_owned(), nonce.fill(LAUNCH)));
+    job.beside
+        .push(("launch.py".to_owned(), nonce.fill(LAUNCH)));
     job.beside.push((nonce.canary(), nonce.fill(CANARY)));
 }
 
 fn node(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
-    job.beside.push(("reporter.mjs".to_owned(), nonce.fill(REPORTER)));
+    job.beside
+        .push(("reporter.mjs".to_owned(), nonce.fill(REPORTER)));
     let options = [
         format!("--test-reporter={BESIDE}/reporter.mjs"),
         format!("--test-reporter-destination={RESULTS}/{}", nonce.file()),
@@ -401,7 +419,10 @@ mod tests {
             ("pytest -q tests", Some(TestsFormat::Pytest)),
             (".venv/bin/pytest", Some(TestsFormat::Pytest)),
             ("python3 -m pytest -x", Some(TestsFormat::Pytest)),
-            ("python3.11 -W error -B -m unittest discover", Some(TestsFormat::Unittest)),
+            (
+                "python3.11 -W error -B -m unittest discover",
+                Some(TestsFormat::Unittest),
+            ),
             ("/usr/bin/python -m unittest", Some(TestsFormat::Unittest)),
             ("python3 run_tests.py -m pytest", None),
             ("python3 -m mypkg", None),
@@ -437,8 +458,14 @@ mod tests {
     fn python_starts_the_launcher_in_isolation() {
         let launcher = "-I -B -X pycache_prefix=/tmp/pycache";
         let table = [
-            ("pytest -q a", format!("python3 {launcher} /tmp/tests/launch.py m -o -q a")),
-            (".venv/bin/pytest", format!(".venv/bin/python3 {launcher} /tmp/tests/launch.py m -o")),
+            (
+                "pytest -q a",
+                format!("python3 {launcher} /tmp/tests/launch.py m -o -q a"),
+            ),
+            (
+                ".venv/bin/pytest",
+                format!(".venv/bin/python3 {launcher} /tmp/tests/launch.py m -o"),
+            ),
             (
                 "python3.11 -W error -m pytest a",
                 format!("python3.11 {launcher} -W error /tmp/tests/launch.py m -o a"),
@@ -453,9 +480,9 @@ mod tests {
     fn nothing_of_the_launcher_stays_open() {
         for (name, content) in launched("pytest").beside {
             let text = String::from_utf8(content).unwrap();
-            let open = text.split('@').any(|part| {
-                part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase())
-            });
+            let open = text
+                .split('@')
+                .any(|part| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase()));
             assert!(!open, "{name}");
         }
     }

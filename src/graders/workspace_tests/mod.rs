@@ -199,9 +199,11 @@ impl MethodSettings for WorkspaceTestsSpec {
                 return None;
             }
         }
-        if let Some(name) = self.env.keys().find(|name| {
-            name.is_empty() || name.contains(['=', '\0'])
-        }) {
+        if let Some(name) = self
+            .env
+            .keys()
+            .find(|name| name.is_empty() || name.contains(['=', '\0']))
+        {
             let at = node.locate("/env");
             let message = format!("`{name}` is not the name of an environment variable");
             return desk.refuse(Problem::error(Code::BadFormat, at, message));
@@ -289,14 +291,24 @@ impl WorkspaceTestsSpec {
         ];
         for (key, list) in lists {
             if format == TestsFormat::ExitCode && !list.is_empty() {
-                let message = format!("`{key}` needs results of single tests, but the exit code is all there is");
-                let problem = Problem::error(Code::GraderConflict, node.key_span(&format!("/{key}")), message);
+                let message = format!(
+                    "`{key}` needs results of single tests, but the exit code is all there is"
+                );
+                let problem = Problem::error(
+                    Code::GraderConflict,
+                    node.key_span(&format!("/{key}")),
+                    message,
+                );
                 return desk.refuse(problem.hint("set `results:`"));
             }
             for (place, pattern) in list.iter().enumerate() {
                 let at = node.locate(&format!("/{key}/{place}"));
                 if pattern.trim().is_empty() {
-                    return desk.refuse(incomplete(at, "the id of a test is empty", "write an id or a glob"));
+                    return desk.refuse(incomplete(
+                        at,
+                        "the id of a test is empty",
+                        "write an id or a glob",
+                    ));
                 }
                 if selection::is_pattern(pattern)
                     && let Err(why) = id_glob(&selection::plain_brackets(pattern))
@@ -415,7 +427,8 @@ impl WorkspaceTests {
                     why,
                 ));
             }
-            let why = format!("`{what}` could not be loaded, but can be without the target's changes");
+            let why =
+                format!("`{what}` could not be loaded, but can be without the target's changes");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
             return Ok(grade.with_trust(self.trust()));
         }
@@ -437,7 +450,10 @@ impl WorkspaceTests {
     }
 
     /// The grade of a workspace whose tests need not run.
-    async fn refused(&self, workspace: &FinishedWorkspace) -> Result<Option<Grade>, WorkspaceFault> {
+    async fn refused(
+        &self,
+        workspace: &FinishedWorkspace,
+    ) -> Result<Option<Grade>, WorkspaceFault> {
         let changes = &workspace.output().changes;
         if changes.truncated {
             let why = "more files changed than are listed, so the files that tests depend on can't be checked";
@@ -484,7 +500,8 @@ impl WorkspaceTests {
             None => false,
         };
         if was_there {
-            let why = format!("`{program}`, which runs the tests, can't be started any more: {fault}");
+            let why =
+                format!("`{program}`, which runs the tests, can't be started any more: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why);
             return Ok(grade.with_trust(self.trust()));
         }

@@ -111,7 +111,11 @@ struct ReportLine {
 }
 
 impl ReportedTests {
-    pub fn read(tests: &WorkspaceTests, nonce: &TestNonce, run: &WorkspaceTestRun) -> ReportedTests {
+    pub fn read(
+        tests: &WorkspaceTests,
+        nonce: &TestNonce,
+        run: &WorkspaceTestRun,
+    ) -> ReportedTests {
         let mut reported = match tests.results {
             TestsFormat::Pytest | TestsFormat::Unittest => {
                 let mut reported = ReportedTests::lines(nonce, run);
@@ -264,7 +268,9 @@ fn junit_files(glob: Option<&str>, run: &WorkspaceTestRun) -> ReportedTests {
             tests.push(ReportedTest::new(&id, status, &message));
         });
         let broken = tally.broken.into_iter();
-        reported.broken.extend(broken.map(|why| (path.clone(), why)));
+        reported
+            .broken
+            .extend(broken.map(|why| (path.clone(), why)));
         let doubts = tally.doubts.into_iter().chain(error.map(|error| error.why));
         let doubts = doubts.map(|why| (Cause::Exited, format!("`{path}`: {why}")));
         reported.doubts.extend(doubts);
