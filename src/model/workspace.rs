@@ -38,6 +38,9 @@ pub struct CaseWorkspace {
     /// For targets and setup; tests have none.
     pub network: NetworkAccess,
     pub limits: WorkspaceLimits,
+    /// The folder of results, absolute, which is no part of a source.
+    #[serde(skip)]
+    pub results: PathBuf,
 }
 
 /// What a workspace is a copy of.

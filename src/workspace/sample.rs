@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::finished::FinishedWorkspace;
 use super::store::LiveFolder;
@@ -47,6 +47,17 @@ impl SampleFiles {
     }
 }
 
+/// What a sample works in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderKind {
+    /// A layer above the template.
+    Layer,
+    /// A copy, for programs in the sandbox.
+    Programs,
+    /// A copy, for a program outside of it.
+    Host,
+}
+
 /// A workspace in which a target works.
 #[derive(Debug)]
 pub struct SampleWorkspace {
@@ -55,19 +66,17 @@ pub struct SampleWorkspace {
     definition: Arc<CaseWorkspace>,
     place: LiveFolder,
     files: SampleFiles,
-    on_host: bool,
+    kind: FolderKind,
 }
 
 /// A program of the suite's author in a workspace.
 #[derive(Debug)]
 pub struct WorkspaceProgram<'c> {
-    /// `dir` is the suite's folder. In the sandbox, files of it that `argv` or `files` name are shown
-    /// to the program, elsewhere than in the workspace.
+    /// `dir` is the suite's folder. In the sandbox, files of it that `argv` names are shown to the
+    /// program, elsewhere than in the workspace.
     pub command: &'c TreeCommand,
-    /// Further files and folders of the suite's folder, absolute.
-    pub files: &'c [PathBuf],
-    /// Contents that the program reads: name, bytes. In `argv` and `env`, `\0/NAME` stands for the
-    /// place of one.
+    /// Contents that the program reads: name, bytes. In `argv`, `\0/NAME` stands for the place of
+    /// one.
     pub private: Vec<(String, Vec<u8>)>,
 }
 
@@ -76,31 +85,29 @@ impl SampleWorkspace {
         open: Arc<OpenWorkspaces>,
         template: Arc<WorkspaceTemplate>,
         definition: Arc<CaseWorkspace>,
-        on_host: bool,
+        kind: FolderKind,
     ) -> Result<SampleWorkspace, WorkspaceFault> {
         blocking(move || {
             let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
             let place = open.store.place().map_err(cannot)?;
-            let files = match (&open.mode, on_host) {
-                (WorkspaceMode::Overlay, false) => {
+            let files = match kind {
+                FolderKind::Layer => {
                     let upper = place.path().join("upper");
                     SampleFiles::Upper(open.store.folder(upper).map_err(cannot)?)
                 }
-                _ => {
+                FolderKind::Programs | FolderKind::Host => {
                     let path = place.path().join("workspace");
                     let path = open.store.folder(path).map_err(cannot)?;
                     // On the host programs run as whoever runs the suite.
-                    let owner = open.store.owner.filter(|_| !on_host);
+                    let owner = open.store.owner.filter(|_| kind == FolderKind::Programs);
                     template
                         .copy_to(&path, owner)
                         .map_err(|error| fault(format!("cannot copy a workspace: {error}")))?;
-                    if on_host && open.store.owner.is_some() {
-                        std::os::unix::fs::chown(&path, Some(0), Some(0)).map_err(cannot)?;
+                    if kind == FolderKind::Host && open.store.owner.is_some() {
+                        std::os::unix::fs::lchown(&path, Some(0), Some(0)).map_err(cannot)?;
                     }
-                    SampleFiles::Folder {
-                        path,
-                        copied_at: SystemTime::now(),
-                    }
+                    let copied_at = time_of(place.path()).map_err(cannot)?;
+                    SampleFiles::Folder { path, copied_at }
                 }
             };
             Ok(SampleWorkspace {
@@ -109,7 +116,7 @@ impl SampleWorkspace {
                 definition,
                 place,
                 files,
-                on_host,
+                kind,
             })
         })
         .await
@@ -117,9 +124,9 @@ impl SampleWorkspace {
 
     /// Why it is a copy, if it is one for lack of overlays.
     fn copied(&self) -> Option<String> {
-        match (&self.open.mode, self.on_host) {
-            (_, true) | (WorkspaceMode::Overlay, _) => None,
-            (WorkspaceMode::Copy { why }, false) => Some(why.clone()),
+        match &self.open.mode {
+            WorkspaceMode::Copy { why } if self.kind != FolderKind::Host => Some(why.clone()),
+            _ => None,
         }
     }
 
@@ -132,7 +139,10 @@ impl SampleWorkspace {
             match patch.trim().is_empty() {
                 true => Ok(self),
                 false => match apply_patch(path, &patch) {
-                    Ok(()) => Ok(self),
+                    Ok(()) => match give(path, self.open.store.owner) {
+                        Ok(()) => Ok(self),
+                        Err(error) => Err(fault(format!("cannot write a workspace: {error}"))),
+                    },
                     Err(error) => {
                         let reason = format!("the patch does not apply: {error}");
                         Err(WorkspaceFault::new(Cause::PatchRejected, reason))
@@ -147,7 +157,7 @@ impl SampleWorkspace {
     /// then.
     pub async fn run(&self, program: WorkspaceProgram<'_>) -> Result<TreeOutput, StartError> {
         match &self.files {
-            SampleFiles::Folder { path, .. } if self.on_host => {
+            SampleFiles::Folder { path, .. } if self.kind == FolderKind::Host => {
                 self.run_on_host(path, program).await
             }
             _ => self.run_in_sandbox(program).await,
@@ -204,13 +214,14 @@ impl SampleWorkspace {
         }
         let root = self.root().map_err(|error| stopped(error.to_string()))?;
         let mut job = self.open.job(&self.definition, argv, root);
-        let own = command.env.iter().filter_map(|(name, value)| {
-            let shown = name != "TMPDIR" && name != "PATH" && name != "HOME";
+        for (name, value) in &command.env {
+            let is_own = ["TMPDIR", "PATH", "HOME"].contains(&name.as_str());
+            let is_set = job.env.iter().any(|(of, _)| of == name);
             // What is no text is left out, as what is not listed is.
-            shown.then(|| Some((name.clone(), value.to_str()?.to_owned())))?
-        });
-        let own: Vec<(String, String)> = own.collect();
-        job.env.splice(1..1, own);
+            if let (false, false, Some(value)) = (is_own, is_set, value.to_str()) {
+                job.env.push((name.clone(), value.to_owned()));
+            }
+        }
         job.stdin.clone_from(&command.stdin);
         job.read_only = read_only;
         job.limits.wall = command.timeout;
@@ -245,21 +256,12 @@ impl SampleWorkspace {
     ) -> Result<(Vec<ReadOnlyBind>, CarriedFiles), String> {
         let store = self.place.path().join("suite");
         let files = CarriedFiles::of(program, |path| {
-            let name = path.strip_prefix(&program.command.dir).unwrap_or(path);
+            let outside = || format!("{} is not in the suite's folder", path.display());
+            let name = path.strip_prefix(&program.command.dir);
+            let name = name.map_err(|_| outside())?;
             let to = store.join(name);
             let copy = || -> io::Result<()> {
-                let folder = if path.is_dir() {
-                    Some(to.as_path())
-                } else {
-                    to.parent()
-                };
-                std::fs::create_dir_all(folder.unwrap_or(&store))?;
-                if path.is_dir() {
-                    let rules = CopyRules::default();
-                    copy_tree(path, &to, &rules)
-                        .map_err(|error| io::Error::other(error.to_string()))?;
-                    return Ok(());
-                }
+                std::fs::create_dir_all(to.parent().unwrap_or(&store))?;
                 std::fs::copy(path, &to).map(drop)
             };
             copy().map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -361,6 +363,17 @@ impl SampleWorkspace {
     }
 }
 
+/// The time of the file system now, as its files have it.
+fn time_of(folder: &Path) -> io::Result<SystemTime> {
+    use std::os::unix::fs::MetadataExt as _;
+    let path = folder.join("time");
+    let meta = std::fs::File::create(&path)?.metadata()?;
+    std::fs::remove_file(&path)?;
+    let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
+    let since = Duration::new(u64::try_from(meta.ctime()).unwrap_or(0), nanos);
+    Ok(SystemTime::UNIX_EPOCH + since)
+}
+
 /// Gives a folder of files to those that programs run as.
 fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
     let Some((user, group)) = owner else {
@@ -384,9 +397,6 @@ impl CarriedFiles {
         mut carry: impl FnMut(&Path) -> Result<String, String>,
     ) -> Result<CarriedFiles, String> {
         let dir = &program.command.dir;
-        for file in program.files {
-            carry(file)?;
-        }
         let mut found = BTreeMap::new();
         for (at, word) in program.command.argv.iter().enumerate() {
             let path = dir.join(word);

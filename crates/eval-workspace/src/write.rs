@@ -16,13 +16,18 @@ use crate::restore::{folder_for, make_real_folder};
 use crate::template::TemplateView;
 
 impl TemplateView {
-    /// Writes everything into `to`, an empty folder. `owner` as in [`CopyRules`].
+    /// Writes everything but `leave_out` into `to`, an empty folder. `owner` as in [`CopyRules`].
     ///
     /// # Errors
     /// What the file system refuses.
-    pub fn write_tree(&self, to: &Path, owner: Option<(u32, u32)>) -> Result<(), TreeError> {
+    pub fn write_tree(
+        &self,
+        to: &Path,
+        leave_out: &PathGlobs,
+        owner: Option<(u32, u32)>,
+    ) -> Result<(), TreeError> {
         let top = Folder::open(to).map_err(TreeError::at(b""))?;
-        for path in self.paths() {
+        for path in self.paths().filter(|path| !leave_out.fit(path)) {
             self.write_entry(&top, path, owner)
                 .map_err(TreeError::at(path.as_bytes()))?;
         }
