@@ -553,7 +553,7 @@ fn node_passes_honest_work_and_fails_cheats() {
         ),
         attempt(
             "printed",
-            "echo 'console.log(\"ok 1 - zero\\nok 2 - two\\n1..2\"); process.exit(0)' > sub.js",
+            "printf '%s\\n' 'console.log(\"ok 1 - zero\\\\nok 2 - two\"); process.exit(0)' > sub.js",
             "failed wrong_answer",
             "the file reported no tests",
         ),
