@@ -504,7 +504,7 @@ mod tests {
             (
                 one(),
                 file("2"),
-                "failed `out.txt` json: expected 1, got 2 \"2\"",
+                "failed `out.txt` json: (root): expected 1, got 2 \"2\"",
             ),
             (
                 demand(true, Some(true), Vec::new()),

@@ -52,8 +52,7 @@ impl TestNonce {
     fn fill(&self, text: &str) -> Vec<u8> {
         let filled = text
             .replace("@KEY@", &self.key)
-            .replace("@RESULTS@", &format!("{RESULTS}/{}", self.file()))
-            .replace("@CANARY@", &format!("{BESIDE}/{}", self.canary()))
+            .replace("@CANARY@", &self.canary())
             .replace("@PASSING@", &self.passing)
             .replace("@FAILING@", &self.failing);
         filled.into_bytes()
@@ -235,7 +234,7 @@ impl<'t> JobMaker<'t> {
 
     /// What is pinned, and what is not.
     fn pinned(&self) -> (&'static [&'static str], Vec<String>) {
-        let shared = "code of the workspace that looks for the runner in the memory of its process";
+        let shared = "code of the workspace that changes its tests, or looks for the key of the results, in the process that they share";
         let (pinned, not_defended): (&[&str], &[&str]) = match self.tests.results {
             TestsFormat::Pytest => (
                 &[
@@ -347,9 +346,12 @@ fn launch(job: &mut WorkspaceTestJob, nonce: &TestNonce, mode: &str, options: Ve
     };
     let mut argv = vec![interpreter];
     // Bytecode of the workspace is never read, since Python looks for it elsewhere.
-    argv.extend(["-I", "-B", "-X", "pycache_prefix=/tmp/pycache"].map(str::to_owned));
+    let cache = format!("pycache_prefix=/tmp/{}", nonce.name);
+    argv.extend(["-I", "-B", "-X", &cache].map(str::to_owned));
     argv.extend(own.iter().cloned());
     argv.extend([format!("{BESIDE}/launch.py"), mode.to_owned()]);
+    // An argument by itself, which the sandbox may replace by where the folder is.
+    argv.push(format!("{RESULTS}/{}", nonce.file()));
     argv.extend(options);
     argv.extend(args.iter().cloned());
     job.argv = argv;
@@ -362,8 +364,10 @@ fn node(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
     job.beside
         .push(("reporter.mjs".to_owned(), nonce.fill(REPORTER)));
     let options = [
-        format!("--test-reporter={BESIDE}/reporter.mjs"),
-        format!("--test-reporter-destination={RESULTS}/{}", nonce.file()),
+        "--test-reporter".to_owned(),
+        format!("{BESIDE}/reporter.mjs"),
+        "--test-reporter-destination".to_owned(),
+        format!("{RESULTS}/{}", nonce.file()),
         "--test-reporter=tap".to_owned(),
         "--test-reporter-destination=stdout".to_owned(),
     ];
@@ -396,7 +400,8 @@ fn junit(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
     let writes = job.argv.iter().any(|arg| arg.contains("junit"));
     if runner_of(&job.argv) == Some(TestsFormat::Pytest) && !writes {
         job.argv.extend([
-            format!("--junitxml={RESULTS}/{}.xml", nonce.name),
+            "--junitxml".to_owned(),
+            format!("{RESULTS}/{}.xml", nonce.name),
             "-p".to_owned(),
             "no:cacheprovider".to_owned(),
         ]);
@@ -456,19 +461,17 @@ mod tests {
 
     #[test]
     fn python_starts_the_launcher_in_isolation() {
-        let launcher = "-I -B -X pycache_prefix=/tmp/pycache";
+        let options = "-I -B -X pycache_prefix=/tmp/0000000000000003";
+        let launcher = "/tmp/tests/launch.py m /results/0000000000000003.jsonl -o";
         let table = [
-            (
-                "pytest -q a",
-                format!("python3 {launcher} /tmp/tests/launch.py m -o -q a"),
-            ),
+            ("pytest -q a", format!("python3 {options} {launcher} -q a")),
             (
                 ".venv/bin/pytest",
-                format!(".venv/bin/python3 {launcher} /tmp/tests/launch.py m -o"),
+                format!(".venv/bin/python3 {options} {launcher}"),
             ),
             (
                 "python3.11 -W error -m pytest a",
-                format!("python3.11 {launcher} -W error /tmp/tests/launch.py m -o a"),
+                format!("python3.11 {options} -W error {launcher} a"),
             ),
         ];
         for (line, expected) in table {

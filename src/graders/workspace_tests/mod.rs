@@ -31,7 +31,7 @@ use super::{
     CodeGrader, CodeMethod, MethodSettings, ResolvedGraders, WorkspaceBench, WorkspaceCheck,
 };
 use crate::load::{Code, Node, Problem, SuiteDesk, seconds};
-use crate::model::{Cause, Grade, GraderType, NumberKind, Trust};
+use crate::model::{Cause, Grade, GraderType, Trust};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestRun};
 use eval_base::globs::id_glob;
@@ -43,11 +43,6 @@ use reports::ReportedTests;
 use restore::RestoredFiles;
 
 const METHOD: &str = "workspace_tests";
-
-/// Share of the selected tests that passed.
-const PASSED_SHARE: &str = "tests_passed_share";
-const SELECTED_COUNT: &str = "tests_selected_count";
-const PASSED_COUNT: &str = "tests_passed_count";
 
 /// What the results of tests are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -359,17 +354,6 @@ impl CodeMethod for WorkspaceTests {
     fn workspace_check(&self) -> Option<&dyn WorkspaceCheck> {
         Some(self)
     }
-
-    fn number(&self) -> Option<(&'static str, NumberKind)> {
-        Some((PASSED_SHARE, NumberKind::Score))
-    }
-
-    fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
-        vec![
-            (SELECTED_COUNT, NumberKind::Number),
-            (PASSED_COUNT, NumberKind::Number),
-        ]
-    }
 }
 
 impl WorkspaceCheck for WorkspaceTests {
@@ -458,6 +442,13 @@ impl WorkspaceTests {
         if changes.truncated {
             let why = "more files changed than are listed, so the files that tests depend on can't be checked";
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::OutputLimit, why);
+            return Ok(Some(grade));
+        }
+        if let Some(path) = restore::changed_interpreter(self, workspace) {
+            let why = format!(
+                "the target changed `{path}`, which belongs to the interpreter of the tests"
+            );
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
             return Ok(Some(grade));
         }
         if self.allow_weakened_tests {

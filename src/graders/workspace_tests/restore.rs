@@ -37,6 +37,29 @@ fn joined(cwd: &str, path: &str) -> String {
     parts.join("/")
 }
 
+/// A file of the virtual environment with the interpreter of the tests, if that is in the workspace,
+/// that the target changed. Bytecode is never read.
+pub(super) fn changed_interpreter(
+    tests: &WorkspaceTests,
+    workspace: &FinishedWorkspace,
+) -> Option<WorkspacePath> {
+    if !matches!(tests.results, TestsFormat::Pytest | TestsFormat::Unittest) {
+        return None;
+    }
+    let program = in_workspace(&tests.cwd, tests.command.first()?)?;
+    let environment = program.parent()?.parent()?;
+    let protected = workspace.protected_edits();
+    let is_part = |path: &&WorkspacePath| {
+        path.is_below(&environment)
+            && !path.parts().any(|part| part == b"__pycache__")
+            && !protected.contains(path)
+    };
+    touched(&workspace.output().changes)
+        .into_iter()
+        .find(is_part)
+        .cloned()
+}
+
 /// Where pytest reads its configuration from: the file that it would have found before the target
 /// ran.
 #[derive(Debug, Default)]
@@ -207,7 +230,7 @@ mod tests {
             |before: &[u8], now: &[u8]| String::from_utf8(with_scripts_of(before, now)).unwrap();
         assert_eq!(
             shown(br#"{"name": "x", "scripts": {"test": "node --test"}}"#, now),
-            r#"{"name":"x","type":"module","scripts":{"test":"node --test"}}"#
+            r#"{"name":"x","scripts":{"test":"node --test"},"type":"module"}"#
         );
         assert_eq!(shown(b"{}", b"no JSON"), "{}");
     }

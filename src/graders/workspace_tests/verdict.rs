@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::reports::{ReportedTests, ResultsSource, TestStatus};
 use super::selection::{TestPatterns, TestsById, by_id, status_of};
-use super::{METHOD, PASSED_COUNT, PASSED_SHARE, SELECTED_COUNT, WorkspaceTests};
+use super::{METHOD, WorkspaceTests};
 use crate::graders::programs::ending_of;
 use crate::graders::show::in_reason;
 use crate::model::limits;
-use crate::model::{Cause, Grade, GraderType, Outcome};
+use crate::model::{Cause, Grade, GraderType};
 use crate::workspace::WorkspaceTestRun;
 use eval_base::text::plural;
 use eval_sandbox::ProgramEnding;
@@ -295,15 +295,6 @@ impl VerdictRules<'_> {
         }
         if let Some(framework) = &self.reported.framework {
             grade = grade.with_detail("framework", in_reason(framework));
-        }
-        let is_counted =
-            grade.outcome == Outcome::Passed || grade.cause == Some(Cause::WrongAnswer);
-        let share = if is_counted { self.share() } else { 0.0 };
-        grade.metrics.insert(PASSED_SHARE.to_owned(), share);
-        if is_counted {
-            let (selected, passed) = (self.selected.len() as f64, self.passed() as f64);
-            grade.metrics.insert(SELECTED_COUNT.to_owned(), selected);
-            grade.metrics.insert(PASSED_COUNT.to_owned(), passed);
         }
         grade
             .with_detail("results", self.reported.source.name())
