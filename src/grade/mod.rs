@@ -502,7 +502,7 @@ impl RunGraders {
         workspace: Option<&FinishedWorkspace>,
     ) -> Grade {
         let Some(workspace) = workspace else {
-            let why = "the target left no workspace: a recorded output needs a `patch`";
+            let why = "the target left no workspace to look at (a recorded output needs a `patch`, a command must not have `isolation: none`)";
             let cause = Cause::MissingOutput;
             return Grade::errored(GraderType::Code, grader.method(), cause, why);
         };

@@ -118,7 +118,7 @@ pub struct WorkspaceOutput {
     /// The reason why the workspace is a copy and not an overlay, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<String>,
-    /// The folder that `keep` keeps, relative to the results folder.
+    /// The folder that `keep` keeps, relative to the folder of the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }

@@ -194,6 +194,15 @@ impl RunWorkspaces {
         sample.patch(patch).await?.finish(None).await
     }
 
+    /// SHA-256 (hex) of what targets find in a workspace.
+    ///
+    /// # Errors
+    /// As for [`RunWorkspaces::sample`].
+    pub async fn digest(&self, workspace: &Arc<CaseWorkspace>) -> Result<String, WorkspaceFault> {
+        let (_, template) = self.template(workspace).await?;
+        Ok(template.digest.clone())
+    }
+
     async fn template(
         &self,
         workspace: &Arc<CaseWorkspace>,
@@ -318,9 +327,8 @@ impl OpenWorkspaces {
             // What runs a setup is a part of what comes of it.
             let around = format!("{} {}", open.closed.state().tier, open.path);
             let staged = stage(&open.store, &definition, &open.mode, &around)?;
-            let cannot = |error: io::Error| {
-                fault(format!("a stored workspace can't be used: {error}"))
-            };
+            let cannot =
+                |error: io::Error| fault(format!("a stored workspace can't be used: {error}"));
             let used = open.store.use_layer(&staged.key).map_err(cannot)?;
             let is_there = open.store.layer(&staged.key).exists();
             let found = open.stored(&staged, &definition);

@@ -8,13 +8,17 @@ use std::time::{Duration, SystemTime};
 
 use super::finished::FinishedWorkspace;
 use super::store::LiveFolder;
-use super::template::{WorkspaceTemplate, fault};
+use super::template::{HISTORIES, WorkspaceTemplate, fault};
 use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
 use crate::isolation::tree_output;
-use crate::model::{CaseWorkspace, Cause, limits};
+use crate::model::{CaseWorkspace, Cause, WorkspaceOutput, limits};
+use eval_base::text::truncate_bytes;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
 use eval_sandbox::{ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
-use eval_workspace::{AfterView, CompareBounds, CopyRules, WorkspaceEdits, apply_patch, copy_tree};
+use eval_workspace::{
+    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
+    apply_patch,
+};
 
 /// Where programs in the sandbox find files of the suite.
 const CARRIED: &str = "/tmp/suite";
@@ -308,41 +312,51 @@ impl SampleWorkspace {
     /// Looks at what the target left. `exit_code` is that of its program.
     pub async fn finish(self, exit_code: Option<i32>) -> Result<FinishedWorkspace, WorkspaceFault> {
         blocking(move || {
-            let copied = self.copied();
             let unread = |error| {
                 let reason =
                     format!("what the target left in its workspace can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             };
+            let too_much = |what: String| {
+                let reason = format!("the target left {what} in its workspace");
+                WorkspaceFault::new(Cause::OutputLimit, reason)
+            };
             let (changes, diff, protected) = {
                 let edits = WorkspaceEdits::read(&self.template.view, &self.files.view());
                 let edits = edits.map_err(unread)?;
-                let ignored = super::globs(&[".git".to_owned()])?;
-                let bounds = CompareBounds {
-                    paths: limits::WORKSPACE_PATHS,
-                    files: limits::WORKSPACE_PATHS,
-                    diff_bytes: limits::WORKSPACE_DIFF,
-                    ..CompareBounds::default()
-                };
-                let (changes, diff) = edits.compare(&ignored, &bounds).map_err(unread)?;
-                let protected = match edits.restore_plan(&self.template.kept_globs) {
-                    Ok(plan) => [plan.edited, plan.deleted, plan.added].concat(),
-                    // There is too much to read it all, so that tests can't run either.
-                    Err(_) => Vec::new(),
-                };
-                (changes, diff, protected)
+                if edits.unread().is_some() {
+                    return Err(too_much(
+                        "more files, or deeper folders, than can be read".into(),
+                    ));
+                }
+                // Also those that take no room, since they would where they are copied.
+                let most = self.definition.limits.disk_mb;
+                if edits.bytes() >> 20 > most {
+                    return Err(too_much(format!("files of more than {most} MiB")));
+                }
+                let ignored = super::globs(&[HISTORIES.to_owned()])?;
+                let compared = edits.compare(&ignored, &CompareBounds::default());
+                let (changes, diff) = compared.map_err(unread)?;
+                let plan = edits.restore_plan(&self.template.kept_globs);
+                let plan = plan.map_err(unread)?;
+                (
+                    changes,
+                    diff,
+                    [plan.edited, plan.deleted, plan.added].concat(),
+                )
             };
+            let copied = self.copied();
             let SampleWorkspace {
                 open,
                 template,
                 definition,
                 place,
                 files,
-                on_host,
+                kind: _,
             } = self;
-            let output = crate::model::WorkspaceOutput {
-                diff,
-                changes,
+            let output = WorkspaceOutput {
+                diff: recorded_diff(&diff),
+                changes: recorded_changes(&changes),
                 exit_code,
                 template: template.digest.clone(),
                 copied,
@@ -350,17 +364,68 @@ impl SampleWorkspace {
             };
             Ok(FinishedWorkspace {
                 output,
+                changes,
                 protected,
                 open,
                 template,
                 definition,
                 place,
                 files,
-                on_host,
             })
         })
         .await
     }
+}
+
+/// The diff, if it is short enough to be recorded; else whole sections of its beginning.
+fn recorded_diff(diff: &DiffText) -> DiffText {
+    if diff.text.len() <= limits::WORKSPACE_DIFF {
+        return diff.clone();
+    }
+    let begin = truncate_bytes(&diff.text, limits::WORKSPACE_DIFF);
+    let whole = begin.rfind("\ndiff --git ").map_or(0, |at| at + 1);
+    DiffText {
+        text: begin.get(..whole).unwrap_or_default().to_owned(),
+        truncated: true,
+    }
+}
+
+/// As many changes as are recorded.
+fn recorded_changes(changes: &WorkspaceChanges) -> WorkspaceChanges {
+    let mut kept = changes.clone();
+    let mut left = limits::WORKSPACE_PATH_BYTES;
+    let lists = [
+        &mut kept.added,
+        &mut kept.modified,
+        &mut kept.deleted,
+        &mut kept.special,
+        &mut kept.outside_links,
+    ];
+    for list in lists {
+        let fits = |path: &&WorkspacePath| {
+            let enough = left.checked_sub(path.as_bytes().len() + 4);
+            enough.is_some_and(|rest| {
+                left = rest;
+                true
+            })
+        };
+        let count = list.iter().take_while(fits).count();
+        kept.truncated |= count < list.len();
+        list.truncate(count);
+    }
+    let of_file = |file: &FileChange| 200 + 2 * file.path.as_bytes().len();
+    let mut left = limits::WORKSPACE_PATH_BYTES;
+    let fits = |file: &&FileChange| {
+        let enough = left.checked_sub(of_file(file));
+        enough.is_some_and(|rest| {
+            left = rest;
+            true
+        })
+    };
+    let count = kept.files.iter().take_while(fits).count();
+    kept.truncated |= count < kept.files.len();
+    kept.files.truncate(count);
+    kept
 }
 
 /// The time of the file system now, as its files have it.
@@ -375,7 +440,7 @@ fn time_of(folder: &Path) -> io::Result<SystemTime> {
 }
 
 /// Gives a folder of files to those that programs run as.
-fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
+pub(super) fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
     let Some((user, group)) = owner else {
         return Ok(());
     };

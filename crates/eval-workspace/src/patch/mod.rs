@@ -3,9 +3,9 @@
 mod parse;
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::{Duration, Instant};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
