@@ -207,7 +207,12 @@ pub(super) fn touched(changes: &WorkspaceChanges) -> BTreeSet<&WorkspacePath> {
         _ => None,
     });
     let files = changes.files.iter().map(|file| &file.path);
-    lists.into_iter().flatten().chain(renamed).chain(files).collect()
+    lists
+        .into_iter()
+        .flatten()
+        .chain(renamed)
+        .chain(files)
+        .collect()
 }
 
 fn globs(patterns: &[String]) -> PathGlobs {
@@ -278,7 +283,11 @@ fn changed_tests<'c>(
     modified
         .map(|path| (path, Some(path)))
         .chain(gone.map(|path| (path, None)))
-        .chain(renamed.iter().map(|(from, to)| (*from, Some(*to).filter(is_test))))
+        .chain(
+            renamed
+                .iter()
+                .map(|(from, to)| (*from, Some(*to).filter(is_test))),
+        )
         .collect()
 }
 
@@ -299,7 +308,12 @@ impl DiffFindings {
 
 impl WorkspaceDiff {
     fn demands_nothing(&self) -> bool {
-        let lists = [&self.must_touch, &self.may_touch, &self.must_not_touch, &self.tests];
+        let lists = [
+            &self.must_touch,
+            &self.may_touch,
+            &self.must_not_touch,
+            &self.tests,
+        ];
         lists.iter().all(|list| list.is_empty())
             && self.max_files.is_none()
             && self.max_lines.is_none()
@@ -312,7 +326,10 @@ impl WorkspaceDiff {
         let files = (changes.files.len() + changes.special.len()) as u64;
         if let Some(most) = self.max_files.filter(|most| files > *most) {
             findings.add(
-                format!("{} changed, but at most {most} may", plural(files as usize, "file")),
+                format!(
+                    "{} changed, but at most {most} may",
+                    plural(files as usize, "file")
+                ),
                 None,
             );
         }
@@ -325,7 +342,8 @@ impl WorkspaceDiff {
         let is_whole = !changes.truncated && lines.is_complete;
         let mut grade = match findings.broken.as_slice() {
             [] if !is_whole => {
-                let why = "more files changed than are listed, so the changes can't be judged in full";
+                let why =
+                    "more files changed than are listed, so the changes can't be judged in full";
                 Grade::failed(GraderType::Code, METHOD, Cause::OutputLimit, why)
             }
             [] => Grade::passed(GraderType::Code, METHOD),
@@ -380,10 +398,17 @@ impl WorkspaceDiff {
         if !self.may_touch.is_empty() {
             let allowed = [globs(&self.may_touch), globs(&self.must_touch)];
             let beyond = touched.iter();
-            let beyond = names(beyond.filter(|path| !allowed.iter().any(|g| g.fit(path))).collect());
+            let beyond = names(
+                beyond
+                    .filter(|path| !allowed.iter().any(|g| g.fit(path)))
+                    .collect(),
+            );
             if !beyond.is_empty() {
                 findings.add(
-                    format!("changed files that `may_touch` does not allow: {}", listed(&beyond)),
+                    format!(
+                        "changed files that `may_touch` does not allow: {}",
+                        listed(&beyond)
+                    ),
                     Some(("not_allowed", beyond)),
                 );
             }
@@ -456,7 +481,11 @@ fn counted_lines(changes: &WorkspaceChanges) -> CountedLines {
 /// The first of a list, for a sentence.
 pub(super) fn listed(all: &[String]) -> String {
     const SHOWN: usize = 5;
-    let shown: Vec<String> = all.iter().take(SHOWN).map(|one| format!("`{}`", in_reason(one))).collect();
+    let shown: Vec<String> = all
+        .iter()
+        .take(SHOWN)
+        .map(|one| format!("`{}`", in_reason(one)))
+        .collect();
     match all.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -526,14 +555,29 @@ mod tests {
         let two = changes(&[("src/a.py", 3, 1), ("src/deep/b.py", 0, 2)]);
         let table = [
             (r#"{"must_touch": "src/*.py"}"#, "passed"),
-            (r#"{"must_touch": ["src/**", "docs/**"]}"#, "no changed file matches `docs/**`"),
+            (
+                r#"{"must_touch": ["src/**", "docs/**"]}"#,
+                "no changed file matches `docs/**`",
+            ),
             (r#"{"may_touch": "src/**"}"#, "passed"),
-            (r#"{"may_touch": "src/*.py", "must_touch": "src/deep/*"}"#, "passed"),
-            (r#"{"may_touch": "src/*.py"}"#, "changed files that `may_touch` does not allow: `src/deep/b.py`"),
+            (
+                r#"{"may_touch": "src/*.py", "must_touch": "src/deep/*"}"#,
+                "passed",
+            ),
+            (
+                r#"{"may_touch": "src/*.py"}"#,
+                "changed files that `may_touch` does not allow: `src/deep/b.py`",
+            ),
             (r#"{"must_not_touch": "tests/**"}"#, "passed"),
-            (r#"{"must_not_touch": "src/deep"}"#, "changed files that must not change: `src/deep/b.py`"),
+            (
+                r#"{"must_not_touch": "src/deep"}"#,
+                "changed files that must not change: `src/deep/b.py`",
+            ),
             (r#"{"max_files": 2, "max_lines": 6}"#, "passed"),
-            (r#"{"max_files": 1, "max_lines": 5}"#, "2 files changed, but at most 1 may; 6 lines changed, but at most 5 may"),
+            (
+                r#"{"max_files": 1, "max_lines": 5}"#,
+                "2 files changed, but at most 1 may; 6 lines changed, but at most 5 may",
+            ),
         ];
         for (rule, expected) in table {
             assert_eq!(shown(rule, &two), expected, "{rule}");
@@ -559,7 +603,13 @@ mod tests {
             )],
             ..WorkspaceChanges::default()
         };
-        assert_eq!(shown(r#"{"must_touch": ["old/*", "new/*"], "max_files": 1, "max_lines": 0}"#, &renamed), "passed");
+        assert_eq!(
+            shown(
+                r#"{"must_touch": ["old/*", "new/*"], "max_files": 1, "max_lines": 0}"#,
+                &renamed
+            ),
+            "passed"
+        );
         assert_eq!(
             shown(r#"{"must_not_touch": "old/**"}"#, &renamed),
             "changed files that must not change: `old/a.py`"
@@ -608,10 +658,27 @@ mod tests {
         let moved = WorkspaceChanges {
             added: vec![path("old/a.py"), path("tests/c.py")],
             modified: vec![path("pkg/a_test.go"), path("src/a.go")],
-            deleted: vec![path("tests/a.py"), path("tests/b.py"), path("test_c.py"), path("tests/__pycache__/a.pyc")],
+            deleted: vec![
+                path("tests/a.py"),
+                path("tests/b.py"),
+                path("test_c.py"),
+                path("tests/__pycache__/a.pyc"),
+            ],
             files: vec![
-                change("old/a.py", ChangeKind::Renamed { from: path("tests/a.py") }, ChangedContent::Unchanged),
-                change("tests/c.py", ChangeKind::Renamed { from: path("test_c.py") }, ChangedContent::Unchanged),
+                change(
+                    "old/a.py",
+                    ChangeKind::Renamed {
+                        from: path("tests/a.py"),
+                    },
+                    ChangedContent::Unchanged,
+                ),
+                change(
+                    "tests/c.py",
+                    ChangeKind::Renamed {
+                        from: path("test_c.py"),
+                    },
+                    ChangedContent::Unchanged,
+                ),
             ],
             ..WorkspaceChanges::default()
         };
@@ -619,6 +686,14 @@ mod tests {
             .iter()
             .map(|(old, new)| format!("{old} {}", new.map_or("-".to_owned(), ToString::to_string)))
             .collect();
-        assert_eq!(found, ["pkg/a_test.go pkg/a_test.go", "tests/b.py -", "tests/a.py -", "test_c.py tests/c.py"]);
+        assert_eq!(
+            found,
+            [
+                "pkg/a_test.go pkg/a_test.go",
+                "tests/b.py -",
+                "tests/a.py -",
+                "test_c.py tests/c.py"
+            ]
+        );
     }
 }

@@ -318,15 +318,20 @@ impl FileDemand {
 impl WorkspaceFiles {
     fn judge(&self, findings: Vec<FileFinding>) -> Grade {
         let all: Vec<(&FileDemand, &FileFinding)> = self.files.iter().zip(&findings).collect();
-        let with = |outcome| all.iter().filter(move |(_, found)| found.outcome == outcome);
+        let with = |outcome| {
+            all.iter()
+                .filter(move |(_, found)| found.outcome == outcome)
+        };
         let sentence = |(demand, found): &(&FileDemand, &FileFinding)| {
             format!("`{}` {}", in_reason(&demand.path.to_string()), found.reason)
         };
         let failed: Vec<String> = with(Outcome::Failed).map(sentence).collect();
-        let undecided = all.iter().find(|(_, found)| {
-            !matches!(found.outcome, Outcome::Passed | Outcome::Failed)
-        });
-        let first = all.iter().find(|(_, found)| found.outcome == Outcome::Failed);
+        let undecided = all
+            .iter()
+            .find(|(_, found)| !matches!(found.outcome, Outcome::Passed | Outcome::Failed));
+        let first = all
+            .iter()
+            .find(|(_, found)| found.outcome == Outcome::Failed);
         let grade = match (failed.as_slice(), undecided) {
             ([], None) => Grade::passed(GraderType::Code, METHOD),
             ([], Some((demand, found))) => {
@@ -352,18 +357,31 @@ impl WorkspaceFiles {
                 Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason)
             }
         };
-        let entries = all.iter().take(limits::GRADE_ENTRIES).map(|(demand, found)| {
-            let mut entry = Map::new();
-            entry.insert("path".to_owned(), Value::from(in_reason(&demand.path.to_string())));
-            entry.insert("outcome".to_owned(), json!(found.outcome));
-            if !found.reason.is_empty() {
-                entry.insert("reason".to_owned(), Value::from(in_reason(&found.reason)));
-            }
-            Value::Object(entry)
-        });
+        let entries = all
+            .iter()
+            .take(limits::GRADE_ENTRIES)
+            .map(|(demand, found)| {
+                let mut entry = Map::new();
+                entry.insert(
+                    "path".to_owned(),
+                    Value::from(in_reason(&demand.path.to_string())),
+                );
+                entry.insert("outcome".to_owned(), json!(found.outcome));
+                if !found.reason.is_empty() {
+                    entry.insert("reason".to_owned(), Value::from(in_reason(&found.reason)));
+                }
+                Value::Object(entry)
+            });
         let entries: Vec<Value> = entries.collect();
         let mut grade = grade.with_detail("files", entries);
-        if let Some((_, FileFinding { content: Some(text), .. })) = first {
+        if let Some((
+            _,
+            FileFinding {
+                content: Some(text),
+                ..
+            },
+        )) = first
+        {
             grade = grade.with_actual(bounded_text(text));
         }
         grade
@@ -422,8 +440,12 @@ mod tests {
         }
         .judge(vec![finding]);
         let outcome = grade.outcome.name();
-        let actual = grade.actual.map_or(String::new(), |text| format!(" {text}"));
-        format!("{outcome} {}{actual}", grade.reason).trim_end().to_owned()
+        let actual = grade
+            .actual
+            .map_or(String::new(), |text| format!(" {text}"));
+        format!("{outcome} {}{actual}", grade.reason)
+            .trim_end()
+            .to_owned()
     }
 
     #[tokio::test]
@@ -442,17 +464,53 @@ mod tests {
         let table = [
             (exists(), file("x"), "passed"),
             (exists(), EntryNow::Folder, "passed"),
-            (exists(), EntryNow::Absent, "failed `out.txt` does not exist"),
-            (exists(), link(), "failed `out.txt` is a symbolic link to `/etc/passwd`, which is not followed"),
-            (exists(), EntryNow::Special, "failed `out.txt` is a pipe, a socket or a device"),
+            (
+                exists(),
+                EntryNow::Absent,
+                "failed `out.txt` does not exist",
+            ),
+            (
+                exists(),
+                link(),
+                "failed `out.txt` is a symbolic link to `/etc/passwd`, which is not followed",
+            ),
+            (
+                exists(),
+                EntryNow::Special,
+                "failed `out.txt` is a pipe, a socket or a device",
+            ),
             (absent(), EntryNow::Absent, "passed"),
             (absent(), link(), "failed `out.txt` must not exist"),
             (one(), file(" 1\n"), "passed"),
-            (one(), EntryNow::Folder, "failed `out.txt` is a folder, not a file"),
-            (one(), large, "failed `out.txt` is larger than 8 MiB, so it is not read"),
-            (one(), EntryNow::File { executable: false, bytes: 1, content: vec![0xff] }, "failed `out.txt` is not UTF-8 text"),
-            (one(), file("2"), "failed `out.txt` json: expected 1, got 2 \"2\""),
-            (demand(true, Some(true), Vec::new()), file("x"), "failed `out.txt` is not executable"),
+            (
+                one(),
+                EntryNow::Folder,
+                "failed `out.txt` is a folder, not a file",
+            ),
+            (
+                one(),
+                large,
+                "failed `out.txt` is larger than 8 MiB, so it is not read",
+            ),
+            (
+                one(),
+                EntryNow::File {
+                    executable: false,
+                    bytes: 1,
+                    content: vec![0xff],
+                },
+                "failed `out.txt` is not UTF-8 text",
+            ),
+            (
+                one(),
+                file("2"),
+                "failed `out.txt` json: (root): expected 1, got 2 \"2\"",
+            ),
+            (
+                demand(true, Some(true), Vec::new()),
+                file("x"),
+                "failed `out.txt` is not executable",
+            ),
             (demand(true, Some(false), Vec::new()), file("x"), "passed"),
         ];
         for (demand, entry, expected) in table {
@@ -472,8 +530,14 @@ mod tests {
             })
         };
         let errored = shown(demand(true, None, vec![broken()]), file("1")).await;
-        assert!(errored.starts_with("errored `out.txt` regex: "), "{errored}");
-        for content in [vec![broken(), json(json!(2))], vec![json(json!(2)), broken()]] {
+        assert!(
+            errored.starts_with("errored `out.txt` regex: "),
+            "{errored}"
+        );
+        for content in [
+            vec![broken(), json(json!(2))],
+            vec![json(json!(2)), broken()],
+        ] {
             let failed = shown(demand(true, None, content), file("1")).await;
             assert!(failed.starts_with("failed `out.txt` json: "), "{failed}");
         }

@@ -154,8 +154,11 @@ pub(crate) struct WorkspaceBench<'b> {
 
 /// Grading of texts by graders that only look: what may take long is done where it can be ended.
 pub(crate) trait TextGrader: Sync {
-    fn grade<'g>(&'g self, grader: &'g CodeGrader, value: &'g OutputValue)
-    -> BoxedFuture<'g, Grade>;
+    fn grade<'g>(
+        &'g self,
+        grader: &'g CodeGrader,
+        value: &'g OutputValue,
+    ) -> BoxedFuture<'g, Grade>;
 }
 
 impl<T: OutputCheck> CodeMethod for T {

@@ -195,7 +195,10 @@ fn text_end(after: &str, quote: &str) -> usize {
 /// In words, how the tests of a file are fewer or weaker than before; `None` if they are not.
 pub(super) fn weakening(path: &str, before: &str, after: &str) -> Option<String> {
     let words = TestWords::of(path);
-    let (old, new) = (code_only(before, words.syntax), code_only(after, words.syntax));
+    let (old, new) = (
+        code_only(before, words.syntax),
+        code_only(after, words.syntax),
+    );
     let count = |pattern: &Regex, text: &str| pattern.find_iter(text).count();
     let mut found = Vec::new();
     for (what, pattern) in [("test", &words.tests), ("assertion", &words.asserts)] {
@@ -219,24 +222,103 @@ mod tests {
     #[test]
     fn lost_assertions_and_added_skips_are_found() {
         let table = [
-            ("a.py", "def test_a():\n    assert f() == 1\n    assert g()\n", "def test_a():\n    assert f() == 1\n", "1 assertion removed"),
-            ("a.py", "def test_a():\n    assert f()\n", "def test_a():\n    # assert f()\n    pass\n", "1 assertion removed"),
-            ("a.py", "def test_a():\n    assert f()\n", "def test_a():\n    \"\"\"\n    assert f()\n    \"\"\"\n", "1 assertion removed"),
-            ("a.py", "def test_a():\n    assert f()\n", "def check_a():\n    assert f()\n", "1 test removed"),
-            ("a.py", "def test_a():\n    assert f()\n", "import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert f()\n", "1 skip added"),
-            ("a.py", "def test_a(self):\n    self.assertEqual(1, 2)\n", "def test_a(self):\n    self.skipTest('x')\n    self.assertEqual(1, 2)\n", "1 skip added"),
-            ("a.test.ts", "it('a', () => { expect(f()).toBe(1); });", "it.skip('a', () => { expect(f()).toBe(1); });", "1 skip added"),
-            ("a.test.js", "test('a', () => { assert.equal(f(), 1); });", "test('a', () => { /* assert.equal(f(), 1); */ });", "1 assertion removed"),
-            ("a.test.js", "it('a', () => {}); it('b', () => {});", "it.only('a', () => {}); it('b', () => {});", "1 skip added"),
-            ("a_test.go", "func TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fatal(\"x\")\n\t}\n}\n", "func TestA(t *testing.T) {\n\tt.Skip()\n\tif f() != 1 {\n\t}\n}\n", "1 assertion removed, 1 skip added"),
-            ("a_test.go", "package a\nfunc TestA(t *testing.T) {}\n", "//go:build never\n\npackage a\nfunc TestA(t *testing.T) {}\n", "1 skip added"),
-            ("tests/a.rs", "#[test]\nfn a() { assert_eq!(f(), 1); }", "#[test]\n#[ignore]\nfn a() { assert_eq!(f(), 1); }", "1 skip added"),
-            ("tests/a.rs", "#[test]\nfn a<'x>() { assert_eq!(f(), 1); }", "#[test]\nfn a<'x>() { f(); } // assert_eq!", "1 assertion removed"),
-            ("t.sh", "grep -q x out || exit 1\n", "grep -q x out || true\n", "1 assertion removed, 1 skip added"),
-            ("ATest.java", "@Test void a() { assertEquals(1, f()); }", "@Disabled @Test void a() { assertEquals(1, f()); }", "1 skip added"),
+            (
+                "a.py",
+                "def test_a():\n    assert f() == 1\n    assert g()\n",
+                "def test_a():\n    assert f() == 1\n",
+                "1 assertion removed",
+            ),
+            (
+                "a.py",
+                "def test_a():\n    assert f()\n",
+                "def test_a():\n    # assert f()\n    pass\n",
+                "1 assertion removed",
+            ),
+            (
+                "a.py",
+                "def test_a():\n    assert f()\n",
+                "def test_a():\n    \"\"\"\n    assert f()\n    \"\"\"\n",
+                "1 assertion removed",
+            ),
+            (
+                "a.py",
+                "def test_a():\n    assert f()\n",
+                "def check_a():\n    assert f()\n",
+                "1 test removed",
+            ),
+            (
+                "a.py",
+                "def test_a():\n    assert f()\n",
+                "import pytest\n@pytest.mark.xfail\ndef test_a():\n    assert f()\n",
+                "1 skip added",
+            ),
+            (
+                "a.py",
+                "def test_a(self):\n    self.assertEqual(1, 2)\n",
+                "def test_a(self):\n    self.skipTest('x')\n    self.assertEqual(1, 2)\n",
+                "1 skip added",
+            ),
+            (
+                "a.test.ts",
+                "it('a', () => { expect(f()).toBe(1); });",
+                "it.skip('a', () => { expect(f()).toBe(1); });",
+                "1 skip added",
+            ),
+            (
+                "a.test.js",
+                "test('a', () => { assert.equal(f(), 1); });",
+                "test('a', () => { /* assert.equal(f(), 1); */ });",
+                "1 assertion removed",
+            ),
+            (
+                "a.test.js",
+                "it('a', () => {}); it('b', () => {});",
+                "it.only('a', () => {}); it('b', () => {});",
+                "1 skip added",
+            ),
+            (
+                "a_test.go",
+                "func TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fatal(\"x\")\n\t}\n}\n",
+                "func TestA(t *testing.T) {\n\tt.Skip()\n\tif f() != 1 {\n\t}\n}\n",
+                "1 assertion removed, 1 skip added",
+            ),
+            (
+                "a_test.go",
+                "package a\nfunc TestA(t *testing.T) {}\n",
+                "//go:build never\n\npackage a\nfunc TestA(t *testing.T) {}\n",
+                "1 skip added",
+            ),
+            (
+                "tests/a.rs",
+                "#[test]\nfn a() { assert_eq!(f(), 1); }",
+                "#[test]\n#[ignore]\nfn a() { assert_eq!(f(), 1); }",
+                "1 skip added",
+            ),
+            (
+                "tests/a.rs",
+                "#[test]\nfn a<'x>() { assert_eq!(f(), 1); }",
+                "#[test]\nfn a<'x>() { f(); } // assert_eq!",
+                "1 assertion removed",
+            ),
+            (
+                "t.sh",
+                "grep -q x out || exit 1\n",
+                "grep -q x out || true\n",
+                "1 assertion removed, 1 skip added",
+            ),
+            (
+                "ATest.java",
+                "@Test void a() { assertEquals(1, f()); }",
+                "@Disabled @Test void a() { assertEquals(1, f()); }",
+                "1 skip added",
+            ),
         ];
         for (path, before, after, found) in table {
-            assert_eq!(weakening(path, before, after).as_deref(), Some(found), "{path}: {after}");
+            assert_eq!(
+                weakening(path, before, after).as_deref(),
+                Some(found),
+                "{path}: {after}"
+            );
             assert_eq!(weakening(path, before, before), None, "{path}: {before}");
         }
     }
@@ -244,9 +326,21 @@ mod tests {
     #[test]
     fn stronger_and_reworded_tests_are_not_weakened() {
         let table = [
-            ("a.py", "def test_a():\n    assert f() == 1\n", "def test_a():\n    assert f() == 2  # skip?\n    assert g() == 'xfail'\n"),
-            ("a.js", "test('a', () => { assert(1); });", "test('.skip', () => { assert(1); assert(`skip: ${1}`); });"),
-            ("a.rs", "#[test] fn a() { assert!(x); }", "#[test] fn a() { assert!(x, \"#[ignore\"); }"),
+            (
+                "a.py",
+                "def test_a():\n    assert f() == 1\n",
+                "def test_a():\n    assert f() == 2  # skip?\n    assert g() == 'xfail'\n",
+            ),
+            (
+                "a.js",
+                "test('a', () => { assert(1); });",
+                "test('.skip', () => { assert(1); assert(`skip: ${1}`); });",
+            ),
+            (
+                "a.rs",
+                "#[test] fn a() { assert!(x); }",
+                "#[test] fn a() { assert!(x, \"#[ignore\"); }",
+            ),
             ("a.txt", "anything", "something else"),
         ];
         for (path, before, after) in table {

@@ -102,11 +102,16 @@ impl FolderWalk<'_> {
             let entry = entry.map_err(|error| error.to_string())?;
             self.entries += 1;
             if self.entries > MOST_ENTRIES {
-                return Err(format!("it contains more than {MOST_ENTRIES} files and folders"));
+                return Err(format!(
+                    "it contains more than {MOST_ENTRIES} files and folders"
+                ));
             }
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
-                return Err(format!("the name `{}` is not UTF-8", shown(&name.to_string_lossy())));
+                return Err(format!(
+                    "the name `{}` is not UTF-8",
+                    shown(&name.to_string_lossy())
+                ));
             };
             let kind = entry.file_type().map_err(|error| error.to_string())?;
             let path = format!("{below}{name}");

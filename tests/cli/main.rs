@@ -59,4 +59,5 @@ mod validate;
 mod values;
 mod walkthrough;
 mod watch;
+mod workspace_graders;
 mod workspaces;

@@ -25,8 +25,8 @@ use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, T
 use crate::spec::{OneOrMany, ToleranceSpec};
 use eval_match::Tolerance;
 
-pub(crate) use around::{END_VARIABLE, random};
 pub use around::ProgramTests;
+pub(crate) use around::{END_VARIABLE, random};
 pub(crate) use compiled::CompiledPrograms;
 pub(crate) use shared::NEVER_CALLED;
 pub(crate) use stdio::{SLOWEST, StdioBench, StdioTest, grade_stdio, transpiled};

@@ -15,7 +15,10 @@ pub(super) fn read(text: &str) -> ReportedTests {
             unended += usize::from(awaited.replace(count).is_some());
         } else if line.starts_with("test result: ") {
             if let Some(missing) = awaited.take().filter(|missing| *missing > 0) {
-                let why = format!("{} of a test program did not report", plural(missing, "test"));
+                let why = format!(
+                    "{} of a test program did not report",
+                    plural(missing, "test")
+                );
                 reported.doubts.push((Cause::Exited, why));
             }
         } else if let Some(test) = test(line) {
@@ -25,7 +28,10 @@ pub(super) fn read(text: &str) -> ReportedTests {
     }
     unended += usize::from(awaited.is_some());
     if unended > 0 {
-        let why = format!("{} ended before all tests did", plural(unended, "test program"));
+        let why = format!(
+            "{} ended before all tests did",
+            plural(unended, "test program")
+        );
         reported.doubts.push((Cause::Exited, why));
     }
     reported
@@ -68,7 +74,10 @@ mod tests {
         let text = "\nrunning 3 tests\ntest a::ok ... ok\ntest a::bad ... FAILED\ntest a::later ... ignored, slow\n\n\
                     test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out\n\
                     \nrunning 1 test\ntest b - should panic ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
-        assert_eq!(shown(text), "a::ok passed; a::bad failed; a::later skipped; b passed");
+        assert_eq!(
+            shown(text),
+            "a::ok passed; a::bad failed; a::later skipped; b passed"
+        );
     }
 
     #[test]

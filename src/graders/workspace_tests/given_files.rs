@@ -161,7 +161,9 @@ impl TestFilesSpec {
                     let span = own.map_or(at, |own| own.span);
                     if let Err(error) = path.parse::<WorkspacePath>() {
                         let problem = Problem::error(Code::BadPath, span, error.to_string());
-                        return desk.refuse(problem.hint("paths are relative to the top of the workspace"));
+                        return desk.refuse(
+                            problem.hint("paths are relative to the top of the workspace"),
+                        );
                     }
                     let content = match spec {
                         TestFileSpec::Text(text) => Arc::new(text.clone().into_bytes()),
@@ -175,7 +177,10 @@ impl TestFilesSpec {
         }
         let bytes: u64 = files.iter().map(|file| file.content.len() as u64).sum();
         if bytes > MOST_BYTES {
-            let message = format!("the files are larger than {} MiB in total", MOST_BYTES >> 20);
+            let message = format!(
+                "the files are larger than {} MiB in total",
+                MOST_BYTES >> 20
+            );
             return desk.refuse(Problem::error(Code::BadPath, at, message));
         }
         Some(files)

@@ -35,7 +35,9 @@ pub(super) fn read(text: &str) -> ReportedTests {
         let Some(event) = event.filter(|_| line.starts_with('{')) else {
             if let Some(package) = line.strip_prefix("FAIL\t") {
                 let (package, why) = package.split_once(['\t', ' ']).unwrap_or((package, ""));
-                reported.broken.push((package.to_owned(), why.trim().to_owned()));
+                reported
+                    .broken
+                    .push((package.to_owned(), why.trim().to_owned()));
             }
             continue;
         };
@@ -65,7 +67,11 @@ impl GoPackage {
             "output" => {
                 let line = event.output.trim();
                 let is_frame = ["=== ", "--- "].iter().any(|frame| line.starts_with(frame));
-                if let Some(message) = self.open.get_mut(test).filter(|_| !is_frame && !line.is_empty()) {
+                if let Some(message) = self
+                    .open
+                    .get_mut(test)
+                    .filter(|_| !is_frame && !line.is_empty())
+                {
                     *message = line.to_owned();
                 }
                 return;
@@ -76,7 +82,11 @@ impl GoPackage {
             _ => return,
         };
         let message = self.open.remove(test).unwrap_or_default();
-        let message = if status == TestStatus::Passed { "" } else { &message };
+        let message = if status == TestStatus::Passed {
+            ""
+        } else {
+            &message
+        };
         self.tests += 1;
         self.failed |= status == TestStatus::Failed;
         let id = format!("{}/{test}", event.package);
@@ -84,7 +94,11 @@ impl GoPackage {
     }
 
     fn whole(&mut self, event: &GoEvent, reported: &mut ReportedTests) {
-        let mut broken = |why: &str| reported.broken.push((event.package.clone(), why.to_owned()));
+        let mut broken = |why: &str| {
+            reported
+                .broken
+                .push((event.package.clone(), why.to_owned()))
+        };
         match event.action.as_str() {
             "output" => {
                 let texts = ["[no test files]", "[no tests to run]", "no tests to run"];
@@ -107,8 +121,15 @@ mod tests {
     fn shown(text: &str) -> String {
         let reported = read(text);
         let tests = reported.tests.iter();
-        let tests = tests.map(|t| format!("{} {} {}", t.id, t.status.name(), t.message).trim().to_owned());
-        let broken = reported.broken.iter().map(|(id, why)| format!("! {id}: {why}"));
+        let tests = tests.map(|t| {
+            format!("{} {} {}", t.id, t.status.name(), t.message)
+                .trim()
+                .to_owned()
+        });
+        let broken = reported
+            .broken
+            .iter()
+            .map(|(id, why)| format!("! {id}: {why}"));
         tests.chain(broken).collect::<Vec<_>>().join("; ")
     }
 

@@ -3,10 +3,10 @@
 
 use super::restore::{PytestConfig, in_workspace};
 use super::{TestsFormat, WorkspaceTests};
-use crate::model::{Grade, Outcome};
-use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
 use crate::graders::diff::touched;
 use crate::graders::show::bounded_text;
+use crate::model::{Grade, Outcome};
+use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
 use eval_workspace::WorkspacePath;
 
 /// The folder for results, as programs in the cell see it.
@@ -52,8 +52,7 @@ impl TestNonce {
     fn fill(&self, text: &str) -> Vec<u8> {
         let filled = text
             .replace("@KEY@", &self.key)
-            .replace("@RESULTS@", &format!("{RESULTS}/{}", self.file()))
-            .replace("@CANARY@", &format!("{BESIDE}/{}", self.canary()))
+            .replace("@CANARY@", &self.canary())
             .replace("@PASSING@", &self.passing)
             .replace("@FAILING@", &self.failing);
         filled.into_bytes()
@@ -164,8 +163,7 @@ impl<'t> JobMaker<'t> {
         let program = in_workspace(&tests.cwd, program);
         let changed = touched(&workspace.output().changes);
         let put_back = workspace.protected_edits();
-        let is_changed =
-            |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
+        let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
         Ok(JobMaker {
             tests,
             pytest,
@@ -196,7 +194,8 @@ impl<'t> JobMaker<'t> {
         job.files.extend_from_slice(&self.pytest.files);
         job.files.extend_from_slice(restored);
         let given = tests.files.iter();
-        job.files.extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
+        job.files
+            .extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
         set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS);
         match tests.results {
             TestsFormat::Pytest => self.pytest(&mut job, nonce),
@@ -215,7 +214,8 @@ impl<'t> JobMaker<'t> {
         match &self.pytest.path {
             Some(path) => options.extend(["-c".to_owned(), path.clone()]),
             None => {
-                job.beside.push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
+                job.beside
+                    .push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
                 options.extend(["-c".to_owned(), format!("{BESIDE}/pytest.ini")]);
             }
         }
@@ -234,7 +234,7 @@ impl<'t> JobMaker<'t> {
 
     /// What is pinned, and what is not.
     fn pinned(&self) -> (&'static [&'static str], Vec<String>) {
-        let shared = "code of the workspace that looks for the runner in the memory of its process";
+        let shared = "code of the workspace that changes its tests, or looks for the key of the results, in the process that they share";
         let (pinned, not_defended): (&[&str], &[&str]) = match self.tests.results {
             TestsFormat::Pytest => (
                 &[
@@ -259,23 +259,35 @@ impl<'t> JobMaker<'t> {
                     "results from the process that starts the test files, in a file with a random name, each line with a digest over a random key",
                     "no NODE_OPTIONS and NODE_PATH",
                 ],
-                &["code of the workspace that changes `node:test` and `node:assert` in its own process"],
+                &[
+                    "code of the workspace that changes `node:test` and `node:assert` in its own process",
+                ],
             ),
             TestsFormat::Go => (
                 &["no GOFLAGS, no cached results"],
                 &["code of the workspace that prints what `go test` prints"],
             ),
             TestsFormat::Cargo => (
-                &["`.cargo/config.toml` as before the target ran", "all tests are run"],
-                &["code of the workspace that prints what the test program prints", "build scripts"],
+                &[
+                    "`.cargo/config.toml` as before the target ran",
+                    "all tests are run",
+                ],
+                &[
+                    "code of the workspace that prints what the test program prints",
+                    "build scripts",
+                ],
             ),
             TestsFormat::Junit | TestsFormat::Tap => (
                 &["a folder for results that is empty before"],
                 &["programs of the workspace that write files of results"],
             ),
-            TestsFormat::ExitCode => (&[], &["code of the workspace that ends the command with exit code 0"]),
+            TestsFormat::ExitCode => (
+                &[],
+                &["code of the workspace that ends the command with exit code 0"],
+            ),
         };
-        let mut not_defended: Vec<String> = not_defended.iter().map(|&text| text.to_owned()).collect();
+        let mut not_defended: Vec<String> =
+            not_defended.iter().map(|&text| text.to_owned()).collect();
         if let Some(path) = &self.changed_program {
             not_defended.push(format!("the target changed the program `{path}`"));
         }
@@ -305,12 +317,15 @@ impl<'t> JobMaker<'t> {
 /// The end of a stream: what a runner prints last says most.
 fn tail(stream: &[u8]) -> &[u8] {
     let most = crate::model::limits::GRADE_VALUE;
-    stream.get(stream.len().saturating_sub(most)..).unwrap_or(stream)
+    stream
+        .get(stream.len().saturating_sub(most)..)
+        .unwrap_or(stream)
 }
 
 /// With the folder for results filled in.
 fn filled(text: &str) -> String {
-    text.replace("{{ results }}", RESULTS).replace("{{results}}", RESULTS)
+    text.replace("{{ results }}", RESULTS)
+        .replace("{{results}}", RESULTS)
 }
 
 fn set_unless_written(env: &mut Vec<(String, String)>, name: &str, value: &str) {
@@ -331,21 +346,28 @@ fn launch(job: &mut WorkspaceTestJob, nonce: &TestNonce, mode: &str, options: Ve
     };
     let mut argv = vec![interpreter];
     // Bytecode of the workspace is never read, since Python looks for it elsewhere.
-    argv.extend(["-I", "-B", "-X", "pycache_prefix=/tmp/pycache"].map(str::to_owned));
+    let cache = format!("pycache_prefix=/tmp/{}", nonce.name);
+    argv.extend(["-I", "-B", "-X", &cache].map(str::to_owned));
     argv.extend(own.iter().cloned());
     argv.extend([format!("{BESIDE}/launch.py"), mode.to_owned()]);
+    // An argument by itself, which the sandbox may replace by where the folder is.
+    argv.push(format!("{RESULTS}/{}", nonce.file()));
     argv.extend(options);
     argv.extend(args.iter().cloned());
     job.argv = argv;
-    job.beside.push(("launch.py".to_owned(), nonce.fill(LAUNCH)));
+    job.beside
+        .push(("launch.py".to_owned(), nonce.fill(LAUNCH)));
     job.beside.push((nonce.canary(), nonce.fill(CANARY)));
 }
 
 fn node(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
-    job.beside.push(("reporter.mjs".to_owned(), nonce.fill(REPORTER)));
+    job.beside
+        .push(("reporter.mjs".to_owned(), nonce.fill(REPORTER)));
     let options = [
-        format!("--test-reporter={BESIDE}/reporter.mjs"),
-        format!("--test-reporter-destination={RESULTS}/{}", nonce.file()),
+        "--test-reporter".to_owned(),
+        format!("{BESIDE}/reporter.mjs"),
+        "--test-reporter-destination".to_owned(),
+        format!("{RESULTS}/{}", nonce.file()),
         "--test-reporter=tap".to_owned(),
         "--test-reporter-destination=stdout".to_owned(),
     ];
@@ -378,7 +400,8 @@ fn junit(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
     let writes = job.argv.iter().any(|arg| arg.contains("junit"));
     if runner_of(&job.argv) == Some(TestsFormat::Pytest) && !writes {
         job.argv.extend([
-            format!("--junitxml={RESULTS}/{}.xml", nonce.name),
+            "--junitxml".to_owned(),
+            format!("{RESULTS}/{}.xml", nonce.name),
             "-p".to_owned(),
             "no:cacheprovider".to_owned(),
         ]);
@@ -401,7 +424,10 @@ mod tests {
             ("pytest -q tests", Some(TestsFormat::Pytest)),
             (".venv/bin/pytest", Some(TestsFormat::Pytest)),
             ("python3 -m pytest -x", Some(TestsFormat::Pytest)),
-            ("python3.11 -W error -B -m unittest discover", Some(TestsFormat::Unittest)),
+            (
+                "python3.11 -W error -B -m unittest discover",
+                Some(TestsFormat::Unittest),
+            ),
             ("/usr/bin/python -m unittest", Some(TestsFormat::Unittest)),
             ("python3 run_tests.py -m pytest", None),
             ("python3 -m mypkg", None),
@@ -435,13 +461,17 @@ mod tests {
 
     #[test]
     fn python_starts_the_launcher_in_isolation() {
-        let launcher = "-I -B -X pycache_prefix=/tmp/pycache";
+        let options = "-I -B -X pycache_prefix=/tmp/0000000000000003";
+        let launcher = "/tmp/tests/launch.py m /results/0000000000000003.jsonl -o";
         let table = [
-            ("pytest -q a", format!("python3 {launcher} /tmp/tests/launch.py m -o -q a")),
-            (".venv/bin/pytest", format!(".venv/bin/python3 {launcher} /tmp/tests/launch.py m -o")),
+            ("pytest -q a", format!("python3 {options} {launcher} -q a")),
+            (
+                ".venv/bin/pytest",
+                format!(".venv/bin/python3 {options} {launcher}"),
+            ),
             (
                 "python3.11 -W error -m pytest a",
-                format!("python3.11 {launcher} -W error /tmp/tests/launch.py m -o a"),
+                format!("python3.11 {options} -W error {launcher} a"),
             ),
         ];
         for (line, expected) in table {
@@ -453,9 +483,9 @@ mod tests {
     fn nothing_of_the_launcher_stays_open() {
         for (name, content) in launched("pytest").beside {
             let text = String::from_utf8(content).unwrap();
-            let open = text.split('@').any(|part| {
-                part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase())
-            });
+            let open = text
+                .split('@')
+                .any(|part| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase()));
             assert!(!open, "{name}");
         }
     }

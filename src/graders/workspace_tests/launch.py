@@ -10,17 +10,16 @@ import os
 import sys
 
 KEY = "@KEY@"
-RESULTS = "@RESULTS@"
-CANARY = "@CANARY@"
+CANARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "@CANARY@")
 PASSING = "test_@PASSING@"
 FAILING = "test_@FAILING@"
 MISSING = 86
 
 
-def reporter():
+def reporter(results):
     """A function that writes one line, from this process only."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-    file = os.open(RESULTS, flags, 0o600)
+    file = os.open(results, flags, 0o600)
     write, getpid, digest, dumps = os.write, os.getpid, hashlib.sha256, json.JSONEncoder().encode
     own, key, count = getpid(), KEY, 0
 
@@ -38,10 +37,15 @@ def reporter():
     return report
 
 
-def add_paths():
-    """The workspace follows the standard library, so that no file of it replaces a module of that."""
+def add_paths(outside=False):
+    """Folders of PYTHONPATH and the workspace, behind the standard library, so that no file of them
+    replaces a module of it. `outside`: only folders that the workspace does not contain."""
+    own = os.getcwd()
     added = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    added = [os.path.abspath(path) for path in added] + [os.getcwd()]
+    added = [os.path.abspath(path) for path in added] + [own]
+    if outside:
+        inside = ("/workspace/", own + "/")
+        added = [path for path in added if not (path + "/").startswith(inside)]
     packages = ("site-packages", "dist-packages")
     at = [i for i, path in enumerate(sys.path) if os.path.basename(path) in packages]
     at = at[0] if at else len(sys.path)
@@ -86,11 +90,15 @@ def run_pytest(report, args):
             yield
             import pathlib
 
+            for item in items:
+                report("collected", id=item.nodeid)
             module = pytest.Module.from_parent(session, path=pathlib.Path(CANARY))
             for name in (PASSING, FAILING):
                 items.append(pytest.Function.from_parent(module, name=name))
-            for item in items[:-2]:
-                report("collected", id=item.nodeid)
+            tests = module.ihook.pytest_pycollect_makeitem(
+                collector=module, name="Canary", obj=module.obj.Canary
+            )
+            items.extend(tests.collect())
 
         def pytest_collectreport(self, report):
             reported(report.nodeid, report.outcome, report.longrepr)
@@ -113,11 +121,21 @@ def run_pytest(report, args):
                 status, shown = "skipped", phases[0].longrepr
             else:
                 return
-            if nodeid.endswith(("::" + PASSING, "::" + FAILING)):
+            if is_canary(nodeid):
                 self.canaries += status == "failed"
             else:
                 self.failed += status == "failed"
             report("test", id=nodeid, status=status, message=message_of(shown))
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_sessionfinish(self, session):
+            """The canaries are not shown."""
+            terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+            for reports in getattr(terminal, "stats", {}).values():
+                reports[:] = [one for one in reports if not is_canary(getattr(one, "nodeid", ""))]
+
+    def is_canary(nodeid):
+        return str(nodeid).endswith(("::" + PASSING, "::" + FAILING))
 
     def message_of(shown):
         crash = getattr(shown, "reprcrash", None)
@@ -245,8 +263,9 @@ def run_unittest(report, args):
 
 def main():
     leave, out, err = os._exit, sys.stdout, sys.stderr
-    report = reporter()
-    mode, args = sys.argv[1], sys.argv[2:]
+    mode, results, args = sys.argv[1], sys.argv[2], sys.argv[3:]
+    report = reporter(results)
+    add_paths(outside=True)
     try:
         code = {"pytest": run_pytest, "unittest": run_unittest}[mode](report, args)
     except SystemExit as end:

@@ -31,7 +31,7 @@ use super::{
     CodeGrader, CodeMethod, MethodSettings, ResolvedGraders, WorkspaceBench, WorkspaceCheck,
 };
 use crate::load::{Code, Node, Problem, SuiteDesk, seconds};
-use crate::model::{Cause, Grade, GraderType, NumberKind, Trust};
+use crate::model::{Cause, Grade, GraderType, Trust};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestRun};
 use eval_base::globs::id_glob;
@@ -43,11 +43,6 @@ use reports::ReportedTests;
 use restore::RestoredFiles;
 
 const METHOD: &str = "workspace_tests";
-
-/// Share of the selected tests that passed.
-const PASSED_SHARE: &str = "tests_passed_share";
-const SELECTED_COUNT: &str = "tests_selected_count";
-const PASSED_COUNT: &str = "tests_passed_count";
 
 /// What the results of tests are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -199,9 +194,11 @@ impl MethodSettings for WorkspaceTestsSpec {
                 return None;
             }
         }
-        if let Some(name) = self.env.keys().find(|name| {
-            name.is_empty() || name.contains(['=', '\0'])
-        }) {
+        if let Some(name) = self
+            .env
+            .keys()
+            .find(|name| name.is_empty() || name.contains(['=', '\0']))
+        {
             let at = node.locate("/env");
             let message = format!("`{name}` is not the name of an environment variable");
             return desk.refuse(Problem::error(Code::BadFormat, at, message));
@@ -289,14 +286,24 @@ impl WorkspaceTestsSpec {
         ];
         for (key, list) in lists {
             if format == TestsFormat::ExitCode && !list.is_empty() {
-                let message = format!("`{key}` needs results of single tests, but the exit code is all there is");
-                let problem = Problem::error(Code::GraderConflict, node.key_span(&format!("/{key}")), message);
+                let message = format!(
+                    "`{key}` needs results of single tests, but the exit code is all there is"
+                );
+                let problem = Problem::error(
+                    Code::GraderConflict,
+                    node.key_span(&format!("/{key}")),
+                    message,
+                );
                 return desk.refuse(problem.hint("set `results:`"));
             }
             for (place, pattern) in list.iter().enumerate() {
                 let at = node.locate(&format!("/{key}/{place}"));
                 if pattern.trim().is_empty() {
-                    return desk.refuse(incomplete(at, "the id of a test is empty", "write an id or a glob"));
+                    return desk.refuse(incomplete(
+                        at,
+                        "the id of a test is empty",
+                        "write an id or a glob",
+                    ));
                 }
                 if selection::is_pattern(pattern)
                     && let Err(why) = id_glob(&selection::plain_brackets(pattern))
@@ -346,17 +353,6 @@ impl WorkspaceTestsSpec {
 impl CodeMethod for WorkspaceTests {
     fn workspace_check(&self) -> Option<&dyn WorkspaceCheck> {
         Some(self)
-    }
-
-    fn number(&self) -> Option<(&'static str, NumberKind)> {
-        Some((PASSED_SHARE, NumberKind::Score))
-    }
-
-    fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
-        vec![
-            (SELECTED_COUNT, NumberKind::Number),
-            (PASSED_COUNT, NumberKind::Number),
-        ]
     }
 }
 
@@ -415,7 +411,8 @@ impl WorkspaceTests {
                     why,
                 ));
             }
-            let why = format!("`{what}` could not be loaded, but can be without the target's changes");
+            let why =
+                format!("`{what}` could not be loaded, but can be without the target's changes");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
             return Ok(grade.with_trust(self.trust()));
         }
@@ -437,11 +434,21 @@ impl WorkspaceTests {
     }
 
     /// The grade of a workspace whose tests need not run.
-    async fn refused(&self, workspace: &FinishedWorkspace) -> Result<Option<Grade>, WorkspaceFault> {
+    async fn refused(
+        &self,
+        workspace: &FinishedWorkspace,
+    ) -> Result<Option<Grade>, WorkspaceFault> {
         let changes = &workspace.output().changes;
         if changes.truncated {
             let why = "more files changed than are listed, so the files that tests depend on can't be checked";
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::OutputLimit, why);
+            return Ok(Some(grade));
+        }
+        if let Some(path) = restore::changed_interpreter(self, workspace) {
+            let why = format!(
+                "the target changed `{path}`, which belongs to the interpreter of the tests"
+            );
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
             return Ok(Some(grade));
         }
         if self.allow_weakened_tests {
@@ -484,7 +491,8 @@ impl WorkspaceTests {
             None => false,
         };
         if was_there {
-            let why = format!("`{program}`, which runs the tests, can't be started any more: {fault}");
+            let why =
+                format!("`{program}`, which runs the tests, can't be started any more: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why);
             return Ok(grade.with_trust(self.trust()));
         }

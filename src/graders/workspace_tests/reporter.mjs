@@ -3,7 +3,7 @@
 // key, its number and its text.
 
 import { createHash } from 'node:crypto';
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 
 const KEY = '@KEY@';
 
@@ -31,15 +31,14 @@ export default async function* reporter(events) {
       const names = (open.get(data.file) ?? []).slice(0, data.nesting);
       const own = [...names, data.name];
       if (data.details?.type === 'suite' && type === 'test:pass') continue;
-      const skipped = data.skip !== undefined || data.todo !== undefined;
-      const status = type === 'test:fail' ? 'failed' : skipped ? 'skipped' : 'passed';
+      const skipped = type === 'test:pass' && data.skip !== undefined || data.todo !== undefined;
+      const status = skipped ? 'skipped' : type === 'test:fail' ? 'failed' : 'passed';
       const error = data.details?.error;
       const message = status === 'failed' ? first(error?.cause?.message ?? error?.message ?? error) : '';
       // A file without tests is reported by its own name.
-      const isFile = data.nesting === 0 && data.name !== '' && process.cwd() !== '' &&
-        (data.name === data.file || data.name === file || !data.file);
+      const isFile = data.nesting === 0 && (!data.file || resolve(data.name) === data.file);
       yield line(isFile
-        ? { kind: 'broken', id: shown(data.name) || data.name, message: message || 'the file reported no tests' }
+        ? { kind: 'broken', id: shown(resolve(data.name)), message: message || 'the file reported no tests' }
         : { kind: 'test', id: [file, ...own].join(' > '), status, message: message.slice(0, 500) });
     }
   }

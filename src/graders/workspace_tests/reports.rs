@@ -111,11 +111,21 @@ struct ReportLine {
 }
 
 impl ReportedTests {
-    pub fn read(tests: &WorkspaceTests, nonce: &TestNonce, run: &WorkspaceTestRun) -> ReportedTests {
+    pub fn read(
+        tests: &WorkspaceTests,
+        nonce: &TestNonce,
+        run: &WorkspaceTestRun,
+    ) -> ReportedTests {
         let mut reported = match tests.results {
             TestsFormat::Pytest | TestsFormat::Unittest => {
                 let mut reported = ReportedTests::lines(nonce, run);
-                reported.take_canaries(nonce);
+                // Of pytest, a function and a method of unittest each.
+                let kinds = if tests.results == TestsFormat::Pytest {
+                    2
+                } else {
+                    1
+                };
+                reported.take_canaries(nonce, kinds);
                 reported
             }
             TestsFormat::Node => ReportedTests::lines(nonce, run),
@@ -186,8 +196,8 @@ impl ReportedTests {
         reported
     }
 
-    /// Takes out the two tests of the harness, one of which must fail.
-    fn take_canaries(&mut self, nonce: &TestNonce) {
+    /// Takes out the tests of the harness: of each kind, one must pass and one must fail.
+    fn take_canaries(&mut self, nonce: &TestNonce, kinds: usize) {
         let (mut passing, mut failing) = (Vec::new(), Vec::new());
         let is_of = |id: &str, name: &str| id.ends_with(&format!("test_{name}"));
         self.tests.retain(|test| {
@@ -205,7 +215,9 @@ impl ReportedTests {
                 let why = "the tests were ended before the last one ran";
                 self.doubts.push((Cause::Exited, why.to_owned()));
             }
-        } else if passing != [TestStatus::Passed] || failing != [TestStatus::Failed] {
+        } else if passing != vec![TestStatus::Passed; kinds]
+            || failing != vec![TestStatus::Failed; kinds]
+        {
             let why = "a test of the harness that must fail did not fail, or one that must pass did not pass";
             self.forged.get_or_insert(why.to_owned());
         }
@@ -264,7 +276,9 @@ fn junit_files(glob: Option<&str>, run: &WorkspaceTestRun) -> ReportedTests {
             tests.push(ReportedTest::new(&id, status, &message));
         });
         let broken = tally.broken.into_iter();
-        reported.broken.extend(broken.map(|why| (path.clone(), why)));
+        reported
+            .broken
+            .extend(broken.map(|why| (path.clone(), why)));
         let doubts = tally.doubts.into_iter().chain(error.map(|error| error.why));
         let doubts = doubts.map(|why| (Cause::Exited, format!("`{path}`: {why}")));
         reported.doubts.extend(doubts);

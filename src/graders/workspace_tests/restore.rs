@@ -37,6 +37,29 @@ fn joined(cwd: &str, path: &str) -> String {
     parts.join("/")
 }
 
+/// A file of the virtual environment with the interpreter of the tests, if that is in the workspace,
+/// that the target changed. Bytecode is never read.
+pub(super) fn changed_interpreter(
+    tests: &WorkspaceTests,
+    workspace: &FinishedWorkspace,
+) -> Option<WorkspacePath> {
+    if !matches!(tests.results, TestsFormat::Pytest | TestsFormat::Unittest) {
+        return None;
+    }
+    let program = in_workspace(&tests.cwd, tests.command.first()?)?;
+    let environment = program.parent()?.parent()?;
+    let protected = workspace.protected_edits();
+    let is_part = |path: &&WorkspacePath| {
+        path.is_below(&environment)
+            && !path.parts().any(|part| part == b"__pycache__")
+            && !protected.contains(path)
+    };
+    touched(&workspace.output().changes)
+        .into_iter()
+        .find(is_part)
+        .cloned()
+}
+
 /// Where pytest reads its configuration from: the file that it would have found before the target
 /// ran.
 #[derive(Debug, Default)]
@@ -68,7 +91,8 @@ impl PytestConfig {
                 let own = format!("{root}{name}");
                 let path = joined(&tests.cwd, &own);
                 let Ok(at) = path.parse() else { continue };
-                if let EntryNow::File { content, .. } = workspace.file_before(&at, MOST_BYTES).await?
+                if let EntryNow::File { content, .. } =
+                    workspace.file_before(&at, MOST_BYTES).await?
                     && String::from_utf8_lossy(&content).contains(section)
                 {
                     return Ok(PytestConfig {
@@ -141,7 +165,8 @@ impl RestoredFiles {
         for at in touched(&workspace.output().changes) {
             let path = at.as_path().to_string_lossy().into_owned();
             let given = tests.files.iter().any(|file| file.path == path);
-            let Some(steering) = steering(tests, &path).filter(|_| !given && !protected.contains(at))
+            let Some(steering) =
+                steering(tests, &path).filter(|_| !given && !protected.contains(at))
             else {
                 continue;
             };
@@ -161,7 +186,9 @@ impl RestoredFiles {
                     Some(with_scripts_of(&before, &now))
                 }
             };
-            restored.files.extend(content.map(|content| (path, content)));
+            restored
+                .files
+                .extend(content.map(|content| (path, content)));
         }
         Ok(restored)
     }
@@ -197,11 +224,13 @@ mod tests {
 
     #[test]
     fn scripts_of_a_package_are_those_of_before() {
-        let now = br#"{"name": "x", "type": "module", "scripts": {"test": "true"}, "jest": {"bail": 1}}"#;
-        let shown = |before: &[u8], now: &[u8]| String::from_utf8(with_scripts_of(before, now)).unwrap();
+        let now =
+            br#"{"name": "x", "type": "module", "scripts": {"test": "true"}, "jest": {"bail": 1}}"#;
+        let shown =
+            |before: &[u8], now: &[u8]| String::from_utf8(with_scripts_of(before, now)).unwrap();
         assert_eq!(
             shown(br#"{"name": "x", "scripts": {"test": "node --test"}}"#, now),
-            r#"{"name":"x","type":"module","scripts":{"test":"node --test"}}"#
+            r#"{"name":"x","scripts":{"test":"node --test"},"type":"module"}"#
         );
         assert_eq!(shown(b"{}", b"no JSON"), "{}");
     }

@@ -46,7 +46,9 @@ impl<'p> TestPatterns<'p> {
     pub fn new(patterns: &'p [String]) -> TestPatterns<'p> {
         let glob = |text: &'p String| {
             // It was checked when it was loaded.
-            let glob = is_pattern(text).then(|| id_glob(&plain_brackets(text)).ok()).flatten();
+            let glob = is_pattern(text)
+                .then(|| id_glob(&plain_brackets(text)).ok())
+                .flatten();
             (text.as_str(), glob)
         };
         TestPatterns {
@@ -60,9 +62,11 @@ impl<'p> TestPatterns<'p> {
         let mut selected = BTreeSet::new();
         for (text, glob) in &self.patterns {
             let fitting: Vec<&str> = match glob {
-                Some(glob) if !known.contains(text) => {
-                    known.iter().copied().filter(|id| glob.is_match(id)).collect()
-                }
+                Some(glob) if !known.contains(text) => known
+                    .iter()
+                    .copied()
+                    .filter(|id| glob.is_match(id))
+                    .collect(),
                 _ => vec![text],
             };
             if fitting.is_empty() {
@@ -97,7 +101,10 @@ mod tests {
             all.into_iter().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(selected(&["a/t.py::x[*]"]), "a/t.py::x[1-{y}] a/t.py::x[2]");
-        assert_eq!(selected(&["*::z", "a/t.py::x[2]"]), "a/t.py::x[2] a/t.py::z");
+        assert_eq!(
+            selected(&["*::z", "a/t.py::x[2]"]),
+            "a/t.py::x[2] a/t.py::z"
+        );
         assert_eq!(selected(&["gone", "b*"]), "b* gone");
     }
 }

@@ -25,7 +25,10 @@ pub(super) fn read(text: &str) -> ReportedTests {
     match plan {
         None => doubt("the results have no plan (`1..N`), so they may be truncated".to_owned()),
         Some(count) if count != ran => {
-            doubt(format!("the plan is {}, but {ran} ran", plural(count, "test")));
+            doubt(format!(
+                "the plan is {}, but {ran} ran",
+                plural(count, "test")
+            ));
         }
         Some(_) => {}
     }
@@ -56,7 +59,11 @@ fn test(line: &str, number: usize) -> Option<ReportedTest> {
         true => name.trim().trim_start_matches('-').trim(),
         false => description,
     };
-    let own = if own.is_empty() { number.to_string() } else { own.to_owned() };
+    let own = if own.is_empty() {
+        number.to_string()
+    } else {
+        own.to_owned()
+    };
     let id = if name.is_empty() { &own } else { name };
     let status = match (directive, ok) {
         (Some(_), _) => TestStatus::Skipped,
@@ -107,7 +114,10 @@ mod tests {
             shown("ok 1 - a\n"),
             "a passed; ? the results have no plan (`1..N`), so they may be truncated"
         );
-        assert_eq!(shown("1..2\nok 1 - a\n"), "a passed; ? the plan is 2 tests, but 1 ran");
+        assert_eq!(
+            shown("1..2\nok 1 - a\n"),
+            "a passed; ? the plan is 2 tests, but 1 ran"
+        );
         assert_eq!(
             shown("1..1\nBail out! no disk\nok 1 - a\n"),
             "a passed; ? the tests bailed out: no disk"

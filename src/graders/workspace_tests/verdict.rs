@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::reports::{ReportedTests, ResultsSource, TestStatus};
 use super::selection::{TestPatterns, TestsById, by_id, status_of};
-use super::{METHOD, PASSED_COUNT, PASSED_SHARE, SELECTED_COUNT, WorkspaceTests};
+use super::{METHOD, WorkspaceTests};
 use crate::graders::programs::ending_of;
 use crate::graders::show::in_reason;
 use crate::model::limits;
-use crate::model::{Cause, Grade, GraderType, Outcome};
+use crate::model::{Cause, Grade, GraderType};
 use crate::workspace::WorkspaceTestRun;
 use eval_base::text::plural;
 use eval_sandbox::ProgramEnding;
@@ -34,7 +34,12 @@ pub(super) fn broken_task(
 ) -> Option<Grade> {
     if let Some(what) = &before.missing {
         let why = format!("`{what}` is not installed where the tests run");
-        return Some(Grade::errored(GraderType::Code, METHOD, Cause::ExecutorMissing, why));
+        return Some(Grade::errored(
+            GraderType::Code,
+            METHOD,
+            Cause::ExecutorMissing,
+            why,
+        ));
     }
     let known = by_id(&before.tests);
     let ids: BTreeSet<&str> = known.keys().copied().collect();
@@ -52,7 +57,11 @@ pub(super) fn broken_task(
                 "" => status.name(),
                 message => message,
             };
-            wrong.push(format!("`{}` does not pass ({})", in_reason(id), in_reason(message)));
+            wrong.push(format!(
+                "`{}` does not pass ({})",
+                in_reason(id),
+                in_reason(message)
+            ));
         }
     }
     if wrong.is_empty() {
@@ -69,7 +78,12 @@ pub(super) fn broken_task(
     };
     wrong.truncate(NAMED);
     let why = format!("before the target runs{ended}: {}{more}", wrong.join("; "));
-    Some(Grade::errored(GraderType::Code, METHOD, Cause::BrokenTask, why))
+    Some(Grade::errored(
+        GraderType::Code,
+        METHOD,
+        Cause::BrokenTask,
+        why,
+    ))
 }
 
 /// The grade of a workspace; `before`: what the tests reported before the target ran, where that is
@@ -115,7 +129,11 @@ fn selected<'t>(
         .into_iter()
         .map(|id| {
             let (status, message) = status_of(id, known);
-            SelectedTest { id, status, message }
+            SelectedTest {
+                id,
+                status,
+                message,
+            }
         })
         .collect();
     if tests.all_pass || tests.lists_nothing() {
@@ -208,7 +226,9 @@ impl VerdictRules<'_> {
         let named = failed.iter().take(NAMED).map(|test| {
             let what = match (test.status, test.message.as_str()) {
                 (TestStatus::Failed, "") => String::new(),
-                (TestStatus::Failed | TestStatus::Missing, message) => format!(" ({})", in_reason(message)),
+                (TestStatus::Failed | TestStatus::Missing, message) => {
+                    format!(" ({})", in_reason(message))
+                }
                 (status, "") => format!(" ({})", status.name()),
                 (status, message) => format!(" ({}: {})", status.name(), in_reason(message)),
             };
@@ -220,7 +240,11 @@ impl VerdictRules<'_> {
             more => format!(" and {more} more"),
         };
         let all = plural(self.selected.len(), "test");
-        Some(format!("{} of {all} did not pass: {}{more}", failed.len(), named.join(", ")))
+        Some(format!(
+            "{} of {all} did not pass: {}{more}",
+            failed.len(),
+            named.join(", ")
+        ))
     }
 
     /// Why the exit code contradicts that all selected tests passed; `None` if it does not.
@@ -234,13 +258,17 @@ impl VerdictRules<'_> {
                 || self.known.values().any(|test| {
                     test.status == TestStatus::Failed && !chosen.contains(test.id.as_str())
                 }));
-        (code != 0 && !fails_outside).then(|| {
-            format!("all tests passed, but the test command ended with exit code {code}")
-        })
+        (code != 0 && !fails_outside)
+            .then(|| format!("all tests passed, but the test command ended with exit code {code}"))
     }
 
     fn with_details(&self, mut grade: Grade) -> Grade {
-        let count = |status| self.known.values().filter(|test| test.status == status).count();
+        let count = |status| {
+            self.known
+                .values()
+                .filter(|test| test.status == status)
+                .count()
+        };
         let counts = json!({
             "passed": count(TestStatus::Passed),
             "failed": count(TestStatus::Failed) + self.reported.broken.len(),
@@ -248,7 +276,10 @@ impl VerdictRules<'_> {
             "selected": self.selected.len(),
             "selected_passed": self.passed(),
         });
-        let failures = self.selected.iter().filter(|test| test.status != TestStatus::Passed);
+        let failures = self
+            .selected
+            .iter()
+            .filter(|test| test.status != TestStatus::Passed);
         let failures: Vec<Value> = failures
             .take(limits::GRADE_ENTRIES)
             .map(|test| {
@@ -264,14 +295,6 @@ impl VerdictRules<'_> {
         }
         if let Some(framework) = &self.reported.framework {
             grade = grade.with_detail("framework", in_reason(framework));
-        }
-        let is_counted = grade.outcome == Outcome::Passed || grade.cause == Some(Cause::WrongAnswer);
-        let share = if is_counted { self.share() } else { 0.0 };
-        grade.metrics.insert(PASSED_SHARE.to_owned(), share);
-        if is_counted {
-            let (selected, passed) = (self.selected.len() as f64, self.passed() as f64);
-            grade.metrics.insert(SELECTED_COUNT.to_owned(), selected);
-            grade.metrics.insert(PASSED_COUNT.to_owned(), passed);
         }
         grade
             .with_detail("results", self.reported.source.name())

@@ -21,7 +21,7 @@ fn loaded(text: &str, overrides: LoadOverrides) -> LoadedPlan {
 
 fn grading(case: &str) -> CaseGrading {
     let text = format!(
-        "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
+        "eval_suite:\n  name: s\n  target: {{type: command, command: [cat]}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
     );
     let loaded = loaded(&text, LoadOverrides::default());
     let words: Vec<_> = loaded.problems.iter().map(|p| p.message.clone()).collect();
@@ -61,6 +61,14 @@ fn the_method_is_inferred_from_the_expectation_and_the_settings() {
         (
             "grader: {type: code, config: {command: [sh, -c, 'true']}}",
             "command",
+        ),
+        (
+            "workspace: {}, grader: {type: code, config: {must_touch: a}}",
+            "diff",
+        ),
+        (
+            "workspace: {}, grader: {type: code, config: {command: [sh, t.sh], results: tap}}",
+            "workspace_tests",
         ),
         (
             "grader: {type: code, config: {must_include: a}}",
@@ -163,7 +171,7 @@ fn built_in_presets_speak_of_the_largest_k_of_the_suite() {
 fn what_changes_the_grading_changes_its_hash_alone() {
     let hashes = |case: &str| {
         let text = format!(
-            "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
+            "eval_suite:\n  name: s\n  target: {{type: command, command: [cat]}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
         );
         let plan = loaded(&text, LoadOverrides::default())
             .plan
@@ -337,4 +345,210 @@ fn an_executor_is_part_of_what_tells_gradings_apart() {
             "timeout_seconds: 3, hint: apt, readable: [/opt/c]"
         ))
     );
+}
+
+#[test]
+fn settings_of_workspace_graders_are_checked_where_they_are_written() {
+    let table = [
+        (
+            "",
+            "method: diff, max_files: 1",
+            "`diff` needs a workspace, but the case has none",
+            "{method: diff, max_files: 1}",
+        ),
+        (
+            "",
+            "method: files, files: {a: {exists: true}}",
+            "`files` needs a workspace, but the case has none",
+            "{method: files, files: {a: {exists: true}}}",
+        ),
+        (
+            "",
+            "method: workspace_tests, command: [sh]",
+            "`workspace_tests` needs a workspace, but the case has none",
+            "{method: workspace_tests, command: [sh]}",
+        ),
+        (
+            "workspace: {}, ",
+            "method: diff",
+            "`diff` has no rule, so every change would pass",
+            "{method: diff}",
+        ),
+        (
+            "workspace: {}, ",
+            "must_touch: [a, 'b[']",
+            "`b[` is not a glob of files",
+            "'b['",
+        ),
+        (
+            "workspace: {}, ",
+            "must_touch: /etc",
+            "`/etc` is not a glob of files: paths of a workspace are relative",
+            "/etc",
+        ),
+        (
+            "workspace: {}, ",
+            "max_files: 1, tests: [a]",
+            "`tests` is used only by `no_weakened_tests: true`",
+            "tests",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {a: {}}",
+            "`a` has no condition",
+            "{}",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {../a: {exists: true}}",
+            "`../a` has an empty part, `.` or `..`",
+            "{exists: true}",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {a: {exists: true, absent: true}}",
+            "`exists` and `absent` of `a` contradict each other",
+            "absent",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {a: {absent: true, contains: x}}",
+            "`a` must not exist, so it can't meet the other conditions",
+            "{absent: true, contains: x}",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {a: {matches: '('}}",
+            "not a regular expression",
+            "'('",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {a: {json_schema: {type: 3}}}",
+            "not a valid JSON Schema",
+            "{type: 3}",
+        ),
+        (
+            "workspace: {}, ",
+            "method: files, files: {a: {structural: '{{any_thing}}'}}",
+            "any_thing",
+            "'{{any_thing}}'",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [sh, t.sh], fail_to_pass: [a]",
+            "`fail_to_pass` needs results of single tests, but the exit code is all there is",
+            "fail_to_pass",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [make], results: pytest",
+            "`results: pytest` needs a command that starts this runner itself",
+            "results",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [pytest], results_path: a.xml",
+            "`results_path` applies only to `results: junit` and `results: tap`",
+            "results_path",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [make], results: junit, results_path: ../a",
+            "`results_path` must be a glob of files below",
+            "results_path",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [pytest], fail_to_pass: [a], pass_to_pass: [b, a]",
+            "`a` is in `fail_to_pass` and in `pass_to_pass`",
+            "pass_to_pass",
+        ),
+        (
+            "workspace: {}, ",
+            "method: workspace_tests, command: [sh], pass_threshold: 0.5",
+            "`pass_threshold` is used only by `score: share`",
+            "pass_threshold",
+        ),
+        (
+            "workspace: {}, ",
+            "method: workspace_tests, command: [sh], all_pass: false",
+            "no test has to pass",
+            "all_pass",
+        ),
+        (
+            "workspace: {}, ",
+            "method: workspace_tests, command: [sh], files: {/a: x}",
+            "`/a` is absolute",
+            "x",
+        ),
+        (
+            "workspace: {}, ",
+            "method: workspace_tests, command: [sh], files: {dir: nowhere}",
+            "nowhere",
+            "nowhere",
+        ),
+        (
+            "workspace: {}, ",
+            "method: workspace_tests, command: ['']",
+            "the command has no program",
+            "['']",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (workspace, config, message, underlined) in table {
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: command, command: [cat]}}\n  evals:\n    - {{id: a, input: x, {workspace}grader: {{type: code, \
+             config: {{{config}}}}}}}\n"
+        );
+        let loaded = loaded(&text, LoadOverrides::default());
+        let problems: Vec<(String, String)> = loaded
+            .problems
+            .iter()
+            .map(|problem| {
+                let at = problem.span.map(|span| loaded.sources.slice(span));
+                (problem.message.clone(), at.unwrap_or_default().to_owned())
+            })
+            .collect();
+        let fits = |(said, at): &(String, String)| said.contains(message) && at == underlined;
+        if problems.len() != 1 || !problems.iter().all(fits) {
+            wrong.push(format!("{config}: {problems:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_of_tests_are_part_of_the_grading_by_their_content() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cwd = dir.path().canonicalize().expect("a path");
+    let config = "method: workspace_tests, command: [sh, deep/a.sh], files: {dir: hidden}";
+    let suite = format!(
+        "eval_suite:\n  name: s\n  target: {{type: command, command: [cat]}}\n  workspace: {{}}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, \
+         config: {{{config}}}}}}}\n"
+    );
+    fs::write(cwd.join("suite.yaml"), suite).expect("written");
+    fs::create_dir_all(cwd.join("hidden/deep")).expect("a folder");
+    let mut hashes = Vec::new();
+    for content in ["one", "two", "one"] {
+        fs::write(cwd.join("hidden/deep/a.sh"), content).expect("written");
+        let loaded = load(&LoadRequest {
+            suite: "suite.yaml".into(),
+            purpose: PlanPurpose::Run,
+            cwd: cwd.clone(),
+            cpus: 1,
+            ..LoadRequest::default()
+        });
+        let plan = loaded.plan.expect("a plan");
+        let case = plan.evals[0].cases.get(0).unwrap().unwrap().clone();
+        let GraderKind::Code(CodeGrader::WorkspaceTests(tests)) = &case.grading.graders[0].kind
+        else {
+            panic!("another grader")
+        };
+        assert_eq!(tests.files[0].path, "deep/a.sh");
+        assert_eq!(tests.files[0].content.as_slice(), content.as_bytes());
+        hashes.push(case.grading_hash);
+    }
+    assert_eq!(hashes[0], hashes[2]);
+    assert_ne!(hashes[0], hashes[1]);
 }
