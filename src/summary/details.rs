@@ -125,7 +125,7 @@ fn attempt_cost(attempt: &Attempt) -> usize {
         .as_ref()
         .map_or(0, |stored| stored.head.len() + 64);
     let stored = stored + thoughts_of(attempt).map_or(0, String::len);
-    let stored = stored + workspace_of(attempt).map_or(0, |left| left.bytes());
+    let stored = stored + workspace_of(attempt).map_or(0, WorkspaceOutput::bytes);
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
     let call = attempt
@@ -262,7 +262,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         output,
         output_truncated: is_cut,
         thoughts: thoughts_of(last).cloned(),
-        workspace: workspace_of(last).cloned(),
+        workspace: workspace_of(last).cloned().map(Box::new),
         extracted: last.extracted.clone(),
         grades: verdict.grades.clone(),
         metrics: metrics(&verdict.grades),
@@ -290,12 +290,12 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
     }
 }
 
-fn workspace_of(attempt: &Attempt) -> Option<&Box<WorkspaceOutput>> {
+fn workspace_of(attempt: &Attempt) -> Option<&WorkspaceOutput> {
     let stored = attempt.stored.as_ref();
     let stored = stored.and_then(|stored| stored.workspace.as_ref());
     let output = attempt.output.as_ref();
     output
-        .and_then(|output| output.workspace.as_ref())
+        .and_then(|output| output.workspace.as_deref())
         .or(stored)
 }
 

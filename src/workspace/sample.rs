@@ -16,8 +16,8 @@ use eval_base::text::truncate_bytes;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
 use eval_sandbox::{ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
-    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
-    apply_patch,
+    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits,
+    WorkspacePath, apply_patch,
 };
 
 /// Where programs in the sandbox find files of the suite.

@@ -56,7 +56,7 @@ fn ask_in(project: &Project) -> TargetAnswer {
         .enable_all()
         .build()
         .expect("a runtime");
-    runtime.block_on(targets.ask("e", &case, 0, 0))
+    runtime.block_on(targets.ask("e", &case, (0, 0), None))
 }
 
 fn ask(target: &str, input: &str) -> TargetAnswer {
