@@ -647,7 +647,7 @@ fn pytest_passes_honest_work_and_fails_cheats() {
     ];
     let grader = "{method: workspace_tests, command: [.venv/bin/pytest, -q], timeout_seconds: 20}";
     let project = project(
-        "{from: {dir: app}, protected: ['.venv/**']}",
+        "{from: {dir: app}, protected: ['.venv/**'], setup: [[ln, -s, /usr/bin/python3, .venv/bin/python3]]}",
         grader,
         &files,
         &attempts,
@@ -658,8 +658,8 @@ fn pytest_passes_honest_work_and_fails_cheats() {
     let venv = project.path().join("app/.venv");
     let site = venv.join(format!("lib/python{minor}"));
     std::fs::create_dir_all(&site).unwrap();
-    std::fs::create_dir_all(venv.join("bin")).unwrap();
-    std::os::unix::fs::symlink("/usr/bin/python3", venv.join("bin/python3")).unwrap();
+    // A folder that is empty would not be copied.
+    project.write("app/.venv/bin/activate", "");
     let copied = Command::new("cp")
         .arg("-r")
         .arg(modules)
