@@ -92,7 +92,6 @@ impl CaseExpectation<'_> {
 
     /// `None` after reporting that a method needs a workspace, and the case has none. A suite that
     /// is not known may define one.
-    #[allow(dead_code, reason = "for the methods that look at a workspace")]
     pub fn require_workspace(&self, desk: &mut SuiteDesk, method: &str, at: Span) -> Option<()> {
         if self.workspace.is_some() || desk.may_define_more() {
             return Some(());

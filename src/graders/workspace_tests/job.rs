@@ -479,6 +479,33 @@ mod tests {
     }
 
     #[test]
+    fn runners_are_made_to_report_every_test() {
+        let with = |line: &str, pin: fn(&mut WorkspaceTestJob)| {
+            let mut job = launched(line);
+            job.argv = argv(line);
+            pin(&mut job);
+            job.argv.join(" ")
+        };
+        assert_eq!(with("go test ./...", go), "go test -json -count=1 ./...");
+        assert_eq!(
+            with("go test -json -count=2 -run A ./...", go),
+            "go test -json -count=2 -run A ./..."
+        );
+        assert_eq!(
+            with("cargo test --lib -- a", cargo),
+            "cargo test --no-fail-fast --lib -- a"
+        );
+        assert_eq!(
+            with("node --test a.js", |job| node(
+                job,
+                &TestNonce::new([1, 2, 3, 4])
+            )),
+            "node --test-reporter /tmp/tests/reporter.mjs --test-reporter-destination /results/0000000000000003.jsonl \
+             --test-reporter=tap --test-reporter-destination=stdout --test a.js"
+        );
+    }
+
+    #[test]
     fn nothing_of_the_launcher_stays_open() {
         for (name, content) in launched("pytest").beside {
             let text = String::from_utf8(content).unwrap();
