@@ -502,7 +502,7 @@ impl RunGraders {
         workspace: Option<&FinishedWorkspace>,
     ) -> Grade {
         let Some(workspace) = workspace else {
-            let why = "the target left no workspace: a recorded output needs a `patch`";
+            let why = "the target left no workspace to look at (a recorded output needs a `patch`, a command must not have `isolation: none`)";
             let cause = Cause::MissingOutput;
             return Grade::errored(GraderType::Code, grader.method(), cause, why);
         };
@@ -645,8 +645,7 @@ impl RunGraders {
         let made = self.workspaces.get_or_init(async || {
             let mut request = wanted(&self.config);
             // Whatever is installed: what tests and targets start is not known.
-            let languages = &BuiltinLanguage::ALL[1..];
-            request.readable = self.languages.readable(languages).await;
+            request.readable = self.languages.toolchains();
             let path = std::env::var_os("PATH");
             Arc::new(RunWorkspaces::new(request, self.cache.clone(), path))
         });

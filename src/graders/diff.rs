@@ -179,7 +179,7 @@ impl CodeMethod for WorkspaceDiff {
 impl WorkspaceCheck for WorkspaceDiff {
     fn grade<'g>(&'g self, bench: &'g WorkspaceBench<'g>) -> BoxedFuture<'g, Grade> {
         Box::pin(async move {
-            let changes = &bench.workspace.output().changes;
+            let changes = bench.workspace.changes();
             let weakened = match weakened_tests(&self.tests, bench.workspace, &[]).await {
                 Ok(weakened) => weakened,
                 Err(fault) => return fault_grade(METHOD, fault),
@@ -232,7 +232,7 @@ pub(super) async fn weakened_tests(
         return Ok(found);
     }
     let tests = globs(tests);
-    for (old, new) in changed_tests(&workspace.output().changes, &tests) {
+    for (old, new) in changed_tests(workspace.changes(), &tests) {
         if restored.contains(old) {
             continue;
         }

@@ -176,7 +176,7 @@ pub fn files_changed_since_load(plan: &Plan) -> Vec<String> {
 }
 
 /// Over names and contents; empty, which equals nothing, when one can't be read.
-pub(super) fn hash_of<'a>(files: impl Iterator<Item = &'a PathBuf>, suite: &SuiteScope) -> String {
+fn hash_of<'a>(files: impl Iterator<Item = &'a PathBuf>, suite: &SuiteScope) -> String {
     let mut digest = Sha256::new();
     for file in files {
         let Some(content) = file_hash(file) else {

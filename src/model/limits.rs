@@ -16,9 +16,9 @@ pub const TEST_FAILURES: usize = 50;
 pub const TEST_FILES: usize = 20;
 pub const TEST_MESSAGE: usize = 500;
 
-/// Bytes of the diff of a workspace, and changed paths of each kind.
+/// Bytes of the diff of a workspace, of its changed paths, and of what is known of each.
 pub const WORKSPACE_DIFF: usize = 256 << 10;
-pub const WORKSPACE_PATHS: usize = 2_000;
+pub const WORKSPACE_PATH_BYTES: usize = 64 << 10;
 
 // Of grades.
 

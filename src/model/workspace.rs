@@ -38,6 +38,9 @@ pub struct CaseWorkspace {
     /// For targets and setup; tests have none.
     pub network: NetworkAccess,
     pub limits: WorkspaceLimits,
+    /// The folder of results, absolute, which is no part of a source.
+    #[serde(skip)]
+    pub results: PathBuf,
 }
 
 /// What a workspace is a copy of.
@@ -115,7 +118,7 @@ pub struct WorkspaceOutput {
     /// The reason why the workspace is a copy and not an overlay, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<String>,
-    /// The folder that `keep` keeps, relative to the results folder.
+    /// The folder that `keep` keeps, relative to the folder of the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }

@@ -613,12 +613,11 @@ async fn remade(
         return Err(WorkspaceFault::new(Cause::PatchRejected, why));
     }
     let workspaces = bench.graders.workspaces().await;
-    let made = workspaces
-        .patched(definition, left.diff.text.clone())
-        .await?;
-    if made.output().template != left.template {
+    if workspaces.digest(definition).await? != left.template {
         let why = "the workspace begins with other files than when the target worked in it";
         return Err(WorkspaceFault::new(Cause::PatchRejected, why));
     }
+    let patch = left.diff.text.clone();
+    let made = workspaces.patched(definition, patch).await?;
     Ok(Some(made))
 }

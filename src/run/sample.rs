@@ -265,7 +265,15 @@ async fn ask_in_workspace(
 ) -> (TargetAnswer, u32, Option<FinishedWorkspace>) {
     let used = bench.targets.workspace_use(case);
     let Some(definition) = case.workspace.as_ref() else {
-        let (answer, retries) = ask(bench, work, case, attempt, None).await;
+        let (mut answer, retries) = ask(bench, work, case, attempt, None).await;
+        if answer
+            .result
+            .as_ref()
+            .is_ok_and(|output| output.workspace.is_some())
+        {
+            let why = "a patch was recorded, but the case has no workspace";
+            answer.result = Err(TargetFailure::new(Cause::MissingOutput, why));
+        }
         return (answer, retries, None);
     };
     let workspaces = match used {
@@ -303,11 +311,13 @@ async fn ask_in_workspace(
     let finished = match finished.transpose() {
         Ok(finished) => finished,
         Err(fault) => {
-            let failure = TargetFailure {
-                output: answer.result.ok().map(Box::new),
-                ..TargetFailure::new(fault.cause, fault.reason)
-            };
-            answer.result = Err(failure);
+            // A target that failed has a reason of its own.
+            answer.result = answer.result.and_then(|output| {
+                Err(TargetFailure {
+                    output: Some(Box::new(output)),
+                    ..TargetFailure::new(fault.cause, fault.reason)
+                })
+            });
             return (answer, retries, None);
         }
     };
@@ -345,7 +355,12 @@ async fn put_away(
         KeepWorkspace::Failed => verdict.outcome != Outcome::Passed,
         KeepWorkspace::Always => true,
     };
+    if verdict.cause == Some(Cause::Interrupted) {
+        return None;
+    }
     let mut kept = None;
+    // What failed, or has no grade, stays so with its own reason.
+    let passed = verdict.outcome == Outcome::Passed;
     if wanted && !work.eval.info.is_private() {
         let name = [
             folder_name(&work.eval.info.id),
@@ -354,14 +369,27 @@ async fn put_away(
         ];
         let name = name.join("/");
         match finished.keep(bench.kept.join(&name)).await {
-            Ok(()) => kept = Some(name),
-            Err(fault) => *verdict = without_output(case, fault.cause, fault.reason),
+            Ok(()) => kept = Some(format!("{}/{name}", file_name_of(&bench.kept))),
+            Err(fault) if passed => *verdict = without_output(case, fault.cause, fault.reason),
+            Err(fault) => add_reason(verdict, &fault.reason),
         }
     }
-    if let Err(fault) = finished.tear_down().await {
-        *verdict = without_output(case, fault.cause, fault.reason);
+    match finished.tear_down().await {
+        Err(fault) if passed => *verdict = without_output(case, fault.cause, fault.reason),
+        Err(fault) => add_reason(verdict, &fault.reason),
+        Ok(()) => {}
     }
     kept
+}
+
+fn add_reason(verdict: &mut Verdict, reason: &str) {
+    let between = if verdict.reason.is_empty() { "" } else { "; " };
+    verdict.reason = format!("{}{between}{reason}", verdict.reason);
+}
+
+fn file_name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// An id as the name of a folder.

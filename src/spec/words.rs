@@ -348,7 +348,7 @@ pub enum TargetIsolation {
     /// In the workspace, in the sandbox.
     #[default]
     Sandbox,
-    /// In the workspace, with the rights of whoever runs the suite.
+    /// In the workspace, with your rights.
     Workspace,
     /// In the suite's folder, like the command of a case that has no workspace.
     None,

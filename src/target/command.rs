@@ -64,11 +64,8 @@ pub(super) async fn ask(
             reason: "the sandbox of the target was not opened".to_owned(),
         }),
         CommandPlace::Workspace(workspace) => {
-            let listed = target.depends_on.iter().flat_map(|listed| &listed.entries);
-            let files: Vec<PathBuf> = listed.flat_map(|entry| entry.files.clone()).collect();
             let program = WorkspaceProgram {
                 command: &prepared.command,
-                files: &files,
                 private: prepared.files,
             };
             workspace.run(program).await

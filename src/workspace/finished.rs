@@ -1,23 +1,22 @@
 //! A workspace after its target has ended.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::sample::SampleFiles;
+use super::sample::{SampleFiles, give};
 use super::store::LiveFolder;
-use super::template::{WorkspaceTemplate, list};
-use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
+use super::template::{WorkspaceTemplate, fault, list};
+use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking, set_all};
 use crate::model::{CaseWorkspace, Cause, Fingerprint, WorkspaceOutput};
 use eval_base::text::hex;
-use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd};
 use eval_sandbox::{ProgramEnding, ReadOnlyBind, WorkspaceJob, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
-    CopyRules, EntryNow, PathGlobs, TemplateView, WorkspaceEdits, WorkspacePath, copy_tree,
-    write_file,
+    CopyRules, EntryNow, PathGlobs, TemplateView, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
+    copy_tree, remove_tree, write_file,
 };
 
 /// Where test commands find files that are not in the workspace.
@@ -27,13 +26,13 @@ const BESIDE: &str = "/tmp/tests";
 #[derive(Debug)]
 pub struct FinishedWorkspace {
     pub(super) output: WorkspaceOutput,
+    pub(super) changes: WorkspaceChanges,
     pub(super) protected: Vec<WorkspacePath>,
     pub(super) open: Arc<OpenWorkspaces>,
     pub(super) template: Arc<WorkspaceTemplate>,
     pub(super) definition: Arc<CaseWorkspace>,
     pub(super) place: LiveFolder,
     pub(super) files: SampleFiles,
-    pub(super) on_host: bool,
 }
 
 /// A command that tests a workspace, in a cell of its own above what the target left: hidden files
@@ -70,6 +69,11 @@ impl FinishedWorkspace {
     /// What is recorded of it.
     pub fn output(&self) -> &WorkspaceOutput {
         &self.output
+    }
+
+    /// What changed; `output` may have fewer.
+    pub fn changes(&self) -> &WorkspaceChanges {
+        &self.changes
     }
 
     /// Protected and hidden paths that the target changed, deleted or added: they are put back before
@@ -145,11 +149,19 @@ impl FinishedWorkspace {
         ran.await.clone()
     }
 
-    /// Runs the commands of `teardown`.
+    /// Runs the commands of `teardown`, in the sandbox whatever the target ran in.
     ///
     /// # Errors
     /// The first that does not succeed.
     pub async fn tear_down(&self) -> Result<(), WorkspaceFault> {
+        if self.definition.teardown.is_empty() {
+            return Ok(());
+        }
+        if let SampleFiles::Folder { path, .. } = &self.files {
+            let (path, owner) = (path.clone(), self.open.store.owner);
+            let given = blocking(move || give(&path, owner).map_err(|e| fault(e.to_string())));
+            given.await?;
+        }
         for (at, argv) in self.definition.teardown.iter().enumerate() {
             let what = format!("teardown[{at}] (`{}`)", argv.join(" "));
             let failed = |why: String| {
@@ -157,14 +169,6 @@ impl FinishedWorkspace {
                 WorkspaceFault::new(Cause::SetupFailed, reason)
             };
             let root = match &self.files {
-                SampleFiles::Folder { path, .. } if self.on_host => {
-                    let ended = process_tree::run(&self.host_command(path, argv)).await;
-                    let ended = ended.map_err(|e| failed(format!("could not run: {e}")))?;
-                    if ended.end != TreeEnd::Exited(0) {
-                        return Err(failed(format!("ended with {:?}", ended.end)));
-                    }
-                    continue;
-                }
                 SampleFiles::Folder { path, .. } => WorkspaceRoot::Folder(path.clone()),
                 SampleFiles::Upper(upper) => {
                     let work = self.open.work_folder(self.place.path());
@@ -182,42 +186,31 @@ impl FinishedWorkspace {
         Ok(())
     }
 
-    fn host_command(&self, folder: &Path, argv: &[String]) -> TreeCommand {
-        let path = std::ffi::OsString::from(&self.open.path);
-        let own = self.definition.env.iter();
-        let own = own.map(|(name, value)| (name.clone(), value.into()));
-        TreeCommand {
-            argv: argv.to_vec(),
-            dir: folder.join(&self.definition.cwd),
-            env: [("PATH".to_owned(), path)].into_iter().chain(own).collect(),
-            stdin: Vec::new(),
-            timeout: self.definition.setup_timeout,
-            keep_stdout: 4 << 10,
-            keep_stderr: 4 << 10,
-        }
-    }
-
     /// Copies what the target left to `to`, a new folder.
     ///
     /// # Errors
     /// When it can't be written.
     pub async fn keep(&self, to: PathBuf) -> Result<(), WorkspaceFault> {
         let (template, files) = (Arc::clone(&self.template), self.files.clone());
-        let left_out = self.unfit();
+        let left_out = unfit(&self.changes);
+        let most = self.most_bytes();
         blocking(move || {
             let cannot = |why: String| {
                 let reason = format!("the workspace can't be kept at {}: {why}", to.display());
                 WorkspaceFault::new(Cause::Harness, reason)
             };
+            // Of an attempt whose end was not recorded.
+            remove_tree(&to).map_err(|error| cannot(error.to_string()))?;
             std::fs::create_dir_all(&to).map_err(|error| cannot(error.to_string()))?;
             let written = match &files {
                 SampleFiles::Upper(upper) => template
                     .view
                     .with_layer(upper, ATTRIBUTES)
-                    .and_then(|view| view.write_tree(&to, None)),
+                    .and_then(|view| view.write_tree(&to, &left_out, None)),
                 SampleFiles::Folder { path, .. } => {
                     let rules = CopyRules {
                         leave_out: left_out,
+                        max_bytes: most,
                         ..CopyRules::default()
                     };
                     copy_tree(path, &to, &rules).map(drop)
@@ -228,12 +221,18 @@ impl FinishedWorkspace {
         .await
     }
 
-    /// Pipes, devices and links that lead out, which are not copied.
-    fn unfit(&self) -> PathGlobs {
-        unfit(&self.output.changes)
+    /// What a copy may hold.
+    fn most_bytes(&self) -> u64 {
+        most_bytes(&self.template, &self.definition)
     }
 }
 
+fn most_bytes(template: &WorkspaceTemplate, definition: &CaseWorkspace) -> u64 {
+    let left = (definition.limits.disk_mb + 1) << 20;
+    template.view.listing().bytes().saturating_add(left)
+}
+
+/// Pipes, devices and links that lead out, which are not copied.
 fn unfit(changes: &eval_workspace::WorkspaceChanges) -> PathGlobs {
     let paths = changes.special.iter().chain(&changes.outside_links);
     PathGlobs::of_paths(paths)
@@ -261,13 +260,17 @@ impl OpenWorkspaces {
         test: WorkspaceTestJob,
     ) -> Result<WorkspaceTestRun, WorkspaceFault> {
         let (open, template, files) = (Arc::clone(self), Arc::clone(template), files.cloned());
+        let of_case = definition.clone();
         let (test, place) = blocking(move || {
-            let place = open.test_place(&template, files.as_ref(), &test)?;
+            let place = open.test_place(&template, &of_case, files.as_ref(), &test)?;
             Ok((test, place))
         })
         .await?;
         let mut job: WorkspaceJob = self.job(definition, test.argv, place.root);
-        job.env.extend(test.env);
+        set_all(
+            &mut job.env,
+            test.env.iter().map(|(name, value)| (name, value)),
+        );
         job.cwd = PathBuf::from(test.cwd);
         job.limits.wall = test.timeout;
         job.limits.memory_mb = test.memory_mb;
@@ -304,6 +307,7 @@ impl OpenWorkspaces {
     fn test_place(
         &self,
         template: &WorkspaceTemplate,
+        definition: &CaseWorkspace,
         files: Option<&SampleFiles>,
         test: &WorkspaceTestJob,
     ) -> Result<TestPlace, WorkspaceFault> {
@@ -353,6 +357,7 @@ impl OpenWorkspaces {
                         let rules = CopyRules {
                             leave_out: unfit(&changes),
                             owner,
+                            max_bytes: most_bytes(template, definition),
                             ..CopyRules::default()
                         };
                         copy_tree(path, &copy, &rules).map_err(tree)?;
@@ -364,7 +369,9 @@ impl OpenWorkspaces {
                 }
                 let hidden = TemplateView::new(&template.hidden, list(&template.hidden)?);
                 let hidden = hidden.map_err(io)?;
-                hidden.write_tree(&copy, owner).map_err(tree)?;
+                hidden
+                    .write_tree(&copy, &PathGlobs::default(), owner)
+                    .map_err(tree)?;
                 (WorkspaceRoot::Folder(copy.clone()), copy)
             }
         };

@@ -24,14 +24,18 @@ use eval_sandbox::{
     WorkspaceNetwork, WorkspaceRoot, WorkspaceSettings,
 };
 use eval_workspace::{OverlayAttributes, TemplateView};
+use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
-use template::{WorkspaceTemplate, environment, fault, globs, list, stage};
+use template::{WorkspaceTemplate, fault, globs, list, stage};
 
 pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
 pub use sample::{SampleWorkspace, WorkspaceProgram};
 
 /// The attributes by which overlays mark what changed: none is mounted by root.
 const ATTRIBUTES: OverlayAttributes = OverlayAttributes::User;
+
+/// The digest of what targets see, in a stored layer.
+const DIGEST: &str = "digest";
 
 /// Why something could not be done in a workspace: the sample is errored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -167,7 +171,12 @@ impl RunWorkspaces {
         on_host: bool,
     ) -> Result<SampleWorkspace, WorkspaceFault> {
         let (open, template) = self.template(workspace).await?;
-        SampleWorkspace::new(open, template, Arc::clone(workspace), on_host).await
+        let kind = match (on_host, &open.mode) {
+            (true, _) => FolderKind::Host,
+            (false, WorkspaceMode::Overlay) => FolderKind::Layer,
+            (false, WorkspaceMode::Copy { .. }) => FolderKind::Programs,
+        };
+        SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await
     }
 
     /// The workspace that a patch makes of the template.
@@ -179,8 +188,19 @@ impl RunWorkspaces {
         workspace: &Arc<CaseWorkspace>,
         patch: String,
     ) -> Result<FinishedWorkspace, WorkspaceFault> {
-        let sample = self.sample(workspace, true).await?;
+        let (open, template) = self.template(workspace).await?;
+        let kind = FolderKind::Programs;
+        let sample = SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await?;
         sample.patch(patch).await?.finish(None).await
+    }
+
+    /// SHA-256 (hex) of what targets find in a workspace.
+    ///
+    /// # Errors
+    /// As for [`RunWorkspaces::sample`].
+    pub async fn digest(&self, workspace: &Arc<CaseWorkspace>) -> Result<String, WorkspaceFault> {
+        let (_, template) = self.template(workspace).await?;
+        Ok(template.digest.clone())
     }
 
     async fn template(
@@ -242,6 +262,9 @@ impl OpenWorkspaces {
             .flat_map(std::env::split_paths)
             .filter(|folder| folder.is_absolute() && closed.shows(folder))
             .collect();
+        // Programs of a toolchain that PATH has stand-ins for.
+        let toolchains = request.readable.iter().map(|folder| folder.join("bin"));
+        folders.extend(toolchains.filter(|folder| folder.is_dir()));
         folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
         let mut seen = Vec::new();
         folders.retain(|folder| {
@@ -285,7 +308,7 @@ impl OpenWorkspaces {
     ) -> WorkspaceJob {
         let mut job = WorkspaceJob::new(argv, root);
         job.env = vec![("PATH".to_owned(), self.path.clone())];
-        job.env.extend(environment(&workspace.env));
+        set_all(&mut job.env, &workspace.env);
         job.cwd = PathBuf::from(&workspace.cwd);
         job.limits.memory_mb = workspace.limits.memory_mb;
         job.limits.processes = workspace.limits.processes;
@@ -300,26 +323,56 @@ impl OpenWorkspaces {
         workspace: &Arc<CaseWorkspace>,
     ) -> Result<Arc<WorkspaceTemplate>, WorkspaceFault> {
         let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
-        let staged = blocking(move || stage(&open.store, &definition, &open.mode)).await?;
-        let key = staged.key.clone();
-        let used = self
-            .store
-            .use_layer(&key)
-            .map_err(|error| fault(error.to_string()))?;
-        let layer = self.store.layer(&key);
-        if !layer.exists() {
-            self.set_up(workspace, &staged).await?;
-            let (open, from) = (Arc::clone(self), staged.place.path().to_owned());
-            let to = layer.clone();
-            blocking(move || open.keep_layer(&from, &to)).await?;
-        }
-        let (definition, mode) = (Arc::clone(workspace), self.mode.clone());
-        blocking(move || {
-            let _staged = staged;
-            read_template(&layer, &definition, &mode, used)
+        let (staged, used, found) = blocking(move || {
+            // What runs a setup is a part of what comes of it.
+            let around = format!("{} {}", open.closed.state().tier, open.path);
+            let staged = stage(&open.store, &definition, &open.mode, &around)?;
+            let cannot =
+                |error: io::Error| fault(format!("a stored workspace can't be used: {error}"));
+            let used = open.store.use_layer(&staged.key).map_err(cannot)?;
+            let is_there = open.store.layer(&staged.key).exists();
+            let found = open.stored(&staged, &definition);
+            if is_there && found.is_none() {
+                open.store.discard_layer(&staged.key).map_err(cannot)?;
+            }
+            Ok((staged, used, found))
         })
-        .await
-        .map(Arc::new)
+        .await?;
+        let template = match found {
+            Some(template) => template,
+            None => {
+                self.set_up(workspace, &staged).await?;
+                let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
+                blocking(move || {
+                    let layer = open.store.layer(&staged.key);
+                    open.keep_layer(&definition, staged.place.path(), &layer)?;
+                    read_template(&layer, &definition, &open.mode)
+                })
+                .await?
+            }
+        };
+        Ok(Arc::new(WorkspaceTemplate {
+            _used: Some(used),
+            ..template
+        }))
+    }
+
+    /// The template of an earlier run, if it is there as it was made.
+    fn stored(
+        &self,
+        staged: &template::StagedFiles,
+        workspace: &CaseWorkspace,
+    ) -> Option<WorkspaceTemplate> {
+        let layer = self.store.layer(&staged.key);
+        let template = read_template(&layer, workspace, &self.mode).ok()?;
+        let of = |folder: &Path| Some(list(folder).ok()?.digest());
+        let [shown, hidden] = staged.digests;
+        // In place, a setup changes the files.
+        let is_before = self.mode == WorkspaceMode::Overlay || workspace.setup.is_empty();
+        let is_right = (!is_before || of(&layer.join("tree"))? == shown)
+            && of(&template.hidden)? == hidden
+            && fs::read_to_string(layer.join(DIGEST)).ok()? == template.digest;
+        is_right.then_some(template)
     }
 
     /// Runs the commands of `setup`.
@@ -380,7 +433,12 @@ impl OpenWorkspaces {
     }
 
     /// Moves a complete layer to its place, where another process may have put the same one.
-    fn keep_layer(&self, from: &Path, to: &Path) -> Result<(), WorkspaceFault> {
+    fn keep_layer(
+        &self,
+        workspace: &CaseWorkspace,
+        from: &Path,
+        to: &Path,
+    ) -> Result<(), WorkspaceFault> {
         let cannot = |error: io::Error| fault(format!("cannot keep a layer: {error}"));
         let complete = self.store.place().map_err(cannot)?;
         for name in ["tree", "hidden", "setup"] {
@@ -389,10 +447,23 @@ impl OpenWorkspaces {
                 fs::rename(from, to).map_err(cannot)?;
             }
         }
+        let made = read_template(complete.path(), workspace, &self.mode)?;
+        fs::write(complete.path().join(DIGEST), made.digest).map_err(cannot)?;
         match fs::rename(complete.path(), to) {
             Err(_) if to.exists() => Ok(()),
             result => result.map_err(cannot),
         }
+    }
+}
+
+/// Sets variables, each in the place of one of the same name.
+fn set_all<'v>(
+    env: &mut Vec<(String, String)>,
+    values: impl IntoIterator<Item = (&'v String, &'v String)>,
+) {
+    for (name, value) in values {
+        env.retain(|(of, _)| of != name);
+        env.push((name.clone(), value.clone()));
     }
 }
 
@@ -401,7 +472,6 @@ fn read_template(
     layer: &Path,
     workspace: &CaseWorkspace,
     mode: &WorkspaceMode,
-    used: fs::File,
 ) -> Result<WorkspaceTemplate, WorkspaceFault> {
     let tree = layer.join("tree");
     let mut view = TemplateView::new(&tree, list(&tree)?)
@@ -414,14 +484,21 @@ fn read_template(
             .map_err(|error| fault(format!("what the setup left can't be read: {error}")))?;
         layers.insert(0, setup);
     }
+    let hidden = globs(&workspace.hidden)?;
+    let listing = view.listing();
+    if let Some((path, _)) = listing.entries().find(|(path, _)| hidden.fit(path)) {
+        return Err(fault(format!(
+            "the setup made `{path}`, which `hidden` hides: the target would see it"
+        )));
+    }
     let kept = [&workspace.hidden[..], &workspace.protected].concat();
     Ok(WorkspaceTemplate {
         layers,
         hidden: layer.join("hidden"),
-        digest: eval_base::text::hex(&view.listing().digest()),
+        digest: eval_base::text::hex(&listing.digest()),
         view,
         kept_globs: globs(&kept)?,
-        _used: Some(used),
+        _used: None,
     })
 }
 

@@ -4,17 +4,21 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::finished::FinishedWorkspace;
 use super::store::LiveFolder;
-use super::template::{WorkspaceTemplate, fault};
+use super::template::{HISTORIES, WorkspaceTemplate, fault};
 use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
 use crate::isolation::tree_output;
-use crate::model::{CaseWorkspace, Cause, limits};
+use crate::model::{CaseWorkspace, Cause, WorkspaceOutput, limits};
+use eval_base::text::truncate_bytes;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
 use eval_sandbox::{ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
-use eval_workspace::{AfterView, CompareBounds, CopyRules, WorkspaceEdits, apply_patch, copy_tree};
+use eval_workspace::{
+    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
+    apply_patch,
+};
 
 /// Where programs in the sandbox find files of the suite.
 const CARRIED: &str = "/tmp/suite";
@@ -47,6 +51,17 @@ impl SampleFiles {
     }
 }
 
+/// What a sample works in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FolderKind {
+    /// A layer above the template.
+    Layer,
+    /// A copy, for programs in the sandbox.
+    Programs,
+    /// A copy, for a program outside of it.
+    Host,
+}
+
 /// A workspace in which a target works.
 #[derive(Debug)]
 pub struct SampleWorkspace {
@@ -55,19 +70,17 @@ pub struct SampleWorkspace {
     definition: Arc<CaseWorkspace>,
     place: LiveFolder,
     files: SampleFiles,
-    on_host: bool,
+    kind: FolderKind,
 }
 
 /// A program of the suite's author in a workspace.
 #[derive(Debug)]
 pub struct WorkspaceProgram<'c> {
-    /// `dir` is the suite's folder. In the sandbox, files of it that `argv` or `files` name are shown
-    /// to the program, elsewhere than in the workspace.
+    /// `dir` is the suite's folder. In the sandbox, files of it that `argv` names are shown to the
+    /// program, elsewhere than in the workspace.
     pub command: &'c TreeCommand,
-    /// Further files and folders of the suite's folder, absolute.
-    pub files: &'c [PathBuf],
-    /// Contents that the program reads: name, bytes. In `argv` and `env`, `\0/NAME` stands for the
-    /// place of one.
+    /// Contents that the program reads: name, bytes. In `argv`, `\0/NAME` stands for the place of
+    /// one.
     pub private: Vec<(String, Vec<u8>)>,
 }
 
@@ -76,31 +89,29 @@ impl SampleWorkspace {
         open: Arc<OpenWorkspaces>,
         template: Arc<WorkspaceTemplate>,
         definition: Arc<CaseWorkspace>,
-        on_host: bool,
+        kind: FolderKind,
     ) -> Result<SampleWorkspace, WorkspaceFault> {
         blocking(move || {
             let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
             let place = open.store.place().map_err(cannot)?;
-            let files = match (&open.mode, on_host) {
-                (WorkspaceMode::Overlay, false) => {
+            let files = match kind {
+                FolderKind::Layer => {
                     let upper = place.path().join("upper");
                     SampleFiles::Upper(open.store.folder(upper).map_err(cannot)?)
                 }
-                _ => {
+                FolderKind::Programs | FolderKind::Host => {
                     let path = place.path().join("workspace");
                     let path = open.store.folder(path).map_err(cannot)?;
                     // On the host programs run as whoever runs the suite.
-                    let owner = open.store.owner.filter(|_| !on_host);
+                    let owner = open.store.owner.filter(|_| kind == FolderKind::Programs);
                     template
                         .copy_to(&path, owner)
                         .map_err(|error| fault(format!("cannot copy a workspace: {error}")))?;
-                    if on_host && open.store.owner.is_some() {
-                        std::os::unix::fs::chown(&path, Some(0), Some(0)).map_err(cannot)?;
+                    if kind == FolderKind::Host && open.store.owner.is_some() {
+                        std::os::unix::fs::lchown(&path, Some(0), Some(0)).map_err(cannot)?;
                     }
-                    SampleFiles::Folder {
-                        path,
-                        copied_at: SystemTime::now(),
-                    }
+                    let copied_at = time_of(place.path()).map_err(cannot)?;
+                    SampleFiles::Folder { path, copied_at }
                 }
             };
             Ok(SampleWorkspace {
@@ -109,7 +120,7 @@ impl SampleWorkspace {
                 definition,
                 place,
                 files,
-                on_host,
+                kind,
             })
         })
         .await
@@ -117,9 +128,9 @@ impl SampleWorkspace {
 
     /// Why it is a copy, if it is one for lack of overlays.
     fn copied(&self) -> Option<String> {
-        match (&self.open.mode, self.on_host) {
-            (_, true) | (WorkspaceMode::Overlay, _) => None,
-            (WorkspaceMode::Copy { why }, false) => Some(why.clone()),
+        match &self.open.mode {
+            WorkspaceMode::Copy { why } if self.kind != FolderKind::Host => Some(why.clone()),
+            _ => None,
         }
     }
 
@@ -132,7 +143,10 @@ impl SampleWorkspace {
             match patch.trim().is_empty() {
                 true => Ok(self),
                 false => match apply_patch(path, &patch) {
-                    Ok(()) => Ok(self),
+                    Ok(()) => match give(path, self.open.store.owner) {
+                        Ok(()) => Ok(self),
+                        Err(error) => Err(fault(format!("cannot write a workspace: {error}"))),
+                    },
                     Err(error) => {
                         let reason = format!("the patch does not apply: {error}");
                         Err(WorkspaceFault::new(Cause::PatchRejected, reason))
@@ -147,7 +161,7 @@ impl SampleWorkspace {
     /// then.
     pub async fn run(&self, program: WorkspaceProgram<'_>) -> Result<TreeOutput, StartError> {
         match &self.files {
-            SampleFiles::Folder { path, .. } if self.on_host => {
+            SampleFiles::Folder { path, .. } if self.kind == FolderKind::Host => {
                 self.run_on_host(path, program).await
             }
             _ => self.run_in_sandbox(program).await,
@@ -204,13 +218,14 @@ impl SampleWorkspace {
         }
         let root = self.root().map_err(|error| stopped(error.to_string()))?;
         let mut job = self.open.job(&self.definition, argv, root);
-        let own = command.env.iter().filter_map(|(name, value)| {
-            let shown = name != "TMPDIR" && name != "PATH" && name != "HOME";
+        for (name, value) in &command.env {
+            let is_own = ["TMPDIR", "PATH", "HOME"].contains(&name.as_str());
+            let is_set = job.env.iter().any(|(of, _)| of == name);
             // What is no text is left out, as what is not listed is.
-            shown.then(|| Some((name.clone(), value.to_str()?.to_owned())))?
-        });
-        let own: Vec<(String, String)> = own.collect();
-        job.env.splice(1..1, own);
+            if let (false, false, Some(value)) = (is_own, is_set, value.to_str()) {
+                job.env.push((name.clone(), value.to_owned()));
+            }
+        }
         job.stdin.clone_from(&command.stdin);
         job.read_only = read_only;
         job.limits.wall = command.timeout;
@@ -245,21 +260,12 @@ impl SampleWorkspace {
     ) -> Result<(Vec<ReadOnlyBind>, CarriedFiles), String> {
         let store = self.place.path().join("suite");
         let files = CarriedFiles::of(program, |path| {
-            let name = path.strip_prefix(&program.command.dir).unwrap_or(path);
+            let outside = || format!("{} is not in the suite's folder", path.display());
+            let name = path.strip_prefix(&program.command.dir);
+            let name = name.map_err(|_| outside())?;
             let to = store.join(name);
             let copy = || -> io::Result<()> {
-                let folder = if path.is_dir() {
-                    Some(to.as_path())
-                } else {
-                    to.parent()
-                };
-                std::fs::create_dir_all(folder.unwrap_or(&store))?;
-                if path.is_dir() {
-                    let rules = CopyRules::default();
-                    copy_tree(path, &to, &rules)
-                        .map_err(|error| io::Error::other(error.to_string()))?;
-                    return Ok(());
-                }
+                std::fs::create_dir_all(to.parent().unwrap_or(&store))?;
                 std::fs::copy(path, &to).map(drop)
             };
             copy().map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -306,41 +312,51 @@ impl SampleWorkspace {
     /// Looks at what the target left. `exit_code` is that of its program.
     pub async fn finish(self, exit_code: Option<i32>) -> Result<FinishedWorkspace, WorkspaceFault> {
         blocking(move || {
-            let copied = self.copied();
             let unread = |error| {
                 let reason =
                     format!("what the target left in its workspace can't be read: {error}");
                 WorkspaceFault::new(Cause::Harness, reason)
             };
+            let too_much = |what: String| {
+                let reason = format!("the target left {what} in its workspace");
+                WorkspaceFault::new(Cause::OutputLimit, reason)
+            };
             let (changes, diff, protected) = {
                 let edits = WorkspaceEdits::read(&self.template.view, &self.files.view());
                 let edits = edits.map_err(unread)?;
-                let ignored = super::globs(&[".git".to_owned()])?;
-                let bounds = CompareBounds {
-                    paths: limits::WORKSPACE_PATHS,
-                    files: limits::WORKSPACE_PATHS,
-                    diff_bytes: limits::WORKSPACE_DIFF,
-                    ..CompareBounds::default()
-                };
-                let (changes, diff) = edits.compare(&ignored, &bounds).map_err(unread)?;
-                let protected = match edits.restore_plan(&self.template.kept_globs) {
-                    Ok(plan) => [plan.edited, plan.deleted, plan.added].concat(),
-                    // There is too much to read it all, so that tests can't run either.
-                    Err(_) => Vec::new(),
-                };
-                (changes, diff, protected)
+                if edits.unread().is_some() {
+                    return Err(too_much(
+                        "more files, or deeper folders, than can be read".into(),
+                    ));
+                }
+                // Also those that take no room, since they would where they are copied.
+                let most = self.definition.limits.disk_mb;
+                if edits.bytes() >> 20 > most {
+                    return Err(too_much(format!("files of more than {most} MiB")));
+                }
+                let ignored = super::globs(&[HISTORIES.to_owned()])?;
+                let compared = edits.compare(&ignored, &CompareBounds::default());
+                let (changes, diff) = compared.map_err(unread)?;
+                let plan = edits.restore_plan(&self.template.kept_globs);
+                let plan = plan.map_err(unread)?;
+                (
+                    changes,
+                    diff,
+                    [plan.edited, plan.deleted, plan.added].concat(),
+                )
             };
+            let copied = self.copied();
             let SampleWorkspace {
                 open,
                 template,
                 definition,
                 place,
                 files,
-                on_host,
+                kind: _,
             } = self;
-            let output = crate::model::WorkspaceOutput {
-                diff,
-                changes,
+            let output = WorkspaceOutput {
+                diff: recorded_diff(&diff),
+                changes: recorded_changes(&changes),
                 exit_code,
                 template: template.digest.clone(),
                 copied,
@@ -348,21 +364,83 @@ impl SampleWorkspace {
             };
             Ok(FinishedWorkspace {
                 output,
+                changes,
                 protected,
                 open,
                 template,
                 definition,
                 place,
                 files,
-                on_host,
             })
         })
         .await
     }
 }
 
+/// The diff, if it is short enough to be recorded; else whole sections of its beginning.
+fn recorded_diff(diff: &DiffText) -> DiffText {
+    if diff.text.len() <= limits::WORKSPACE_DIFF {
+        return diff.clone();
+    }
+    let begin = truncate_bytes(&diff.text, limits::WORKSPACE_DIFF);
+    let whole = begin.rfind("\ndiff --git ").map_or(0, |at| at + 1);
+    DiffText {
+        text: begin.get(..whole).unwrap_or_default().to_owned(),
+        truncated: true,
+    }
+}
+
+/// As many changes as are recorded.
+fn recorded_changes(changes: &WorkspaceChanges) -> WorkspaceChanges {
+    let mut kept = changes.clone();
+    let mut left = limits::WORKSPACE_PATH_BYTES;
+    let lists = [
+        &mut kept.added,
+        &mut kept.modified,
+        &mut kept.deleted,
+        &mut kept.special,
+        &mut kept.outside_links,
+    ];
+    for list in lists {
+        let fits = |path: &&WorkspacePath| {
+            let enough = left.checked_sub(path.as_bytes().len() + 4);
+            enough.is_some_and(|rest| {
+                left = rest;
+                true
+            })
+        };
+        let count = list.iter().take_while(fits).count();
+        kept.truncated |= count < list.len();
+        list.truncate(count);
+    }
+    let of_file = |file: &FileChange| 200 + 2 * file.path.as_bytes().len();
+    let mut left = limits::WORKSPACE_PATH_BYTES;
+    let fits = |file: &&FileChange| {
+        let enough = left.checked_sub(of_file(file));
+        enough.is_some_and(|rest| {
+            left = rest;
+            true
+        })
+    };
+    let count = kept.files.iter().take_while(fits).count();
+    kept.truncated |= count < kept.files.len();
+    kept.files.truncate(count);
+    kept
+}
+
+/// The time of the file system now, as its files have it.
+fn time_of(folder: &Path) -> io::Result<SystemTime> {
+    use std::os::unix::fs::MetadataExt as _;
+    let path = folder.join("time");
+    let meta = std::fs::File::create(&path)?.metadata()?;
+    std::fs::remove_file(&path)?;
+    let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
+    let since = Duration::new(u64::try_from(meta.ctime()).unwrap_or(0), nanos);
+    Ok(SystemTime::UNIX_EPOCH + since)
+}
+
 /// Gives a folder of files to those that programs run as.
-fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
+pub(super) fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
     let Some((user, group)) = owner else {
         return Ok(());
     };
@@ -384,9 +462,6 @@ impl CarriedFiles {
         mut carry: impl FnMut(&Path) -> Result<String, String>,
     ) -> Result<CarriedFiles, String> {
         let dir = &program.command.dir;
-        for file in program.files {
-            carry(file)?;
-        }
         let mut found = BTreeMap::new();
         for (at, word) in program.command.argv.iter().enumerate() {
             let path = dir.join(word);

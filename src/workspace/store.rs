@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -16,8 +16,12 @@ use eval_workspace::remove_tree;
 
 /// The format of what is stored.
 const VERSION: &str = "v1";
+const ROOTS_VERSION: &str = "v1-root";
 /// Layers that no run has used for so long are removed.
 const UNUSED: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
+/// How long a run waits for a layer that is being moved away.
+const LAYER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// User and group of every folder: those that programs run as.
 pub(super) type Owner = Option<(u32, u32)>;
@@ -37,9 +41,11 @@ impl WorkspaceStore {
     /// user.
     pub fn open(parent: &Path, as_root: bool) -> io::Result<WorkspaceStore> {
         let owner = as_root.then_some((WORKSPACE_USER, WORKSPACE_USER));
-        let root = parent.join("workspaces").join(VERSION);
-        fs::create_dir_all(&root)?;
-        let root = root.canonicalize()?;
+        // Those of root belong to another user.
+        let version = if as_root { ROOTS_VERSION } else { VERSION };
+        let parent = parent.join("workspaces");
+        fs::create_dir_all(&parent)?;
+        let root = parent.canonicalize()?.join(version);
         for folder in [root.clone(), root.join("layers"), root.join("live")] {
             make_own(&folder, owner)?;
         }
@@ -79,10 +85,29 @@ impl WorkspaceStore {
 
     /// Keeps other processes from removing a layer as long as the file is open.
     pub fn use_layer(&self, key: &str) -> io::Result<File> {
-        let file = File::create(self.root.join("layers").join(format!("{key}.lock")))?;
-        lock_shared(&file, Duration::from_secs(60), Duration::from_millis(50))?;
-        file.set_modified(SystemTime::now())?;
-        Ok(file)
+        let path = lock_of(&self.layer(key));
+        loop {
+            let file = File::create(&path)?;
+            let pause = Duration::from_millis(20);
+            if lock_shared(&file, LAYER_PATIENCE, pause)? == LockState::Busy {
+                return Err(io::Error::other("another process is removing it"));
+            }
+            file.set_modified(SystemTime::now())?;
+            // It may have been removed before it was locked.
+            let is_there = |meta: fs::Metadata| Ok(meta.ino() == file.metadata()?.ino());
+            if fs::metadata(&path).and_then(is_there).unwrap_or(false) {
+                return Ok(file);
+            }
+        }
+    }
+
+    /// Takes away a layer that is not what it should be.
+    pub fn discard_layer(&self, key: &str) -> io::Result<()> {
+        let aside = self.place()?;
+        match fs::rename(self.layer(key), aside.path().join("layer")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Removes the folders of this process.
@@ -103,7 +128,13 @@ impl WorkspaceStore {
                 .ok()
                 .and_then(|then| then.elapsed().ok());
             if age.is_some_and(|age| age > UNUSED) {
-                remove_if_free(&lock_path, &folder);
+                // Moved away first, so that no part of a layer is ever there.
+                let aside = self.live.join(format!("unused-{}", random_name()));
+                remove_if_free(&lock_path, || match fs::rename(&folder, &aside) {
+                    Err(error) => error.kind() == io::ErrorKind::NotFound,
+                    Ok(()) => true,
+                });
+                let _ = remove_tree(&aside);
             }
         }
     }
@@ -164,11 +195,18 @@ fn make_own(path: &Path, owner: Owner) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    fs::set_permissions(path, Permissions::from_mode(0o700))?;
-    match owner {
-        Some((user, group)) => chown(path, Some(user), Some(group)),
-        None => Ok(()),
+    // Neither rights nor an owner are given to what a link leads to.
+    let meta = fs::symlink_metadata(path)?;
+    let own = rustix::process::geteuid().as_raw();
+    let is_ours = meta.uid() == own || owner.is_some_and(|(user, _)| meta.uid() == user);
+    if !meta.is_dir() || !is_ours {
+        let why = format!("{} is not a folder of this program", path.display());
+        return Err(io::Error::other(why));
     }
+    if let Some((user, group)) = owner {
+        lchown(path, Some(user), Some(group))?;
+    }
+    fs::set_permissions(path, Permissions::from_mode(0o700))
 }
 
 /// Pairs of a lock and its folder, which may be missing.
@@ -198,17 +236,18 @@ fn remove_probes(root: &Path) {
 
 fn remove_abandoned(live: &Path) {
     for (lock_path, folder) in locked_folders(live) {
-        remove_if_free(&lock_path, &folder);
+        remove_if_free(&lock_path, || remove_tree(&folder).is_ok());
     }
 }
 
-fn remove_if_free(lock_path: &Path, folder: &Path) {
+/// Removes what a lock is for, and then the lock, if nobody holds it.
+fn remove_if_free(lock_path: &Path, remove: impl FnOnce() -> bool) {
     let held = File::open(lock_path).and_then(|file| {
         let state = lock(&file, Duration::ZERO, Duration::ZERO)?;
         Ok((file, state))
     });
     if let Ok((_file, LockState::Held)) = held
-        && remove_tree(folder).is_ok()
+        && remove()
     {
         let _ = fs::remove_file(lock_path);
     }

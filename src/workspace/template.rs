@@ -1,7 +1,6 @@
 //! What a workspace begins with: the source, files on top, and what its setup changed, made once and
 //! shared by all samples.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,9 @@ use eval_workspace::{
     CopyRules, Listing, PathGlobs, TemplateView, WorkspacePath, copy_tree, list_tree, move_files,
     remove_below, write_file,
 };
+
+/// Repositories in a source: their histories hold what was hidden, and the files of tomorrow.
+pub(super) const HISTORIES: &str = "**/.git";
 
 /// Bytes of one file that is laid on a workspace.
 const FILE_BYTES: u64 = 64 << 20;
@@ -43,7 +45,7 @@ impl WorkspaceTemplate {
         folder: &Path,
         owner: Option<(u32, u32)>,
     ) -> Result<(), eval_workspace::TreeError> {
-        self.view.write_tree(folder, owner)
+        self.view.write_tree(folder, &PathGlobs::default(), owner)
     }
 }
 
@@ -53,6 +55,8 @@ pub(super) struct StagedFiles {
     pub tree: PathBuf,
     /// What the layer is stored under: over all that it is made of.
     pub key: String,
+    /// Of the files that targets see before the setup, and of the hidden ones.
+    pub digests: [[u8; 32]; 2],
 }
 
 pub(super) fn fault(reason: impl Into<String>) -> WorkspaceFault {
@@ -68,13 +72,14 @@ pub(super) fn stage(
     store: &WorkspaceStore,
     workspace: &CaseWorkspace,
     mode: &WorkspaceMode,
+    surroundings: &str,
 ) -> Result<StagedFiles, WorkspaceFault> {
     let made = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
     let place = store.place().map_err(made)?;
     let tree = store.folder(place.path().join("tree")).map_err(made)?;
     let hidden = store.folder(place.path().join("hidden")).map_err(made)?;
     if let Some(source) = &workspace.source {
-        copy_source(source, &tree, &place, store)?;
+        copy_source(source, workspace, &tree, &place, store)?;
     }
     for (name, file) in &workspace.files {
         let path = WorkspacePath::new(name.as_bytes()).map_err(|e| fault(e.to_string()))?;
@@ -97,20 +102,18 @@ pub(super) fn stage(
     let (shown, taken) = (list(&tree)?, list(&hidden)?);
     let mut key = Sha256::new();
     let setup = (
-        &workspace.setup,
-        &workspace.env,
-        &workspace.cwd,
-        workspace.network,
-        mode.name(),
-        store.owner,
+        (&workspace.setup, &workspace.env, &workspace.cwd),
+        (workspace.network, workspace.limits),
+        (mode.name(), store.owner, surroundings),
     );
-    key.update(shown.digest());
-    key.update(taken.digest());
+    let digests = [shown.digest(), taken.digest()];
+    digests.iter().for_each(|digest| key.update(digest));
     key.update(serde_json::to_vec(&setup).unwrap_or_default());
     Ok(StagedFiles {
         place,
         tree,
         key: hex(&key.finalize()),
+        digests,
     })
 }
 
@@ -131,18 +134,30 @@ fn read_file(path: &Path) -> io::Result<(Vec<u8>, bool)> {
 
 fn copy_source(
     source: &WorkspaceSource,
+    workspace: &CaseWorkspace,
     tree: &Path,
     place: &LiveFolder,
     store: &WorkspaceStore,
 ) -> Result<(), WorkspaceFault> {
-    // A history would show what was hidden, and the files of tomorrow.
-    let rules = CopyRules {
-        leave_out: globs(&[".git".to_owned()])?,
+    let rules = |leave_out| CopyRules {
+        leave_out,
         owner: store.owner,
+        keep_rights: true,
         ..CopyRules::default()
     };
+    let histories = globs(&[HISTORIES.to_owned()])?;
     let copied = |from: &Path, name: &str| {
-        copy_tree(from, tree, &rules)
+        // What runs write is no part of a project; it holds what other targets answered.
+        let written = [&workspace.results, &store.root];
+        let inside = written
+            .into_iter()
+            .filter_map(|folder| folder.canonicalize().ok())
+            .filter_map(|folder| {
+                let below = folder.strip_prefix(from).ok()?.to_owned();
+                WorkspacePath::new(below.as_os_str().as_encoded_bytes()).ok()
+            });
+        let leave_out = histories.clone().with_paths(inside);
+        copy_tree(from, tree, &rules(leave_out))
             .map(drop)
             .map_err(|error| fault(format!("cannot copy {name}: {error}")))
     };
@@ -164,11 +179,4 @@ fn copy_source(
             copied(&out, name)
         }
     }
-}
-
-/// The environment of programs in a workspace, besides PATH.
-pub(super) fn environment(env: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    env.iter()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
 }

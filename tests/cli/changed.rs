@@ -602,6 +602,31 @@ fn run_whose_files_changed_is_not_resumed() {
     assert_eq!(calls(&project), "say one, say three, say two");
 }
 
+/// Of two templates, targets find different files.
+#[test]
+fn changed_template_of_a_workspace_is_noticed() {
+    let suite = SUITE
+        .replace("env: [MODE]", "env: [MODE], isolation: none")
+        .replace(
+            "  reporting",
+            "  workspace: {from: {dir: app}}\n  reporting",
+        );
+    let project = files(&suite, &[("app/a.txt", "1")]);
+    run(&project, &[]).expect(1);
+    calls(&project);
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(calls(&project), "");
+    edit(&project, "app/a.txt", "1", "2");
+    let refused = resumed(&project, &["--samples", "2"]).expect(2).stderr;
+    assert!(
+        refused.contains("`app` changed since the run began"),
+        "{refused}"
+    );
+    assert_eq!(calls(&project), "");
+    run(&project, &["--changed"]).expect(1);
+    assert_eq!(calls(&project), "say one, say three, say two");
+}
+
 /// A session that runs nothing does not hide what changed before it.
 #[test]
 fn change_before_a_session_without_samples_is_refused() {

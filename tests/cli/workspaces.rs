@@ -303,7 +303,7 @@ fn archives_that_lead_out_or_hold_devices_are_refused() {
         );
         let made = std::process::Command::new("python3")
             .current_dir(project.path())
-            .args(["-c", &format!("import io, tarfile\nout = tarfile.open('bad.tar', 'w')\ndef put(name, **of):\n  info = tarfile.TarInfo(name)\n  vars(info)\n  data = of.pop('data', b'')\n  info.size = len(data)\n  for key, value in of.items(): setattr(info, key, value)\n  out.addfile(info, io.BytesIO(data))\n{script}\nout.close()")])
+            .args(["-c", &format!("import io, tarfile\nout = tarfile.open('bad.tar', 'w')\ndef put(name, **of):\n  info = tarfile.TarInfo(name)\n  data = of.pop('data', b'')\n  info.size = len(data)\n  for key, value in of.items(): setattr(info, key, value)\n  out.addfile(info, io.BytesIO(data))\n{script}\nout.close()")])
             .status();
         assert!(made.unwrap().success());
         run(&project, &[]).expect(3);

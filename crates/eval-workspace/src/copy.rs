@@ -19,6 +19,9 @@ pub struct CopyRules {
     pub leave_out: PathGlobs,
     /// User and group of every copied entry; needs root. `None`: who copies.
     pub owner: Option<(u32, u32)>,
+    /// Files and folders that their owner may not read are an error; else they are made readable,
+    /// where they are.
+    pub keep_rights: bool,
     /// At most this many entries, folders included.
     pub max_files: u64,
     /// At most this many bytes in files; holes count.
@@ -31,6 +34,7 @@ impl Default for CopyRules {
         CopyRules {
             leave_out: PathGlobs::default(),
             owner: None,
+            keep_rights: false,
             max_files: 1_000_000,
             max_bytes: 64 << 30,
         }
@@ -73,6 +77,7 @@ impl TreeReader<'_> {
         rules: &CopyRules,
     ) -> Result<Listing, TreeError> {
         let source = Folder::open(from).map_err(TreeError::at(b""))?;
+        let source = source.keeping_rights(rules.keep_rights);
         let mut reader = TreeReader {
             rules,
             files: 0,

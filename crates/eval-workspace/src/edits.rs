@@ -21,6 +21,9 @@ use crate::template::TemplateView;
 /// More entries than this are not read.
 const MOST_ENTRIES: usize = 1_000_000;
 
+/// Nor are paths of more bytes than this together.
+const MOST_PATH_BYTES: usize = 64 << 20;
+
 /// The clock of a file system ticks this often at least: a file that was changed later than this
 /// after a moment has a later time of change.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
@@ -135,6 +138,7 @@ impl<'t> WorkspaceEdits<'t> {
         let mut reader = EditReader {
             edits,
             entries: 0,
+            path_bytes: 0,
             after: *after,
             seen: HashSet::new(),
         };
@@ -156,6 +160,16 @@ impl<'t> WorkspaceEdits<'t> {
 
     pub(crate) fn template(&self) -> &'t TemplateView {
         self.template
+    }
+
+    /// The sizes of the files that are different, together; holes count.
+    pub fn bytes(&self) -> u64 {
+        let size = |edit: &Option<AfterEntry>| match edit {
+            Some(AfterEntry::File { bytes, .. }) => *bytes,
+            _ => 0,
+        };
+        let sizes = self.edits.values().map(size);
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// Paths and what is there now, sorted.
@@ -286,6 +300,7 @@ impl<'t> WorkspaceEdits<'t> {
 struct EditReader<'a, 't> {
     edits: WorkspaceEdits<'t>,
     entries: usize,
+    path_bytes: usize,
     after: AfterView<'a>,
     /// Of a whole copy: what is not here was deleted.
     seen: HashSet<WorkspacePath>,
@@ -308,7 +323,8 @@ impl EditReader<'_, '_> {
         for name in folder.names().map_err(TreeError::at(here))? {
             let path = WorkspacePath::child(path, &name);
             self.entries += 1;
-            if self.entries > MOST_ENTRIES {
+            self.path_bytes += path.as_bytes().len();
+            if self.entries > MOST_ENTRIES || self.path_bytes > MOST_PATH_BYTES {
                 self.edits.unread.get_or_insert(path);
                 return Ok(false);
             }

@@ -25,11 +25,15 @@ pub(crate) const DEEPEST: usize = 128;
 pub(crate) type Sha256Digest = [u8; 32];
 
 #[derive(Debug)]
-pub(crate) struct Folder(OwnedFd);
+pub(crate) struct Folder {
+    fd: OwnedFd,
+    /// What can't be read stays so.
+    keep_rights: bool,
+}
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 
@@ -38,17 +42,17 @@ fn name(bytes: &[u8]) -> &OsStr {
 }
 
 /// Opens `name` without following it; gives its owner `rights` when they are missing.
-fn open(at: impl AsFd, name: &OsStr, flags: OFlags, rights: u32) -> io::Result<OwnedFd> {
+fn open(at: &Folder, name: &OsStr, flags: OFlags, rights: u32) -> io::Result<OwnedFd> {
     let open = |how| {
         openat(
-            &at,
+            at,
             name,
             how | OFlags::NOFOLLOW | OFlags::CLOEXEC,
             Mode::empty(),
         )
     };
     match open(flags) {
-        Err(Errno::ACCESS) => {
+        Err(Errno::ACCESS) if !at.keep_rights => {
             let closed = open(OFlags::PATH)?;
             let path = format!("/proc/self/fd/{}", closed.as_raw_fd());
             let mode = fs::metadata(&path)?.permissions().mode();
@@ -63,26 +67,43 @@ impl Folder {
     /// Opens the top of a tree. The path comes from the caller, so links in it are followed.
     pub(crate) fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Folder(openat(CWD, path, flags, Mode::empty())?))
+        Ok(Folder {
+            fd: openat(CWD, path, flags, Mode::empty())?,
+            keep_rights: false,
+        })
+    }
+
+    /// With the rights of everything below as they are.
+    pub(crate) fn keeping_rights(self, keep_rights: bool) -> Folder {
+        Folder {
+            keep_rights,
+            ..self
+        }
     }
 
     pub(crate) fn folder(&self, entry: &[u8]) -> io::Result<Folder> {
         let folder = open(self, name(entry), OFlags::RDONLY | OFlags::DIRECTORY, 0o700)?;
         // With the right to read but not to enter, opening works and everything below fails.
         match statat(&folder, ".", AtFlags::empty()) {
-            Err(Errno::ACCESS) => {
+            Err(Errno::ACCESS) if !self.keep_rights => {
                 rustix::fs::fchmod(&folder, Mode::RWXU)?;
             }
             result => {
                 result?;
             }
         }
-        Ok(Folder(folder))
+        Ok(Folder {
+            fd: folder,
+            keep_rights: self.keep_rights,
+        })
     }
 
     /// The folder at `path`; `None` is this one.
     pub(crate) fn below(&self, path: Option<&WorkspacePath>) -> io::Result<Folder> {
-        let mut folder = Folder(self.0.try_clone()?);
+        let mut folder = Folder {
+            fd: self.fd.try_clone()?,
+            keep_rights: self.keep_rights,
+        };
         for part in path.iter().flat_map(|path| path.parts()) {
             folder = folder.folder(part)?;
         }
@@ -92,7 +113,7 @@ impl Folder {
     /// The names in it, sorted.
     pub(crate) fn names(&self) -> io::Result<Vec<Vec<u8>>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
+        for entry in Dir::read_from(&self.fd)? {
             let entry = entry?.file_name().to_bytes().to_vec();
             if !matches!(&entry[..], b"." | b"..") {
                 names.push(entry);

@@ -277,6 +277,12 @@ impl PathGlobs {
         }
     }
 
+    /// The same, which also fit these paths and what is below them.
+    pub fn with_paths(mut self, paths: impl IntoIterator<Item = WorkspacePath>) -> PathGlobs {
+        self.paths.extend(paths);
+        self
+    }
+
     pub fn is_empty(&self) -> bool {
         self.globs.is_empty() && self.paths.is_empty()
     }

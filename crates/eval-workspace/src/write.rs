@@ -16,13 +16,18 @@ use crate::restore::{folder_for, make_real_folder};
 use crate::template::TemplateView;
 
 impl TemplateView {
-    /// Writes everything into `to`, an empty folder. `owner` as in [`CopyRules`].
+    /// Writes everything but `leave_out` into `to`, an empty folder. `owner` as in [`CopyRules`].
     ///
     /// # Errors
     /// What the file system refuses.
-    pub fn write_tree(&self, to: &Path, owner: Option<(u32, u32)>) -> Result<(), TreeError> {
+    pub fn write_tree(
+        &self,
+        to: &Path,
+        leave_out: &PathGlobs,
+        owner: Option<(u32, u32)>,
+    ) -> Result<(), TreeError> {
         let top = Folder::open(to).map_err(TreeError::at(b""))?;
-        for path in self.paths() {
+        for path in self.paths().filter(|path| !leave_out.fit(path)) {
             self.write_entry(&top, path, owner)
                 .map_err(TreeError::at(path.as_bytes()))?;
         }
@@ -91,7 +96,7 @@ pub fn remove_below(top: &Path, path: &WorkspacePath) -> Result<(), TreeError> {
 }
 
 /// Moves the files and links that `globs` fit from one folder to another on the same file system,
-/// with the folders that they need, and removes folders that fit.
+/// with the folders that they need, and removes folders that fit or have nothing else.
 ///
 /// # Errors
 /// What the file system refuses, and what cannot be in a workspace.
@@ -110,14 +115,25 @@ pub fn move_files(
     // Folders after what is below them.
     for (path, entry) in listing.entries().rev().filter(|(path, _)| globs.fit(path)) {
         let moved = || {
-            let holder = source.below(path.parent().as_ref())?;
             if *entry == TreeEntry::Folder {
                 make_real_folder(&folder_for(&target, path, owner)?, path.name(), owner)?;
-                holder.remove_empty(path.name());
+                // It may have gone with its last file.
+                if let Ok(holder) = source.below(path.parent().as_ref()) {
+                    holder.remove_empty(path.name());
+                }
                 return Ok(());
             }
+            let holder = source.below(path.parent().as_ref())?;
             let folder = folder_for(&target, path, owner)?;
-            folder.move_in(&holder, path.name())
+            folder.move_in(&holder, path.name())?;
+            let mut parent = path.parent();
+            while let Some(folder) = parent {
+                parent = folder.parent();
+                if !source.below(parent.as_ref())?.remove_empty(folder.name()) {
+                    break;
+                }
+            }
+            Ok(())
         };
         moved().map_err(TreeError::at::<io::Error>(path.as_bytes()))?;
     }

@@ -13,6 +13,11 @@ use eval_sandbox::languages::{
     BuiltinLanguage, HostProgram, LanguageRuntime, MissingLanguage, find, locate, version_of,
 };
 
+/// A program of each toolchain that tests and builds of a workspace may need.
+const TOOLCHAINS: [&str; 9] = [
+    "node", "cargo", "go", "javac", "ruby", "php", "dotnet", "deno", "bun",
+];
+
 /// The languages that were looked for so far.
 #[derive(Default)]
 pub(crate) struct LanguageLookup {
@@ -87,6 +92,13 @@ impl LanguageLookup {
             .flatten()
             .filter_map(|name| self.program(name)?.readable);
         found.chain(own.readable.iter().cloned()).collect()
+    }
+
+    /// Host folders of installed toolchains whose programs are in none of the folders that are
+    /// searched inside the sandbox.
+    pub fn toolchains(&self) -> Vec<PathBuf> {
+        let programs = TOOLCHAINS.iter().filter_map(|name| self.program(name));
+        programs.filter_map(|program| program.readable).collect()
     }
 
     fn program(&self, name: &str) -> Option<HostProgram> {

@@ -161,7 +161,7 @@ impl<'t> JobMaker<'t> {
         };
         let program = tests.command.first().map_or("", String::as_str);
         let program = in_workspace(&tests.cwd, program);
-        let changed = touched(&workspace.output().changes);
+        let changed = touched(workspace.changes());
         let put_back = workspace.protected_edits();
         let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
         Ok(JobMaker {

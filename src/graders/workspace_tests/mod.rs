@@ -438,7 +438,7 @@ impl WorkspaceTests {
         &self,
         workspace: &FinishedWorkspace,
     ) -> Result<Option<Grade>, WorkspaceFault> {
-        let changes = &workspace.output().changes;
+        let changes = workspace.changes();
         if changes.truncated {
             let why = "more files changed than are listed, so the files that tests depend on can't be checked";
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::OutputLimit, why);

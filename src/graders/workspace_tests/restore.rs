@@ -54,7 +54,7 @@ pub(super) fn changed_interpreter(
             && !path.parts().any(|part| part == b"__pycache__")
             && !protected.contains(path)
     };
-    touched(&workspace.output().changes)
+    touched(workspace.changes())
         .into_iter()
         .find(is_part)
         .cloned()
@@ -162,7 +162,7 @@ impl RestoredFiles {
     ) -> Result<RestoredFiles, WorkspaceFault> {
         let protected = workspace.protected_edits();
         let mut restored = RestoredFiles::default();
-        for at in touched(&workspace.output().changes) {
+        for at in touched(workspace.changes()) {
             let path = at.as_path().to_string_lossy().into_owned();
             let given = tests.files.iter().any(|file| file.path == path);
             let Some(steering) =

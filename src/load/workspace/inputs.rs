@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use crate::load::depends::{hash_of, stamp};
+use crate::load::depends::stamp;
 use crate::load::inputs::file_hash;
 use crate::load::scope::SuiteScope;
 use crate::model::{
@@ -99,8 +99,8 @@ impl PathHash {
     fn of(path: &Path, suite: &SuiteScope) -> PathHash {
         if !path.is_dir() {
             let stamps = vec![(path.to_owned(), stamp(path))];
-            let files = [path.to_owned()];
-            let hash = hash_of(files.iter(), suite);
+            let hash = file_kind(path).map(|kind| Fingerprint::of(&kind).to_string());
+            let hash = hash.unwrap_or_default();
             return PathHash { hash, stamps };
         }
         // What runs write changes with every run.
@@ -113,8 +113,15 @@ impl PathHash {
     }
 }
 
-/// Over the names, kinds, executable bits and contents of everything below a folder, except `.git`
-/// and `left_out`; `None` when something can't be read.
+/// Whether a file is executable, and the hash of its content.
+fn file_kind(path: &Path) -> Option<String> {
+    let is_program = path.metadata().ok()?.permissions().mode() & 0o100 != 0;
+    let kind = if is_program { "program" } else { "file" };
+    Some(format!("{kind} {}", file_hash(path)?))
+}
+
+/// Over the names, kinds, executable bits and contents of everything below a folder, except its
+/// `.git` and `left_out`; `None` when something can't be read.
 fn tree_hash(
     top: &Path,
     left_out: Option<&Path>,
@@ -126,7 +133,8 @@ fn tree_hash(
         for entry in folder.read_dir().ok()? {
             let entry = entry.ok()?;
             let (path, kind) = (entry.path(), entry.file_type().ok()?);
-            if entry.file_name() == ".git" || Some(path.as_path()) == left_out {
+            let is_history = folder == top && entry.file_name() == ".git";
+            if is_history || Some(path.as_path()) == left_out {
                 continue;
             }
             let name = path.strip_prefix(top).ok()?.to_owned();
@@ -138,11 +146,8 @@ fn tree_hash(
                 let target = Fingerprint::of_bytes(target.as_os_str().as_bytes());
                 format!("link {target}")
             } else {
-                let then = stamp(&path);
-                let is_program = entry.metadata().ok()?.permissions().mode() & 0o100 != 0;
-                let hash = file_hash(&path)?;
-                stamps.push((path, then));
-                format!("{} {hash}", if is_program { "program" } else { "file" })
+                stamps.push((path.clone(), stamp(&path)));
+                file_kind(&path)?
             };
             entries.insert(name, what);
         }

@@ -80,7 +80,7 @@ pub(super) fn of_level(
     };
     check_folders(desk, &layer.files, at);
     Some(Arc::new(LevelWorkspace {
-        settled: Arc::new(layer.settle()),
+        settled: Arc::new(layer.settle(&desk.suite.output_dir)),
         layer,
         at,
     }))
@@ -133,7 +133,7 @@ impl WorkspaceLayer {
     }
 
     /// With the defaults of what no level says.
-    fn settle(&self) -> CaseWorkspace {
+    fn settle(&self, results: &Path) -> CaseWorkspace {
         let usual = WorkspaceLimits::default();
         CaseWorkspace {
             source: self.source.clone(),
@@ -152,6 +152,7 @@ impl WorkspaceLayer {
                 disk_mb: self.disk_mb.unwrap_or(usual.disk_mb),
                 processes: self.processes.unwrap_or(usual.processes),
             },
+            results: results.to_owned(),
         }
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::load::{LoadRequest, LoadedPlan, PlanPurpose, load};
-use crate::model::{Case, Dependency, WorkspaceFile, WorkspaceSource};
+use crate::model::{Case, Dependency, Plan, WorkspaceFile, WorkspaceSource};
 
 /// A project in a folder that is deleted with it.
 struct Project {
@@ -46,8 +46,7 @@ impl Project {
     /// The cases of the first eval.
     fn cases(&self) -> Vec<Case> {
         let loaded = self.load(PlanPurpose::Validate);
-        let said = messages(&loaded);
-        let plan = loaded.plan.unwrap_or_else(|| panic!("{said:#?}"));
+        let plan = plan_of(&loaded);
         let cases = plan.evals[0].cases.all().expect("cases");
         cases.iter().map(|case| (**case).clone()).collect()
     }
@@ -55,11 +54,15 @@ impl Project {
     /// What the outputs of the first eval depend on.
     fn dependencies(&self) -> Vec<Dependency> {
         let loaded = self.load(PlanPurpose::Run);
-        let said = messages(&loaded);
-        let plan = loaded.plan.unwrap_or_else(|| panic!("{said:#?}"));
+        let plan = plan_of(&loaded);
         let info = &plan.evals[0].info;
         info.dependencies.clone().expect("dependencies").found
     }
+}
+
+fn plan_of(loaded: &LoadedPlan) -> &Plan {
+    let plan = loaded.plan.as_ref();
+    plan.unwrap_or_else(|| panic!("{:#?}", messages(loaded)))
 }
 
 fn messages(loaded: &LoadedPlan) -> Vec<&str> {
@@ -237,10 +240,7 @@ fn every_shape_of_an_eval_takes_a_workspace() {
         \x20   - {metadata: {id: d}, workspace: {files: {a: '{{ vars.v }}'}}, test_cases: [{id: x, input: x, expected: y}]}\n";
     let project = Project::new(&[("suite.yaml", &format!("{SUITE}  vars: {{v: one}}\n{evals}"))]);
     let loaded = project.load(PlanPurpose::Run);
-    let plan = loaded
-        .plan
-        .as_ref()
-        .unwrap_or_else(|| panic!("{:#?}", messages(&loaded)));
+    let plan = plan_of(&loaded);
     assert_eq!(plan.evals.len(), 4);
     for eval in &plan.evals {
         let case = eval.cases.get(0).expect("a case").expect("whole");
@@ -306,7 +306,10 @@ fn rows_fill_the_workspace() {
          {\"id\": 2, \"dir\": \"two\", \"q\": \"b\", \"n\": true, \"mb\": 100}\n",
     );
     let cases = project.cases();
-    let workspaces: Vec<Value> = cases.iter().map(|case| json!(case.workspace)).collect();
+    let workspaces: Vec<Value> = cases
+        .iter()
+        .map(|case| json!(case.workspace.as_deref()))
+        .collect();
     let short = |at: usize| {
         let all = &workspaces[at];
         json!([
@@ -409,15 +412,19 @@ fn evals_depend_on_what_workspaces_are_made_of() {
     let names: Vec<&str> = before.iter().map(|found| found.name.as_str()).collect();
     assert_eq!(names, ["app", "lib.tar", "note.txt"]);
     assert_eq!(project.dependencies(), before);
-    // Results of runs change all the time.
+    // Results of runs change all the time, and the history of the folder itself is not copied.
     project.write("app/results/new.json", "");
     project.write("app/.git/HEAD", "");
     assert_eq!(project.dependencies(), before);
+    // A repository below the folder is a part of it.
+    project.write("app/vendor/.git/HEAD", "");
+    let before = project.dependencies();
     type Change<'c> = (&'c str, &'c dyn Fn());
     let program = |mode| {
         fs::set_permissions(app.join("main.py"), fs::Permissions::from_mode(mode)).expect("set");
     };
-    let changes: [Change; 7] = [
+    let note = project.cwd.join("note.txt");
+    let changes: [Change; 8] = [
         ("app", &|| project.write("app/main.py", "2")),
         ("app", &|| program(0o755)),
         ("app", &|| {
@@ -432,6 +439,9 @@ fn evals_depend_on_what_workspaces_are_made_of() {
         }),
         ("lib.tar", &|| project.write("lib.tar", "2")),
         ("note.txt", &|| project.write("note.txt", "2")),
+        ("note.txt", &|| {
+            fs::set_permissions(&note, fs::Permissions::from_mode(0o755)).expect("set");
+        }),
     ];
     let mut then = before;
     for (at, (name, change)) in changes.into_iter().enumerate() {

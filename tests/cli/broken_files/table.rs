@@ -785,126 +785,211 @@ vec![
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: 3\n",
-        said: &[],
+        said: &[
+            "4:14 wrong-type: `workspace`: expected a map, found the number `3`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {form: {dir: .}}\n",
-        said: &[],
+        said: &[
+            "4:15 unknown-key: unknown key `form` | did you mean `from`?",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {}}\n",
-        said: &[],
+        said: &[
+            "4:15 workspace-setting: `from` is empty | write one of `dir`, `git` and `archive`, or remove `from` for an empty folder",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: ., archive: rows.csv}}\n",
-        said: &[],
+        said: &[
+            "4:15 workspace-setting: `from` has more than one of `dir`, `git` and `archive` | keep one of them, and write more files under `files:`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: nope}}\n",
-        said: &[],
+        said: &[
+            "4:27 missing-ref: the file `nope` does not exist | paths are relative to the file that contains them",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: ../..}}\n",
-        said: &[],
+        said: &[
+            "4:27 escaping-ref: `../..` is outside the project | if that is intended, list the folder under `allow_paths:` in the suite",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: rows.csv}}\n",
-        said: &[],
+        said: &[
+            "4:27 bad-path: `rows.csv` is a file, not a folder | write `archive:` for a tar file, and `files:` for single files",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {archive: row.csv}}\n",
-        said: &[],
+        said: &[
+            "4:31 missing-ref: the file `row.csv` does not exist | did you mean `rows.csv`?",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: 'https://host/a.git', commit: abc}}}\n",
-        said: &[],
+        said: &[
+            "4:34 bad-path: `https://host/a.git` is a URL, but `repo` is a folder on this machine | clone the repository into the project, and write the path of the clone",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: 'git@host:a/b.git', commit: ''}}}\n",
-        said: &[],
+        said: &[
+            "4:34 bad-path: `git@host:a/b.git` is a URL, but `repo` is a folder on this machine | clone the repository into the project, and write the path of the clone",
+            "4:62 workspace-setting: `commit` is empty | write the full hash of the commit",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: ., commit: --upload-pack=x}}}\n",
-        said: &[],
+        said: &[
+            "4:34 bad-path: `.` is not a git repository | write the path of the folder that contains `.git`, or of a bare repository",
+            "4:45 workspace-setting: the commit `--upload-pack=x` begins with `-` | write the full hash of the commit",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: ., commit: a b}}}\n",
-        said: &[],
+        said: &[
+            "4:34 bad-path: `.` is not a git repository | write the path of the folder that contains `.git`, or of a bare repository",
+            "4:45 workspace-setting: the commit `a b` contains a space | write the full hash of the commit",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {git: {repo: .}}}\n",
-        said: &[],
+        said: &[
+            "4:22 missing-key: `git` lacks the key `commit` | add `commit`: a text",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {files: {/etc/passwd: x, a/../b: x, .git/config: x, '': x}}\n",
-        said: &[],
+        said: &[
+            "4:23 bad-path: `/etc/passwd` is absolute; a path inside of a workspace is relative | write a path relative to the top of the workspace, such as `src/app.py`",
+            "4:39 bad-path: `a/../b` has an empty part, `.` or `..` | write a path relative to the top of the workspace, such as `src/app.py`",
+            "4:50 bad-path: `.git/config` is in `.git`, which a workspace does not have | write a path relative to the top of the workspace, such as `src/app.py`",
+            "4:66 bad-path: an empty path | write a path relative to the top of the workspace, such as `src/app.py`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {files: {a: {file: nope.txt}, b: 3, c: {path: x}}}\n",
-        said: &[],
+        said: &[
+            "4:47 wrong-type: `b`: expected a text or a map, found the number `3` | put quotes around it",
+            "4:50 missing-key: `c` lacks the key `file` | add `file`: a text",
+            "4:54 unknown-key: unknown key `path` | valid keys: `file`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {files: {a: x, a/b/c: y}}\n",
-        said: &[],
+        said: &[
+            "4:3 workspace-setting: `files` has a file `a`, so `a/b/c` cannot be below it | change one of the two paths; `files` of all levels are merged",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {setup: [[], ['']]}\n",
+        said: &[
+            "4:23 bad-command: the command has no program | write each command as a list, such as `[npm, ci]`",
+            "4:27 bad-command: the command has no program | write each command as a list, such as `[npm, ci]`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {env: {'A=B': x}, cwd: ../x}\n",
+        said: &[
+            "4:21 workspace-setting: `A=B` is not the name of an environment variable | write `env: {NAME: VALUE}`",
+            "4:37 bad-path: `../x` has an empty part, `.` or `..` | write a path relative to the top of the workspace, such as `src/app.py`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {setup: [[], ['']], teardown: [npm ci]}\n",
-        said: &[],
+        said: &[
+            "4:45 wrong-type: element 1 of `teardown`: expected a list of texts, found the text `npm ci`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {hidden: ['[a', /tests/**], protected: [./tests/**, '']}\n",
-        said: &[],
+        said: &[
+            "4:24 bad-glob: `[a` is not a glob: unclosed character class; missing ']' | write it relative to the top of the workspace, such as `tests/**`",
+            "4:30 bad-glob: `/tests/**` matches nothing: it begins with `/` | write it relative to the top of the workspace, such as `tests/**`",
+            "4:54 bad-glob: `./tests/**` matches nothing: it has an empty part, `.` or `..` | write it relative to the top of the workspace, such as `tests/**`",
+            "4:66 bad-glob: `` matches nothing: it has an empty part, `.` or `..` | write it relative to the top of the workspace, such as `tests/**`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {env: {'A=B': x, C: 1}, cwd: ../x}\n",
-        said: &[],
+        said: &[
+            "4:34 wrong-type: `C`: expected a text, found the number `1` | put quotes around it",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {keep: sometimes, network: host, memory_mb: 0, disk_mb: 1.5, setup_timeout_seconds: 0}\n",
-        said: &[],
+        said: &[
+            "4:21 unknown-value: `sometimes` is not a valid value of `keep`: expected one of `never`, `always`, `failed`",
+            "4:41 unknown-value: `host` is not a valid value of `network`: expected one of `none`, `all`",
+            "4:58 out-of-range: `memory_mb` must be at least 16, found `0`",
+            "4:70 wrong-type: `disk_mb`: expected a whole number, found the number `1.5`",
+            "4:98 out-of-range: `setup_timeout_seconds` must be at least 0.001, found `0`",
+        ],
     },
     Broken {
         name: "file.yaml",
         text: "metadata: {id: a}\nworkspace: {from: {dir: nope}}\ndataset:\n  path: rows.csv\n  case: {id: '{{ row.id }}', input: x, expected: y, workspace: {files: {../x: y}}}\n",
-        said: &[],
+        said: &[
+            "2:25 missing-ref: the file `nope` does not exist | paths are relative to the file that contains them",
+            "4:9 dataset-row: rows.csv:3: 1 fields, but the header has 2",
+            "5:73 dataset-row: rows.csv:2: `../x` has an empty part, `.` or `..` | write a path relative to the top of the workspace, such as `src/app.py`",
+        ],
     },
     Broken {
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: model, model: 'openai:x'}\n  workspace: {}\n  evals: [{$ref: other.yaml}, {id: a, input: x, expected: y}]\n",
-        said: &[],
+        said: &[
+            "4:3 workspace-setting: a target of type `model` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+        ],
     },
     Broken {
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, expected: y, workspace: {}}\n    - id: b\n      workspace: {}\n      baseline: y\n      current: {input: {method: GET, endpoint: /}, execution: {type: http, base_url: 'http://127.0.0.1:9'}}\n    - metadata: {id: c}\n      workspace: {}\n      dataset: {path: rows.csv, case: {id: '{{ row.id }}', input: x, expected: y}}\n",
-        said: &[],
+        said: &[
+            "5:38 workspace-setting: a target of type `echo` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+            "7:7 workspace-setting: a target of type `http` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+            "11:7 workspace-setting: a target of type `echo` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+        ],
     },
     Broken {
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: command, command: [cat], sandbox: true, isolation: none}\n  evals: [{$ref: other.yaml}]\n",
-        said: &[],
+        said: &[
+            "3:58 workspace-setting: `isolation: none` and `sandbox: true` contradict each other | remove one of them: with `isolation: sandbox`, the program is in the sandbox in a workspace, too",
+        ],
     },
     Broken {
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: command, command: [cat], isolation: docker}\n  evals: [{$ref: other.yaml}]\n",
-        said: &[],
+        said: &[
+            "3:54 unknown-value: `docker` is not a valid value of `isolation`: expected one of `sandbox`, `workspace`, `none`",
+        ],
     },
 ]

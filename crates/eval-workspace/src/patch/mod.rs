@@ -5,6 +5,7 @@ mod parse;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
@@ -16,6 +17,11 @@ use parse::{FileAction, FilePatch, PatchBody, PatchHunk};
 
 /// Files that a patch changes are at most this long.
 const MOST_FILE_BYTES: u64 = 64 << 20;
+/// A patch, and all contents that it makes together.
+const MOST_PATCH_BYTES: usize = 16 << 20;
+const MOST_WRITTEN_BYTES: u64 = 256 << 20;
+/// The longest that the places of hunks are looked for.
+const MOST_TIME: Duration = Duration::from_secs(30);
 
 /// Why a patch was not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +68,16 @@ pub fn apply_patch(tree: &Path, patch: &str) -> Result<(), PatchError> {
     } else {
         format!("{patch}\n")
     };
+    if patch.len() > MOST_PATCH_BYTES {
+        return Err(PatchError::of("it is larger than 16 MiB"));
+    }
     let files = parse::parse(&patch)?;
     let tree = Folder::open(tree).map_err(|error| PatchError::of(error.to_string()))?;
     let mut patching = PatchedTree {
         tree,
         files: BTreeMap::new(),
+        bytes: 0,
+        end: Instant::now() + MOST_TIME,
         leaving: files
             .iter()
             .filter(|file| matches!(file.action, FileAction::Delete | FileAction::Rename))
@@ -105,6 +116,10 @@ struct PatchedTree {
     tree: Folder,
     /// Files as they will be; `None`: removed.
     files: BTreeMap<WorkspacePath, Option<PatchedFile>>,
+    /// Bytes of the contents that were made so far.
+    bytes: u64,
+    /// When it is given up.
+    end: Instant,
     /// What any part of the patch removes, also a later one: a folder may be made there.
     leaving: HashSet<WorkspacePath>,
 }
@@ -133,7 +148,7 @@ impl PatchedTree {
             return Err(PatchError::of("exists already"));
         }
         let bytes = match &patch.body {
-            PatchBody::Hunks(hunks) => apply_hunks(&old.bytes, hunks)?,
+            PatchBody::Hunks(hunks) => apply_hunks(&old.bytes, hunks, self.end)?,
             PatchBody::Binary(bytes) => {
                 let is = |id: &str, bytes: &[u8]| {
                     id == object_id(bytes) || id.bytes().all(|digit| digit == b'0')
@@ -165,6 +180,10 @@ impl PatchedTree {
         }
         if patch.action == FileAction::Rename {
             self.files.insert(patch.old.clone(), None);
+        }
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        if self.bytes > MOST_WRITTEN_BYTES {
+            return Err(PatchError::of("the patch makes more than 256 MiB"));
         }
         let mode = patch.new_mode.unwrap_or(old.mode);
         if (mode == FileMode::Link) != (old.mode == FileMode::Link) {
@@ -324,13 +343,16 @@ impl PatchError {
     }
 }
 
-fn apply_hunks(old: &[u8], hunks: &[PatchHunk]) -> Result<Vec<u8>, PatchError> {
+fn apply_hunks(old: &[u8], hunks: &[PatchHunk], end: Instant) -> Result<Vec<u8>, PatchError> {
     // Lines that a hunk wrote are no context of a later one.
     let mut image: Vec<(&[u8], bool)> = old
         .split_inclusive(|byte| *byte == b'\n')
         .map(|line| (line, false))
         .collect();
     for (number, hunk) in (1..).zip(hunks) {
+        if Instant::now() > end {
+            return Err(PatchError::of("it takes too long to apply"));
+        }
         let place = find(&image, hunk).ok_or_else(|| PatchError {
             hunk: Some(number),
             line: Some(hunk.line),

@@ -1,6 +1,6 @@
 //! Reading a patch in git's format.
 
-use super::PatchError;
+use super::{MOST_WRITTEN_BYTES, PatchError};
 use crate::base85;
 use crate::changes::FileMode;
 use crate::path::{WorkspacePath, quoted_prefix};
@@ -52,6 +52,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch<'_>>, PatchError> {
     let mut lines = PatchLines {
         lines: patch.split_inclusive('\n').collect(),
         at: 0,
+        binary: 0,
     };
     let mut files = Vec::new();
     while let Some(line) = lines.peek() {
@@ -75,6 +76,8 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch<'_>>, PatchError> {
 struct PatchLines<'p> {
     lines: Vec<&'p str>,
     at: usize,
+    /// Bytes of binary contents so far.
+    binary: u64,
 }
 
 /// What the lines above the content say.
@@ -313,8 +316,9 @@ impl<'p> PatchLines<'p> {
         let Some(size) = size.and_then(|size| size.parse().ok()) else {
             return Err(self.error("a binary change that is not the whole content (`literal`)"));
         };
-        if size > MOST_BINARY_BYTES {
-            return Err(self.error("the content is larger than 64 MiB"));
+        self.binary = self.binary.saturating_add(size);
+        if size > MOST_BINARY_BYTES || self.binary > MOST_WRITTEN_BYTES {
+            return Err(self.error("the content is larger than 64 MiB, or all are than 256 MiB"));
         }
         let begin = self.at;
         let mut deflated = Vec::new();
