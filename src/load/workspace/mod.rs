@@ -7,6 +7,7 @@ mod inputs;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
