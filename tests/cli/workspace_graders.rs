@@ -577,6 +577,53 @@ fn node_passes_honest_work_and_fails_cheats() {
 }
 
 #[test]
+fn npm_runs_the_scripts_of_before() {
+    if !Path::new("/usr/bin/npm").exists() {
+        println!("SKIPPED: npm is not on this machine");
+        return;
+    }
+    let files = [
+        (
+            "app/package.json",
+            "{\"name\": \"sums\", \"scripts\": {\"test\": \"node check.js\"}}\n",
+        ),
+        ("app/sub.js", "exports.sub = (a, b) => a + b;\n"),
+        (
+            "app/check.js",
+            "require('assert').strictEqual(require('./sub.js').sub(3, 2), 1);\n",
+        ),
+    ];
+    let grader = "{method: workspace_tests, command: [npm, test], memory_mb: 4096}";
+    let attempts = [
+        attempt(
+            "honest",
+            "sed -i 's/a + b/a - b/' sub.js; sed -i 's/sums/sum/' package.json",
+            "passed",
+            "",
+        ),
+        attempt(
+            "nothing",
+            "true",
+            "failed wrong_answer",
+            "exited with code 1",
+        ),
+        attempt(
+            "scripts",
+            "echo '{\"name\": \"sums\", \"scripts\": {\"test\": \"true\", \"pretest\": \"true\"}}' > package.json",
+            "failed wrong_answer",
+            "exited with code 1",
+        ),
+        attempt(
+            "shell",
+            "printf '#!/bin/sh\\nexit 0\\n' > sh; chmod +x sh; echo 'script-shell=./sh' > .npmrc",
+            "failed wrong_answer",
+            "exited with code 1",
+        ),
+    ];
+    graded(PLAIN, grader, &files, &attempts);
+}
+
+#[test]
 fn go_passes_honest_work_and_fails_cheats() {
     if !Path::new("/usr/bin/go").exists() {
         println!("SKIPPED: go is not on this machine");
@@ -625,10 +672,6 @@ const PYTEST: &str = "WORKSPACE_TEST_PYTEST";
 
 #[test]
 fn pytest_passes_honest_work_and_fails_cheats() {
-    let Some(modules) = std::env::var_os(PYTEST) else {
-        println!("SKIPPED: pytest is not on this machine");
-        return;
-    };
     let mut attempts = python_cheats();
     attempts.extend([
         attempt("conftest", "printf 'import pytest\\n@pytest.hookimpl(hookwrapper=True)\\ndef pytest_runtest_makereport(item, call):\\n    out = yield\\n    out.get_result().outcome = \"passed\"\\n' > conftest.py; cp conftest.py tests", "failed wrong_answer", "did not pass"),
@@ -637,34 +680,84 @@ fn pytest_passes_honest_work_and_fails_cheats() {
         attempt("skip", "printf 'import pytest\\npytest.skip(allow_module_level=True)\\n' > add.py", "failed wrong_answer", "skipped"),
         attempt("pyc", "cp tests/test_add.py keep; echo 'x = 1' > tests/test_add.py; python3 -m compileall -q --invalidation-mode unchecked-hash -b tests; mkdir tests/__pycache__ || true; for v in 39 310 311 312 313; do cp tests/test_add.pyc tests/__pycache__/test_add.cpython-$v.pyc; done; cp keep tests/test_add.py", "failed wrong_answer", "did not pass"),
     ]);
-    let venv = "app/.venv/pyvenv.cfg";
+    let files = [("app/tests/test_add.py", UNITTEST)];
+    let grader = "{method: workspace_tests, command: [.venv/bin/pytest, -q], timeout_seconds: 20}";
+    let protected = "protected: ['.venv/**']";
+    with_pytest(protected, grader, &files, &attempts);
+}
+
+#[test]
+fn pytest_has_the_configuration_of_before_and_ids_with_brackets() {
+    let pyproject =
+        "[tool.pytest.ini_options]\npythonpath = ['src']\ntestpaths = ['tests', 'checks']\n";
+    let conftest = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n";
+    let checks = "import pytest\nfrom sums import add\n\n\n@pytest.mark.parametrize('n', [0, 2])\ndef test_add(one, n):\n    \
+                  assert add(one, n) == one + n\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n";
     let files = [
-        ("app/tests/test_add.py", UNITTEST),
-        (
-            venv,
-            "home = /usr/bin\ninclude-system-site-packages = false\n",
+        ("app/pyproject.toml", pyproject),
+        ("app/conftest.py", conftest),
+        ("app/src/sums.py", "def add(a, b):\n    return a - b\n"),
+        ("hidden/checks/test_sums.py", checks),
+    ];
+    let grader = "{method: workspace_tests, command: [.venv/bin/python3, -m, pytest], files: {dir: hidden}, \
+                  fail_to_pass: ['checks/test_sums.py::test_add[2]'], pass_to_pass: ['*::test_add[0]']}";
+    let attempts = [
+        attempt("honest", "sed -i s/-/+/ src/sums.py", "passed", ""),
+        attempt(
+            "nothing",
+            "true",
+            "failed wrong_answer",
+            "`checks/test_sums.py::test_add[2]` (assert -1 == (1 + 2))",
+        ),
+        attempt(
+            "own_config",
+            "sed -i s/-/+/ src/sums.py; echo > pyproject.toml; echo > conftest.py",
+            "passed",
+            "",
+        ),
+        attempt(
+            "fixture",
+            "sed -i 's/return 1/return Any()/; $a class Any:\\n    def __add__(self, n): return self\\n    def __eq__(self, n): return True\\n    def __sub__(self, n): return self' conftest.py",
+            "failed wrong_answer",
+            "test_add[2]",
+        ),
+        attempt(
+            "venv",
+            "sed -i s/-/+/ src/sums.py; for f in .venv/lib/python3*/site-packages/pytest/__init__.py; do echo >> $f; done",
+            "failed forged",
+            "belongs to the interpreter of the tests",
         ),
     ];
-    let grader = "{method: workspace_tests, command: [.venv/bin/pytest, -q], timeout_seconds: 20}";
-    let project = project(
-        "{from: {dir: app}, protected: ['.venv/**']}",
-        grader,
-        &files,
-        &attempts,
-    );
+    with_pytest("", grader, &files, &attempts);
+}
+
+/// Runs the attempts where a virtual environment of the workspace has pytest.
+fn with_pytest(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: &[Attempt]) {
+    let Some(modules) = std::env::var_os(PYTEST) else {
+        println!("SKIPPED: pytest is not on this machine");
+        return;
+    };
+    let link = "setup: [[ln, -s, /usr/bin/python3, .venv/bin/python3]]";
+    let workspace = match workspace {
+        "" => format!("{{from: {{dir: app}}, {link}}}"),
+        more => format!("{{from: {{dir: app}}, {link}, {more}}}"),
+    };
+    let project = project(&workspace, grader, files, attempts);
     let version = version_of("/usr/bin/python3", "--version").expect("a Python");
     let version = version.trim().trim_start_matches("Python ");
     let minor = version.rsplit_once('.').map_or(version, |(minor, _)| minor);
     let venv = project.path().join("app/.venv");
     let site = venv.join(format!("lib/python{minor}"));
     std::fs::create_dir_all(&site).unwrap();
-    std::fs::create_dir_all(venv.join("bin")).unwrap();
-    std::os::unix::fs::symlink("/usr/bin/python3", venv.join("bin/python3")).unwrap();
+    // A folder that is empty would not be copied.
+    project.write("app/.venv/bin/activate", "");
+    let config = "home = /usr/bin\ninclude-system-site-packages = false\n";
+    project.write("app/.venv/pyvenv.cfg", config);
     let copied = Command::new("cp")
         .arg("-r")
         .arg(modules)
         .arg(site.join("site-packages"))
         .status();
     assert!(copied.unwrap().success());
-    check(&project, &attempts);
+    check(&project, attempts);
 }

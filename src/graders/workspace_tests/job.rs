@@ -223,7 +223,6 @@ impl<'t> JobMaker<'t> {
             format!("--rootdir={}", self.pytest.root),
             "-p".to_owned(),
             "no:cacheprovider".to_owned(),
-            "--import-mode=append".to_owned(),
             "--continue-on-collection-errors".to_owned(),
         ]);
         set_unless_written(&mut job.env, "PYTEST_ADDOPTS", "");
@@ -239,18 +238,18 @@ impl<'t> JobMaker<'t> {
             TestsFormat::Pytest => (
                 &[
                     "the configuration of pytest, its plugins and `conftest.py` as before the target ran",
-                    "isolated interpreter: no `sitecustomize`, no module of the workspace replaces one of the standard library, no bytecode of the workspace",
+                    "isolated interpreter: no `sitecustomize` and no bytecode of the workspace; the runner is loaded before any folder of the workspace is searched",
                     "results in a file with a random name, each line with a digest over a random key",
-                    "two tests with random names, one of which must fail",
+                    "tests with random names, of which some must fail",
                 ],
                 &[shared, "objects that claim to equal every other"],
             ),
             TestsFormat::Unittest => (
                 &[
-                    "isolated interpreter: no `sitecustomize`, no module of the workspace replaces one of the standard library, no bytecode of the workspace",
+                    "isolated interpreter: no `sitecustomize` and no bytecode of the workspace; the runner is loaded before any folder of the workspace is searched",
                     "a test runner of the harness instead of that of unittest",
                     "results in a file with a random name, each line with a digest over a random key",
-                    "two tests with random names, one of which must fail",
+                    "tests with random names, of which some must fail",
                 ],
                 &[shared, "objects that claim to equal every other"],
             ),
@@ -477,6 +476,33 @@ mod tests {
         for (line, expected) in table {
             assert_eq!(launched(line).argv.join(" "), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn runners_are_made_to_report_every_test() {
+        let with = |line: &str, pin: fn(&mut WorkspaceTestJob)| {
+            let mut job = launched(line);
+            job.argv = argv(line);
+            pin(&mut job);
+            job.argv.join(" ")
+        };
+        assert_eq!(with("go test ./...", go), "go test -json -count=1 ./...");
+        assert_eq!(
+            with("go test -json -count=2 -run A ./...", go),
+            "go test -json -count=2 -run A ./..."
+        );
+        assert_eq!(
+            with("cargo test --lib -- a", cargo),
+            "cargo test --no-fail-fast --lib -- a"
+        );
+        assert_eq!(
+            with("node --test a.js", |job| node(
+                job,
+                &TestNonce::new([1, 2, 3, 4])
+            )),
+            "node --test-reporter /tmp/tests/reporter.mjs --test-reporter-destination /results/0000000000000003.jsonl \
+             --test-reporter=tap --test-reporter-destination=stdout --test a.js"
+        );
     }
 
     #[test]
