@@ -292,7 +292,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
 
 fn workspace_of(attempt: &Attempt) -> Option<&WorkspaceOutput> {
     let stored = attempt.stored.as_ref();
-    let stored = stored.and_then(|stored| stored.workspace.as_ref());
+    let stored = stored.and_then(|stored| stored.workspace.as_deref());
     let output = attempt.output.as_ref();
     output
         .and_then(|output| output.workspace.as_deref())
