@@ -87,7 +87,8 @@ async fn the_environment_is_clean_and_the_hash_seed_fixed() {
     let code = "import sys\nprint(hash('a'), sys.flags.no_site, sys.argv, __name__)";
     let first = sandbox.run_script(print(code)).await.unwrap();
     let second = sandbox.run_script(print(code)).await.unwrap();
-    assert_eq!(first.streams, second.streams);
+    assert_eq!(first.streams.stdout, second.streams.stdout);
+    assert_eq!(first.streams.stderr, second.streams.stderr);
     assert!(
         text(&first.streams.stdout).ends_with(" 1 ['main.py'] __main__\n"),
         "{:?}",
