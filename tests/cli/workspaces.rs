@@ -1,6 +1,6 @@
 //! Samples in workspaces: what a target sees, what it leaves, and what is left of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -61,10 +61,22 @@ fn paths<'v>(sample: &'v Value, list: &str) -> Vec<&'v str> {
     list.iter().map(|path| path.as_str().unwrap()).collect()
 }
 
-/// What is left of the process's own folders.
+/// The store of workspaces: that of root is apart.
+fn store(project: &Project) -> PathBuf {
+    let workspaces = project.path().join("answers/workspaces");
+    let root = workspaces.join("v1-root");
+    if root.exists() {
+        root
+    } else {
+        workspaces.join("v1")
+    }
+}
+
+/// What is left of the folders of a process.
 fn live(project: &Project) -> usize {
-    let live = project.path().join("answers/workspaces/v1/live");
-    std::fs::read_dir(live).map_or(0, Iterator::count)
+    std::fs::read_dir(store(project).join("live"))
+        .unwrap()
+        .count()
 }
 
 #[test]
@@ -221,12 +233,8 @@ fn workspaces_are_kept_where_the_case_asks_for_it() {
             })
             .collect();
         assert_eq!(found.len(), kept, "{keep}");
-        let workspaces = std::fs::read_dir(&folder).unwrap().flatten();
-        let workspaces = workspaces
-            .map(|entry| entry.path())
-            .find(|path| path.extension().is_some_and(|of| of == "workspaces"));
         for name in &found {
-            let at = workspaces.as_ref().unwrap().join(name);
+            let at = folder.join(name);
             assert!(
                 at.join("new").is_file() && at.join("add.py").is_file(),
                 "{}",
@@ -471,12 +479,11 @@ fn a_killed_run_leaves_what_the_next_one_removes() {
                     || entry.path().join("workspace/new").exists()
             })
     };
-    let folder = project.path().join("answers/workspaces/v1/live");
     let until = Instant::now() + Duration::from_secs(60);
-    while !holds_new(&folder) && Instant::now() < until {
+    while !holds_new(&store(&project).join("live")) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(holds_new(&folder));
+    assert!(holds_new(&store(&project).join("live")));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(live(&project) > 0);
@@ -512,4 +519,119 @@ fn hostile_files_are_told_and_harm_nobody() {
         ]
     );
     assert_eq!(live(&project), 0);
+}
+
+#[test]
+fn results_and_stores_are_no_part_of_a_source() {
+    let project = suite(
+        "{from: {dir: .}}",
+        TARGET,
+        &case("a", "ls; ls -a; echo x > new", "suite.yaml"),
+    );
+    run(&project, &[]).expect(0);
+    let first = sample(&project, "a");
+    run(&project, &[]).expect(0);
+    let second = sample(&project, "a");
+    for sample in [&first, &second] {
+        let said = sample["output"].as_str().unwrap();
+        assert!(!said.contains("results") && !said.contains("v1"), "{said}");
+    }
+    assert_eq!(
+        first["workspace"]["template"],
+        second["workspace"]["template"]
+    );
+}
+
+#[test]
+fn what_the_setup_makes_is_not_hidden_so_it_must_not_be_meant_to_be() {
+    let workspace = "{from: {dir: app}, hidden: [expected/**], setup: [[sh, -c, 'mkdir expected; echo 1 > expected/x']]}";
+    let project = suite(workspace, TARGET, &case("a", "cat expected/x", "1"));
+    run(&project, &[]).expect(3);
+    let reason = sample(&project, "a")["reason"].as_str().unwrap().to_owned();
+    assert!(
+        reason.contains("`expected") && reason.contains("hidden"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn files_that_a_command_depends_on_stay_and_are_not_shown() {
+    let target =
+        "{type: command, command: [sh, agent.sh], depends_on: ['app/**', ../lib/prompt.md]}";
+    let look = "ls -R /tmp; cat /tmp/suite/app/tests/hidden/secret.py 2>&1 || echo none";
+    let project = suite(WORKSPACE, target, &case("a", look, "none"));
+    let suites = project.path().join("suites");
+    std::fs::create_dir(&suites).unwrap();
+    for name in ["suite.yaml", "cases.yaml", "agent.sh", "app"] {
+        std::fs::rename(project.path().join(name), suites.join(name)).unwrap();
+    }
+    project.write("lib/prompt.md", "a prompt");
+    project
+        .call(&["run", "--suite", "suites/suite.yaml", "--quiet"])
+        .expect(0);
+    let said = sample(&project, "a")["output"].as_str().unwrap().to_owned();
+    assert!(
+        said.contains("agent.sh") && !said.contains("secret"),
+        "{said}"
+    );
+    let prompt = std::fs::read_to_string(project.path().join("lib/prompt.md")).unwrap();
+    assert_eq!(prompt, "a prompt");
+}
+
+#[test]
+fn patches_run_nothing_outside_of_the_sandbox() {
+    let workspace = "{from: {dir: app}, files: {stop.sh: 'true'}, teardown: [[sh, stop.sh]]}";
+    let target = "{type: recorded, path: outputs.jsonl}";
+    let project = suite(workspace, target, &case("a", "x", "ok"));
+    let escaped = project.path().join("escaped");
+    let patch = format!(
+        "--- a/stop.sh\n+++ b/stop.sh\n@@ -1 +1 @@\n-true\n\\ No newline at end of file\n+touch {} || true\n",
+        escaped.display()
+    );
+    let line = serde_json::json!({"case": "a", "output": "ok", "patch": patch}).to_string();
+    project.write("outputs.jsonl", &line);
+    run(&project, &[]).expect(0);
+    assert!(!escaped.exists());
+    // A patch without a workspace is no output.
+    let text = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    let without: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().starts_with("workspace:"))
+        .collect();
+    project.write("suite.yaml", &without.join("\n"));
+    run(&project, &[]).expect(3);
+    assert_eq!(sample(&project, "a")["cause"], "missing_output");
+}
+
+#[test]
+fn files_that_take_no_room_count_with_their_size() {
+    let workspace = "{from: {dir: app}, disk_mb: 64, keep: always}";
+    let script = "for n in 1 2 3; do truncate -s 30M hole$n; done; echo ok";
+    let project = suite(workspace, TARGET, &case("a", script, "ok"));
+    run(&project, &[]).expect(1);
+    let a = sample(&project, "a");
+    assert_eq!(
+        (&a["outcome"], &a["cause"]),
+        (&"failed".into(), &"output_limit".into()),
+        "{a}"
+    );
+}
+
+#[test]
+fn a_stored_layer_that_was_changed_is_made_again() {
+    let project = suite(WORKSPACE, TARGET, &case("a", "cat add.py", "a - b"));
+    run(&project, &[]).expect(0);
+    let layers = std::fs::read_dir(store(&project).join("layers"))
+        .unwrap()
+        .flatten();
+    let layer = layers
+        .map(|entry| entry.path())
+        .find(|path| path.is_dir())
+        .unwrap();
+    std::fs::write(layer.join("hidden/tests/hidden/secret.py"), "answer = 0\n").unwrap();
+    run(&project, &[]).expect(0);
+    let secret = std::fs::read_to_string(layer.join("hidden/tests/hidden/secret.py")).unwrap();
+    assert_eq!(secret, "answer = 42\n");
+    std::fs::remove_dir_all(layer.join("tree")).unwrap();
+    run(&project, &[]).expect(0);
 }
