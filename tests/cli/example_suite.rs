@@ -827,3 +827,46 @@ fn headings(page: &Path) -> Vec<String> {
     };
     titles.map(anchor).collect()
 }
+
+#[test]
+fn what_the_scripted_agent_did_decides_and_not_what_it_says() {
+    let project = project();
+    let is_there = |program: &str| {
+        let found = Command::new("which").arg(program).output();
+        found.is_ok_and(|output| output.status.success())
+    };
+    let tools = [("javascript", "node"), ("go", "go"), ("rust", "cargo")];
+    let missing: Vec<&str> = tools
+        .iter()
+        .filter(|(_, program)| !is_there(program))
+        .map(|(tag, _)| *tag)
+        .collect();
+    if !missing.is_empty() {
+        println!("SKIPPED: {missing:?}: the program is not installed");
+    }
+    let suite = ["run", "--suite", "evals/workspaces/eval-suite.yaml"];
+    let output = harness(project.path(), &[&suite[..], &["--quiet"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if missing.is_empty() {
+        assert_eq!(output.status.code(), Some(0), "{said}");
+    }
+    let json = expect(
+        output.status.code().unwrap(),
+        project.path(),
+        &["report", "--run", "latest", "--format", "json"],
+    );
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let cases = report["eval_report"]["evals"][0]["cases"]
+        .as_array()
+        .unwrap();
+    assert_eq!(cases.len(), 6);
+    for case in cases {
+        let (id, sample) = (case["id"].as_str().unwrap(), &case["samples"][0]);
+        if missing.iter().any(|tag| id.starts_with(tag)) {
+            continue;
+        }
+        let is_wrong = id.ends_with("half-fixed") || id.ends_with("cheat");
+        let outcome = if is_wrong { "failed" } else { "passed" };
+        assert_eq!(sample["outcome"], outcome, "{id}: {sample}");
+    }
+}

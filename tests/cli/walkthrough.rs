@@ -170,6 +170,7 @@ fn regressions_page_replayed_prints_what_it_shows() {
 fn howto_pages_replayed_print_what_they_show() {
     let pages = [
         ("howto-test-code.md", 4),
+        ("howto-gate-an-agent.md", 3),
         ("howto-add-a-judge.md", 3),
         ("howto-change-a-prompt.md", 7),
         ("howto-gate-a-phase.md", 4),
