@@ -33,6 +33,10 @@ pub(super) fn probes(case: &Case, reference: Option<&OutputValue>) -> CaseProbes
     if let Some(reference) = reference {
         made.probes = twice(reference);
     }
+    if looks_at_workspace(case) {
+        made.probes.extend(workspace_probes());
+        return made;
+    }
     made.probes.push(Probe::text(Null, "empty output", ""));
     let graders = case
         .grading
@@ -84,6 +88,58 @@ pub(super) fn judge_probes(reference: Option<&OutputValue>, negated: bool) -> Ca
         probes,
         ..CaseProbes::default()
     }
+}
+
+/// Whether all that decides looks at the workspace, so that words make no difference.
+fn looks_at_workspace(case: &Case) -> bool {
+    let mut graders = case
+        .grading
+        .graders
+        .iter()
+        .filter(|grader| !grader.informative)
+        .peekable();
+    let looks = |kind: &GraderKind| match kind {
+        GraderKind::Code(code) => code.as_method().workspace_check().is_some(),
+        _ => false,
+    };
+    case.workspace.is_some() && graders.peek().is_some() && graders.all(|g| looks(&g.kind))
+}
+
+/// Files that would decide what tests of several languages report. A template that has one of them
+/// refuses it.
+fn workspace_probes() -> [Probe; 5] {
+    let file = |name: &'static str, path: &str, text: &str| {
+        let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
+        let count = text.lines().count();
+        let patch = format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{count} @@\n{lines}"
+        );
+        Probe::text(Cheat, name, patch)
+    };
+    [
+        Probe::text(Null, "unchanged workspace", ""),
+        file(
+            "exit 0 in sitecustomize.py",
+            "sitecustomize.py",
+            "import os\nos._exit(0)",
+        ),
+        file(
+            "assertions that hold in usercustomize.py",
+            "usercustomize.py",
+            "import unittest\nunittest.TestCase.assertEqual = lambda *_: None",
+        ),
+        file(
+            "a conftest.py that passes all tests",
+            "conftest.py",
+            "def pytest_runtest_makereport(item, call):\n    from _pytest.reports import TestReport\n    call.excinfo = \
+             None\n    return TestReport.from_item_and_call(item, call)",
+        ),
+        file(
+            "results that are there already",
+            "results/junit.xml",
+            "<testsuite tests=\"1\"><testcase classname=\"a\" name=\"b\"/></testsuite>",
+        ),
+    ]
 }
 
 fn twice(reference: &OutputValue) -> Vec<Probe> {

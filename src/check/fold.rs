@@ -105,15 +105,21 @@ impl CheckFold {
         let keeps_reason = must_pass || verdict.outcome == Outcome::Errored;
         let peaks = verdict.grades.iter().filter_map(|grade| grade.peak_mb);
         let slowest = detail(SLOWEST).and_then(serde_json::Value::as_f64);
+        // A file that the workspace has already was not put there.
+        let refused = !must_pass && verdict.cause == Some(Cause::PatchRejected);
         let made = ProbeVerdict {
-            outcome: verdict.outcome,
+            outcome: match refused {
+                true => Outcome::Failed,
+                false => verdict.outcome,
+            },
             cause: verdict.cause,
             reason: match keeps_reason {
                 true => verdict.reason.clone(),
                 false => String::new(),
             },
             never_called: detail(NEVER_CALLED).is_some(),
-            inconclusive: !must_pass && is_inconclusive(label.form, verdict.cause, &verdict.reason),
+            inconclusive: refused
+                || !must_pass && is_inconclusive(label.form, verdict.cause, &verdict.reason),
             time_ms: slowest.unwrap_or(attempt.duration_ms),
             peak_mb: peaks.max_by(f64::total_cmp),
         };

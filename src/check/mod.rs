@@ -272,7 +272,10 @@ impl References {
             && oracle.recorded_samples(eval, &case.id, None).unwrap_or(0) > 0
         {
             return match oracle.ask(eval, case, (0, 0), None).await.result {
-                Ok(output) => Ok(Some(Reference::written(output.value))),
+                Ok(output) => Ok(Some(Reference::written(match output.workspace {
+                    Some(left) => OutputValue::Text(left.diff.text),
+                    None => output.value,
+                }))),
                 Err(failure) => Err(CheckError::Oracle(failure.reason)),
             };
         }

@@ -41,7 +41,10 @@ impl ProbeFile {
     ) -> Result<u32, CheckError> {
         let mut labels = Vec::with_capacity(made.probes.len());
         for (sample, probe) in made.probes.into_iter().enumerate() {
-            let line = line(eval, &case.id, sample, probe.output);
+            let mut line = line(eval, &case.id, sample, probe.output);
+            if case.workspace.is_some() {
+                with_patch(&mut line);
+            }
             let written = serde_json::to_writer(&mut self.file, &line).map_err(Into::into);
             let written = written.and_then(|()| self.file.write_all(b"\n"));
             written.map_err(|source| self.failure(source))?;
@@ -88,5 +91,23 @@ fn line(eval: &str, case: &str, sample: usize, output: OutputValue) -> Value {
         OutputValue::Json(value) => {
             json!({"eval": eval, "case": case, "sample": sample, "output": value})
         }
+    }
+}
+
+/// Of a case with a workspace: a patch is what was done, any other text was said over an unchanged
+/// workspace.
+fn with_patch(line: &mut Value) {
+    let said = line
+        .get("output")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let is_patch = ["diff --git ", "--- a/", "--- /dev/null"]
+        .iter()
+        .any(|begin| said.starts_with(begin));
+    if is_patch {
+        line["patch"] = line["output"].take();
+        line["output"] = Value::from("");
+    } else {
+        line["patch"] = Value::from("");
     }
 }

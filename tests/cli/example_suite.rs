@@ -869,4 +869,10 @@ fn what_the_scripted_agent_did_decides_and_not_what_it_says() {
         let outcome = if is_wrong { "failed" } else { "passed" };
         assert_eq!(sample["outcome"], outcome, "{id}: {sample}");
     }
+    // Right patches pass, unchanged workspaces and files that steer test runners fail.
+    if missing.is_empty() {
+        let suite = ["check", "--suite", "evals/workspaces/eval-suite.yaml"];
+        let page = expect(0, project.path(), &suite);
+        assert!(page.contains("in 6 of 6 checked cases"), "{page}");
+    }
 }
