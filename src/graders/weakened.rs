@@ -67,7 +67,7 @@ impl TestWords {
                 [
                     r"\bassert\w*\b|\bpytest\.(raises|warns|fail)\b|\bself\.fail\w*\(",
                     r"\bdef\s+test\w*",
-                    r"(?i)\bskip\w*\b|\bimportorskip\b|\bxfail\b|\bexpectedfailure\b|\bcollect_ignore\w*|\b__test__\b",
+                    r"(?i)\bpytest\s*\.\s*(skip|importorskip|xfail)\b|\bmark\s*\.\s*(skip\w*|xfail)\b|\b(unittest|case)\s*\.\s*skip\w*|\bself\s*\.\s*skiptest\b|\bskiptest\b|@skip\w*|\bexpectedfailure\b|\bcollect_ignore\w*|\b__test__\b|\bload_tests\b",
                 ],
             )
         });
@@ -77,7 +77,7 @@ impl TestWords {
                 [
                     r"\bexpect\w*\s*[(.]|\bassert\w*\s*[(.]|\.should\b|\bt\.(is|not|deepEqual|throws|true|false|truthy|falsy|equal|ok)\(",
                     r"\b(it|test)(\.\w+)*\s*\(",
-                    r"\.(skip|todo|only|fixme|failing)\b|\b[xf](it|describe|test)\b|\b(skip|todo)\s*:",
+                    r"\b(it|test|describe|suite|context|t)\s*\.\s*(skip|todo|only|fixme|failing)\b|\b[xf](it|describe|test)\b|\b(skip|todo)\s*:\s*(true|['\x22])",
                 ],
             )
         });

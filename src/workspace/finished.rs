@@ -71,6 +71,11 @@ impl FinishedWorkspace {
         &self.output
     }
 
+    /// As the case describes it.
+    pub fn definition(&self) -> &CaseWorkspace {
+        &self.definition
+    }
+
     /// What changed; `output` may have fewer.
     pub fn changes(&self) -> &WorkspaceChanges {
         &self.changes

@@ -377,12 +377,12 @@ fn shell_tests_report_by_tap_junit_and_exit_code() {
     };
     let files = [("tests.sh", tap)];
     let to_file = "{method: workspace_tests, command: [sh, -c, 'sh t/tests.sh > \"$EVAL_RESULTS_DIR/out.tap\"'], results: tap, \
-                   results_path: '*.tap', trust: split, files: {t/tests.sh: {file: tests.sh}}}";
+                   results_path: '*.tap', files: {t/tests.sh: {file: tests.sh}}}";
     let report = graded(PLAIN, to_file, &files, &attempts());
     let grade = &grade_of(&report, "honest")["grades"][0];
     assert_eq!(
         (&grade["trust"], &grade["details"]["results"]),
-        (&"split".into(), &"files".into())
+        (&"in_process".into(), &"files".into())
     );
     let to_stdout = "{method: workspace_tests, command: [sh, t/tests.sh], results: tap, files: {t/tests.sh: {file: tests.sh}}}";
     let report = graded(PLAIN, to_stdout, &files, &attempts());

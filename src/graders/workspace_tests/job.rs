@@ -1,11 +1,13 @@
 //! The command that tests a workspace. What a target could have put into the workspace to steer a
 //! test runner is pinned: configuration, plugins, interpreter options, the files of results.
 
-use super::restore::{PytestConfig, in_workspace};
+use std::collections::BTreeMap;
+
+use super::restore::{self, PytestConfig, in_workspace};
 use super::{TestsFormat, WorkspaceTests};
 use crate::graders::diff::touched;
 use crate::graders::show::bounded_text;
-use crate::model::{Grade, Outcome};
+use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
 use eval_workspace::WorkspacePath;
 
@@ -146,8 +148,10 @@ pub(super) struct JobMaker<'t> {
     tests: &'t WorkspaceTests,
     /// Of a command for pytest.
     pytest: PytestConfig,
-    /// Of the target's changes, those to the program that is run.
-    changed_program: Option<String>,
+    /// Files that the command names and the target changed.
+    changed_files: Vec<String>,
+    /// What the author set for all programs of the workspace.
+    workspace_env: BTreeMap<String, String>,
 }
 
 impl<'t> JobMaker<'t> {
@@ -159,15 +163,19 @@ impl<'t> JobMaker<'t> {
             TestsFormat::Pytest => PytestConfig::find(tests, workspace).await?,
             _ => PytestConfig::default(),
         };
-        let program = tests.command.first().map_or("", String::as_str);
-        let program = in_workspace(&tests.cwd, program);
         let changed = touched(workspace.changes());
         let put_back = workspace.protected_edits();
         let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
+        let named = tests.command.iter().filter_map(|word| {
+            let path = in_workspace(&tests.cwd, word);
+            path.or_else(|| restore::joined(&tests.cwd, word).parse().ok())
+        });
+        let named = named.filter(is_changed).map(|path| path.to_string());
         Ok(JobMaker {
             tests,
             pytest,
-            changed_program: program.filter(is_changed).map(|path| path.to_string()),
+            changed_files: named.collect(),
+            workspace_env: workspace.definition().env.clone(),
         })
     }
 
@@ -196,6 +204,11 @@ impl<'t> JobMaker<'t> {
         let given = tests.files.iter();
         job.files
             .extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
+        // What the author wrote for the workspace is no choice of the target.
+        let written = self.workspace_env.iter();
+        for (name, value) in written {
+            set_unless_written(&mut job.env, name, value);
+        }
         set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS);
         match tests.results {
             TestsFormat::Pytest => self.pytest(&mut job, nonce),
@@ -237,12 +250,16 @@ impl<'t> JobMaker<'t> {
         let (pinned, not_defended): (&[&str], &[&str]) = match self.tests.results {
             TestsFormat::Pytest => (
                 &[
-                    "the configuration of pytest, its plugins and `conftest.py` as before the target ran",
+                    "the configuration of pytest and `conftest.py` as before the target ran",
                     "isolated interpreter: no `sitecustomize` and no bytecode of the workspace; the runner is loaded before any folder of the workspace is searched",
                     "results in a file with a random name, each line with a digest over a random key",
                     "tests with random names, of which some must fail",
                 ],
-                &[shared, "objects that claim to equal every other"],
+                &[
+                    shared,
+                    "objects that claim to equal every other",
+                    "plugins that test files of the target name",
+                ],
             ),
             TestsFormat::Unittest => (
                 &[
@@ -264,7 +281,10 @@ impl<'t> JobMaker<'t> {
             ),
             TestsFormat::Go => (
                 &["no GOFLAGS, no cached results"],
-                &["code of the workspace that prints what `go test` prints"],
+                &[
+                    "code of the workspace that prints what `go test` prints, also in `TestMain`",
+                    "modules that `go.mod` replaces, and `vendor/`",
+                ],
             ),
             TestsFormat::Cargo => (
                 &[
@@ -287,8 +307,10 @@ impl<'t> JobMaker<'t> {
         };
         let mut not_defended: Vec<String> =
             not_defended.iter().map(|&text| text.to_owned()).collect();
-        if let Some(path) = &self.changed_program {
-            not_defended.push(format!("the target changed the program `{path}`"));
+        for path in &self.changed_files {
+            not_defended.push(format!(
+                "the target changed `{path}`, which the command names"
+            ));
         }
         (pinned, not_defended)
     }
@@ -299,7 +321,7 @@ impl<'t> JobMaker<'t> {
         let mut grade = grade
             .with_detail("pinned", pinned.to_vec())
             .with_detail("not_defended", not_defended)
-            .with_trust(self.tests.trust());
+            .with_trust(Trust::InProcess);
         if grade.outcome == Outcome::Passed {
             return grade;
         }

@@ -90,17 +90,6 @@ pub enum TestsScore {
     Share,
 }
 
-/// Where the code of the workspace runs while it is tested.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkspaceTrust {
-    /// In the process of its tests, which it could forge.
-    #[default]
-    InProcess,
-    /// In processes of its own, which the tests start.
-    Split,
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceTestsSpec {
@@ -137,10 +126,6 @@ pub struct WorkspaceTestsSpec {
     /// false.
     #[serde(default)]
     pub allow_weakened_tests: bool,
-    /// `split` declares that the tests start the code of the workspace in separate processes.
-    /// Default `in_process`: it shares the process of its tests, and could forge their results.
-    #[serde(default)]
-    pub trust: WorkspaceTrust,
     /// Time limit in seconds for the command. Default 120.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
@@ -171,7 +156,6 @@ pub struct WorkspaceTests {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_share: Option<f64>,
     pub allow_weakened_tests: bool,
-    pub trust: WorkspaceTrust,
     pub timeout: Duration,
     pub memory_mb: u64,
     pub env: BTreeMap<String, String>,
@@ -188,11 +172,8 @@ impl MethodSettings for WorkspaceTestsSpec {
         let results = self.format(desk, node)?;
         self.check_selection(desk, node, results)?;
         let pass_share = self.pass_share(desk, node)?;
-        if self.trust == WorkspaceTrust::InProcess {
-            let what = "a grader `workspace_tests` without `trust: split`";
-            if !allows_in_process(desk, node.span, what) {
-                return None;
-            }
+        if !allows_in_process(desk, node.span, "a grader `workspace_tests`") {
+            return None;
         }
         if let Some(name) = self
             .env
@@ -215,7 +196,6 @@ impl MethodSettings for WorkspaceTestsSpec {
             all_pass: self.all_pass.unwrap_or(!listed),
             pass_share,
             allow_weakened_tests: self.allow_weakened_tests,
-            trust: self.trust,
             timeout: seconds(self.timeout_seconds.unwrap_or(120.0)),
             memory_mb: self.memory_mb.unwrap_or_else(|| {
                 let limits = case.workspace.map(|workspace| workspace.limits);
@@ -374,10 +354,10 @@ struct TestedWorkspace {
 impl WorkspaceTests {
     async fn graded(&self, workspace: &FinishedWorkspace) -> Result<Grade, WorkspaceFault> {
         if let Some(grade) = self.refused(workspace).await? {
-            return Ok(grade.with_trust(self.trust()));
+            return Ok(grade.with_trust(Trust::InProcess));
         }
         let maker = JobMaker::new(self, workspace).await?;
-        let before = if self.lists_tests() {
+        let before = if self.results != TestsFormat::ExitCode {
             let before = self.tested_before(&maker, workspace).await?;
             if let Some(broken) = verdict::broken_task(self, &before.reported, &before.run.ending) {
                 return Ok(broken);
@@ -414,23 +394,11 @@ impl WorkspaceTests {
             let why =
                 format!("`{what}` could not be loaded, but can be without the target's changes");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
-            return Ok(grade.with_trust(self.trust()));
+            return Ok(grade.with_trust(Trust::InProcess));
         }
         let before = before.map(|before| before.reported);
         let grade = verdict::grade(self, &reported, &run, before.as_ref());
         Ok(maker.explain(restored.explain(grade), &run))
-    }
-
-    fn trust(&self) -> Trust {
-        match self.trust {
-            WorkspaceTrust::InProcess => Trust::InProcess,
-            WorkspaceTrust::Split => Trust::Split,
-        }
-    }
-
-    /// Whether single tests are listed, which are first run where no target has been.
-    fn lists_tests(&self) -> bool {
-        !self.fail_to_pass.is_empty() || !self.pass_to_pass.is_empty()
     }
 
     /// The grade of a workspace whose tests need not run.
@@ -453,6 +421,10 @@ impl WorkspaceTests {
         }
         if self.allow_weakened_tests {
             return Ok(None);
+        }
+        if let Some(why) = restore::steered(self, workspace).await? {
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
+            return Ok(Some(grade));
         }
         let mut restored = workspace.protected_edits().to_vec();
         restored.extend(self.files.iter().filter_map(|file| file.path.parse().ok()));
@@ -494,7 +466,7 @@ impl WorkspaceTests {
             let why =
                 format!("`{program}`, which runs the tests, can't be started any more: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why);
-            return Ok(grade.with_trust(self.trust()));
+            return Ok(grade.with_trust(Trust::InProcess));
         }
         Err(fault)
     }

@@ -3,7 +3,7 @@
 // key, its number and its text.
 
 import { createHash } from 'node:crypto';
-import { relative, resolve } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
 
 const KEY = '@KEY@';
 
@@ -30,13 +30,16 @@ export default async function* reporter(events) {
       const file = shown(data.file);
       const names = (open.get(data.file) ?? []).slice(0, data.nesting);
       const own = [...names, data.name];
-      if (data.details?.type === 'suite' && type === 'test:pass') continue;
+      const isSkipped = data.skip !== undefined || data.todo !== undefined;
+      if (data.details?.type === 'suite' && type === 'test:pass' && !isSkipped) continue;
       const skipped = type === 'test:pass' && data.skip !== undefined || data.todo !== undefined;
       const status = skipped ? 'skipped' : type === 'test:fail' ? 'failed' : 'passed';
       const error = data.details?.error;
       const message = status === 'failed' ? first(error?.cause?.message ?? error?.message ?? error) : '';
       // A file without tests is reported by its own name.
       const isFile = data.nesting === 0 && (!data.file || resolve(data.name) === data.file);
+      // A helper among the tests runs as a file, too.
+      if (isFile && type === 'test:pass' && !/(^|[._-])(test|spec)([._-]|$)/.test(basename(data.name))) continue;
       yield line(isFile
         ? { kind: 'broken', id: shown(resolve(data.name)), message: message || 'the file reported no tests' }
         : { kind: 'test', id: [file, ...own].join(' > '), status, message: message.slice(0, 500) });

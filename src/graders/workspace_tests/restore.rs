@@ -8,16 +8,22 @@ use crate::graders::diff::touched;
 use crate::graders::show::in_reason;
 use crate::model::Grade;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault};
+use eval_sandbox::WORKSPACE_FOLDER;
 use eval_workspace::{EntryNow, WorkspacePath};
 
 /// Bytes of a file that is restored.
 const MOST_BYTES: u64 = 8 << 20;
 
 /// Keys of a `package.json` that say how tests are run.
-const PACKAGE_KEYS: [&str; 7] = ["scripts", "jest", "vitest", "mocha", "ava", "c8", "nyc"];
+const PACKAGE_KEYS: [&str; 8] = [
+    "scripts", "jest", "vitest", "mocha", "ava", "babel", "c8", "nyc",
+];
 
 /// The path in the workspace that a program's name means, if it is a path.
 pub(super) fn in_workspace(cwd: &str, name: &str) -> Option<WorkspacePath> {
+    if let Some(inside) = name.strip_prefix(WORKSPACE_FOLDER) {
+        return joined("", inside).parse().ok();
+    }
     if !name.contains('/') || name.starts_with('/') {
         return None;
     }
@@ -25,7 +31,7 @@ pub(super) fn in_workspace(cwd: &str, name: &str) -> Option<WorkspacePath> {
 }
 
 /// A path relative to `cwd`, without `.` and with `..` resolved.
-fn joined(cwd: &str, path: &str) -> String {
+pub(super) fn joined(cwd: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in cwd.split('/').chain(path.split('/')) {
         match part {
@@ -47,10 +53,18 @@ pub(super) fn changed_interpreter(
         return None;
     }
     let program = in_workspace(&tests.cwd, tests.command.first()?)?;
-    let environment = program.parent()?.parent()?;
+    let environment = program.parent()?.parent();
     let protected = workspace.protected_edits();
+    let is_below = |path: &WorkspacePath| match &environment {
+        Some(environment) => path.is_below(environment),
+        // At the top, where the project is, too.
+        None => path
+            .parts()
+            .next()
+            .is_some_and(|first| matches!(first, b"bin" | b"lib" | b"lib64" | b"pyvenv.cfg")),
+    };
     let is_part = |path: &&WorkspacePath| {
-        path.is_below(&environment)
+        is_below(path)
             && !path.parts().any(|part| part == b"__pycache__")
             && !protected.contains(path)
     };
@@ -77,13 +91,15 @@ impl PytestConfig {
         tests: &WorkspaceTests,
         workspace: &FinishedWorkspace,
     ) -> Result<PytestConfig, WorkspaceFault> {
-        let names: [(&str, &str); 5] = [
+        let names: [(&str, &str); 6] = [
+            ("pytest.toml", ""),
             ("pytest.ini", ""),
             (".pytest.ini", ""),
             ("pyproject.toml", "[tool.pytest.ini_options]"),
             ("tox.ini", "[pytest]"),
             ("setup.cfg", "[tool:pytest]"),
         ];
+        let changed = touched(workspace.changes());
         let depth = tests.cwd.split('/').filter(|part| !part.is_empty()).count();
         for up in 0..=depth {
             let root = "../".repeat(up);
@@ -98,7 +114,10 @@ impl PytestConfig {
                     return Ok(PytestConfig {
                         path: Some(own),
                         root: if up == 0 { ".".to_owned() } else { root },
-                        files: vec![(path, content)],
+                        files: match changed.contains(&at) {
+                            true => vec![(path, content)],
+                            false => Vec::new(),
+                        },
                     });
                 }
             }
@@ -127,26 +146,140 @@ fn steering(tests: &WorkspaceTests, path: &str) -> Option<FileSteering> {
     let program = program.rsplit('/').next().unwrap_or(program);
     let is_config = |start: &str| name.starts_with(start) && name.contains("config");
     match (tests.results, program) {
-        (TestsFormat::Pytest, _) if name == "conftest.py" => Some(FileSteering::Restored),
-        (_, "pytest" | "py.test") if name == "conftest.py" => Some(FileSteering::Restored),
+        (format, _) if uses_pytest(tests) && name == "conftest.py" => {
+            let _ = format;
+            Some(FileSteering::Restored)
+        }
+        (format, _) if uses_pytest(tests) && is_pytest_config(name) => match format {
+            // The one that counts is named to pytest.
+            TestsFormat::Pytest => None,
+            _ => Some(FileSteering::RestoredIfKnown),
+        },
         (TestsFormat::Cargo, _) | (_, "cargo") => {
             let is_config = path.ends_with(".cargo/config.toml") || path.ends_with(".cargo/config");
-            is_config.then_some(FileSteering::Restored)
+            let is_toolchain = matches!(name, "rust-toolchain" | "rust-toolchain.toml");
+            match (is_config, is_toolchain) {
+                (true, _) => Some(FileSteering::Restored),
+                (_, true) => Some(FileSteering::RestoredIfKnown),
+                _ => None,
+            }
         }
-        (_, "make" | "gmake") => {
-            let is_makefile = matches!(name, "Makefile" | "makefile" | "GNUmakefile");
-            is_makefile.then_some(FileSteering::RestoredIfKnown)
-        }
+        (_, "make" | "gmake") => is_makefile(name).then_some(FileSteering::RestoredIfKnown),
         (_, "npm" | "npx" | "yarn" | "pnpm" | "jest" | "vitest" | "mocha") => match name {
             "package.json" => Some(FileSteering::PackageScripts),
-            ".npmrc" | ".yarnrc" | ".yarnrc.yml" | ".mocharc.json" => Some(FileSteering::Restored),
-            _ if is_config("jest.") || is_config("vitest.") || is_config("vite.") => {
+            ".npmrc" | ".yarnrc" | ".yarnrc.yml" => Some(FileSteering::Restored),
+            _ if name.starts_with(".mocharc.") || name.starts_with("vitest.workspace") => {
+                Some(FileSteering::RestoredIfKnown)
+            }
+            _ if ["jest.", "vitest.", "vite.", "babel."]
+                .into_iter()
+                .any(is_config) =>
+            {
                 Some(FileSteering::RestoredIfKnown)
             }
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Whether a word of the command is pytest.
+fn uses_pytest(tests: &WorkspaceTests) -> bool {
+    let is_pytest = |word: &String| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        matches!(name, "pytest" | "py.test" | "-mpytest")
+    };
+    tests.results == TestsFormat::Pytest || tests.command.iter().any(is_pytest)
+}
+
+fn is_pytest_config(name: &str) -> bool {
+    matches!(
+        name,
+        "pytest.ini" | ".pytest.ini" | "pytest.toml" | "tox.ini" | "setup.cfg"
+    )
+}
+
+fn is_makefile(name: &str) -> bool {
+    matches!(name, "Makefile" | "makefile" | "GNUmakefile")
+}
+
+/// Why the tests can't be believed: a file that decides how they run and that can't be put back.
+/// `None` if there is none.
+pub(super) async fn steered(
+    tests: &WorkspaceTests,
+    workspace: &FinishedWorkspace,
+) -> Result<Option<String>, WorkspaceFault> {
+    let program = tests.command.first().map_or("", String::as_str);
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let is_script = matches!(
+        program,
+        "npm" | "npx" | "yarn" | "pnpm" | "jest" | "vitest" | "mocha" | "node"
+    );
+    let protected = workspace.protected_edits();
+    for at in touched(workspace.changes()) {
+        let path = at.as_path().to_string_lossy().into_owned();
+        let given = tests.files.iter().any(|file| file.path == path);
+        if given || protected.contains(at) {
+            continue;
+        }
+        let shown = in_reason(&path);
+        let is_new = workspace.file_before(at, 0).await? == EntryNow::Absent;
+        let steering = steering(tests, &path);
+        if is_new && steering == Some(FileSteering::RestoredIfKnown) {
+            return Ok(Some(format!(
+                "the target added `{shown}`, which decides how the tests run"
+            )));
+        }
+        let parts: Vec<&[u8]> = at.parts().collect();
+        let is_package = parts.contains(&&b"node_modules"[..]) && !parts.contains(&&b".cache"[..]);
+        if is_script && is_package {
+            return Ok(Some(format!(
+                "the target changed `{shown}`, which the tests may load"
+            )));
+        }
+        let is_cargo = tests.results == TestsFormat::Cargo || program == "cargo";
+        if is_cargo && path.rsplit('/').next() == Some("Cargo.toml") {
+            let before = targets_of(workspace.file_before(at, MOST_BYTES).await?);
+            let now = targets_of(workspace.file(at, MOST_BYTES).await?);
+            if !is_new && before != now {
+                return Ok(Some(format!(
+                    "the target changed the tests that `{shown}` names"
+                )));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The lines of a `Cargo.toml` that say which tests there are.
+fn targets_of(entry: EntryNow) -> Vec<String> {
+    let EntryNow::File { content, .. } = entry else {
+        return Vec::new();
+    };
+    let words = [
+        "[[test]]",
+        "[lib]",
+        "[[bin]]",
+        "[[example]]",
+        "[[bench]]",
+        "autotests",
+        "autobins",
+        "harness",
+        "test",
+        "path",
+        "[workspace",
+        "[patch",
+        "members",
+        "exclude",
+        "doctest",
+    ];
+    let text = String::from_utf8_lossy(&content).into_owned();
+    let lines = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<String>());
+    lines
+        .filter(|line| words.iter().any(|word| line.starts_with(word)))
+        .collect()
 }
 
 /// The files that are laid on the workspace because the target changed them.
@@ -183,7 +316,7 @@ impl RestoredFiles {
                         EntryNow::File { content, .. } => content,
                         _ => Vec::new(),
                     };
-                    Some(with_scripts_of(&before, &now))
+                    with_scripts_of(&before, &now)
                 }
             };
             restored
@@ -203,19 +336,25 @@ impl RestoredFiles {
 }
 
 /// The `package.json` of now with what says how tests are run as before; that of before where one
-/// of the two is not JSON.
-fn with_scripts_of(before: &[u8], now: &[u8]) -> Vec<u8> {
+/// of the two is not JSON. `None` if that is not different.
+fn with_scripts_of(before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let read = |bytes| serde_json::from_slice::<Value>(bytes).ok();
     let (Some(Value::Object(old)), Some(Value::Object(mut new))) = (read(before), read(now)) else {
-        return before.to_vec();
+        return Some(before.to_vec());
     };
+    if PACKAGE_KEYS
+        .iter()
+        .all(|key| old.get(*key) == new.get(*key))
+    {
+        return None;
+    }
     for key in PACKAGE_KEYS {
         match old.get(key) {
             Some(value) => drop(new.insert(key.to_owned(), value.clone())),
             None => drop(new.remove(key)),
         }
     }
-    Value::Object(new).to_string().into_bytes()
+    Some(Value::Object(new).to_string().into_bytes())
 }
 
 #[cfg(test)]
@@ -226,8 +365,9 @@ mod tests {
     fn scripts_of_a_package_are_those_of_before() {
         let now =
             br#"{"name": "x", "type": "module", "scripts": {"test": "true"}, "jest": {"bail": 1}}"#;
-        let shown =
-            |before: &[u8], now: &[u8]| String::from_utf8(with_scripts_of(before, now)).unwrap();
+        let shown = |before: &[u8], now: &[u8]| {
+            String::from_utf8(with_scripts_of(before, now).unwrap()).unwrap()
+        };
         assert_eq!(
             shown(br#"{"name": "x", "scripts": {"test": "node --test"}}"#, now),
             r#"{"name":"x","scripts":{"test":"node --test"},"type":"module"}"#

@@ -116,12 +116,18 @@ fn selected<'t>(
 ) -> Vec<SelectedTest<'t>> {
     let mut ids: BTreeSet<&str> = known.keys().copied().collect();
     let mut chosen = BTreeSet::new();
-    if tests.all_pass {
+    let earlier = before.into_iter().flat_map(|before| &before.tests);
+    let earlier: BTreeSet<&str> = earlier.map(|test| test.id.as_str()).collect();
+    // Tests that the target added would make a share as large as it likes.
+    let is_share_of_known = tests.pass_share.is_some() && !earlier.is_empty();
+    if tests.all_pass && !is_share_of_known {
         chosen.extend(ids.iter().copied());
     }
-    // A glob means the tests of before, too: one that vanished has not passed.
-    let earlier = before.into_iter().flat_map(|before| &before.tests);
-    ids.extend(earlier.map(|test| test.id.as_str()));
+    // A test that vanished has not passed, whether it is listed, fits a glob, or all have to pass.
+    if tests.all_pass && !tests.allow_weakened_tests {
+        chosen.extend(earlier.iter().copied());
+    }
+    ids.extend(earlier);
     for patterns in [&tests.fail_to_pass, &tests.pass_to_pass] {
         chosen.extend(TestPatterns::new(patterns).selected(&ids));
     }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::job::TestNonce;
 use super::reports::ReportedTests;
-use super::{TestsFormat, WorkspaceTests, WorkspaceTrust, verdict};
+use super::{TestsFormat, WorkspaceTests, verdict};
 use crate::model::{Grade, Outcome};
 use crate::workspace::WorkspaceTestRun;
 use eval_base::text::hex;
@@ -24,7 +24,6 @@ fn tests(results: TestsFormat) -> WorkspaceTests {
         all_pass: true,
         pass_share: None,
         allow_weakened_tests: false,
-        trust: WorkspaceTrust::InProcess,
         timeout: Duration::from_secs(5),
         memory_mb: 64,
         env: BTreeMap::new(),
