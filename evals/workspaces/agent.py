@@ -1,4 +1,4 @@
-"""Stands in for a coding agent: a scripted edit for each task, in the current folder."""
+"""Replaces a coding agent: a scripted edit for each task, in the current folder."""
 
 import pathlib
 import sys
