@@ -873,6 +873,6 @@ fn what_the_scripted_agent_did_decides_and_not_what_it_says() {
     if missing.is_empty() {
         let suite = ["check", "--suite", "evals/workspaces/eval-suite.yaml"];
         let page = expect(0, project.path(), &suite);
-        assert!(page.contains("in 6 of 6 checked cases"), "{page}");
+        assert!(page.contains("in all 6 checked cases"), "{page}");
     }
 }
