@@ -146,10 +146,7 @@ fn steering(tests: &WorkspaceTests, path: &str) -> Option<FileSteering> {
     let program = program.rsplit('/').next().unwrap_or(program);
     let is_config = |start: &str| name.starts_with(start) && name.contains("config");
     match (tests.results, program) {
-        (format, _) if uses_pytest(tests) && name == "conftest.py" => {
-            let _ = format;
-            Some(FileSteering::Restored)
-        }
+        _ if uses_pytest(tests) && name == "conftest.py" => Some(FileSteering::Restored),
         (format, _) if uses_pytest(tests) && is_pytest_config(name) => match format {
             // The one that counts is named to pytest.
             TestsFormat::Pytest => None,
@@ -223,9 +220,8 @@ pub(super) async fn steered(
             continue;
         }
         let shown = in_reason(&path);
-        let is_new = workspace.file_before(at, 0).await? == EntryNow::Absent;
-        let steering = steering(tests, &path);
-        if is_new && steering == Some(FileSteering::RestoredIfKnown) {
+        let is_config = steering(tests, &path) == Some(FileSteering::RestoredIfKnown);
+        if is_config && workspace.file_before(at, 0).await? == EntryNow::Absent {
             return Ok(Some(format!(
                 "the target added `{shown}`, which decides how the tests run"
             )));
@@ -241,7 +237,11 @@ pub(super) async fn steered(
         if is_cargo && path.rsplit('/').next() == Some("Cargo.toml") {
             let before = targets_of(workspace.file_before(at, MOST_BYTES).await?);
             let now = targets_of(workspace.file(at, MOST_BYTES).await?);
-            if !is_new && before != now {
+            // A new package brings tests of its own.
+            if before
+                .as_ref()
+                .is_some_and(|before| now.as_ref() != Some(before))
+            {
                 return Ok(Some(format!(
                     "the target changed the tests that `{shown}` names"
                 )));
@@ -251,10 +251,10 @@ pub(super) async fn steered(
     Ok(None)
 }
 
-/// The lines of a `Cargo.toml` that say which tests there are.
-fn targets_of(entry: EntryNow) -> Vec<String> {
+/// The lines of a `Cargo.toml` that say which tests there are; `None` if it is no file.
+fn targets_of(entry: EntryNow) -> Option<Vec<String>> {
     let EntryNow::File { content, .. } = entry else {
-        return Vec::new();
+        return None;
     };
     let words = [
         "[[test]]",
@@ -277,9 +277,8 @@ fn targets_of(entry: EntryNow) -> Vec<String> {
     let lines = text
         .lines()
         .map(|line| line.split_whitespace().collect::<String>());
-    lines
-        .filter(|line| words.iter().any(|word| line.starts_with(word)))
-        .collect()
+    let lines = lines.filter(|line| words.iter().any(|word| line.starts_with(word)));
+    Some(lines.collect())
 }
 
 /// The files that are laid on the workspace because the target changed them.

@@ -124,7 +124,7 @@ fn selected<'t>(
         chosen.extend(ids.iter().copied());
     }
     // A test that vanished has not passed, whether it is listed, fits a glob, or all have to pass.
-    if tests.all_pass && !tests.allow_weakened_tests {
+    if tests.all_pass && (is_share_of_known || !tests.allow_weakened_tests) {
         chosen.extend(earlier.iter().copied());
     }
     ids.extend(earlier);

@@ -226,6 +226,25 @@ fn score_can_be_the_share_that_passed() {
 }
 
 #[test]
+fn tests_that_the_target_added_are_no_part_of_a_share() {
+    for allow_weakened_tests in [false, true] {
+        let tests = WorkspaceTests {
+            pass_share: Some(0.6),
+            allow_weakened_tests,
+            ..tests(TestsFormat::Tap)
+        };
+        let read = |run: &WorkspaceTestRun| ReportedTests::read(&tests, &nonce(), run);
+        let before = read(&tap(1, &["not ok 1 - a", "not ok 2 - b"]));
+        let after = tap(
+            1,
+            &["ok 1 - a", "not ok 2 - b", "ok 3 - mine", "ok 4 - too"],
+        );
+        let grade = verdict::grade(&tests, &read(&after), &after, Some(&before));
+        assert_eq!((grade.outcome, grade.score), (Outcome::Failed, Some(0.5)));
+    }
+}
+
+#[test]
 fn tasks_whose_tests_do_not_behave_before_are_broken() {
     let tests = listing(&["new"], &["old"]);
     let broken = |run: WorkspaceTestRun| {
