@@ -103,6 +103,9 @@ pub struct GradedOutput {
     pub verdict: Verdict,
 }
 
+/// The reason of a grade that needs a workspace.
+const NO_WORKSPACE: &str = "the target left no workspace to look at (a recorded output needs a `patch`, a command must not have `isolation: none`)";
+
 /// The graders of one run: the sandbox, opened when first needed, and what looks at texts.
 pub struct RunGraders {
     config: GradersConfig,
@@ -400,7 +403,7 @@ impl RunGraders {
                     grader.negate,
                     asked,
                     case,
-                    value,
+                    (value, workspace),
                     &self.config,
                     &self.structured,
                 );
@@ -429,9 +432,8 @@ impl RunGraders {
         workspace: Option<&FinishedWorkspace>,
     ) -> Grade {
         let Some(workspace) = workspace else {
-            let why = "the target left no workspace to look at (a recorded output needs a `patch`, a command must not have `isolation: none`)";
             let cause = Cause::MissingOutput;
-            return Grade::errored(GraderType::Code, grader.method(), cause, why);
+            return Grade::errored(GraderType::Code, grader.method(), cause, NO_WORKSPACE);
         };
         let bench = WorkspaceBench {
             workspace,

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::target::ModelTarget;
 use crate::spec::words::PanelRule;
+use eval_workspace::WorkspacePath;
 
 /// A rubric, who judges by it, and when a grade passes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,9 @@ pub struct Judge {
     /// Characters of an output, an input or a reference that the judge is shown; of longer ones the
     /// middle is left out.
     pub max_chars: usize,
+    /// What the judge sees of the workspace.
+    #[serde(default, skip_serializing_if = "ShownWorkspace::is_empty")]
+    pub shown: ShownWorkspace,
     /// Further requests after an answer that can't be used.
     pub repairs: u32,
     /// The provider is told the form of the answer, where it can be.
@@ -54,6 +58,21 @@ pub struct Judge {
     /// For one try of one call, where the model does not say.
     #[serde(skip)]
     pub timeout: Duration,
+}
+
+/// Parts of a workspace that a judge sees besides the output.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShownWorkspace {
+    /// What the target changed, in git's unified format.
+    pub diff: bool,
+    /// Files as the target left them; no path twice.
+    pub files: Vec<WorkspacePath>,
+}
+
+impl ShownWorkspace {
+    pub fn is_empty(&self) -> bool {
+        !self.diff && self.files.is_empty()
+    }
 }
 
 impl Judge {

@@ -153,6 +153,7 @@ pub fn judge() -> Judge {
         must_include: Vec::new(),
         must_not_include: Vec::new(),
         max_chars: Judge::MAX_CHARS,
+        shown: ShownWorkspace::default(),
         repairs: 0,
         structured: true,
         timeout: Judge::TIMEOUT,

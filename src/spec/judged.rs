@@ -128,6 +128,67 @@ pub struct ModelGraderConfig {
     /// 50,000.
     #[schemars(range(min = 100, max = 10000000))]
     pub max_chars: Option<usize>,
+    /// Parts of the workspace that the judge sees besides the output: `diff`, `{files: [PATH]}`.
+    #[serde(default)]
+    pub show: Vec<ShownPartSpec>,
+}
+
+/// A part of a workspace that a judge sees.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShownPartSpec {
+    /// What the target changed, in git's unified format.
+    Diff,
+    /// Files as the target left them, by paths relative to the top of the workspace.
+    Files(Vec<String>),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ShownFilesSpec {
+    /// Paths of files, relative to the top of the workspace.
+    #[schemars(length(min = 1))]
+    files: Vec<String>,
+}
+
+const DIFF: &str = "diff";
+
+impl Serialize for ShownPartSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ShownPartSpec::Diff => serializer.serialize_str(DIFF),
+            ShownPartSpec::Files(files) => ShownFilesSpec {
+                files: files.clone(),
+            }
+            .serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ShownPartSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(name) if name == DIFF => Ok(ShownPartSpec::Diff),
+            other => serde_json::from_value(other)
+                .map(|ShownFilesSpec { files }| ShownPartSpec::Files(files))
+                .map_err(D::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for ShownPartSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "ShownPart".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let files = generator.subschema_for::<ShownFilesSpec>();
+        json_schema!({
+            "description": "`diff`: what the target changed. `{files: [PATH]}`: files as it left them.",
+            "if": { "type": "object" },
+            "then": files,
+            "else": { "type": "string", "enum": [DIFF] }
+        })
+    }
 }
 
 /// One of several models: its name, or the name with settings.

@@ -20,6 +20,7 @@ mod judge_faults;
 mod judge_injection;
 mod judge_reports;
 mod judge_runs;
+mod judge_workspaces;
 mod keys;
 mod mock_server;
 mod providers;

@@ -11,6 +11,7 @@ mod form;
 mod found;
 mod prompt;
 mod quote;
+mod shown;
 mod structured;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use std::task::Poll;
 
 use crate::input::InputText;
 use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
+use crate::workspace::FinishedWorkspace;
 use eval_base::redact::Redactor;
 
 use super::{GradersConfig, SampleAttempt};
@@ -47,7 +49,7 @@ pub(super) async fn grade(
     negated: bool,
     asked: SampleAttempt,
     case: &Case,
-    value: &OutputValue,
+    (value, workspace): (&OutputValue, Option<&FinishedWorkspace>),
     config: &GradersConfig,
     structured: &SchemaEndpoints,
 ) -> Grade {
@@ -61,7 +63,11 @@ pub(super) async fn grade(
     if case.context_told {
         input.context = None;
     }
-    let question = match prompt::question(judge, input, value, &config.redactor) {
+    let shown = match shown::texts(&judge.shown, workspace).await {
+        Ok(shown) => shown,
+        Err(fault) => return errored(fault.cause, fault.reason),
+    };
+    let question = match prompt::question(judge, input, value, shown, &config.redactor) {
         Ok(question) => question,
         Err(error) => return errored(Cause::Harness, error.to_string()),
     };
@@ -105,7 +111,8 @@ pub async fn question_bytes(judge: &Judge, case: &Case) -> Option<usize> {
         input.context = None;
     }
     let nothing = OutputValue::Text(String::new());
-    let question = prompt::question(judge, input, &nothing, &Redactor::default()).ok()?;
+    let question =
+        prompt::question(judge, input, &nothing, Vec::new(), &Redactor::default()).ok()?;
     Some(question.system.len() + question.prompt.len())
 }
 

@@ -78,6 +78,19 @@ struct PromptContent<'a> {
     context: Option<String>,
     references: Vec<String>,
     output: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workspace: Vec<ShownText>,
+}
+
+/// A part of the workspace that a judge sees.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct ShownText {
+    /// Of its block, in capitals.
+    pub name: String,
+    /// What it is, in words of ours.
+    pub title: String,
+    /// `None` where there is nothing to quote.
+    pub text: Option<String>,
 }
 
 /// Builds the question about one output. No secret gets into it.
@@ -85,6 +98,7 @@ pub(super) fn question(
     judge: &Judge,
     input: InputText,
     output: &OutputValue,
+    workspace: Vec<ShownText>,
     redactor: &Redactor,
 ) -> Result<JudgePrompt, PromptError> {
     let open = |text: String| redactor.redact(&text).unwrap_or(text);
@@ -107,6 +121,12 @@ pub(super) fn question(
         context: input.context.map(open),
         references: references.map(|value| open(laid_out(value))).collect(),
         output: open(raw.clone()),
+        workspace: (workspace.iter())
+            .map(|part| ShownText {
+                text: part.text.clone().map(open),
+                ..part.clone()
+            })
+            .collect(),
     };
     // Plain data, which is always written.
     let marks = PromptMarks::of(&serde_json::to_vec(&data).unwrap_or_default());
@@ -153,7 +173,13 @@ pub(super) fn question(
     }
     // What a judge is not shown it can't copy.
     let (unchanged, _) = without_middle(&raw, judge.max_chars);
-    let copies = VerdictCopies::of([parts.output.as_str(), unchanged.as_str()]);
+    let left = workspace
+        .iter()
+        .filter_map(|part| part.text.as_deref())
+        .map(|text| without_middle(text, judge.max_chars).0);
+    let left: Vec<String> = left.collect();
+    let seen = [parts.output.as_str(), unchanged.as_str()];
+    let copies = VerdictCopies::of(seen.into_iter().chain(left.iter().map(String::as_str)));
     Ok(JudgePrompt {
         system: system(&marks),
         prompt: open(prompt),
@@ -226,7 +252,13 @@ impl PromptSections {
         if data.prompt.is_some_and(|own| !shows(own, "context")) && !context.is_empty() {
             let _ = write!(input, "\n\nContext of the input:\n{context}");
         }
-        let output = quoter.block(OUTPUT, &data.output);
+        let mut output = quoter.block(OUTPUT, &data.output);
+        for part in &data.workspace {
+            let _ = write!(output, "\n\n{}", part.title);
+            if let Some(text) = &part.text {
+                let _ = write!(output, "\n{}", quoter.block(&part.name, text));
+            }
+        }
         let expected: Vec<String> = (data.references.iter().enumerate())
             .map(|(at, text)| quoter.block(&numbered("REFERENCE", at), text))
             .collect();

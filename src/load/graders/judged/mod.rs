@@ -19,8 +19,9 @@ use crate::load::problem::{Code, Problem};
 use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Judge, JudgeScoring, PanelRule};
-use crate::spec::ModelGraderConfig;
+use crate::model::{Judge, JudgeScoring, PanelRule, ShownWorkspace};
+use crate::spec::{ModelGraderConfig, ShownPartSpec};
+use eval_workspace::WorkspacePath;
 
 pub(super) use human::human;
 use wanted::JudgeExpectation;
@@ -42,6 +43,7 @@ pub(super) fn model(
         .prompt
         .as_ref()
         .map(|prompt| text::prompt(desk, prompt, node.locate("/prompt")));
+    let shown = shown(desk, config, node, case);
     let wanted = wanted::resolve(desk, case)?;
     let written = config.rubric.as_ref().map(|rubric| {
         let at = node.locate("/rubric");
@@ -87,6 +89,7 @@ pub(super) fn model(
         must_include: wanted.must_include,
         must_not_include: wanted.must_not_include,
         max_chars: config.max_chars.unwrap_or(Judge::MAX_CHARS),
+        shown,
         repairs: config.repairs.unwrap_or(Judge::REPAIRS).min(Judge::REPAIRS),
         structured: config.structured.unwrap_or(true),
         timeout: config.timeout_seconds.map_or(Judge::TIMEOUT, seconds),
@@ -99,6 +102,39 @@ pub(super) fn model(
         );
     }
     (desk.problems.error_count() == errors).then_some(judge)
+}
+
+/// What a judge sees of the workspace; what is wrong with it is reported.
+fn shown(
+    desk: &mut SuiteDesk,
+    config: &ModelGraderConfig,
+    node: &Node,
+    case: CaseExpectation,
+) -> ShownWorkspace {
+    let mut shown = ShownWorkspace::default();
+    if config.show.is_empty() {
+        return shown;
+    }
+    // A workspace that is missing is reported, and then the paths are checked all the same.
+    let _ = case.require_workspace(desk, "show", node.key_span("/show"));
+    for (at, part) in config.show.iter().enumerate() {
+        let ShownPartSpec::Files(files) = part else {
+            shown.diff = true;
+            continue;
+        };
+        for (index, path) in files.iter().enumerate() {
+            match path.parse::<WorkspacePath>() {
+                Ok(path) if shown.files.contains(&path) => {}
+                Ok(path) => shown.files.push(path),
+                Err(error) => {
+                    let at = node.locate(&format!("/show/{at}/files/{index}"));
+                    let problem = Problem::error(Code::BadPath, at, error.to_string());
+                    desk.push(problem.hint("paths are relative to the top of the workspace"));
+                }
+            }
+        }
+    }
+    shown
 }
 
 /// What is judged when nobody wrote a rubric, and how it is scored then.

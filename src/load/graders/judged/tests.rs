@@ -247,6 +247,23 @@ fn must_include_is_what_an_output_has_to_say() {
 }
 
 #[test]
+fn what_a_judge_sees_of_a_workspace_is_checked() {
+    let config = "model: openai:m, rubric: Good?, show: [{files: [b, a, b]}, diff]";
+    let judge = judge(config, "      workspace: {}\n");
+    let files: Vec<String> = judge.shown.files.iter().map(ToString::to_string).collect();
+    assert_eq!((judge.shown.diff, files.join(" ").as_str()), (true, "b a"));
+    let wrong = [
+        ("show: [diff]", ""),
+        ("show: [{files: [../a]}]", "      workspace: {}\n"),
+        ("show: [changes]", "      workspace: {}\n"),
+        ("show: [{file: a}]", "      workspace: {}\n"),
+    ];
+    let all =
+        wrong.map(|(show, case)| said(&format!("model: openai:m, rubric: Good?, {show}"), case));
+    insta::assert_snapshot!(all.join("\n"), @"");
+}
+
+#[test]
 fn a_judge_is_asked_where_and_how_its_settings_say() {
     let config = "model: 'openai:{{ m }}', base_url: 'http://127.0.0.1:9/v1', system: 'Be {{ vars.how }}.', api_key_env: OPENAI_API_KEY, top_p: 0.5, seed: 7, \
                   options: {user: '{{ m }}'}, headers: {X-A: b}, max_concurrency: 3, requests_per_minute: 60, timeout_seconds: 9, retries: 1, max_chars: 500, repairs: 1, \
@@ -367,7 +384,7 @@ fn several_models_judge_each_with_what_is_its_own() {
     9:32 warning suspicious-value: `panel` combines several votes, but there is only one | set more `votes`, or list several `models`
     9:44 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
     9:50 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
-    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_command`, `api_key_env`, `api_key_file`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, `pass_threshold`, `price`, `prompt`, `repairs`, `replay`, `request`, `requests_per_minute`, `retries`, `rubric`, `scoring`, `seed`, `structured`, `system`, `temperature`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `votes`
+    9:32 unknown-key: unknown key `json_schema` | valid keys: `api_key_command`, `api_key_env`, `api_key_file`, `base_url`, `criteria`, `examples`, `headers`, `max_chars`, `max_concurrency`, `max_tokens`, `model`, `models`, `options`, `panel`, `pass_threshold`, `price`, `prompt`, `repairs`, `replay`, `request`, `requests_per_minute`, `retries`, `rubric`, `scoring`, `seed`, `show`, `structured`, `system`, `temperature`, `timeout_seconds`, `tokens_per_minute`, `top_p`, `votes`
     "#);
 }
 
