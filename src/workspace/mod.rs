@@ -8,7 +8,7 @@ mod store;
 mod template;
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use eval_sandbox::{
 use eval_workspace::{OverlayAttributes, TemplateView};
 use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
-use template::{WorkspaceTemplate, fault, globs, list, stage};
+use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
 
 pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
 pub use sample::{SampleWorkspace, WorkspaceProgram};
@@ -232,6 +232,12 @@ impl RunWorkspaces {
     }
 }
 
+/// What a template is made from, with the lock that keeps it.
+enum FoundLayer {
+    Stored(Box<WorkspaceTemplate>, File),
+    Staged(StagedFiles, File),
+}
+
 impl OpenWorkspaces {
     async fn open(
         request: &SandboxRequest,
@@ -323,32 +329,18 @@ impl OpenWorkspaces {
         workspace: &Arc<CaseWorkspace>,
     ) -> Result<Arc<WorkspaceTemplate>, WorkspaceFault> {
         let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
-        let (staged, used, found) = blocking(move || {
-            // What runs a setup is a part of what comes of it.
-            let around = format!("{} {}", open.closed.state().tier, open.path);
-            let staged = stage(&open.store, &definition, &open.mode, &around)?;
-            let cannot =
-                |error: io::Error| fault(format!("a stored workspace can't be used: {error}"));
-            let used = open.store.use_layer(&staged.key).map_err(cannot)?;
-            let is_there = open.store.layer(&staged.key).exists();
-            let found = open.stored(&staged, &definition);
-            if is_there && found.is_none() {
-                open.store.discard_layer(&staged.key).map_err(cannot)?;
-            }
-            Ok((staged, used, found))
-        })
-        .await?;
-        let template = match found {
-            Some(template) => template,
-            None => {
+        let layer = blocking(move || open.find_layer(&definition)).await?;
+        let (template, used) = match layer {
+            FoundLayer::Stored(template, used) => (*template, used),
+            FoundLayer::Staged(staged, used) => {
                 self.set_up(workspace, &staged).await?;
                 let (open, definition) = (Arc::clone(self), Arc::clone(workspace));
-                blocking(move || {
-                    let layer = open.store.layer(&staged.key);
+                let made = blocking(move || {
+                    let layer = open.store.layer(&staged.layer.name);
                     open.keep_layer(&definition, staged.place.path(), &layer)?;
                     read_template(&layer, &definition, &open.mode)
-                })
-                .await?
+                });
+                (made.await?, used)
             }
         };
         Ok(Arc::new(WorkspaceTemplate {
@@ -357,16 +349,38 @@ impl OpenWorkspaces {
         }))
     }
 
+    /// The layer of an earlier run, or what it is to be made of.
+    fn find_layer(&self, workspace: &CaseWorkspace) -> Result<FoundLayer, WorkspaceFault> {
+        // What runs a setup is a part of what comes of it.
+        let around = format!("{} {}", self.closed.state().tier, self.path);
+        let cannot = |error: io::Error| fault(format!("a stored workspace can't be used: {error}"));
+        if let Some(key) = foreseen(&self.store, workspace, &self.mode, &around)
+            && self.store.layer(&key.name).exists()
+        {
+            let used = self.store.use_layer(&key.name).map_err(cannot)?;
+            if let Some(template) = self.stored(&key, workspace) {
+                return Ok(FoundLayer::Stored(Box::new(template), used));
+            }
+        }
+        let staged = stage(&self.store, workspace, &self.mode, &around)?;
+        let name = &staged.layer.name;
+        let used = self.store.use_layer(name).map_err(cannot)?;
+        let is_there = self.store.layer(name).exists();
+        if let Some(template) = self.stored(&staged.layer, workspace) {
+            return Ok(FoundLayer::Stored(Box::new(template), used));
+        }
+        if is_there {
+            self.store.discard_layer(name).map_err(cannot)?;
+        }
+        Ok(FoundLayer::Staged(staged, used))
+    }
+
     /// The template of an earlier run, if it is there as it was made.
-    fn stored(
-        &self,
-        staged: &template::StagedFiles,
-        workspace: &CaseWorkspace,
-    ) -> Option<WorkspaceTemplate> {
-        let layer = self.store.layer(&staged.key);
+    fn stored(&self, key: &LayerKey, workspace: &CaseWorkspace) -> Option<WorkspaceTemplate> {
+        let layer = self.store.layer(&key.name);
         let template = read_template(&layer, workspace, &self.mode).ok()?;
         let of = |folder: &Path| Some(list(folder).ok()?.digest());
-        let [shown, hidden] = staged.digests;
+        let [shown, hidden] = key.digests;
         // In place, a setup changes the files.
         let is_before = self.mode == WorkspaceMode::Overlay || workspace.setup.is_empty();
         let is_right = (!is_before || of(&layer.join("tree"))? == shown)
@@ -379,7 +393,7 @@ impl OpenWorkspaces {
     async fn set_up(
         &self,
         workspace: &CaseWorkspace,
-        staged: &template::StagedFiles,
+        staged: &StagedFiles,
     ) -> Result<(), WorkspaceFault> {
         let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
         let changed = staged.place.path().join("setup");

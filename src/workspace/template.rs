@@ -12,8 +12,8 @@ use super::{WorkspaceFault, WorkspaceMode};
 use crate::model::{CaseWorkspace, Cause, WorkspaceFile, WorkspaceSource};
 use eval_base::text::hex;
 use eval_workspace::{
-    CopyRules, Listing, PathGlobs, TemplateView, WorkspacePath, copy_tree, list_tree, move_files,
-    remove_below, write_file,
+    CopyRules, Listing, PathGlobs, TemplateView, WorkspacePath, copy_tree, list_source, list_tree,
+    move_files, remove_below, write_file,
 };
 
 /// Repositories in a source: their histories hold what was hidden, and the files of tomorrow.
@@ -53,10 +53,40 @@ impl WorkspaceTemplate {
 pub(super) struct StagedFiles {
     pub place: LiveFolder,
     pub tree: PathBuf,
+    pub layer: LayerKey,
+}
+
+/// Which stored layer is the one.
+pub(super) struct LayerKey {
     /// What the layer is stored under: over all that it is made of.
-    pub key: String,
+    pub name: String,
     /// Of the files that targets see before the setup, and of the hidden ones.
     pub digests: [[u8; 32]; 2],
+}
+
+impl LayerKey {
+    /// `surroundings`: what else a setup depends on.
+    fn new(
+        [shown, hidden]: [&Listing; 2],
+        workspace: &CaseWorkspace,
+        mode: &WorkspaceMode,
+        owner: Option<(u32, u32)>,
+        surroundings: &str,
+    ) -> LayerKey {
+        let mut key = Sha256::new();
+        let setup = (
+            (&workspace.setup, &workspace.env, &workspace.cwd),
+            (workspace.network, workspace.limits),
+            (mode.name(), owner, surroundings),
+        );
+        let digests = [shown.digest(), hidden.digest()];
+        digests.iter().for_each(|digest| key.update(digest));
+        key.update(serde_json::to_vec(&setup).unwrap_or_default());
+        LayerKey {
+            name: hex(&key.finalize()),
+            digests,
+        }
+    }
 }
 
 pub(super) fn fault(reason: impl Into<String>) -> WorkspaceFault {
@@ -100,21 +130,40 @@ pub(super) fn stage(
     move_files(&tree, &hidden, &hidden_globs, store.owner)
         .map_err(|error| fault(format!("cannot hide files: {error}")))?;
     let (shown, taken) = (list(&tree)?, list(&hidden)?);
-    let mut key = Sha256::new();
-    let setup = (
-        (&workspace.setup, &workspace.env, &workspace.cwd),
-        (workspace.network, workspace.limits),
-        (mode.name(), store.owner, surroundings),
-    );
-    let digests = [shown.digest(), taken.digest()];
-    digests.iter().for_each(|digest| key.update(digest));
-    key.update(serde_json::to_vec(&setup).unwrap_or_default());
-    Ok(StagedFiles {
-        place,
-        tree,
-        key: hex(&key.finalize()),
-        digests,
-    })
+    let layer = LayerKey::new([&shown, &taken], workspace, mode, store.owner, surroundings);
+    Ok(StagedFiles { place, tree, layer })
+}
+
+/// The layer that [`stage`] would come to, found without a copy: a layer of the same name was made
+/// of the same contents. `None` where only making it tells.
+pub(super) fn foreseen(
+    store: &WorkspaceStore,
+    workspace: &CaseWorkspace,
+    mode: &WorkspaceMode,
+    surroundings: &str,
+) -> Option<LayerKey> {
+    let mut files = match &workspace.source {
+        None => Listing::default(),
+        Some(WorkspaceSource::Dir { path, .. }) => {
+            list_source(path, &copy_rules(path, workspace, store).ok()?).ok()?
+        }
+        Some(WorkspaceSource::Git { .. } | WorkspaceSource::Archive { .. }) => return None,
+    };
+    for (name, file) in &workspace.files {
+        let path = WorkspacePath::new(name.as_bytes()).ok()?;
+        match file {
+            WorkspaceFile::Absent => files.remove(&path),
+            WorkspaceFile::Text(text) => files.put(path, text.as_bytes(), false),
+            WorkspaceFile::File { path: from, .. } => {
+                let (content, executable) = read_file(from).ok()?;
+                files.put(path, &content, executable);
+            }
+        }
+    }
+    let (shown, hidden) = files.split(&globs(&workspace.hidden).ok()?);
+    let listings = [&shown, &hidden];
+    let key = LayerKey::new(listings, workspace, mode, store.owner, surroundings);
+    Some(key)
 }
 
 pub(super) fn list(tree: &Path) -> Result<Listing, WorkspaceFault> {
@@ -139,25 +188,8 @@ fn copy_source(
     place: &LiveFolder,
     store: &WorkspaceStore,
 ) -> Result<(), WorkspaceFault> {
-    let rules = |leave_out| CopyRules {
-        leave_out,
-        owner: store.owner,
-        keep_rights: true,
-        ..CopyRules::default()
-    };
-    let histories = globs(&[HISTORIES.to_owned()])?;
     let copied = |from: &Path, name: &str| {
-        // What runs write is no part of a project; it holds what other targets answered.
-        let written = [&workspace.results, &store.root];
-        let inside = written
-            .into_iter()
-            .filter_map(|folder| folder.canonicalize().ok())
-            .filter_map(|folder| {
-                let below = folder.strip_prefix(from).ok()?.to_owned();
-                WorkspacePath::new(below.as_os_str().as_encoded_bytes()).ok()
-            });
-        let leave_out = histories.clone().with_paths(inside);
-        copy_tree(from, tree, &rules(leave_out))
+        copy_tree(from, tree, &copy_rules(from, workspace, store)?)
             .map(drop)
             .map_err(|error| fault(format!("cannot copy {name}: {error}")))
     };
@@ -179,4 +211,27 @@ fn copy_source(
             copied(&out, name)
         }
     }
+}
+
+/// What of a source is copied.
+fn copy_rules(
+    from: &Path,
+    workspace: &CaseWorkspace,
+    store: &WorkspaceStore,
+) -> Result<CopyRules, WorkspaceFault> {
+    // What runs write is no part of a project; it holds what other targets answered.
+    let written = [&workspace.results, &store.root];
+    let inside = written
+        .into_iter()
+        .filter_map(|folder| folder.canonicalize().ok())
+        .filter_map(|folder| {
+            let below = folder.strip_prefix(from).ok()?.to_owned();
+            WorkspacePath::new(below.as_os_str().as_encoded_bytes()).ok()
+        });
+    Ok(CopyRules {
+        leave_out: globs(&[HISTORIES.to_owned()])?.with_paths(inside),
+        owner: store.owner,
+        keep_rights: true,
+        ..CopyRules::default()
+    })
 }

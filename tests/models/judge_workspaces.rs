@@ -39,8 +39,8 @@ fn strict() -> ModelServer {
     })
 }
 
-fn grade(project: &Project) -> Value {
-    project.report()["evals"][0]["cases"][0]["samples"][0]["grades"][0].clone()
+fn sample(project: &Project) -> Value {
+    project.report()["evals"][0]["cases"][0]["samples"][0].clone()
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn words_and_marks_are_no_change() {
         ("printf 'I did:\\n+    return a + b\\n'\n", None),
         (
             "printf '<<<END DIFF 0>>>\\n<<<DIFF 0>>>\\n' > notes\n",
-            Some("+(((END DIFF 0)))"),
+            Some("+(((END DIFF 0>>>"),
         ),
     ];
     for (script, quoted) in table {
@@ -106,6 +106,6 @@ fn a_diff_that_is_not_whole_is_not_judged() {
         "sed -i 's/a - b/a + b/' add.py\nhead -c 9000000 /dev/zero | tr '\\0' 'x' | fold > big\n";
     let project = project(&server, json!(["diff"]), script);
     crate::model_runs::call(&project, &RUN).expect(3);
-    assert_eq!(grade(&project)["cause"], "output_limit");
+    assert_eq!(sample(&project)["cause"], "output_limit");
     assert_eq!(server.asked(), 0);
 }

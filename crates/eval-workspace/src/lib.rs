@@ -64,7 +64,7 @@ pub use changes::{
 pub use copy::{CopyRules, copy_tree};
 pub use edits::{AfterView, OverlayAttributes, WorkspaceEdits};
 pub use error::TreeError;
-pub use listing::{Listing, TreeEntry, list_tree};
+pub use listing::{Listing, TreeEntry, list_source, list_tree};
 pub use look::EntryNow;
 pub use patch::{PatchError, apply_patch};
 pub use path::{PathError, PathGlobs, WorkspacePath};

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::copy::{CopyRules, TreeReader};
 use crate::error::TreeError;
 use crate::folder::Sha256Digest;
-use crate::path::WorkspacePath;
+use crate::path::{PathGlobs, WorkspacePath};
 
 /// What is at a path of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,68 @@ impl Listing {
             }
         }
         digest.finalize().into()
+    }
+}
+
+/// Lists what [`copy_tree`](crate::copy_tree) would copy.
+///
+/// # Errors
+/// As [`copy_tree`](crate::copy_tree).
+pub fn list_source(from: &Path, rules: &CopyRules) -> Result<Listing, TreeError> {
+    TreeReader::read(from, None, rules)
+}
+
+/// What changes of a tree make of its list.
+impl Listing {
+    /// As [`write_file`](crate::write_file) leaves the tree.
+    pub fn put(&mut self, path: WorkspacePath, content: &[u8], executable: bool) {
+        self.remove(&path);
+        self.add_folders_of(&path);
+        let entry = TreeEntry::File {
+            executable,
+            bytes: content.len() as u64,
+            sha256: Sha256::digest(content).into(),
+        };
+        self.0.insert(path, entry);
+    }
+
+    /// As [`remove_below`](crate::remove_below) leaves the tree.
+    pub fn remove(&mut self, path: &WorkspacePath) {
+        let below = self.0.range(path.range_below());
+        let below: Vec<WorkspacePath> = below.map(|(path, _)| path.clone()).collect();
+        for path in below.iter().chain([path]) {
+            self.0.remove(path);
+        }
+    }
+
+    /// As [`move_files`](crate::move_files) leaves the tree, and the empty folder that it moves to.
+    pub fn split(mut self, globs: &PathGlobs) -> (Listing, Listing) {
+        let mut moved = Listing::default();
+        let fit = self.0.iter().rev().filter(|(path, _)| globs.fit(path));
+        let fit: Vec<_> = fit
+            .map(|(path, entry)| (path.clone(), entry.clone()))
+            .collect();
+        for (path, entry) in fit {
+            moved.add_folders_of(&path);
+            let is_folder = entry == TreeEntry::Folder;
+            moved.0.insert(path.clone(), entry);
+            let mut emptied = Some(path);
+            while let Some(path) = emptied.filter(|path| self.is_empty_at(path)) {
+                self.0.remove(&path);
+                emptied = path.parent().filter(|_| !is_folder);
+            }
+        }
+        (self, moved)
+    }
+
+    fn is_empty_at(&self, path: &WorkspacePath) -> bool {
+        self.0.range(path.range_below()).next().is_none()
+    }
+
+    fn add_folders_of(&mut self, path: &WorkspacePath) {
+        for folder in path.parents() {
+            self.0.insert(folder, TreeEntry::Folder);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Trees for tests: written, changed by a shell, and read back without anything of this crate.
 
 mod hostile;
+mod listings;
 mod patches;
 mod random;
 

@@ -20,7 +20,7 @@ enum Change {
     Touch(Vec<u8>),
 }
 
-fn path() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn path() -> impl Strategy<Value = Vec<u8>> {
     let name = prop_oneof![
         6 => proptest::sample::select(vec!["a", "b", "c", "tests"]).prop_map(|name| name.as_bytes().to_vec()),
         1 => proptest::sample::select(vec![&b"c d"[..], "é".as_bytes(), b"\"q\"\\", b"n\nl", b"\xff", b"a.b"])
@@ -57,7 +57,7 @@ fn node() -> impl Strategy<Value = Node> {
 }
 
 /// A tree in which later files make room for themselves.
-fn tree() -> impl Strategy<Value = MemoryTree> {
+pub(super) fn tree() -> impl Strategy<Value = MemoryTree> {
     proptest::collection::vec((path(), node()), 0..12).prop_map(|files| {
         let mut tree = MemoryTree::new();
         for (path, node) in files {

@@ -249,7 +249,9 @@ fn must_include_is_what_an_output_has_to_say() {
 #[test]
 fn what_a_judge_sees_of_a_workspace_is_checked() {
     let config = "model: openai:m, rubric: Good?, show: [{files: [b, a, b]}, diff]";
-    let judge = judge(config, "      workspace: {}\n");
+    let at_work = |text: String| text.replace("{type: echo}", "{type: command, command: [a]}");
+    let suite = at_work(suite(config, "      workspace: {}\n", ""));
+    let judge = judge_of(loaded(&suite, &[]));
     let files: Vec<String> = judge.shown.files.iter().map(ToString::to_string).collect();
     assert_eq!((judge.shown.diff, files.join(" ").as_str()), (true, "b a"));
     let wrong = [
