@@ -106,6 +106,6 @@ fn a_diff_that_is_not_whole_is_not_judged() {
         "sed -i 's/a - b/a + b/' add.py\nhead -c 9000000 /dev/zero | tr '\\0' 'x' | fold > big\n";
     let project = project(&server, json!(["diff"]), script);
     crate::model_runs::call(&project, &RUN).expect(3);
-    assert_eq!(sample(&project)["cause"], "output_limit");
+    assert_eq!(sample(&project)["cause"], "missing_output");
     assert_eq!(server.asked(), 0);
 }

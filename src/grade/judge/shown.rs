@@ -29,7 +29,7 @@ pub(super) async fn texts(
         if diff.truncated {
             let why =
                 "the diff of the workspace is longer than the limit, so it can't be judged in full";
-            return Err(WorkspaceFault::new(Cause::OutputLimit, why));
+            return Err(WorkspaceFault::new(Cause::MissingOutput, why));
         }
         let (title, text) = if diff.text.is_empty() {
             ("It changed no file of its workspace.", None)
@@ -71,7 +71,7 @@ fn entry(
                 "{path} is larger than {} MiB, so it can't be judged in full",
                 FILE_BYTES >> 20
             );
-            return Err(WorkspaceFault::new(Cause::OutputLimit, why));
+            return Err(WorkspaceFault::new(Cause::MissingOutput, why));
         }
         EntryNow::File { content, .. } => match String::from_utf8(content) {
             Ok(text) => (", as it was left:", Some(text)),
