@@ -262,12 +262,12 @@ fn what_a_judge_sees_of_a_workspace_is_checked() {
     ];
     let all =
         wrong.map(|(show, case)| said(&format!("model: openai:m, rubric: Good?, {show}"), case));
-    insta::assert_snapshot!(all.join("\n"), @r#"
+    insta::assert_snapshot!(all.join("\n"), @"
     9:50 grader-incomplete: `show` needs a workspace, but the case has none | add `workspace:` to the suite, the eval or the case
     10:66 bad-path: `../a` has an empty part, `.` or `..` | paths are relative to the top of the workspace
     10:57 unknown-value: element 1 of `show` must be `diff`, not `changes`
     10:58 unknown-key: unknown key `file` | did you mean `files`?
-    "#);
+    ");
 }
 
 #[test]
