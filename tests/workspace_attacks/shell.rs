@@ -109,7 +109,8 @@ fn attacks(is_make: bool) -> Vec<Attack> {
                 ),
                 "echo '# more' >> Makefile",
             ),
-            other("makefile_deleted").runs("rm Makefile", "true"),
+            other("makefile_deleted").runs("rm Makefile; mkdir test", "rm Makefile; mkdir test"),
+            other("goal_made").runs("touch test", "touch test"),
             other("makeflags").file(".env", "MAKEFLAGS=-n", "A=1"),
         ]);
     }

@@ -150,6 +150,8 @@ pub(super) struct JobMaker<'t> {
     pytest: PytestConfig,
     /// Files that the command names and the target changed.
     changed_files: Vec<String>,
+    /// A target of `make` is a file that the target added, so that `make` would do nothing for it.
+    remakes: bool,
     /// What the author set for all programs of the workspace.
     workspace_env: BTreeMap<String, String>,
 }
@@ -175,6 +177,7 @@ impl<'t> JobMaker<'t> {
             tests,
             pytest,
             changed_files: named.collect(),
+            remakes: restore::added_goal(tests, workspace).await?,
             workspace_env: workspace.definition().env.clone(),
         })
     }
@@ -199,6 +202,9 @@ impl<'t> JobMaker<'t> {
                 _ => STDOUT_SHOWN,
             },
         };
+        if self.remakes {
+            job.argv.insert(1, "--always-make".to_owned());
+        }
         job.files.extend_from_slice(&self.pytest.files);
         job.files.extend_from_slice(restored);
         let given = tests.files.iter();
