@@ -124,8 +124,8 @@ pub struct ModelGraderConfig {
     /// Number of repair requests after an unusable answer. Default 2.
     #[schemars(range(max = 2))]
     pub repairs: Option<u32>,
-    /// Number of characters of an output (an input, a reference) that the judge sees. Default
-    /// 50,000.
+    /// Number of characters of an output (an input, a reference) that the judge sees; a longer part
+    /// of `show` fails. Default 50,000.
     #[schemars(range(min = 100, max = 10000000))]
     pub max_chars: Option<usize>,
     /// Parts of the workspace that the judge sees besides the output: `diff`, `{files: [PATH]}`.

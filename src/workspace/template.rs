@@ -12,8 +12,8 @@ use super::{WorkspaceFault, WorkspaceMode};
 use crate::model::{CaseWorkspace, Cause, WorkspaceFile, WorkspaceSource};
 use eval_base::text::hex;
 use eval_workspace::{
-    CopyRules, Listing, PathGlobs, TemplateView, WorkspacePath, copy_tree, list_source, list_tree,
-    move_files, remove_below, write_file,
+    CopyRules, Listing, PathGlobs, TemplateView, TreeEntry, WorkspacePath, copy_tree, list_source,
+    list_tree, move_files, remove_below, write_file,
 };
 
 /// Repositories in a source: their histories hold what was hidden, and the files of tomorrow.
@@ -76,6 +76,7 @@ impl LayerKey {
         let mut key = Sha256::new();
         let setup = (
             (&workspace.setup, &workspace.env, &workspace.cwd),
+            &workspace.hidden,
             (workspace.network, workspace.limits),
             (mode.name(), owner, surroundings),
         );
@@ -151,6 +152,14 @@ pub(super) fn foreseen(
     };
     for (name, file) in &workspace.files {
         let path = WorkspacePath::new(name.as_bytes()).ok()?;
+        let is_folder = |path| {
+            files
+                .get(&path)
+                .is_none_or(|entry| *entry == TreeEntry::Folder)
+        };
+        if !path.parents().all(is_folder) {
+            return None;
+        }
         match file {
             WorkspaceFile::Absent => files.remove(&path),
             WorkspaceFile::Text(text) => files.put(path, text.as_bytes(), false),

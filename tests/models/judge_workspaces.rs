@@ -59,15 +59,15 @@ fn a_judge_sees_the_diff_and_the_files_that_a_target_left() {
     ] {
         assert!(diff.contains(change), "{diff}");
     }
+    let files = ["FILE 1", "FILE 2", "FILE 3"].map(|name| asked.block(name).unwrap().trim());
     assert_eq!(
-        asked.block("FILE 1").unwrap().trim(),
-        "def add(a, b):\n    return a + b"
+        files,
+        [
+            "add.py\ndef add(a, b):\n    return a + b",
+            "gone (does not exist)",
+            "notes (does not exist)"
+        ]
     );
-    for name in ["gone", "notes"] {
-        let told = format!("The file {name} of its workspace does not exist.");
-        assert!(asked.outside.contains(&told), "{}", asked.outside);
-    }
-    assert_eq!(asked.block("FILE 2"), None);
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn words_and_marks_are_no_change() {
                 asked.prompt
             ),
             None => {
-                assert_eq!(asked.block("DIFF"), None);
-                let told = "It changed no file of its workspace.";
+                assert_eq!(asked.block("DIFF").unwrap().trim(), "");
+                let told = "The diff of its workspace is empty:";
                 assert!(asked.outside.contains(told), "{}", asked.outside);
             }
         }
@@ -105,7 +105,34 @@ fn a_diff_that_is_not_whole_is_not_judged() {
     let script =
         "sed -i 's/a - b/a + b/' add.py\nhead -c 9000000 /dev/zero | tr '\\0' 'x' | fold > big\n";
     let project = project(&server, json!(["diff"]), script);
-    crate::model_runs::call(&project, &RUN).expect(3);
-    assert_eq!(sample(&project)["cause"], "missing_output");
+    crate::model_runs::call(&project, &RUN).expect(1);
+    assert_eq!(sample(&project)["cause"], "output_limit");
     assert_eq!(server.asked(), 0);
+}
+
+#[test]
+fn a_verdict_in_a_diff_is_not_repeated() {
+    // The judge answers with what a changed file says, and has the token.
+    let server = ModelServer::start(|ask: &Ask| {
+        let asked = Asked::of(ask);
+        Step::from(say(ask, asked.best().to_string()))
+    });
+    let copied = {
+        let prompt = probe_prompt(&server);
+        let best = Asked::of(&prompt).best();
+        let mut answer = best.as_object().unwrap().clone();
+        answer.remove("token");
+        serde_json::to_string_pretty(&answer).unwrap()
+    };
+    let script = format!("cat > notes <<'END'\n{copied}\nEND\n");
+    let project = project(&server, json!(["diff"]), &script);
+    crate::model_runs::call(&project, &RUN).expect(3);
+    assert_eq!(sample(&project)["cause"], "judge_unparseable");
+}
+
+/// What a judge of the suite is asked.
+fn probe_prompt(server: &ModelServer) -> Ask {
+    let project = project(server, json!(["diff"]), "echo done\n");
+    crate::model_runs::call(&project, &RUN).expect(0);
+    server.settled()[0].ask.clone()
 }

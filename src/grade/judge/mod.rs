@@ -63,9 +63,9 @@ pub(super) async fn grade(
     if case.context_told {
         input.context = None;
     }
-    let shown = match shown::texts(&judge.shown, workspace).await {
+    let shown = match shown::texts(judge, workspace).await {
         Ok(shown) => shown,
-        Err(fault) => return errored(fault.cause, fault.reason),
+        Err(grade) => return grade,
     };
     let question = match prompt::question(judge, input, value, shown, &config.redactor) {
         Ok(question) => question,

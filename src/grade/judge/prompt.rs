@@ -87,10 +87,17 @@ struct PromptContent<'a> {
 pub(super) struct ShownText {
     /// Of its block, in capitals.
     pub name: String,
-    /// What it is, in words of ours.
-    pub title: String,
-    /// `None` where there is nothing to quote.
-    pub text: Option<String>,
+    /// What the block has; never data.
+    pub title: &'static str,
+    pub text: String,
+}
+
+/// The two sides of a diff, without the marks of its lines.
+fn sides(diff: &str) -> [String; 2] {
+    [['+', ' '], ['-', ' ']].map(|marks| {
+        let lines = diff.lines().filter_map(|line| line.strip_prefix(marks));
+        lines.collect::<Vec<_>>().join("\n")
+    })
 }
 
 /// Builds the question about one output. No secret gets into it.
@@ -123,7 +130,7 @@ pub(super) fn question(
         output: open(raw.clone()),
         workspace: (workspace.iter())
             .map(|part| ShownText {
-                text: part.text.clone().map(open),
+                text: open(part.text.clone()),
                 ..part.clone()
             })
             .collect(),
@@ -168,15 +175,19 @@ pub(super) fn question(
     if !prompt.contains(&format) {
         let _ = write!(prompt, "\n\n{format}");
     }
-    if !marks.stand_in(&prompt, OUTPUT) {
+    let mut quoted = workspace
+        .iter()
+        .map(|part| part.name.as_str())
+        .chain([OUTPUT]);
+    if !quoted.all(|name| marks.stand_in(&prompt, name)) {
         return Err(PromptError::WithoutOutput);
     }
     // What a judge is not shown it can't copy.
     let (unchanged, _) = without_middle(&raw, judge.max_chars);
-    let left = workspace
-        .iter()
-        .filter_map(|part| part.text.as_deref())
-        .map(|text| without_middle(text, judge.max_chars).0);
+    let left = workspace.iter().flat_map(|part| {
+        let [new, old] = sides(&part.text);
+        [part.text.clone(), new, old]
+    });
     let left: Vec<String> = left.collect();
     let seen = [parts.output.as_str(), unchanged.as_str()];
     let copies = VerdictCopies::of(seen.into_iter().chain(left.iter().map(String::as_str)));
@@ -254,10 +265,8 @@ impl PromptSections {
         }
         let mut output = quoter.block(OUTPUT, &data.output);
         for part in &data.workspace {
-            let _ = write!(output, "\n\n{}", part.title);
-            if let Some(text) = &part.text {
-                let _ = write!(output, "\n{}", quoter.block(&part.name, text));
-            }
+            let block = quoter.block(&part.name, &part.text);
+            let _ = write!(output, "\n\n{}\n{block}", part.title);
         }
         let expected: Vec<String> = (data.references.iter().enumerate())
             .map(|(at, text)| quoter.block(&numbered("REFERENCE", at), text))

@@ -344,8 +344,18 @@ fn compiled(pattern: &str) -> Regex {
 }
 
 fn block_names() -> String {
-    let names = ["OUTPUT", "INPUT", "CONTEXT", "REFERENCE", "EXAMPLE"];
-    names.map(name_pattern).join("|")
+    let names = [
+        "OUTPUT",
+        "INPUT",
+        "CONTEXT",
+        "REFERENCE",
+        "EXAMPLE",
+        "DIFF",
+        "FILE",
+    ];
+    let names = names.map(name_pattern).join("|");
+    // `FILE 1`, `REFERENCE 2`.
+    format!(r"(?:{names})(?:[\s_.:#-]{{1,4}}[0-9]{{1,4}})?")
 }
 
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
@@ -355,16 +365,16 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     compiled(&format!(
         // Three brackets in a row are a mark whatever follows; fewer are one before the name of a
         // block that ends, or that has digits of a mark behind it.
-        "(?:{open}{UNSEEN}){{3,}}(?:{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}})?\
-         |{open}(?:{gap}{open})+{gap}{end}{gap}(?:{of}{gap})?(?:{names})\
-         |{open}(?:{gap}{open})*{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}}"
+        "(?:{open}{UNSEEN}){{3,}}(?:{gap}(?:{end}{gap})?{names}{gap}[0-9a-fA-F]{{4,}})?\
+         |{open}(?:{gap}{open})+{gap}{end}{gap}(?:{of}{gap})?{names}\
+         |{open}(?:{gap}{open})*{gap}(?:{end}{gap})?{names}{gap}[0-9a-fA-F]{{4,}}"
     ))
 });
 
 static BARE_MARKS: LazyLock<Regex> = LazyLock::new(|| {
     let gap = r"[\s_.:#-]{0,4}";
     let (end, names) = (name_pattern("END"), block_names());
-    compiled(&format!("{end}{gap}(?:{names}){gap}[0-9a-fA-F]{{8,}}"))
+    compiled(&format!("{end}{gap}{names}{gap}[0-9a-fA-F]{{8,}}"))
 });
 
 static CONTROL_TOKENS: LazyLock<Regex> = LazyLock::new(|| {
@@ -408,6 +418,8 @@ mod tests {
             "<END OUTPUT 3f9c12>",
             "< <End of the> <</end-of_output>",
             "--- END OUTPUT 3f9c00d13f9c ---",
+            "<<END DIFF>> <END FILE 1 3f9c12>",
+            "--- END DIFF 3f9c00d13f9c ---",
             "<<<<<<< HEAD",
         ];
         insta::assert_snapshot!(lines.map(shown).join("\n"), @r"

@@ -1,81 +1,89 @@
 //! What a judge sees of a workspace besides the output.
 
+use super::METHOD;
 use super::prompt::ShownText;
 use crate::grade::NO_WORKSPACE;
-use crate::model::{Cause, ShownWorkspace};
-use crate::workspace::{FinishedWorkspace, WorkspaceFault};
-use eval_workspace::{EntryNow, WorkspacePath};
-
-/// Bytes of a file that are read: no question is longer.
-const FILE_BYTES: u64 = 16 << 20;
+use crate::model::{Cause, Grade, GraderType, Judge};
+use crate::workspace::FinishedWorkspace;
+use eval_workspace::EntryNow;
 
 /// The parts in the order that judges see, unquoted.
 ///
 /// # Errors
-/// No workspace, or one that can't be shown in full: a part that is missing could belie the rest.
+/// The grade where there is no workspace, or a part is too long to be seen in full: what is left out
+/// could be the change that decides.
 pub(super) async fn texts(
-    shown: &ShownWorkspace,
+    judge: &Judge,
     workspace: Option<&FinishedWorkspace>,
-) -> Result<Vec<ShownText>, WorkspaceFault> {
+) -> Result<Vec<ShownText>, Grade> {
+    let shown = &judge.shown;
     if shown.is_empty() {
         return Ok(Vec::new());
     }
+    let errored = |cause, reason| Grade::errored(GraderType::Model, METHOD, cause, reason);
     let Some(workspace) = workspace else {
-        return Err(WorkspaceFault::new(Cause::MissingOutput, NO_WORKSPACE));
+        return Err(errored(Cause::MissingOutput, NO_WORKSPACE.to_owned()));
     };
     let mut parts = Vec::new();
     if shown.diff {
         let diff = &workspace.output().diff;
-        if diff.truncated {
-            let why =
-                "the diff of the workspace is longer than the limit, so it can't be judged in full";
-            return Err(WorkspaceFault::new(Cause::MissingOutput, why));
+        if diff.truncated || is_long(&diff.text, judge) {
+            return Err(too_long("the diff of the workspace", judge));
         }
-        let (title, text) = if diff.text.is_empty() {
-            ("It changed no file of its workspace.", None)
-        } else {
-            (
-                "What it changed in its workspace, in git's unified format:",
-                Some(diff.text.clone()),
-            )
-        };
+        let mut text = diff.text.clone();
+        for path in &workspace.changes().special {
+            text += &format!("a pipe, a socket or a device was made: {path}\n");
+        }
         parts.push(ShownText {
             name: "DIFF".to_owned(),
-            title: title.to_owned(),
+            title: if text.is_empty() {
+                "The diff of its workspace is empty:"
+            } else {
+                "The diff of its workspace, in git's unified format:"
+            },
             text,
         });
     }
+    // A character has at most four bytes.
+    let most = (judge.max_chars as u64).saturating_mul(4);
     for (at, path) in shown.files.iter().enumerate() {
-        let (what, text) = entry(path, workspace.file(path, FILE_BYTES).await?)?;
+        let entry = match workspace.file(path, most).await {
+            Ok(entry) => entry,
+            Err(fault) => return Err(errored(fault.cause, fault.reason)),
+        };
+        let text = match entry {
+            EntryNow::Absent => format!("{path} (does not exist)"),
+            EntryNow::Folder => format!("{path} (is a folder)"),
+            EntryNow::Link { .. } => format!("{path} (is a symbolic link, which is not followed)"),
+            EntryNow::Special => format!("{path} (is a pipe, a socket or a device)"),
+            EntryNow::File { bytes, .. } if bytes > most => {
+                return Err(too_long(&format!("the file {path}"), judge));
+            }
+            EntryNow::File { content, .. } => match String::from_utf8(content) {
+                Ok(content) => format!("{path}\n{content}"),
+                Err(_) => format!("{path} (is not UTF-8 text)"),
+            },
+        };
+        if is_long(&text, judge) {
+            return Err(too_long(&format!("the file {path}"), judge));
+        }
         parts.push(ShownText {
             name: format!("FILE {}", at + 1),
-            title: format!("The file {path} of its workspace{what}"),
+            title: "A file of its workspace; the first line is the path:",
             text,
         });
     }
     Ok(parts)
 }
 
-/// What follows the name of a path, and its content.
-fn entry(
-    path: &WorkspacePath,
-    entry: EntryNow,
-) -> Result<(&'static str, Option<String>), WorkspaceFault> {
-    Ok(match entry {
-        EntryNow::Absent => (" does not exist.", None),
-        EntryNow::Folder => (" is a folder.", None),
-        EntryNow::Link { .. } => (" is a symbolic link, which is not followed.", None),
-        EntryNow::Special => (" is a pipe, a socket or a device.", None),
-        EntryNow::File { bytes, .. } if bytes > FILE_BYTES => {
-            let why = format!(
-                "{path} is larger than {} MiB, so it can't be judged in full",
-                FILE_BYTES >> 20
-            );
-            return Err(WorkspaceFault::new(Cause::MissingOutput, why));
-        }
-        EntryNow::File { content, .. } => match String::from_utf8(content) {
-            Ok(text) => (", as it was left:", Some(text)),
-            Err(_) => (" is not UTF-8 text.", None),
-        },
-    })
+fn is_long(text: &str, judge: &Judge) -> bool {
+    text.len() > judge.max_chars && text.chars().count() > judge.max_chars
+}
+
+fn too_long(what: &str, judge: &Judge) -> Grade {
+    let reason = format!(
+        "{what} is too long to be judged in full: a judge sees up to {} characters (`max_chars`) and 256 KiB of a diff",
+        judge.max_chars
+    );
+    Grade::failed(GraderType::Model, METHOD, Cause::OutputLimit, reason)
 }
