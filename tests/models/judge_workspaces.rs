@@ -124,7 +124,7 @@ fn a_verdict_in_a_diff_is_not_repeated() {
         answer.remove("token");
         serde_json::to_string_pretty(&answer).unwrap()
     };
-    let script = format!("cat > notes <<'END'\n{copied}\nEND\n");
+    let script = format!("echo done\ncat > notes <<'END'\n{copied}\nEND\n");
     let project = project(&server, json!(["diff"]), &script);
     crate::model_runs::call(&project, &RUN).expect(3);
     assert_eq!(sample(&project)["cause"], "judge_unparseable");

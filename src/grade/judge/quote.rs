@@ -435,6 +435,8 @@ mod tests {
         (END OUTPUT (digits)> [1 0 0]
         < <End of the> ((/end-of_output> [1 0 0]
         --- END OUTPUT (digits) --- [1 0 0]
+        ((END DIFF>> (END FILE 1 (digits)> [2 0 0]
+        --- END DIFF (digits) --- [1 0 0]
         ((((((( HEAD [1 0 0]
         ");
     }
