@@ -136,7 +136,8 @@ pub(super) fn stage(
 }
 
 /// The layer that [`stage`] would come to, found without a copy: a layer of the same name was made
-/// of the same contents. `None` where only making it tells.
+/// of the same contents. `None` if only
+/// a copy can show it.
 pub(super) fn foreseen(
     store: &WorkspaceStore,
     workspace: &CaseWorkspace,

@@ -101,13 +101,21 @@ fn words_and_marks_are_no_change() {
 
 #[test]
 fn a_diff_that_is_not_whole_is_not_judged() {
-    let server = strict();
-    let script =
-        "sed -i 's/a - b/a + b/' add.py\nhead -c 9000000 /dev/zero | tr '\\0' 'x' | fold > big\n";
-    let project = project(&server, json!(["diff"]), script);
-    crate::model_runs::call(&project, &RUN).expect(1);
-    assert_eq!(sample(&project)["cause"], "output_limit");
-    assert_eq!(server.asked(), 0);
+    let fillers = [
+        "head -c 9000000 /dev/zero | tr '\\0' 'x' | fold > big",
+        "head -c 60000 /dev/zero | tr '\\0' 'x' | fold > big",
+        // Short, and long where each character that nobody sees is shown by its code point.
+        "for n in $(seq 300); do printf '\\342\\200\\213%.0s' $(seq 100); echo; done > big",
+        "for n in $(seq 2000); do mkfifo a_pipe_with_a_long_name_$n; done",
+    ];
+    for filler in fillers {
+        let server = strict();
+        let script = format!("sed -i 's/a - b/a + b/' add.py\n{filler}\n");
+        let project = project(&server, json!(["diff"]), &script);
+        crate::model_runs::call(&project, &RUN).expect(1);
+        assert_eq!(sample(&project)["cause"], "output_limit", "{filler}");
+        assert_eq!(server.asked(), 0);
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ use eval_base::redact::Redactor;
 use super::{GradersConfig, SampleAttempt};
 use answer::AnswerRequirements;
 use ask::{VoteContext, VoteResult};
+use prompt::PromptError;
 pub(super) use structured::SchemaEndpoints;
 use vote::VoteAgenda;
 
@@ -69,6 +70,7 @@ pub(super) async fn grade(
     };
     let question = match prompt::question(judge, input, value, shown, &config.redactor) {
         Ok(question) => question,
+        Err(PromptError::PartCut(name)) => return shown::too_long(&name, judge),
         Err(error) => return errored(Cause::Harness, error.to_string()),
     };
     let (criteria, checks) = (form::criteria(judge), form::checks(judge));

@@ -25,6 +25,9 @@ pub(super) enum PromptError {
         "the judge's `prompt` does not contain the output: add `{{{{ output }}}}`, without a filter"
     )]
     WithoutOutput,
+    /// Its name. What a judge does not see could be the change that decides.
+    #[error("{0} of `show` is too long")]
+    PartCut(String),
 }
 
 /// A question, the same for every vote.
@@ -138,7 +141,10 @@ pub(super) fn question(
     // Plain data, which is always written.
     let marks = PromptMarks::of(&serde_json::to_vec(&data).unwrap_or_default());
     let mut quoter = Quoter::new(&marks, judge.max_chars);
-    let parts = PromptSections::of(&data, &mut quoter);
+    let mut parts = PromptSections::of(&data, &mut quoter);
+    if let Some(name) = parts.cut_part.take() {
+        return Err(PromptError::PartCut(name));
+    }
     let Quoter {
         notices,
         cut,
@@ -243,6 +249,8 @@ struct PromptSections {
     /// The criteria say something that neither the rubric nor the form of the answer says.
     more_than_names: bool,
     examples: String,
+    /// The first part of the workspace that is not shown in full.
+    cut_part: Option<String>,
 }
 
 impl PromptSections {
@@ -264,8 +272,14 @@ impl PromptSections {
             let _ = write!(input, "\n\nContext of the input:\n{context}");
         }
         let mut output = quoter.block(OUTPUT, &data.output);
+        let mut cut_part = None;
         for part in &data.workspace {
+            let other = std::mem::take(&mut quoter.cut);
             let block = quoter.block(&part.name, &part.text);
+            if quoter.cut {
+                cut_part.get_or_insert_with(|| part.name.clone());
+            }
+            quoter.cut |= other;
             let _ = write!(output, "\n\n{}\n{block}", part.title);
         }
         let expected: Vec<String> = (data.references.iter().enumerate())
@@ -286,6 +300,7 @@ impl PromptSections {
             criteria: shown_criteria(data),
             more_than_names: explains(data),
             examples: examples.join("\n\n"),
+            cut_part,
         }
     }
 

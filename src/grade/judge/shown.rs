@@ -27,8 +27,8 @@ pub(super) async fn texts(
     let mut parts = Vec::new();
     if shown.diff {
         let diff = &workspace.output().diff;
-        if diff.truncated || is_long(&diff.text, judge) {
-            return Err(too_long("the diff of the workspace", judge));
+        if diff.truncated {
+            return Err(too_long("DIFF", judge));
         }
         let mut text = diff.text.clone();
         for path in &workspace.changes().special {
@@ -47,6 +47,7 @@ pub(super) async fn texts(
     // A character has at most four bytes.
     let most = (judge.max_chars as u64).saturating_mul(4);
     for (at, path) in shown.files.iter().enumerate() {
+        let name = format!("FILE {}", at + 1);
         let entry = match workspace.file(path, most).await {
             Ok(entry) => entry,
             Err(fault) => return Err(errored(fault.cause, fault.reason)),
@@ -57,18 +58,15 @@ pub(super) async fn texts(
             EntryNow::Link { .. } => format!("{path} (is a symbolic link, which is not followed)"),
             EntryNow::Special => format!("{path} (is a pipe, a socket or a device)"),
             EntryNow::File { bytes, .. } if bytes > most => {
-                return Err(too_long(&format!("the file {path}"), judge));
+                return Err(too_long(&name, judge));
             }
             EntryNow::File { content, .. } => match String::from_utf8(content) {
                 Ok(content) => format!("{path}\n{content}"),
                 Err(_) => format!("{path} (is not UTF-8 text)"),
             },
         };
-        if is_long(&text, judge) {
-            return Err(too_long(&format!("the file {path}"), judge));
-        }
         parts.push(ShownText {
-            name: format!("FILE {}", at + 1),
+            name,
             title: "A file of its workspace; the first line is the path:",
             text,
         });
@@ -76,13 +74,10 @@ pub(super) async fn texts(
     Ok(parts)
 }
 
-fn is_long(text: &str, judge: &Judge) -> bool {
-    text.len() > judge.max_chars && text.chars().count() > judge.max_chars
-}
-
-fn too_long(what: &str, judge: &Judge) -> Grade {
+/// The grade where the part of this name would be cut.
+pub(super) fn too_long(name: &str, judge: &Judge) -> Grade {
     let reason = format!(
-        "{what} is too long to be judged in full: a judge sees up to {} characters (`max_chars`) and 256 KiB of a diff",
+        "{name} of `show` is too long to be judged in full: a judge sees up to {} characters (`max_chars`) and 256 KiB of a diff",
         judge.max_chars
     );
     Grade::failed(GraderType::Model, METHOD, Cause::OutputLimit, reason)

@@ -150,8 +150,6 @@ pub(super) struct JobMaker<'t> {
     pytest: PytestConfig,
     /// Files that the command names and the target changed.
     changed_files: Vec<String>,
-    /// A target of `make` is a file that the target added, so that `make` would do nothing for it.
-    remakes: bool,
     /// What the author set for all programs of the workspace.
     workspace_env: BTreeMap<String, String>,
 }
@@ -177,7 +175,6 @@ impl<'t> JobMaker<'t> {
             tests,
             pytest,
             changed_files: named.collect(),
-            remakes: restore::added_goal(tests, workspace).await?,
             workspace_env: workspace.definition().env.clone(),
         })
     }
@@ -202,7 +199,9 @@ impl<'t> JobMaker<'t> {
                 _ => STDOUT_SHOWN,
             },
         };
-        if self.remakes {
+        let program = tests.command.first().map_or("", String::as_str);
+        if matches!(program.rsplit('/').next(), Some("make" | "gmake")) {
+            // A file with the name of a goal, or of what it depends on, is no result of its rule.
             job.argv.insert(1, "--always-make".to_owned());
         }
         job.files.extend_from_slice(&self.pytest.files);

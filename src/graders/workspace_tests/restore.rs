@@ -196,30 +196,6 @@ fn is_pytest_config(name: &str) -> bool {
     )
 }
 
-/// Whether the target added something with the name of what `make` is to make.
-pub(super) async fn added_goal(
-    tests: &WorkspaceTests,
-    workspace: &FinishedWorkspace,
-) -> Result<bool, WorkspaceFault> {
-    let Some((program, goals)) = tests.command.split_first() else {
-        return Ok(false);
-    };
-    if !matches!(program.rsplit('/').next(), Some("make" | "gmake")) {
-        return Ok(false);
-    }
-    for goal in goals {
-        let Ok(at) = joined(&tests.cwd, goal).parse() else {
-            continue;
-        };
-        if workspace.file_before(&at, 0).await? == EntryNow::Absent
-            && workspace.file(&at, 0).await? != EntryNow::Absent
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 fn is_makefile(name: &str) -> bool {
     matches!(name, "Makefile" | "makefile" | "GNUmakefile")
 }

@@ -33,7 +33,7 @@ proptest! {
                     foreseen.put(path, &[byte], executable);
                 }
                 None => {
-                    // A link in the way leads nowhere in particular.
+                    // With a file or a link in the way it fails, and nothing changes.
                     if remove_below(&copy, &path).is_ok() {
                         foreseen.remove(&path);
                     }
