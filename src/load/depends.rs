@@ -71,7 +71,7 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
     let (command, depends_on) = match target {
         Target::Command(command) => (Some(command), &command.depends_on),
         Target::Skill(skill) => (Some(&skill.command), &skill.command.depends_on),
-        Target::Http(http) => (None, &http.depends_on),
+        Target::Http(http) => (http.serve.as_deref(), &http.depends_on),
         // Recordings are recorded by their content; of a model nothing more can be known.
         Target::Recorded { .. } | Target::Echo | Target::Model(_) => {
             return Dependencies::default();
@@ -83,7 +83,9 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
     let named = command.map_or_else(Vec::new, |command| named_files(command, suite));
     let unseen = match (depends_on, target) {
         (Some(_), _) => UnseenDependencies::Nothing,
-        (None, Target::Command(_)) if !named.is_empty() => UnseenDependencies::MoreFiles,
+        (None, Target::Command(_) | Target::Http(_)) if !named.is_empty() => {
+            UnseenDependencies::MoreFiles
+        }
         // The command of a skill names the agent, and not what the skill says.
         (None, _) => UnseenDependencies::Everything,
     };

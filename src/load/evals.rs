@@ -433,7 +433,12 @@ fn regression_case(
     };
     let own = made.target.as_ref().map(|target| (target, execution.span));
     targets::check_input(desk, &made.input, own, input_node)?;
-    workspace::check_target(desk, workspace.map(|workspace| workspace.at), own)?;
+    workspace::check_target(
+        desk,
+        workspace.map(|workspace| workspace.at),
+        own,
+        input_node.span,
+    )?;
     let mut case = assemble(desk.suite, id.clone(), made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     if let Some(known) = known {
@@ -560,7 +565,12 @@ pub(super) fn finish(
         workspace: settled.cloned(),
     };
     targets::check_input(desk, &made.input, None, input_node)?;
-    workspace::check_target(desk, workspace.map(|workspace| workspace.at), None)?;
+    workspace::check_target(
+        desk,
+        workspace.map(|workspace| workspace.at),
+        None,
+        input_node.span,
+    )?;
     let mut case = assemble(desk.suite, spec.id, made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     case.name = spec.name;

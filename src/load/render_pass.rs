@@ -17,6 +17,8 @@ use super::tree::{Node, NodeValue};
 /// What a command may name that is only known when it runs.
 const AT_RUN: &str = "input_file";
 const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
+/// Of the program that an HTTP target starts.
+const PORT_PLACEHOLDER: &str = "{{ port }}";
 /// What the command of tests may name, and its environment.
 const OF_TESTS: &str = "results";
 const OF_TESTS_PLACEHOLDER: &str = "{{ results }}";
@@ -248,6 +250,7 @@ impl RenderPass<'_> {
         for (key, value) in entries {
             match &*key.name {
                 "endpoint" | "body" if http => self.text(value, &filled),
+                "serve" if http => self.text(value, &[("port", Jinja::from(PORT_PLACEHOLDER))]),
                 "command" => self.text(value, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]),
                 // HTTP targets are called also where the answers of models are stored.
                 "headers" => self.headers(value, idle),

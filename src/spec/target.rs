@@ -192,6 +192,9 @@ impl ModelSpec {
 pub struct HttpSpec {
     /// Base URL: `http://` or `https://`, a host, and a path to which endpoints are appended.
     pub base_url: Option<String>,
+    /// The program of the service, which runs in the workspace of each sample, instead of
+    /// `base_url`.
+    pub serve: Option<ServeSpec>,
     /// HTTP headers to send with every request, unless the request has a header of that name; each
     /// value is a template.
     #[serde(default)]
@@ -233,6 +236,26 @@ pub struct HttpSpec {
     /// Files of the service, as paths, folders or globs relative to this file. If one changes,
     /// `run --changed` calls the target again; without `depends_on`, it always does.
     pub depends_on: Option<Vec<String>>,
+}
+
+/// A program that is started in the workspace of a sample, is asked once it listens on its port, and
+/// is ended when it has answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServeSpec {
+    /// Program and arguments. The port of 127.0.0.1 on which it must listen is `{{ port }}`, and the
+    /// environment variable PORT.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    /// Environment variables to pass to the program, in addition to PATH and PORT.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Where the program runs: `sandbox` (in the workspace, in the sandbox) or `workspace` (in the
+    /// workspace, with your rights). Default `sandbox`.
+    pub isolation: Option<TargetIsolation>,
+    /// Time limit in seconds until the program listens. Default 30.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub ready_seconds: Option<f64>,
 }
 
 /// A skill of a coding agent. Defaults for an eval's `execution` are in the suite's `skill:`, or in

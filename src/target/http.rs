@@ -4,14 +4,15 @@
 //! is data when its type is JSON and it parses (with each key of an object once), else a text, else `{"base64": "..."}`.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::input::RenderedInput;
-use crate::model::{Case, CaseInput, Cause, HttpCall, HttpTarget, Output};
+use crate::model::{Case, CaseInput, Cause, CommandTarget, HttpCall, HttpTarget, Output, limits};
+use crate::workspace::{SampleWorkspace, ServiceFault, WorkspaceProgram};
 use eval_base::json::is_deeper;
 use eval_base::ordered::OrderedValue;
 use eval_base::percent;
@@ -19,6 +20,7 @@ use eval_base::placeholders::{fill, lone};
 use eval_base::redact::REDACTED;
 use eval_base::unique_keys;
 use eval_models::net::{self, ClientSettings, HttpClients, NetError, NetworkRequest, TimeoutStage};
+use eval_sandbox::process_tree::{TreeCommand, TreeEnd, printable, signal_name};
 
 use super::{TargetAnswer, TargetFailure};
 
@@ -55,6 +57,99 @@ pub(super) async fn ask(
         call: None,
         exit_code: None,
     })
+}
+
+/// How long a service may take to be asked and to answer, beyond the time limits of both.
+const SLACK: Duration = Duration::from_secs(10);
+
+/// Starts the service in the workspace, makes the request once, and ends the service.
+pub(super) async fn ask_service(
+    target: &HttpTarget,
+    service: &CommandTarget,
+    case: &Case,
+    workspace: Option<&SampleWorkspace>,
+) -> Result<TargetAnswer, TargetFailure> {
+    let Some(workspace) = workspace else {
+        let why = "a service with `serve` needs a workspace";
+        return Err(TargetFailure::new(Cause::Harness, why));
+    };
+    let port = workspace.service_port().await;
+    let port = port.map_err(|error| {
+        let why = format!("no port of 127.0.0.1 can be had: {error}");
+        TargetFailure::new(Cause::TargetUnreachable, why)
+    })?;
+    let number = port.number.to_string();
+    let ready = service.timeout.unwrap_or(case.timeout);
+    let mut env = service.env_file.environment_of(&service.env);
+    env.push(("PORT".to_owned(), number.clone().into()));
+    let filled = |word: &String| {
+        let filled = fill(word, |name| (name == "port").then(|| number.clone()));
+        filled.unwrap_or_else(|| word.clone())
+    };
+    let command = TreeCommand {
+        argv: service.argv.iter().map(filled).collect(),
+        dir: service.dir.clone(),
+        env,
+        stdin: Vec::new(),
+        timeout: ready + target.timeout.unwrap_or(case.timeout) + SLACK,
+        keep_stdout: 0,
+        keep_stderr: limits::TARGET_STDERR,
+    };
+    let own = HttpTarget {
+        base_url: format!("{}:{number}", target.base_url),
+        ..target.clone()
+    };
+    let program = WorkspaceProgram {
+        command: &command,
+        private: Vec::new(),
+    };
+    // Nothing is kept of connections to a service that ends.
+    let clients = HttpClients::default();
+    let request = async {
+        let asked = ask(&own, case, &clients).await;
+        match asked.as_ref().is_ok_and(|answer| answer.result.is_ok()) {
+            true => Ok(asked),
+            false => Err(asked),
+        }
+    };
+    match workspace.serve(program, &port, ready, request).await {
+        Ok(Ok(asked) | Err(asked)) => asked,
+        Err(fault) => Err(unserved(&service.argv, ready, fault)),
+    }
+}
+
+fn unserved(argv: &[String], ready: Duration, fault: ServiceFault) -> TargetFailure {
+    let name = argv.first().map(String::as_str).unwrap_or_default();
+    let (why, ended) = match fault {
+        ServiceFault::NotStarted(error) => {
+            return TargetFailure::new(Cause::TargetUnreachable, error.reason);
+        }
+        ServiceFault::Ended(ended) => {
+            let how = match ended.end {
+                TreeEnd::Exited(code) => format!("exited with code {code}"),
+                TreeEnd::Signaled(signal) => format!("was ended by {}", signal_name(signal)),
+                TreeEnd::TimedOut => "ran out of time".to_owned(),
+                TreeEnd::Stopped(why) => format!("was stopped: {why}"),
+            };
+            (
+                format!("the service {name} {how} before it had answered"),
+                ended,
+            )
+        }
+        ServiceFault::Silent(ended) => {
+            let seconds = ready.as_secs_f64();
+            let why = format!(
+                "the service {name} did not listen on the port of its variable PORT within {seconds} s"
+            );
+            (why, ended)
+        }
+    };
+    let said = printable(&ended.stderr_tail);
+    let said = match said.is_empty() {
+        true => String::new(),
+        false => format!(": {said}"),
+    };
+    TargetFailure::new(Cause::TargetFailed, why + &said)
 }
 
 async fn exchange(

@@ -373,7 +373,10 @@ impl RunTargets {
                 let place = CommandPlace::of(&target.command, None, workspace);
                 skill::ask(target, case, place).await
             }
-            Some(Target::Http(target)) => http::ask(target, case, &self.clients).await,
+            Some(Target::Http(target)) => match &target.serve {
+                Some(service) => http::ask_service(target, service, case, workspace).await,
+                None => http::ask(target, case, &self.clients).await,
+            },
             Some(Target::Model(target)) => {
                 model::ask(target, case, sample, attempt, &self.models).await
             }
@@ -387,6 +390,10 @@ impl RunTargets {
             _ if case.workspace.is_none() => return WorkspaceUse::Nothing,
             Some(Target::Command(command)) => command,
             Some(Target::Skill(skill)) => &skill.command,
+            Some(Target::Http(http)) => match &http.serve {
+                Some(service) => service,
+                None => return WorkspaceUse::Nothing,
+            },
             _ => return WorkspaceUse::Patch,
         };
         match command.isolation.unwrap_or_default() {
@@ -399,6 +406,8 @@ impl RunTargets {
     /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.
     pub fn retries(&self, case: &Case) -> Option<u32> {
         match self.target_of(case) {
+            // A service that was started again would find what it left in its workspace.
+            Some(Target::Http(target)) if target.serve.is_some() => Some(0),
             Some(Target::Http(target)) => Some(target.retries),
             // Models are asked again where they are asked, which knows better when that helps.
             Some(Target::Model(_)) => Some(0),

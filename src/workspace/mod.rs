@@ -4,6 +4,7 @@
 mod archive;
 mod finished;
 mod sample;
+mod service;
 mod store;
 mod template;
 
@@ -30,6 +31,7 @@ use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs,
 
 pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
 pub use sample::{SampleWorkspace, WorkspaceProgram};
+pub use service::ServiceFault;
 
 /// The attributes by which overlays mark what changed: none is mounted by root.
 const ATTRIBUTES: OverlayAttributes = OverlayAttributes::User;

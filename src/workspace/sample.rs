@@ -11,10 +11,10 @@ use super::store::LiveFolder;
 use super::template::{HISTORIES, WorkspaceTemplate, fault};
 use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
 use crate::isolation::tree_output;
-use crate::model::{CaseWorkspace, Cause, WorkspaceOutput, limits};
+use crate::model::{CaseWorkspace, Cause, NetworkAccess, WorkspaceOutput, limits};
 use eval_base::text::truncate_bytes;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
-use eval_sandbox::{ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
+use eval_sandbox::{CellPorts, ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
     AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits,
     WorkspacePath, apply_patch,
@@ -160,16 +160,34 @@ impl SampleWorkspace {
     /// Runs a program in the workspace to its end or its time limit. Whatever it started has ended
     /// then.
     pub async fn run(&self, program: WorkspaceProgram<'_>) -> Result<TreeOutput, StartError> {
+        let ports = Arc::default();
+        self.run_until(std::future::pending(), program, ports).await
+    }
+
+    /// Runs a program until it is not needed any more. `ports` reach those that it listens on.
+    pub(super) async fn run_until(
+        &self,
+        unneeded: impl Future<Output = ()>,
+        program: WorkspaceProgram<'_>,
+        ports: Arc<CellPorts>,
+    ) -> Result<TreeOutput, StartError> {
         match &self.files {
             SampleFiles::Folder { path, .. } if self.kind == FolderKind::Host => {
-                self.run_on_host(path, program).await
+                self.run_on_host(unneeded, path, program).await
             }
-            _ => self.run_in_sandbox(program).await,
+            _ => self.run_in_sandbox(unneeded, program, ports).await,
         }
+    }
+
+    /// Whether its programs use the network of the host.
+    pub(super) fn is_on_host_network(&self) -> bool {
+        let online = self.definition.network == NetworkAccess::All;
+        self.kind == FolderKind::Host || online || self.open.shares_files()
     }
 
     async fn run_on_host(
         &self,
+        unneeded: impl Future<Output = ()>,
         folder: &Path,
         program: WorkspaceProgram<'_>,
     ) -> Result<TreeOutput, StartError> {
@@ -198,12 +216,14 @@ impl SampleWorkspace {
             command.env.push((name.clone(), value.into()));
         }
         command.dir = folder.join(&self.definition.cwd);
-        process_tree::run(&command).await
+        process_tree::run_until(unneeded, &command).await
     }
 
     async fn run_in_sandbox(
         &self,
+        unneeded: impl Future<Output = ()>,
         program: WorkspaceProgram<'_>,
+        ports: Arc<CellPorts>,
     ) -> Result<TreeOutput, StartError> {
         let stopped = |reason: String| StartError { reason };
         let command = program.command;
@@ -233,7 +253,7 @@ impl SampleWorkspace {
         job.limits.stderr_tail = true;
         let sandbox = self.open.sandbox(self.definition.network).await;
         let sandbox = sandbox.map_err(|fault| stopped(fault.reason))?;
-        match sandbox.run_in_workspace(job).await {
+        match sandbox.serve_in_workspace(unneeded, job, ports).await {
             Ok(ran) => Ok(tree_output(ran.result, command)),
             Err(error) => Err(stopped(format!(
                 "cannot run `{}`: {error}",

@@ -635,3 +635,134 @@ fn a_stored_layer_that_was_changed_is_made_again() {
     std::fs::remove_dir_all(layer.join("tree")).unwrap();
     run(&project, &[]).expect(0);
 }
+
+/// Writes what it is sent to a file of its workspace, and answers with what it sees there.
+const SERVICE: &str = r#"
+import http.server, json, os, subprocess, sys
+class Answers(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+    def do_POST(self):
+        sent = self.rfile.read(int(self.headers["content-length"])).decode()
+        if sent == "die":
+            os._exit(3)
+        if sent == "moved" and self.path == "/":
+            self.send_response(307)
+            self.send_header("location", f"http://127.0.0.1:{sys.argv[1]}/there")
+            self.end_headers()
+            return
+        if sent == "leave":
+            subprocess.Popen(["sh", "-c", "sleep 600; echo > late"], start_new_session=True)
+        with open("said", "a") as said:
+            said.write(sent + "\n")
+        body = json.dumps({"said": open("said").read(), "files": sorted(os.listdir(".")), "at": self.path}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+assert sys.argv[1] == os.environ["PORT"]
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answers).serve_forever()
+"#;
+
+fn service(extra: &str) -> String {
+    format!(
+        "{{type: http, serve: {{command: [python3, service.py, '{{{{ port }}}}']{extra}}}, endpoint: /, body: '{{{{ prompt }}}}'}}"
+    )
+}
+
+#[test]
+fn a_service_runs_in_the_workspace_of_each_sample() {
+    for extra in ["", ", isolation: workspace"] {
+        let cases = [
+            case("first", "hello", "hello"),
+            case("second", "again", "again"),
+            case("moved", "moved", "/there"),
+            case("left", "leave", "leave"),
+        ];
+        let project = suite(WORKSPACE, &service(extra), &cases.concat());
+        project.write("service.py", SERVICE);
+        run(&project, &["--samples", "3"]).expect(0);
+        for (id, sent) in [("first", "hello"), ("second", "again")] {
+            let sample = sample(&project, id);
+            // Each has seen its own files and nobody else's, and no hidden one.
+            assert_eq!(
+                sample["output"]["body"]["said"],
+                format!("{sent}\n"),
+                "{sample}"
+            );
+            assert_eq!(paths(&sample, "added"), ["said"], "{sample}");
+            let files = sample["output"]["body"]["files"].to_string();
+            assert_eq!(files, r#"["README","add.py","said","tests"]"#);
+        }
+        assert_eq!(live(&project), 0);
+        assert!(!project.path().join("said").exists());
+    }
+}
+
+#[test]
+fn a_service_that_fails_says_why() {
+    let project = suite(
+        "{}",
+        &service(", ready_seconds: 2"),
+        &[case("dies", "die", "x"), case("works", "hello", "hello")].concat(),
+    );
+    project.write("service.py", SERVICE);
+    run(&project, &[]).expect(3);
+    let dead = sample(&project, "dies");
+    assert_eq!(dead["cause"], "target_failed");
+    let reason = dead["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("exited with code 3 before it had answered"),
+        "{reason}"
+    );
+    assert_eq!(sample(&project, "works")["outcome"], "passed");
+
+    for (program, expected) in [
+        (
+            "import sys; sys.exit('no settings')",
+            "exited with code 1 before it had answered: no settings",
+        ),
+        (
+            "import sys, time\nprint('waits', file=sys.stderr, flush=True)\ntime.sleep(600)",
+            "did not listen on the port of its variable PORT within 2 s: waits",
+        ),
+    ] {
+        project.write("service.py", program);
+        run(&project, &["--case", "works"]).expect(3);
+        let reason = sample(&project, "works")["reason"].to_string();
+        assert!(reason.contains(expected), "{reason}");
+    }
+}
+
+#[test]
+fn a_service_needs_a_workspace_and_has_no_other_address() {
+    for (workspace, target, expected) in [
+        (
+            "null",
+            service(""),
+            "a target with `serve` needs a workspace for its program",
+        ),
+        (
+            "{}",
+            service("").replace("endpoint", "base_url: 'http://127.0.0.1:1', endpoint"),
+            "`base_url` and `serve` contradict each other",
+        ),
+        (
+            "{}",
+            service(", isolation: none"),
+            "a service can't run outside of its workspace",
+        ),
+        (
+            "{}",
+            "{type: http, base_url: 'http://127.0.0.1:1', endpoint: /}".to_owned(),
+            "a target of type `http` cannot work in a workspace",
+        ),
+    ] {
+        let project = suite(workspace, &target, &case("a", "x", "x"));
+        project.write("service.py", SERVICE);
+        let call = run(&project, &[]);
+        assert_eq!(call.code, Some(2), "{}", call.stderr);
+        assert!(call.stderr.contains(expected), "{}", call.stderr);
+    }
+}

@@ -18,8 +18,8 @@ use super::confinement::{self, Confinement};
 use super::filter::{self, FilterPart, FilterScope};
 use super::job::{become_server, mind, report};
 use super::own_limits::end_helper;
-use super::protocol::{CellConfig, START_SERVER};
-use super::{Tier, folder, keeper, namespaces, syscalls as sys};
+use super::protocol::{CellConfig, OPEN_PORTS, START_SERVER};
+use super::{Tier, folder, keeper, namespaces, ports, syscalls as sys};
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one
 /// thread.
@@ -177,6 +177,10 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             send(socket.as_fd(), b"V", &[pidfd.as_fd()])?;
             continue;
         }
+        if let (Some(OPEN_PORTS), Some(socket)) = (buffer.get(..length), fds.first()) {
+            open_ports(socket)?;
+            continue;
+        }
         let mut fds = fds.into_iter();
         let mut pids = Vec::new();
         let mut pidfds = Vec::new();
@@ -242,6 +246,17 @@ fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<Pid> {
         report(fds.get(4), &format!("F{e}\n"));
     }
     end_helper(98)
+}
+
+/// Forks who connects to ports. Its end is only reaped, with the next job's processes.
+fn open_ports(socket: &OwnedFd) -> io::Result<()> {
+    if sys::fork()?.is_none() {
+        sys::die_with_parent();
+        close_all_but(std::slice::from_ref(socket));
+        let _ = ports::serve(socket);
+        end_helper(0);
+    }
+    Ok(())
 }
 
 /// Closes what a forked minder has of others: the control socket, and the descriptors of the other

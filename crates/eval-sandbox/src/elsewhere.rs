@@ -13,6 +13,18 @@ pub struct Sandbox {
     never: std::convert::Infallible,
 }
 
+/// The ports of a job, of which there is none.
+#[derive(Debug, Default)]
+pub struct CellPorts;
+
+impl CellPorts {
+    /// # Errors
+    /// Always.
+    pub fn connect(&self, _: u16) -> std::io::Result<std::net::TcpStream> {
+        Err(std::io::ErrorKind::NotConnected.into())
+    }
+}
+
 /// There are no cells on this system.
 pub fn cell_main() -> ! {
     std::process::exit(97)
@@ -61,6 +73,15 @@ impl Sandbox {
     }
 
     pub async fn run_in_workspace(&self, _: WorkspaceJob) -> Result<WorkspaceResult, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn serve_in_workspace(
+        &self,
+        _: impl Future<Output = ()>,
+        _: WorkspaceJob,
+        _: Arc<CellPorts>,
+    ) -> Result<WorkspaceResult, SandboxError> {
         match self.never {}
     }
 

@@ -109,6 +109,8 @@ mod plans;
 #[cfg(target_os = "linux")]
 mod pool;
 #[cfg(target_os = "linux")]
+mod ports;
+#[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]
 mod protocol;
@@ -136,8 +138,10 @@ mod workspace;
 pub use cell::cell_main;
 #[cfg(target_os = "linux")]
 pub use open::Sandbox;
+#[cfg(target_os = "linux")]
+pub use ports::CellPorts;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Sandbox, cell_main};
+pub use elsewhere::{CellPorts, Sandbox, cell_main};

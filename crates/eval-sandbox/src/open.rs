@@ -15,6 +15,7 @@ use super::error::SandboxError;
 use super::languages::{self, LanguageRuntime, node};
 use super::plans::PlanCache;
 use super::pool::{SandboxWorker, WorkerPool};
+use super::ports::CellPorts;
 use super::python::PythonRuntime;
 use super::settings::*;
 use super::types::*;
@@ -253,15 +254,35 @@ impl Sandbox {
         &self,
         job: WorkspaceJob,
     ) -> Result<WorkspaceResult, SandboxError> {
+        self.run_until(std::future::pending(), job, None).await
+    }
+
+    /// The same for a service: its ports can be connected to, and it is killed once it is not needed
+    /// any more. The answer comes when nothing of it is left.
+    pub async fn serve_in_workspace(
+        &self,
+        unneeded: impl Future<Output = ()>,
+        job: WorkspaceJob,
+        ports: Arc<CellPorts>,
+    ) -> Result<WorkspaceResult, SandboxError> {
+        self.run_until(unneeded, job, Some(ports)).await
+    }
+
+    async fn run_until(
+        &self,
+        unneeded: impl Future<Output = ()>,
+        job: WorkspaceJob,
+        ports: Option<Arc<CellPorts>>,
+    ) -> Result<WorkspaceResult, SandboxError> {
         let settings = self.workspaces()?;
         let renames = matches!(job.root, WorkspaceRoot::Overlay(_))
             && settings.renames
             && self.mount_ability().await? == MountAbility::Overlay { renames: true };
         let _place = self.inner.gate.enter().await?;
         let run = move |worker: &mut SandboxWorker, cancel: BorrowedFd<'_>| {
-            workspace::run(worker, cancel, &settings, job, renames)
+            workspace::run(worker, cancel, &settings, job, renames, ports.as_deref())
         };
-        self.inner.pool.run(run).await
+        self.inner.pool.run_until(unneeded, run).await
     }
 
     /// How workspaces can be made in the store of [`SandboxConfig::workspaces`], found out once by

@@ -9,16 +9,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::adjudicate::CpuShortage;
-use super::channel::{CellLink, SharedValue, pipe};
+use super::channel::{CellLink, SharedValue, pipe, send};
 use super::error::SandboxError;
 use super::host::{CellSettings, SandboxCell, request};
 use super::launch::ProcessLaunch;
 use super::listener::CallListener;
+use super::ports::CellPorts;
+use super::protocol::OPEN_PORTS;
 use super::python::server::ForkServer;
 use super::python::{PythonJob, PythonRuntime};
 use super::running::{RunningJob, StartedJob, begin};
 use super::same_core::SameCore;
-use super::settings::ServerReport;
+use super::settings::{ServerReport, WorkspaceNetwork};
 use super::types::{ProgramLimits, Tier};
 
 type WorkerTask = Box<dyn FnOnce(&mut SandboxWorker) + Send>;
@@ -122,6 +124,22 @@ impl SandboxWorker {
     pub fn place(&mut self) -> Result<(Tier, Option<PathBuf>), SandboxError> {
         let tier = self.settings.tier;
         Ok((tier, self.cell()?.scratch()))
+    }
+
+    /// Lets `ports` reach those of the next job.
+    pub fn open_ports(
+        &mut self,
+        network: WorkspaceNetwork,
+        ports: &CellPorts,
+    ) -> Result<(), SandboxError> {
+        if self.settings.tier.on_the_host() || network == WorkspaceNetwork::All {
+            ports.are_of_the_host();
+            return Ok(());
+        }
+        let cell = self.cell()?;
+        let theirs = ports.are_of_a_cell()?;
+        send(cell.link.socket.as_fd(), OPEN_PORTS, &[theirs.as_fd()])?;
+        Ok(())
     }
 
     /// Starts a program whose system calls `listener` makes known to the harness, once the program
@@ -336,8 +354,22 @@ impl WorkerPool {
         T: Send + 'static,
         F: FnOnce(&mut SandboxWorker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + 'static,
     {
+        self.run_until(std::future::pending(), job).await
+    }
+
+    /// The same for a job that is killed once it is not needed any more. Its answer comes when
+    /// nothing of it is left.
+    pub async fn run_until<T, F>(
+        &self,
+        unneeded: impl Future<Output = ()>,
+        job: F,
+    ) -> Result<T, SandboxError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut SandboxWorker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + 'static,
+    {
         let (cancelled, cancel) = pipe()?;
-        let (answer, result) = tokio::sync::oneshot::channel();
+        let (answer, mut result) = tokio::sync::oneshot::channel();
         let task = move |worker: &mut SandboxWorker| {
             let cancelled: OwnedFd = cancelled;
             if !answer.is_closed() {
@@ -353,8 +385,15 @@ impl WorkerPool {
         if !sent {
             return Err(SandboxError::lost("the sandbox's workers ended"));
         }
-        let outcome = result.await;
+        let ended = tokio::select! {
+            outcome = &mut result => Some(outcome),
+            () = unneeded => None,
+        };
         drop(cancel);
+        let outcome = match ended {
+            Some(outcome) => outcome,
+            None => result.await,
+        };
         outcome.map_err(|_| SandboxError::lost("a worker ended unexpectedly"))?
     }
 }

@@ -102,6 +102,15 @@ pub struct StartError {
 /// Runs the program to its end or its time limit. When this future is dropped, the tree is ended
 /// too.
 pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
+    run_until(std::future::pending(), command).await
+}
+
+/// The same for a program that is killed once it is not needed any more. The answer comes when the
+/// tree has ended.
+pub async fn run_until(
+    unneeded: impl Future<Output = ()>,
+    command: &TreeCommand,
+) -> Result<TreeOutput, StartError> {
     let started = Instant::now();
     let mut tree = ProcessTree::start(&command.program())?;
     let mut stdout = OutputHead {
@@ -139,8 +148,12 @@ pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
                 }
             }
         };
-        match tokio::time::timeout(command.timeout, program_end).await {
-            Ok(end) => {
+        let ended = tokio::select! {
+            ended = tokio::time::timeout(command.timeout, program_end) => Some(ended),
+            () = unneeded => None,
+        };
+        match ended {
+            Some(Ok(end)) => {
                 let elapsed = started.elapsed();
                 if !pumped {
                     // A child of the program may hold the streams open: what it still says in a
@@ -149,7 +162,8 @@ pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
                 }
                 end.map(|end| (end, elapsed))
             }
-            Err(_) => Ok((TreeEnd::TimedOut, started.elapsed())),
+            Some(Err(_)) => Ok((TreeEnd::TimedOut, started.elapsed())),
+            None => Ok((TreeEnd::Signaled(libc::SIGKILL), started.elapsed())),
         }
     };
     tree.end().await;

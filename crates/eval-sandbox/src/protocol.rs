@@ -13,6 +13,8 @@
 //! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server;
 //!   the answer is `V` with its pidfd. What a fork server is asked and answers stands at the head
 //!   of `python/server.py`.
+//! - harness -> cell, [`OPEN_PORTS`]: one end of a connection on which a fork of the cell answers
+//!   (`ports.rs`).
 //! - status pipe: `S<wait status>` of the program itself, or `F<reason>` when it could not be
 //!   started.
 
@@ -33,6 +35,9 @@ pub(super) const FIXED_FDS: usize = 5;
 
 /// The message that asks for a fork server. No process has as many descriptors.
 pub(super) const START_SERVER: &[u8] = b"V";
+
+/// The message that asks for connections to ports. No process has as many descriptors either.
+pub(super) const OPEN_PORTS: &[u8] = b"W";
 
 /// What a cell or a fork server says of a job.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use super::folder;
 use super::host::DiskWatch;
 use super::launch::{ProcessLaunch, process_limits};
 use super::pool::SandboxWorker;
+use super::ports::CellPorts;
 use super::programs::conclude;
 use super::protocol::{BuiltIn, StageBind, StageRoot, StageSpec};
 use super::settings::{WORKSPACE_USER, WorkspaceSettings};
@@ -72,7 +73,11 @@ pub(super) fn run(
     settings: &WorkspaceSettings,
     job: WorkspaceJob,
     renames: bool,
+    ports: Option<&CellPorts>,
 ) -> Result<WorkspaceResult, SandboxError> {
+    if let Some(ports) = ports {
+        worker.open_ports(settings.network, ports)?;
+    }
     run_process(worker, cancel, settings, job, renames, None)
 }
 

@@ -190,7 +190,7 @@ pub(super) fn load(
             .filter(|_| case.get("workspace").is_some_and(|own| !own.is_null())),
         None => header.workspace.as_ref().map(|workspace| workspace.at),
     };
-    if workspace::check_target(desk, workspace, None).is_none() {
+    if workspace::check_target(desk, workspace, None, node.span).is_none() {
         return LoadedDataset::broken(1);
     }
     let setting = DatasetSetting {

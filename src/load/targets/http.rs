@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::check_program;
 use crate::load::depends;
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
@@ -16,8 +17,9 @@ use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::template::is_template;
 use crate::load::tree::Node;
-use crate::model::{CaseInput, HttpCall, HttpTarget, Target};
+use crate::model::{CaseInput, CommandTarget, HttpCall, HttpTarget, Target};
 use crate::spec::HttpSpec;
+use crate::spec::words::{OnError, OutputFormat, TargetIsolation};
 use eval_base::redact::{without_secret_parameters, without_userinfo};
 use eval_models::net;
 
@@ -25,6 +27,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BODY_BYTES: u64 = 16 << 20;
 const REDIRECTS: u32 = 10;
 const RETRIES: u32 = 2;
+const READY_SECONDS: f64 = 30.0;
+/// Of a service in a workspace, without its port.
+const SERVED: &str = "http://127.0.0.1";
 
 /// An HTTP target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(
@@ -34,6 +39,11 @@ pub(super) fn resolve(
     dir: &Path,
 ) -> Option<HttpTarget> {
     let mut target = match &spec.base_url {
+        _ if spec.serve.is_some() => HttpTarget {
+            base_url: SERVED.to_owned(),
+            serve: Some(Box::new(served(desk, spec, node)?)),
+            ..usual()
+        },
         Some(url) => {
             check_base(desk, url, node.locate("/base_url"))?;
             desk.suite.secrets.of_endpoint(url);
@@ -120,9 +130,52 @@ pub(in crate::load) fn authorities(
     desk.suite.lenient.then_some(None)
 }
 
+/// The program of a service.
+fn served(desk: &mut SuiteDesk, spec: &HttpSpec, node: &Node) -> Option<CommandTarget> {
+    let serve = spec.serve.as_ref()?;
+    let refused = |desk: &mut SuiteDesk, at, message: &str, hint: &str| {
+        desk.refuse(Problem::error(Code::WorkspaceSetting, at, message).hint(hint))
+    };
+    if spec.base_url.is_some() {
+        let at = node.key_span("/base_url");
+        let hint = "remove one of them: a program of `serve` is asked on a port of 127.0.0.1";
+        return refused(
+            desk,
+            at,
+            "`base_url` and `serve` contradict each other",
+            hint,
+        );
+    }
+    let at = node.locate("/serve");
+    if serve.isolation == Some(TargetIsolation::None) {
+        let hint = "use `sandbox` or `workspace`";
+        return refused(
+            desk,
+            at,
+            "a service can't run outside of its workspace",
+            hint,
+        );
+    }
+    check_program(desk, &serve.command, node.locate("/serve/command"))?;
+    Some(CommandTarget {
+        argv: serve.command.clone(),
+        dir: desk.suite.dir.clone(),
+        env: serve.env.clone(),
+        env_file: desk.env_file(),
+        timeout: Some(seconds(serve.ready_seconds.unwrap_or(READY_SECONDS))),
+        on_error: OnError::default(),
+        output: OutputFormat::default(),
+        sandbox: false,
+        isolation: serve.isolation,
+        separate_thoughts: false,
+        depends_on: None,
+    })
+}
+
 fn usual() -> HttpTarget {
     HttpTarget {
         base_url: String::new(),
+        serve: None,
         headers: BTreeMap::new(),
         call: None,
         timeout: None,

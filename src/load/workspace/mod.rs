@@ -88,23 +88,36 @@ pub(super) fn of_level(
 }
 
 /// Refuses a target that cannot work in a workspace: the suite's, or `own` with its place.
-/// `workspace` is the place of the workspace, if there is one.
+/// `workspace` is the place of the workspace, if there is one, `case` that of the case.
 pub(super) fn check_target(
     desk: &mut SuiteDesk,
     workspace: Option<Span>,
     own: Option<(&Target, Span)>,
+    case: Span,
 ) -> Option<()> {
     let target = own.map(|(target, _)| target).or(desk.suite.asks.as_ref());
-    let (Some(at), Some(target)) = (workspace, target) else {
+    let Some(target) = target else {
         return Some(());
+    };
+    let is_served = matches!(target, Target::Http(http) if http.serve.is_some());
+    let Some(at) = workspace else {
+        return if is_served {
+            let message = "a target with `serve` needs a workspace for its program";
+            let at = own.map_or(case, |(_, span)| span);
+            let problem = Problem::error(Code::WorkspaceSetting, at, message);
+            desk.refuse(problem.hint("add `workspace: {}` to the suite, the eval or the case"))
+        } else {
+            Some(())
+        };
     };
     match target {
         Target::Command(_) | Target::Skill(_) | Target::Recorded { .. } => Some(()),
+        _ if is_served => Some(()),
         Target::Model(_) | Target::Echo | Target::Http(_) => {
             let kind = target.kind();
             let message = format!("a target of type `{kind}` cannot work in a workspace");
             let problem = Problem::error(Code::WorkspaceSetting, at, message).hint(
-                "use a target of type `command`, `skill` or `recorded`; `workspace: null` in an eval or a case ends the \
+                "use a target of type `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the \
                  workspace that it inherits",
             );
             desk.refuse(problem.related(own.map(|(_, span)| span), "the target"))
