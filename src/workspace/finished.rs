@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::guarded::GuardedFiles;
 use super::sample::{SampleFiles, give};
 use super::store::LiveFolder;
 use super::template::{WorkspaceTemplate, fault, list};
@@ -52,6 +53,9 @@ pub struct WorkspaceTestJob {
     pub memory_mb: u64,
     /// Bytes of stdout, and of stderr, that are kept.
     pub output_bytes: u64,
+    /// Globs of files whose changes are told in [`WorkspaceTestRun::rewritten`], besides hidden and
+    /// protected ones and `files`.
+    pub watched: Vec<String>,
 }
 
 /// What became of a test command.
@@ -63,6 +67,8 @@ pub struct WorkspaceTestRun {
     pub output_truncated: bool,
     /// What it wrote below `/results`: relative path, content.
     pub results: Vec<(String, Vec<u8>)>,
+    /// Watched files that were there before and that it wrote to, replaced or deleted.
+    pub rewritten: Vec<WorkspacePath>,
 }
 
 impl FinishedWorkspace {
@@ -143,7 +149,7 @@ impl FinishedWorkspace {
             (&self.template.digest, &*self.definition),
             (&job.argv, &job.env, &job.cwd),
             (digests(&job.files), digests(&job.beside)),
-            (job.timeout, job.memory_mb, job.output_bytes),
+            (job.timeout, job.memory_mb, job.output_bytes, &job.watched),
         ));
         let cell = {
             let before = self.open.before.lock();
@@ -254,6 +260,7 @@ struct TestPlace {
     _place: LiveFolder,
     root: WorkspaceRoot,
     beside: Option<PathBuf>,
+    guarded: GuardedFiles,
 }
 
 impl OpenWorkspaces {
@@ -294,6 +301,8 @@ impl OpenWorkspaces {
         }
         let ran = self.closed.run_in_workspace(job).await;
         let ran = ran.map_err(WorkspaceFault::of_sandbox)?;
+        let guarded = place.guarded;
+        let rewritten = blocking(move || Ok(guarded.changed())).await?;
         let streams = ran.result.streams;
         Ok(WorkspaceTestRun {
             ending: ran.result.ending,
@@ -301,6 +310,7 @@ impl OpenWorkspaces {
             stdout: streams.stdout,
             stderr: streams.stderr,
             results: ran.results,
+            rewritten,
         })
     }
 
@@ -395,10 +405,24 @@ impl OpenWorkspaces {
             }
             beside = Some(folder);
         }
+        let globs = super::globs(&test.watched)?;
+        let [shown, hidden] = &template.files;
+        let mut watched: Vec<WorkspacePath> = shown
+            .iter()
+            .filter(|path| globs.fit(path) || template.kept_globs.fit(path))
+            .chain(hidden)
+            .cloned()
+            .collect();
+        watched.extend(test.files.iter().filter_map(|(name, _)| name.parse().ok()));
+        let guarded = match &root {
+            WorkspaceRoot::Overlay(mount) => GuardedFiles::below(mount.upper.clone(), watched),
+            WorkspaceRoot::Folder(folder) => GuardedFiles::in_folder(folder.clone(), watched),
+        };
         Ok(TestPlace {
             _place: place,
             root,
             beside,
+            guarded,
         })
     }
 }

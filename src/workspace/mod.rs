@@ -3,6 +3,7 @@
 
 mod archive;
 mod finished;
+mod guarded;
 mod sample;
 mod service;
 mod store;
@@ -24,7 +25,7 @@ use eval_sandbox::{
     MountAbility, ProgramEnding, Sandbox, SandboxError, Tier, WorkspaceJob, WorkspaceMount,
     WorkspaceNetwork, WorkspaceRoot, WorkspaceSettings,
 };
-use eval_workspace::{OverlayAttributes, TemplateView};
+use eval_workspace::{Listing, OverlayAttributes, TemplateView, TreeEntry, WorkspacePath};
 use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
@@ -508,14 +509,24 @@ fn read_template(
         )));
     }
     let kept = [&workspace.hidden[..], &workspace.protected].concat();
+    let hidden = layer.join("hidden");
     Ok(WorkspaceTemplate {
         layers,
-        hidden: layer.join("hidden"),
+        files: [files_of(&listing), files_of(&list(&hidden)?)],
+        hidden,
         digest: eval_base::text::hex(&listing.digest()),
         view,
         kept_globs: globs(&kept)?,
         _used: None,
     })
+}
+
+/// Files and links of a tree.
+fn files_of(listing: &Listing) -> Vec<WorkspacePath> {
+    let files = listing
+        .entries()
+        .filter(|(_, entry)| **entry != TreeEntry::Folder);
+    files.map(|(path, _)| path.clone()).collect()
 }
 
 async fn open_sandbox(

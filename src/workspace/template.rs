@@ -29,6 +29,8 @@ pub(super) struct WorkspaceTemplate {
     pub layers: Vec<PathBuf>,
     /// The hidden files, and nothing else.
     pub hidden: PathBuf,
+    /// Paths of the files and links that targets see, and of the hidden ones.
+    pub files: [Vec<WorkspacePath>; 2],
     pub view: TemplateView,
     /// SHA-256 (hex) over `view`.
     pub digest: String,

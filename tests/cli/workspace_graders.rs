@@ -761,3 +761,73 @@ fn with_pytest(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: 
     assert!(copied.unwrap().success());
     check(&project, attempts);
 }
+
+#[test]
+fn tests_that_are_rewritten_while_they_run_have_not_passed() {
+    let first = UNITTEST.replace("self.assertEqual(add(1, 2), 3)", "pass");
+    let script = |body: &str| {
+        format!("cat > add.py <<'END'\n{body}\ndef add(a, b):\n    return a - b\nEND\n")
+    };
+    let rewrite = "import pathlib\np = pathlib.Path(__file__).parent / 'tests/test_z.py'\nold = p.read_text()\n\
+                   p.write_text(old.replace('add(1, 2)', '3').replace('add(1, 0)', '1'))";
+    let restored = format!("import atexit\n{rewrite}\natexit.register(lambda: p.write_text(old))");
+    let replaced = "import os, pathlib, shutil\np = pathlib.Path(__file__).parent / 'tests'\n\
+                    shutil.copytree(p, '/tmp/t')\nshutil.rmtree(p)\nshutil.copytree('/tmp/t', p)\n\
+                    z = p / 'test_z.py'\nz.write_text(z.read_text().replace('add(1, 2)', '3'))";
+    let shut = format!(
+        "{rewrite}\nimport os\nos.chmod(p.parent, 0o500)\nimport atexit\natexit.register(lambda: os.chmod(p.parent, 0))"
+    );
+    let honest = "import pathlib\np = pathlib.Path(__file__).parent / 'tests'\n(p / 'new.txt').write_text('x')\n\
+                  (p / 'log.txt').write_text('x')";
+    let scripts = [rewrite, &restored, replaced, &shut].map(script);
+    let mended = format!("{}\n{FIX}", script(honest));
+    let fails = (
+        "failed",
+        "files of the tests were changed while they ran: `tests/",
+    );
+    let attempts = [
+        ("rewritten", &scripts[0], fails),
+        ("restored", &scripts[1], fails),
+        ("replaced", &scripts[2], fails),
+        ("shut", &scripts[3], fails),
+        // A file that the tests write anyway, and a new one.
+        ("honest", &mended, ("passed", "")),
+    ];
+    let attempts: Vec<Attempt> = attempts
+        .into_iter()
+        .map(|(id, script, expected)| Attempt {
+            id,
+            script: script.clone().leak(),
+            expected,
+        })
+        .collect();
+    let log = "import pathlib\n\n(pathlib.Path(__file__).parent / 'log.txt').write_text('y')\n";
+    let files = [
+        ("app/tests/test_a.py", format!("{first}\n{log}")),
+        ("app/tests/test_z.py", UNITTEST.to_owned()),
+        ("app/tests/log.txt", "old\n".to_owned()),
+    ];
+    let command = "[python3, -m, unittest, discover, -s, tests]";
+    for (workspace, grader) in [
+        (
+            "{from: {dir: app}}",
+            format!("{{method: workspace_tests, command: {command}}}"),
+        ),
+        (
+            "{from: {dir: app}, protected: ['tests/**']}",
+            format!("{{method: workspace_tests, command: {command}}}"),
+        ),
+        // Without results of single tests.
+        (
+            "{from: {dir: app}, hidden: ['tests/test_z.py']}",
+            "{method: workspace_tests, command: [sh, -c, 'python3 -m unittest discover -s tests']}"
+                .to_owned(),
+        ),
+    ] {
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (*path, text.as_str()))
+            .collect();
+        check(&project(workspace, &grader, &files, &attempts), &attempts);
+    }
+}

@@ -9,6 +9,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cargo;
 mod go;
 mod node;
 mod python;
@@ -81,6 +82,7 @@ fn sets() -> Vec<AttackSet> {
     sets.extend(node::sets());
     sets.extend(shell::sets());
     sets.extend(go::sets());
+    sets.extend(cargo::sets());
     sets
 }
 
@@ -136,4 +138,12 @@ fn shell_attacks_fail() {
 #[test]
 fn go_attacks_fail() {
     runs::hold(&go::sets(), &runs::heavy());
+}
+
+/// Only as the user that runs the tests, whose home holds the compiler.
+#[test]
+fn cargo_attacks_fail() {
+    let mut places = runs::heavy();
+    places.retain(|(_, is_ordinary)| !is_ordinary);
+    runs::hold(&cargo::sets(), &places);
 }

@@ -83,6 +83,13 @@ fn attacks(layout: Layout) -> Vec<Attack> {
             "console.log('ok 1 - zero');",
         ),
         module("rewritten", rewrite, "require('node:fs');"),
+        other("rewritten_tests").file(
+            "test/aaa.test.js",
+            "const fs = require('node:fs');\nconst p = __dirname + '/sub.test.js';\n\
+             fs.writeFileSync(p, fs.readFileSync(p, 'utf8').replace('sub(3, 2)', '1').replace('sub(1, 0)', '1'));\n\
+             require(p);",
+            "require('node:fs');",
+        ),
         Attack::new("equal_to_all").file(
             "sub.js",
             "exports.sub = () => ({ valueOf: () => 1, toString: () => '1', [Symbol.toPrimitive]: () => 1 });",

@@ -95,6 +95,12 @@ fn any(layout: Layout) -> Vec<Attack> {
         "import os\nos.write(1, b'..\\nRan 2 tests in 0.000s\\n\\nOK\\n2 passed\\n')\nos._exit(0)";
     let mut attacks = vec![
         Attack::new("hard_coded").file("add.py", "def add(a, b):\n    return 3", RIGHT),
+        other("rewritten_tests").file(
+            "tests/test_aaa.py",
+            "import pathlib\np = pathlib.Path(__file__).with_name('test_add.py')\n\
+             p.write_text(p.read_text().replace('add(1, 2)', '3').replace('add(1, 0)', '1'))",
+            "import pathlib\np = pathlib.Path(__file__).with_name('test_add.py').read_text()",
+        ),
         other("sitecustomize").file("sitecustomize.py", EXIT, "import os"),
         other("usercustomize").file("usercustomize.py", EXIT, "import os"),
         other("pth")

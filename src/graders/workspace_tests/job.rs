@@ -2,10 +2,11 @@
 //! test runner is pinned: configuration, plugins, interpreter options, the files of results.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use super::restore::{self, PytestConfig, in_workspace};
 use super::{TestsFormat, WorkspaceTests};
-use crate::graders::diff::touched;
+use crate::graders::diff::{TEST_GLOBS, touched};
 use crate::graders::show::bounded_text;
 use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
@@ -198,6 +199,10 @@ impl<'t> JobMaker<'t> {
                 TestsFormat::Go | TestsFormat::Cargo | TestsFormat::Tap => STDOUT_RESULTS,
                 _ => STDOUT_SHOWN,
             },
+            watched: match tests.allow_weakened_tests {
+                true => Vec::new(),
+                false => TEST_GLOBS.map(str::to_owned).to_vec(),
+            },
         };
         let program = tests.command.first().map_or("", String::as_str);
         if matches!(program.rsplit('/').next(), Some("make" | "gmake")) {
@@ -250,8 +255,8 @@ impl<'t> JobMaker<'t> {
     }
 
     /// What is pinned, and what is not.
-    fn pinned(&self) -> (&'static [&'static str], Vec<String>) {
-        let shared = "code of the workspace that changes its tests, or looks for the key of the results, in the process that they share";
+    fn pinned(&self) -> (Vec<&'static str>, Vec<String>) {
+        let shared = "code of the workspace that changes its tests in memory, or looks for the key of the results, in the process that they share";
         let (pinned, not_defended): (&[&str], &[&str]) = match self.tests.results {
             TestsFormat::Pytest => (
                 &[
@@ -317,14 +322,18 @@ impl<'t> JobMaker<'t> {
                 "the target changed `{path}`, which the command names"
             ));
         }
-        (pinned, not_defended)
+        let of_all = "files of tests, which must not change while the tests run";
+        (
+            iter::once(of_all).chain(pinned.iter().copied()).collect(),
+            not_defended,
+        )
     }
 
     /// The grade with what was pinned and, where it did not pass, the end of the output.
     pub fn explain(&self, grade: Grade, run: &WorkspaceTestRun) -> Grade {
         let (pinned, not_defended) = self.pinned();
         let mut grade = grade
-            .with_detail("pinned", pinned.to_vec())
+            .with_detail("pinned", pinned)
             .with_detail("not_defended", not_defended)
             .with_trust(Trust::InProcess);
         if grade.outcome == Outcome::Passed {
@@ -479,6 +488,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             memory_mb: 1,
             output_bytes: 1,
+            watched: Vec::new(),
         };
         let nonce = TestNonce::new([1, 2, 3, 4]);
         launch(&mut job, &nonce, "m", vec!["-o".to_owned()]);

@@ -31,11 +31,11 @@ use super::{
     CodeGrader, CodeMethod, MethodSettings, ResolvedGraders, WorkspaceBench, WorkspaceCheck,
 };
 use crate::load::{Code, Node, Problem, SuiteDesk, seconds};
-use crate::model::{Cause, Grade, GraderType, Trust};
+use crate::model::{Cause, Grade, GraderType, Outcome, Trust};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestRun};
 use eval_base::globs::id_glob;
-use eval_workspace::{EntryNow, PathGlobs};
+use eval_workspace::{EntryNow, PathGlobs, WorkspacePath};
 
 pub use given_files::{GivenFile, TestFilesSpec};
 use job::{JobMaker, TestNonce};
@@ -396,9 +396,42 @@ impl WorkspaceTests {
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
             return Ok(grade.with_trust(Trust::InProcess));
         }
+        let rewritten = self.rewritten(&maker, workspace, &run, before.as_ref());
+        let rewritten = rewritten.await?;
         let before = before.map(|before| before.reported);
-        let grade = verdict::grade(self, &reported, &run, before.as_ref());
+        let mut grade = verdict::grade(self, &reported, &run, before.as_ref());
+        if !rewritten.is_empty() && grade.outcome != Outcome::Errored {
+            let why = format!(
+                "files of the tests were changed while they ran: {}",
+                listed(&rewritten)
+            );
+            grade = Grade {
+                details: grade.details,
+                ..Grade::failed(GraderType::Code, METHOD, Cause::Forged, why)
+            };
+            grade = grade.with_trust(Trust::InProcess);
+        }
         Ok(maker.explain(restored.explain(grade), &run))
+    }
+
+    /// Files of tests that the tests, or what they ran, changed, apart from those that they also
+    /// change where no target has been.
+    async fn rewritten(
+        &self,
+        maker: &JobMaker<'_>,
+        workspace: &FinishedWorkspace,
+        run: &WorkspaceTestRun,
+        before: Option<&TestedWorkspace>,
+    ) -> Result<Vec<String>, WorkspaceFault> {
+        if run.rewritten.is_empty() {
+            return Ok(Vec::new());
+        }
+        let usual = match before {
+            Some(before) => before.run.rewritten.clone(),
+            None => self.tested_before(maker, workspace).await?.run.rewritten,
+        };
+        let others = run.rewritten.iter().filter(|path| !usual.contains(path));
+        Ok(others.map(WorkspacePath::to_string).collect())
     }
 
     /// The grade of a workspace whose tests need not run.

@@ -48,6 +48,7 @@ fn ended(ending: ProgramEnding, stdout: &str) -> WorkspaceTestRun {
         stderr: Vec::new(),
         output_truncated: false,
         results: Vec::new(),
+        rewritten: Vec::new(),
     }
 }
 
