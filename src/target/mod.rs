@@ -30,7 +30,6 @@ use eval_models::net::HttpClients;
 use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
 use command::CommandPlace;
-pub use command::PrivateFolder;
 pub use model::question_bytes;
 pub use prompt::filled;
 pub use recorded::RecordingProblems;

@@ -28,7 +28,8 @@ use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
 
-pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub(crate) use sample::CarriedFiles;
 pub use sample::{SampleWorkspace, WorkspaceProgram};
 
 /// The attributes by which overlays mark what changed: none is mounted by root.

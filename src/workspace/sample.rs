@@ -189,7 +189,8 @@ impl SampleWorkspace {
         for word in &mut command.argv {
             *word = word.replace(crate::isolation::PRIVATE_FOLDER, &own);
         }
-        let named = CarriedFiles::of(&program, |path| Ok(path.to_string_lossy().into_owned()));
+        let own = |path: &Path| Ok(path.to_string_lossy().into_owned());
+        let named = CarriedFiles::of(&command.dir, &command.argv, own);
         command.argv = named
             .map_err(|reason| StartError { reason })?
             .words(&command.argv);
@@ -259,9 +260,10 @@ impl SampleWorkspace {
         program: &WorkspaceProgram<'_>,
     ) -> Result<(Vec<ReadOnlyBind>, CarriedFiles), String> {
         let store = self.place.path().join("suite");
-        let files = CarriedFiles::of(program, |path| {
+        let command = program.command;
+        let files = CarriedFiles::of::<String>(&command.dir, &command.argv, |path| {
             let outside = || format!("{} is not in the suite's folder", path.display());
-            let name = path.strip_prefix(&program.command.dir);
+            let name = path.strip_prefix(&command.dir);
             let name = name.map_err(|_| outside())?;
             let to = store.join(name);
             let copy = || -> io::Result<()> {
@@ -365,6 +367,7 @@ impl SampleWorkspace {
             Ok(FinishedWorkspace {
                 output,
                 changes,
+                diff,
                 protected,
                 open,
                 template,
@@ -454,16 +457,17 @@ pub(super) fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
 }
 
 /// Files of the suite that a command names, and the words by which the program finds them.
-struct CarriedFiles(BTreeMap<String, String>);
+pub(crate) struct CarriedFiles(BTreeMap<String, String>);
 
 impl CarriedFiles {
-    fn of(
-        program: &WorkspaceProgram<'_>,
-        mut carry: impl FnMut(&Path) -> Result<String, String>,
-    ) -> Result<CarriedFiles, String> {
-        let dir = &program.command.dir;
+    /// `dir`: the suite's folder; `carry` takes a file of it, and says where the program finds it.
+    pub fn of<E>(
+        dir: &Path,
+        argv: &[String],
+        mut carry: impl FnMut(&Path) -> Result<String, E>,
+    ) -> Result<CarriedFiles, E> {
         let mut found = BTreeMap::new();
-        for (at, word) in program.command.argv.iter().enumerate() {
+        for (at, word) in argv.iter().enumerate() {
             let path = dir.join(word);
             let is_plain = !word.is_empty() && !word.contains('\0') && !word.starts_with('-');
             let is_own = path.starts_with(dir) && !word.split('/').any(|part| part == "..");
@@ -477,7 +481,7 @@ impl CarriedFiles {
         Ok(CarriedFiles(found))
     }
 
-    fn words(&self, argv: &[String]) -> Vec<String> {
+    pub fn words(&self, argv: &[String]) -> Vec<String> {
         let word = |word: &String| self.0.get(word).unwrap_or(word).clone();
         argv.iter().map(word).collect()
     }

@@ -8,6 +8,8 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/tier.rs"]
+mod tier;
 
 mod go;
 mod node;

@@ -10,7 +10,7 @@ mod given_files;
 mod go;
 mod job;
 mod reports;
-mod restore;
+pub(super) mod restore;
 mod selection;
 mod tap;
 mod verdict;
@@ -35,7 +35,7 @@ use crate::model::{Cause, Grade, GraderType, Trust};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestRun};
 use eval_base::globs::id_glob;
-use eval_workspace::{EntryNow, PathGlobs};
+use eval_workspace::PathGlobs;
 
 pub use given_files::{GivenFile, TestFilesSpec};
 use job::{JobMaker, TestNonce};
@@ -457,12 +457,7 @@ impl WorkspaceTests {
         fault: WorkspaceFault,
     ) -> Result<Grade, WorkspaceFault> {
         let program = self.command.first().map_or("", String::as_str);
-        let path = restore::in_workspace(&self.cwd, program);
-        let was_there = match &path {
-            Some(path) => workspace.file_before(path, 0).await? != EntryNow::Absent,
-            None => false,
-        };
-        if was_there {
+        if restore::was_in_workspace(&self.cwd, program, workspace).await? {
             let why =
                 format!("`{program}`, which runs the tests, can't be started any more: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why);
