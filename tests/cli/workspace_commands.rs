@@ -26,7 +26,7 @@ need(sample["case"] == os.environ["EVAL_CASE"], "case")
 need(sample["input"]["type"] == "prompt" and "add.py" in sample["input"]["content"], "input")
 need(sample["output"] == "done\n" == sys.stdin.read(), "output")
 need(sample["expected"] == "done" == os.environ["EVAL_EXPECTED"], "expected")
-need(sample["metadata"] == {"name": "Sum", "tags": ["sums"]}, "metadata")
+need(sample["metadata"] == {"name": "Sum", "tags": []}, "metadata")
 need(sample["latency_ms"] > 0 and "usage" not in sample, "latency")
 left = sample["workspace"]
 need(left["exit_code"] == 0 and left["changes"]["modified"][:1] == ["add.py"], "changes")
@@ -67,7 +67,7 @@ const SUITE: &str = "eval_suite:
 fn suite_of_promises(port: u16) -> Project {
     let case = |id: &str, script: &str| {
         format!(
-            "  - {{id: {id}, name: Sum, input: {script:?}, metadata: {{tags: [sums]}}, expected: {{type: exact, value: done}}}}\n"
+            "  - {{id: {id}, name: Sum, input: {script:?}, expected: {{type: exact, value: done}}}}\n"
         )
     };
     let cases = [
@@ -132,7 +132,16 @@ fn program_in_workspace_finds_what_is_promised() {
         .call(&["run", "--suite", "suite.yaml", "--quiet"])
         .expect(1);
     hold_promises(&project.report());
-    project.call(&["regrade", "latest", "--quiet"]).expect(1);
+    project
+        .call(&[
+            "regrade",
+            "--run",
+            "latest",
+            "--suite",
+            "suite.yaml",
+            "--quiet",
+        ])
+        .expect(1);
     hold_promises(&project.report());
 }
 
@@ -214,13 +223,22 @@ fn missing_programs_are_errors_and_deleted_ones_failures() {
         attempt(
             "deleted",
             "rm build.sh",
-            "failed wrong_answer",
+            "failed no_code",
             "`/workspace/build.sh` can't be started any more",
         ),
     ];
-    let project = project(PLAIN, grader, &[build], &attempts);
-    make_executable(&project, "app/build.sh");
-    check(&project, &attempts);
+    let judged = |grader: &str, attempts: &[Attempt]| {
+        let project = project(PLAIN, grader, &[build], attempts);
+        make_executable(&project, "app/build.sh");
+        check(&project, attempts);
+    };
+    judged(grader, &attempts);
+    let negated = "{command: [/workspace/build.sh], workspace: true}, negate: true";
+    let attempts = [
+        attempt("bug", "true", "passed", ""),
+        attempt("deleted", "rm build.sh", "failed no_code", ""),
+    ];
+    judged(negated, &attempts);
     let none = "{command: [/workspace/none.sh], workspace: true}";
     let attempts = [attempt(
         "made",
@@ -382,14 +400,14 @@ fn word_for_two_files_is_an_error() {
     let grader = "{command: [python3, -m, py_compile, add.py], workspace: true}";
     let attempts = [attempt(
         "a",
-        "echo 'not python' > add.py",
+        "echo 'def (' > add.py",
         "errored harness",
         "`add.py` in the command is a file of the suite's folder and of the workspace",
     )];
     graded(PLAIN, grader, &[("add.py", "x = 1\n")], &attempts);
     let plain = "{command: [python3, -m, py_compile, /workspace/add.py], workspace: true}";
     let attempts = [
-        attempt("broken", "echo 'not python' > add.py", "failed", "add.py"),
+        attempt("broken", "echo 'def (' > add.py", "failed", "add.py"),
         attempt("fixed", FIX, "passed", ""),
     ];
     graded(PLAIN, plain, &[("add.py", "x = 1\n")], &attempts);
@@ -403,10 +421,14 @@ fn changed_script_of_a_grader_is_a_changed_grader() {
     let project = project(PLAIN, grader, &files, &attempts);
     check(&project, &attempts);
     let plan = ["run", "--suite", "suite.yaml", "--changed", "--dry-run"];
-    let before = project.call(&plan).stdout;
+    let planned = || {
+        let words = project.call(&plan).stdout;
+        words.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let before = planned();
     assert!(before.contains("its files are unknown"), "{before}");
     project.write("graders/look.sh", "grep -q '[*]' add.py\n");
-    let after = project.call(&plan).stdout;
+    let after = planned();
     assert!(
         after.contains("the grader or the expectation changed"),
         "{after}"
@@ -446,14 +468,23 @@ fn context_is_the_same_when_graded_again() {
     let first = reasons(&check(&project, &attempts));
     // Both kinds of graders have the same file.
     assert_eq!(first[0], first[1]);
-    project.call(&["regrade", "latest", "--quiet"]).expect(0);
+    project
+        .call(&[
+            "regrade",
+            "--run",
+            "latest",
+            "--suite",
+            "suite.yaml",
+            "--quiet",
+        ])
+        .expect(0);
     assert_eq!(reasons(&project.report()), first);
 }
 
 #[test]
 fn long_diff_is_whole_in_the_context() {
     let script = "import json, os, sys\nleft = json.load(open(os.environ['EVAL_CONTEXT']))['workspace']['diff']\n\
-                  sys.exit(0 if len(left['text']) > 700000 and not left['truncated'] else str(len(left['text'])))\n";
+                  sys.exit(0 if len(left['text']) > 600000 and not left['truncated'] else str(len(left['text'])))\n";
     let grader = "{command: [python3, graders/long.py], workspace: true}";
     let attempts = [attempt("a", "seq 100000 > numbers", "passed", "")];
     graded(PLAIN, grader, &[("graders/long.py", script)], &attempts);

@@ -159,7 +159,8 @@ impl CommandGrader {
                     return Err(fault);
                 }
                 let why = format!("`{program}` can't be started any more: {fault}");
-                let grade = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why);
+                // A wrong answer would pass where the grader is negated.
+                let grade = Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why);
                 return Ok(grade.with_trust(Trust::InProcess));
             }
             run => run?,
