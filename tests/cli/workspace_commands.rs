@@ -405,6 +405,23 @@ fn word_for_two_files_is_an_error() {
         "`add.py` in the command is a file of the suite's folder and of the workspace",
     )];
     graded(PLAIN, grader, &[("add.py", "x = 1\n")], &attempts);
+    let own = ("checks/look.py", "import sys\n");
+    let script = "{command: [python3, checks/look.py], workspace: true}";
+    let attempts = [
+        attempt("honest", FIX, "passed", ""),
+        attempt(
+            "made",
+            "mkdir checks; touch checks/look.py",
+            "errored harness",
+            "`checks/look.py` in the command is a file of the suite's folder and of the workspace",
+        ),
+    ];
+    graded(PLAIN, script, &[own], &attempts);
+    // What the target can't change is no danger; the suite's file runs.
+    let kept = ("app/checks/look.py", "raise KeyError\n");
+    let workspace = "{from: {dir: app}, protected: ['checks/**']}";
+    let attempts = [attempt("kept", "rm -r checks", "passed", "")];
+    graded(workspace, script, &[own, kept], &attempts);
     let plain = "{command: [python3, -m, py_compile, /workspace/add.py], workspace: true}";
     let attempts = [
         attempt("broken", "echo 'def (' > add.py", "failed", "add.py"),
