@@ -9,12 +9,12 @@ use super::run::{attend, failure};
 use super::{CliFailure, CliResult, suite};
 use crate::check::{self, CheckError, CheckRequest, FinishedCheck};
 use crate::gate::ExitCode;
+use crate::isolation::PrivateFolder;
 use crate::load::{LoadOverrides, PlanPurpose};
 use crate::model::{CheckDecision, CheckReport};
 use crate::report::check as pages;
 use crate::report::page::{PageView, markdown, terminal};
 use crate::run::{CheckStamp, CheckedContent, GradingTools, harness_version};
-use crate::target::PrivateFolder;
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::whole_file::write_whole;
 

@@ -28,7 +28,9 @@ use crate::graders::code_execution::demands::{self, TestModes};
 use crate::graders::programs::{
     BoxedFuture, CandidateCode, LanguageLookup, TestBench, language_of, not_run,
 };
-use crate::graders::{ExpectedValues, WorkspaceBench, WorkspaceCheck, no_baseline, run_command};
+use crate::graders::{
+    ExpectedValues, GradedSample, WorkspaceBench, WorkspaceCheck, no_baseline, run_command,
+};
 use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
@@ -88,11 +90,14 @@ pub enum GradeError {
     Sandbox(#[from] SandboxRefusal),
 }
 
-/// Which output of a case is graded; both from 0.
+/// Which output of a case is graded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SampleAttempt {
+    /// From 0, as `attempt`.
     pub sample: u32,
     pub attempt: u32,
+    /// Wall time of the target's call, where it is known.
+    pub latency: Option<Duration>,
 }
 
 /// What an output was graded as.
@@ -326,9 +331,14 @@ impl RunGraders {
                 };
             }
         };
-        let verdict = self
-            .verdict(case, &value, (asked, workspace), &mut place)
-            .await;
+        let sample = GradedSample {
+            case,
+            output,
+            value: &value,
+            latency: asked.latency,
+            workspace,
+        };
+        let verdict = self.verdict(sample, asked, &mut place).await;
         GradedOutput {
             extracted: changed(&output.value, &value),
             verdict,
@@ -346,12 +356,11 @@ impl RunGraders {
     /// the outputs that passed otherwise would flatter.
     async fn verdict(
         &self,
-        case: &Case,
-        value: &OutputValue,
-        (asked, workspace): (SampleAttempt, Option<&FinishedWorkspace>),
+        sample: GradedSample<'_>,
+        asked: SampleAttempt,
         place: &mut WorkerSlot<'_>,
     ) -> Verdict {
-        let grading = &case.grading;
+        let grading = &sample.case.grading;
         let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
         for cheap in [true, false] {
             for (index, grader) in grading.graders.iter().enumerate() {
@@ -365,7 +374,7 @@ impl RunGraders {
                     Some(_) => place.give_back(),
                     None => place.take().await,
                 }
-                let grade = self.one(grader, case, value, (asked, workspace)).await;
+                let grade = self.one(grader, sample, asked).await;
                 if grade.cause == Some(Cause::Interrupted) {
                     return Verdict::without_grades(Cause::Interrupted, grade.reason);
                 }
@@ -385,25 +394,19 @@ impl RunGraders {
         }
     }
 
-    async fn one(
-        &self,
-        grader: &Grader,
-        case: &Case,
-        value: &OutputValue,
-        (asked, workspace): (SampleAttempt, Option<&FinishedWorkspace>),
-    ) -> Grade {
+    async fn one(&self, grader: &Grader, sample: GradedSample<'_>, asked: SampleAttempt) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => match code.as_method().workspace_check() {
-                Some(check) => self.in_workspace(code, check, workspace).await,
-                None => self.code(code, case, value).await,
+                Some(check) => self.in_workspace(code, check, sample).await,
+                None => self.code(code, sample).await,
             },
             GraderKind::Model(judge) => {
                 let grade = judge::grade(
                     judge,
                     grader.negate,
                     asked,
-                    case,
-                    (value, workspace),
+                    sample.case,
+                    (sample.value, sample.workspace),
                     &self.config,
                     &self.structured,
                 );
@@ -429,28 +432,30 @@ impl RunGraders {
         &self,
         grader: &CodeGrader,
         check: &dyn WorkspaceCheck,
-        workspace: Option<&FinishedWorkspace>,
+        sample: GradedSample<'_>,
     ) -> Grade {
-        let Some(workspace) = workspace else {
+        let Some(workspace) = sample.workspace else {
             let cause = Cause::MissingOutput;
             return Grade::errored(GraderType::Code, grader.method(), cause, NO_WORKSPACE);
         };
         let bench = WorkspaceBench {
             workspace,
+            sample,
             texts: &self.text,
         };
         let grade = self.text.until_interrupted(check.grade(&bench)).await;
         grade.unwrap_or_else(|failure| failure.grade(grader.method()))
     }
 
-    async fn code(&self, grader: &CodeGrader, case: &Case, value: &OutputValue) -> Grade {
+    async fn code(&self, grader: &CodeGrader, sample: GradedSample<'_>) -> Grade {
+        let GradedSample { case, value, .. } = sample;
         if let Some(grade) = self.text.grade(grader, value).await {
             return grade;
         }
         if let CodeGrader::Command(command) = grader {
             let grade = async {
                 let _place = self.references.place().await;
-                self.command(command, case, value).await
+                self.command(command, sample).await
             };
             let grade = self.text.until_interrupted(grade).await;
             return grade.unwrap_or_else(|failure| failure.grade(grader.method()));
@@ -538,8 +543,8 @@ impl RunGraders {
         demands::keep(bench.demand, grade)
     }
 
-    async fn command(&self, command: &CommandGrader, case: &Case, value: &OutputValue) -> Grade {
-        let grade = run_command(command, case, value, &self.commands).await;
+    async fn command(&self, command: &CommandGrader, sample: GradedSample<'_>) -> Grade {
+        let grade = run_command(command, &sample, &self.commands).await;
         let open = command.sandbox
             && self
                 .commands

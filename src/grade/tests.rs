@@ -206,6 +206,7 @@ fn command(argv: &[&str]) -> Grader {
         metrics: vec![],
         expected: None,
         sandbox: false,
+        workspace: None,
     })))
 }
 

@@ -32,13 +32,14 @@ mod workspace_tests;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::load::{Node, SuiteDesk};
-use crate::model::{Cause, Grade, GraderType, NumberKind, OutputValue};
+use crate::model::{Case, Cause, Grade, GraderType, NumberKind, Output, OutputValue};
 use crate::spec::schema_of;
 use crate::spec::tagged;
 use crate::workspace::FinishedWorkspace;
@@ -146,9 +147,22 @@ pub(crate) trait WorkspaceCheck: Sync {
     fn grade<'g>(&'g self, bench: &'g WorkspaceBench<'g>) -> BoxedFuture<'g, Grade>;
 }
 
+/// An output with what programs that judge it may know of its sample.
+#[derive(Clone, Copy)]
+pub(crate) struct GradedSample<'s> {
+    pub case: &'s Case,
+    pub output: &'s Output,
+    /// The output after extraction.
+    pub value: &'s OutputValue,
+    /// Wall time of the target's call, where it is known.
+    pub latency: Option<Duration>,
+    pub workspace: Option<&'s FinishedWorkspace>,
+}
+
 /// What a workspace is graded with.
 pub(crate) struct WorkspaceBench<'b> {
     pub workspace: &'b FinishedWorkspace,
+    pub sample: GradedSample<'b>,
     pub texts: &'b dyn TextGrader,
 }
 

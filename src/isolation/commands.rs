@@ -16,8 +16,8 @@ use eval_sandbox::{
 
 use super::{SandboxRefusal, SandboxRequest};
 
-/// Stands for the private folder in the words of a command; no word that an author writes can hold
-/// it.
+/// Stands for the private folder in the words and the variables of a command; nothing that an author
+/// writes can hold it.
 pub const PRIVATE_FOLDER: &str = "\0";
 
 /// MiB that a command's processes may hold when the suite does not say.
@@ -145,7 +145,18 @@ pub fn tree_output(result: ProgramResult, command: &TreeCommand) -> TreeOutput {
     stdout.truncate(command.keep_stdout);
     let mut stderr = result.streams.stderr;
     stderr.drain(..stderr.len().saturating_sub(command.keep_stderr));
-    let end = match result.ending {
+    TreeOutput {
+        end: tree_end(&result.ending),
+        stdout,
+        stdout_truncated,
+        stderr_tail: stderr,
+        elapsed: result.wall,
+    }
+}
+
+/// How a command ended that ran in a sandbox.
+pub fn tree_end(ending: &ProgramEnding) -> TreeEnd {
+    match *ending {
         ProgramEnding::Exited(code) => TreeEnd::Exited(code),
         ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),
         ProgramEnding::TimedOut => TreeEnd::TimedOut,
@@ -161,13 +172,6 @@ pub fn tree_output(result: ProgramResult, command: &TreeCommand) -> TreeOutput {
         ProgramEnding::Violation(_) => {
             TreeEnd::Stopped("it tried something that the sandbox forbids")
         }
-    };
-    TreeOutput {
-        end,
-        stdout,
-        stdout_truncated,
-        stderr_tail: stderr,
-        elapsed: result.wall,
     }
 }
 

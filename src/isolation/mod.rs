@@ -1,6 +1,7 @@
 //! Opens a sandbox that is at least what a suite demands, or says why it can't be had.
 
 mod commands;
+mod private_folder;
 
 use std::path::PathBuf;
 
@@ -10,7 +11,8 @@ use eval_sandbox::{
 
 use crate::model::{MinimumTier, NamedPython, SandboxDemand, SandboxState};
 
-pub use commands::{CommandSandbox, PRIVATE_FOLDER, tree_output};
+pub use commands::{CommandSandbox, PRIVATE_FOLDER, tree_end, tree_output};
+pub use private_folder::PrivateFolder;
 
 /// What a run wants of a sandbox.
 #[derive(Debug, Clone)]

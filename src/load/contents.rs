@@ -45,7 +45,16 @@ impl SuiteDesk<'_> {
     /// The content of a file of the project, of at most `most` bytes; `None` after reporting why it
     /// can't be read.
     pub fn file_content(&mut self, text: &str, most: u64, at: Span) -> Option<Arc<Vec<u8>>> {
-        let path = existing_file(self.dir, text, &self.suite.fence, at);
+        self.content_in(self.dir, text, most, at)
+    }
+
+    /// The same, by a path that is relative to the suite's folder.
+    pub fn suite_file_content(&mut self, text: &str, most: u64, at: Span) -> Option<Arc<Vec<u8>>> {
+        self.content_in(&self.suite.dir, text, most, at)
+    }
+
+    fn content_in(&mut self, dir: &Path, text: &str, most: u64, at: Span) -> Option<Arc<Vec<u8>>> {
+        let path = existing_file(dir, text, &self.suite.fence, at);
         let path = self.problems.take(path)?;
         let content = self.suite.contents.read(&path, most);
         self.read_or_refused(text, content, at)

@@ -91,7 +91,7 @@ pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use source::SourceFiles;
 pub(crate) use source::Span;
 pub use suite::{load, overview};
-pub(crate) use targets::check_program;
+pub(crate) use targets::{check_program, check_words};
 pub(crate) use template::{environment, to_jinja};
 pub use thresholds::too_few_evals;
 pub(crate) use tree::{Node, NodeValue};

@@ -118,6 +118,28 @@ fn recorded(desk: &mut SuiteDesk, path: &Path, written: &str, at: Span) -> Optio
 
 /// Refuses a command without a program; one that is not there is an error for a run.
 pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> Option<()> {
+    let program = check_words(desk, argv, at)?;
+    if find_program(desk.suite, program, |_| true).is_none()
+        && !super::template::is_template(program)
+    {
+        let hint = if program.contains('/') {
+            "a path with a slash is relative to the suite's folder"
+        } else {
+            "install it, or give its path"
+        };
+        let message = format!("the program `{program}` cannot be found");
+        desk.push_lenient(Problem::error(Code::BadCommand, at, message).hint(hint));
+        return desk.suite.lenient.then_some(());
+    }
+    Some(())
+}
+
+/// The program of a command; notes the files that the command names.
+pub(crate) fn check_words<'a>(
+    desk: &mut SuiteDesk,
+    argv: &'a [String],
+    at: Span,
+) -> Option<&'a String> {
     let Some(program) = argv.first().filter(|p| !p.trim().is_empty()) else {
         return desk.refuse(Problem::error(
             Code::BadCommand,
@@ -133,19 +155,7 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
         ));
     }
     depends::note_named_files(desk.suite, argv);
-    if find_program(desk.suite, program, |_| true).is_none()
-        && !super::template::is_template(program)
-    {
-        let hint = if program.contains('/') {
-            "a path with a slash is relative to the suite's folder"
-        } else {
-            "install it, or give its path"
-        };
-        let message = format!("the program `{program}` cannot be found");
-        desk.push_lenient(Problem::error(Code::BadCommand, at, message).hint(hint));
-        return desk.suite.lenient.then_some(());
-    }
-    Some(())
+    Some(program)
 }
 
 /// The first fitting file of a program: below the suite's folder, or in the folders where programs

@@ -109,10 +109,12 @@ pub struct HttpTarget {
     /// `http` or `https`, a host, and a path that endpoints lie below.
     #[serde(serialize_with = "serialize_url")]
     pub base_url: String,
-    /// The program that is the service, in the workspace of a sample; `timeout` is how long it may
-    /// take until it listens.
+    /// The program that is the service, in the workspace of a sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serve: Option<Box<CommandTarget>>,
+    /// How long that program may take until it listens.
+    #[serde(skip)]
+    pub ready_within: Duration,
     /// Sent with every request, below the request's own.
     #[serde(serialize_with = "serialize_headers")]
     pub headers: BTreeMap<String, String>,

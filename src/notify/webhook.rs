@@ -46,6 +46,7 @@ pub async fn send(
         connect_timeout: hook.connect_timeout,
         ca_file: hook.ca_file.clone(),
         insecure: false,
+        same_origin: false,
         gzip: false,
     };
     let mut tries = 0;

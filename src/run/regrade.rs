@@ -526,6 +526,7 @@ pub(super) async fn grade_sample(bench: &RegradeContext, item: RegradeItem) -> S
         let asked = SampleAttempt {
             sample: sample.sample,
             attempt: u32::try_from(number).unwrap_or(u32::MAX),
+            latency: None,
         };
         let attempt = grade_attempt(bench, &case, attempt, asked).await;
         // What came before may not stand for a further output that is there and was not judged.

@@ -171,6 +171,7 @@ async fn run_attempt(
     let asked = SampleAttempt {
         sample: work.sample,
         attempt: number,
+        latency: None,
     };
     let started = Instant::now();
     let (answer, infrastructure_retries, finished) = {
@@ -427,6 +428,7 @@ pub(super) async fn judge(
         latency,
         workspace,
     } = answer;
+    let asked = SampleAttempt { latency, ..asked };
     let graded = graders.grade(case, output, asked, workspace).await;
     let verdict = apply_finish(graded.verdict, output.finish);
     let mut verdict = apply_latency(verdict, latency, case.max_latency);

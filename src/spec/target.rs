@@ -238,8 +238,8 @@ pub struct HttpSpec {
     pub depends_on: Option<Vec<String>>,
 }
 
-/// A program that is started in the workspace of a sample, is asked once it listens on its port, and
-/// is ended when it has answered.
+/// A program that is started in the workspace of a sample, is called once it listens on its port,
+/// and is killed when it has answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServeSpec {

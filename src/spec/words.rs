@@ -296,6 +296,7 @@ pub enum CommandVerdict {
     #[default]
     ExitCode,
     Json,
+    JsonFile,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

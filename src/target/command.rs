@@ -4,10 +4,9 @@
 //! JSON, the same that `{{ input_file }}` names a file of. No shell is involved.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use crate::input::RenderedInput;
-use crate::isolation::{CommandSandbox, PRIVATE_FOLDER};
+use crate::isolation::{CommandSandbox, PRIVATE_FOLDER, PrivateFolder};
 use crate::model::limits;
 use crate::model::{
     Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue, SkillTarget,
@@ -114,11 +113,14 @@ async fn prepare(
             ));
             format!("{PRIVATE_FOLDER}/{INPUT_FILE}")
         } else {
-            let made = PrivateFolder::with_input(&rendered).map_err(|error| {
-                TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}"))
-                    .retryable()
-            })?;
-            folder.insert(made).input_file()
+            let content = rendered.whole.to_string();
+            let (made, file) =
+                PrivateFolder::with_file(INPUT_FILE, content.as_bytes()).map_err(|error| {
+                    TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}"))
+                        .retryable()
+                })?;
+            folder = Some(made);
+            file
         };
     }
     let filled = match skill {
@@ -251,52 +253,6 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
             bytes.get(..error.valid_up_to()).unwrap_or(bytes)
         }
         _ => bytes,
-    }
-}
-
-/// A folder that only this user can enter and that goes with its value.
-pub struct PrivateFolder(PathBuf);
-
-impl PrivateFolder {
-    fn with_input(rendered: &RenderedInput) -> std::io::Result<PrivateFolder> {
-        let folder = PrivateFolder::new(&std::env::temp_dir())?;
-        std::fs::write(folder.0.join(INPUT_FILE), rendered.whole.to_string())?;
-        Ok(folder)
-    }
-
-    /// A new folder in `parent`.
-    pub fn new(parent: &Path) -> std::io::Result<PrivateFolder> {
-        use std::hash::{BuildHasher as _, Hasher as _};
-        use std::os::unix::fs::DirBuilderExt as _;
-        let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-        for _ in 0..16 {
-            let unguessable = std::hash::RandomState::new().build_hasher().finish();
-            let path = parent.join(format!(
-                "eval-harness-{}-{unguessable:016x}",
-                std::process::id()
-            ));
-            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(PrivateFolder(path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    fn input_file(&self) -> String {
-        self.0.join(INPUT_FILE).to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        // A leftover in the system's temporary folder harms nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -11,8 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::input::RenderedInput;
-use crate::model::{Case, CaseInput, Cause, CommandTarget, HttpCall, HttpTarget, Output, limits};
-use crate::workspace::{SampleWorkspace, ServiceFault, WorkspaceProgram};
+use crate::model::{
+    Case, CaseInput, Cause, CommandTarget, HttpCall, HttpTarget, Output, OutputValue, limits,
+};
+use crate::workspace::{SampleWorkspace, ServiceAnswer, ServiceFault, WorkspaceProgram};
 use eval_base::json::is_deeper;
 use eval_base::ordered::OrderedValue;
 use eval_base::percent;
@@ -47,6 +49,8 @@ pub(super) async fn ask(
         connect_timeout: target.connect_timeout,
         ca_file: target.ca_file.clone(),
         insecure: target.insecure,
+        // Else a service without a network would use that of the harness.
+        same_origin: target.serve.is_some(),
         gzip: false,
     };
     let started = Instant::now();
@@ -59,27 +63,24 @@ pub(super) async fn ask(
     })
 }
 
-/// How long a service may take to be asked and to answer, beyond the time limits of both.
+/// How long a service may take beyond the time limits of its start and of the request.
 const SLACK: Duration = Duration::from_secs(10);
 
 /// Starts the service in the workspace, makes the request once, and ends the service.
-pub(super) async fn ask_service(
+pub(super) async fn call_service(
     target: &HttpTarget,
     service: &CommandTarget,
     case: &Case,
     workspace: Option<&SampleWorkspace>,
 ) -> Result<TargetAnswer, TargetFailure> {
+    let name = service.argv.first().map_or("", String::as_str);
+    let failed = |fault| service_failure(name, target.ready_within, fault);
     let Some(workspace) = workspace else {
-        let why = "a service with `serve` needs a workspace";
+        let why = "a target with `serve` needs a workspace";
         return Err(TargetFailure::new(Cause::Harness, why));
     };
-    let port = workspace.service_port().await;
-    let port = port.map_err(|error| {
-        let why = format!("no port of 127.0.0.1 can be had: {error}");
-        TargetFailure::new(Cause::TargetUnreachable, why)
-    })?;
+    let port = workspace.service_port().await.map_err(failed)?;
     let number = port.number.to_string();
-    let ready = service.timeout.unwrap_or(case.timeout);
     let mut env = service.env_file.environment_of(&service.env);
     env.push(("PORT".to_owned(), number.clone().into()));
     let filled = |word: &String| {
@@ -91,7 +92,7 @@ pub(super) async fn ask_service(
         dir: service.dir.clone(),
         env,
         stdin: Vec::new(),
-        timeout: ready + target.timeout.unwrap_or(case.timeout) + SLACK,
+        timeout: target.ready_within + target.timeout.unwrap_or(case.timeout) + SLACK,
         keep_stdout: 0,
         keep_stderr: limits::TARGET_STDERR,
     };
@@ -103,24 +104,45 @@ pub(super) async fn ask_service(
         command: &command,
         private: Vec::new(),
     };
-    // Nothing is kept of connections to a service that ends.
+    // Connections to a service that ends are not kept.
     let clients = HttpClients::default();
     let request = async {
         let asked = ask(&own, case, &clients).await;
-        match asked.as_ref().is_ok_and(|answer| answer.result.is_ok()) {
-            true => Ok(asked),
-            false => Err(asked),
+        match asked.as_ref().is_ok_and(is_whole) {
+            true => ServiceAnswer::Whole(asked),
+            false => ServiceAnswer::Doubtful(asked),
         }
     };
-    match workspace.serve(program, &port, ready, request).await {
-        Ok(Ok(asked) | Err(asked)) => asked,
-        Err(fault) => Err(unserved(&service.argv, ready, fault)),
-    }
+    let served = workspace.serve(program, &port, target.ready_within, request);
+    served.await.map_err(failed)?
 }
 
-fn unserved(argv: &[String], ready: Duration, fault: ServiceFault) -> TargetFailure {
-    let name = argv.first().map(String::as_str).unwrap_or_default();
+/// Whether an answer is known to have come to its end: one without a length ends with its connection.
+fn is_whole(answer: &TargetAnswer) -> bool {
+    let output = answer.result.as_ref().ok();
+    let headers = output.and_then(|output| match &output.value {
+        OutputValue::Json(value) => value.get("headers"),
+        _ => None,
+    });
+    let has = |name| headers.is_some_and(|headers| headers.get(name).is_some());
+    has("content-length") || has("transfer-encoding")
+}
+
+fn service_failure(name: &str, ready_within: Duration, fault: ServiceFault) -> TargetFailure {
     let (why, ended) = match fault {
+        ServiceFault::NoNetwork => {
+            let why = "a service in the sandbox needs network namespaces, which are not available here; \
+                       `isolation: workspace` of `serve` runs it outside of the sandbox";
+            return TargetFailure::new(Cause::SandboxUnavailable, why);
+        }
+        ServiceFault::PortVariable => {
+            let why = "`env` of the workspace sets PORT, which tells the service its port";
+            return TargetFailure::new(Cause::Harness, why);
+        }
+        ServiceFault::Port(error) => {
+            let why = format!("cannot use a port of 127.0.0.1 for the service {name}: {error}");
+            return TargetFailure::new(Cause::Harness, why);
+        }
         ServiceFault::NotStarted(error) => {
             return TargetFailure::new(Cause::TargetUnreachable, error.reason);
         }
@@ -128,28 +150,24 @@ fn unserved(argv: &[String], ready: Duration, fault: ServiceFault) -> TargetFail
             let how = match ended.end {
                 TreeEnd::Exited(code) => format!("exited with code {code}"),
                 TreeEnd::Signaled(signal) => format!("was ended by {}", signal_name(signal)),
-                TreeEnd::TimedOut => "ran out of time".to_owned(),
+                TreeEnd::TimedOut => "exceeded its time limit".to_owned(),
                 TreeEnd::Stopped(why) => format!("was stopped: {why}"),
             };
-            (
-                format!("the service {name} {how} before it had answered"),
-                ended,
-            )
+            let why = format!("the service {name} did not answer and {how}");
+            (why, ended)
         }
         ServiceFault::Silent(ended) => {
-            let seconds = ready.as_secs_f64();
-            let why = format!(
-                "the service {name} did not listen on the port of its variable PORT within {seconds} s"
-            );
+            let seconds = ready_within.as_secs_f64();
+            let why = format!("the service {name} did not listen on its PORT within {seconds} s");
             (why, ended)
         }
     };
-    let said = printable(&ended.stderr_tail);
-    let said = match said.is_empty() {
+    let stderr = printable(&ended.stderr_tail);
+    let stderr = match stderr.is_empty() {
         true => String::new(),
-        false => format!(": {said}"),
+        false => format!(": {stderr}"),
     };
-    TargetFailure::new(Cause::TargetFailed, why + &said)
+    TargetFailure::new(Cause::TargetFailed, why + &stderr)
 }
 
 async fn exchange(

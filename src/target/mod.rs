@@ -30,7 +30,6 @@ use eval_models::net::HttpClients;
 use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
 use command::CommandPlace;
-pub use command::PrivateFolder;
 pub use model::question_bytes;
 pub use prompt::filled;
 pub use recorded::RecordingProblems;
@@ -374,7 +373,7 @@ impl RunTargets {
                 skill::ask(target, case, place).await
             }
             Some(Target::Http(target)) => match &target.serve {
-                Some(service) => http::ask_service(target, service, case, workspace).await,
+                Some(service) => http::call_service(target, service, case, workspace).await,
                 None => http::ask(target, case, &self.clients).await,
             },
             Some(Target::Model(target)) => {

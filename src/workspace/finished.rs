@@ -16,18 +16,19 @@ use crate::model::{CaseWorkspace, Cause, Fingerprint, WorkspaceOutput};
 use eval_base::text::hex;
 use eval_sandbox::{ProgramEnding, ReadOnlyBind, WorkspaceJob, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
-    CopyRules, EntryNow, PathGlobs, TemplateView, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
-    copy_tree, remove_tree, write_file,
+    CopyRules, DiffText, EntryNow, PathGlobs, TemplateView, WorkspaceChanges, WorkspaceEdits,
+    WorkspacePath, copy_tree, remove_tree, write_file,
 };
 
 /// Where test commands find files that are not in the workspace.
-const BESIDE: &str = "/tmp/tests";
+pub const BESIDE: &str = "/tmp/tests";
 
 /// What a target left, frozen: no process that could write to it is alive.
 #[derive(Debug)]
 pub struct FinishedWorkspace {
     pub(super) output: WorkspaceOutput,
     pub(super) changes: WorkspaceChanges,
+    pub(super) diff: DiffText,
     pub(super) protected: Vec<WorkspacePath>,
     pub(super) open: Arc<OpenWorkspaces>,
     pub(super) template: Arc<WorkspaceTemplate>,
@@ -42,12 +43,15 @@ pub struct FinishedWorkspace {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkspaceTestJob {
     pub argv: Vec<String>,
+    /// Empty: the program reads the end at once.
+    pub stdin: Vec<u8>,
     pub env: Vec<(String, String)>,
     /// Relative to the workspace; empty: there.
     pub cwd: String,
     /// Laid on the workspace before, by path.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Read-only files outside of the workspace, by name: each is at `/tmp/tests/NAME`.
+    /// Read-only files outside of the workspace, by name: each is at `/tmp/tests/NAME`. Where the
+    /// sandbox shares the host's files they are elsewhere, which words and variables then name.
     pub beside: Vec<(String, Vec<u8>)>,
     pub timeout: Duration,
     pub memory_mb: u64,
@@ -56,6 +60,8 @@ pub struct WorkspaceTestJob {
     /// Globs of files whose changes are told in [`WorkspaceTestRun::rewritten`], besides hidden and
     /// protected ones and `files`.
     pub watched: Vec<String>,
+    /// Whether the end of stderr is kept, and not its beginning.
+    pub stderr_tail: bool,
 }
 
 /// What became of a test command.
@@ -64,6 +70,8 @@ pub struct WorkspaceTestRun {
     pub ending: ProgramEnding,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
+    pub stdout_truncated: bool,
+    /// Whether stdout or stderr was cut.
     pub output_truncated: bool,
     /// What it wrote below `/results`: relative path, content.
     pub results: Vec<(String, Vec<u8>)>,
@@ -85,6 +93,11 @@ impl FinishedWorkspace {
     /// What changed; `output` may have fewer.
     pub fn changes(&self) -> &WorkspaceChanges {
         &self.changes
+    }
+
+    /// The whole diff, where that of `output` is cut.
+    pub fn diff(&self) -> &DiffText {
+        &self.diff
     }
 
     /// Protected and hidden paths that the target changed, deleted or added: they are put back before
@@ -120,6 +133,19 @@ impl FinishedWorkspace {
         blocking(move || template.view.look(&path, most).map_err(unread)).await
     }
 
+    /// Whether the target found or left something at a path that is neither protected nor hidden.
+    ///
+    /// # Errors
+    /// A file that can't be read.
+    pub async fn is_in_hands_of_target(
+        &self,
+        path: &WorkspacePath,
+    ) -> Result<bool, WorkspaceFault> {
+        Ok(!self.template.kept_globs.fit(path)
+            && (self.file(path, 0).await? != EntryNow::Absent
+                || self.file_before(path, 0).await? != EntryNow::Absent))
+    }
+
     /// Runs a test command.
     ///
     /// # Errors
@@ -147,9 +173,15 @@ impl FinishedWorkspace {
         };
         let key = Fingerprint::of(&(
             (&self.template.digest, &*self.definition),
-            (&job.argv, &job.env, &job.cwd),
+            (
+                &job.argv,
+                &job.env,
+                &job.cwd,
+                hex(&Sha256::digest(&job.stdin)),
+            ),
             (digests(&job.files), digests(&job.beside)),
-            (job.timeout, job.memory_mb, job.output_bytes, &job.watched),
+            (job.timeout, job.memory_mb, job.output_bytes),
+            (&job.watched, job.stderr_tail),
         ));
         let cell = {
             let before = self.open.before.lock();
@@ -283,18 +315,25 @@ impl OpenWorkspaces {
             &mut job.env,
             test.env.iter().map(|(name, value)| (name, value)),
         );
+        job.stdin = test.stdin;
         job.cwd = PathBuf::from(test.cwd);
         job.limits.wall = test.timeout;
         job.limits.memory_mb = test.memory_mb;
         job.limits.output_bytes = test.output_bytes;
+        job.limits.stderr_tail = test.stderr_tail;
         if let Some(from) = place.beside {
             let mut at = PathBuf::from(BESIDE);
             if self.shares_files() {
                 at.clone_from(&from);
                 let own = from.to_string_lossy();
-                let env = job.env.iter_mut().map(|(_, value)| value);
-                for word in job.argv.iter_mut().chain(env) {
+                for word in &mut job.argv {
                     *word = word.replace(BESIDE, &own);
+                }
+                // Other values may be data.
+                for (_, value) in &mut job.env {
+                    if let Some(rest) = value.strip_prefix(BESIDE) {
+                        *value = format!("{own}{rest}");
+                    }
                 }
             }
             job.read_only.push(ReadOnlyBind { from, at });
@@ -306,6 +345,7 @@ impl OpenWorkspaces {
         let streams = ran.result.streams;
         Ok(WorkspaceTestRun {
             ending: ran.result.ending,
+            stdout_truncated: streams.stdout_truncated,
             output_truncated: streams.stdout_truncated || streams.stderr_truncated,
             stdout: streams.stdout,
             stderr: streams.stderr,

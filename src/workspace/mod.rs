@@ -30,9 +30,10 @@ use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
 
-pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub(crate) use sample::CarriedFiles;
 pub use sample::{SampleWorkspace, WorkspaceProgram};
-pub use service::ServiceFault;
+pub use service::{ServiceAnswer, ServiceFault};
 
 /// The attributes by which overlays mark what changed: none is mounted by root.
 const ATTRIBUTES: OverlayAttributes = OverlayAttributes::User;

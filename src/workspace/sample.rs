@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::finished::FinishedWorkspace;
+use super::service::ServiceFault;
 use super::store::LiveFolder;
 use super::template::{HISTORIES, WorkspaceTemplate, fault};
 use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
@@ -160,16 +161,16 @@ impl SampleWorkspace {
     /// Runs a program in the workspace to its end or its time limit. Whatever it started has ended
     /// then.
     pub async fn run(&self, program: WorkspaceProgram<'_>) -> Result<TreeOutput, StartError> {
-        let ports = Arc::default();
-        self.run_until(std::future::pending(), program, ports).await
+        self.run_until(std::future::pending(), program, None).await
     }
 
-    /// Runs a program until it is not needed any more. `ports` reach those that it listens on.
+    /// Runs a program until it is not needed any more. In the sandbox `ports` reach those that it
+    /// listens on.
     pub(super) async fn run_until(
         &self,
         unneeded: impl Future<Output = ()>,
         program: WorkspaceProgram<'_>,
-        ports: Arc<CellPorts>,
+        ports: Option<Arc<CellPorts>>,
     ) -> Result<TreeOutput, StartError> {
         match &self.files {
             SampleFiles::Folder { path, .. } if self.kind == FolderKind::Host => {
@@ -181,8 +182,16 @@ impl SampleWorkspace {
 
     /// Whether its programs use the network of the host.
     pub(super) fn is_on_host_network(&self) -> bool {
-        let online = self.definition.network == NetworkAccess::All;
-        self.kind == FolderKind::Host || online || self.open.shares_files()
+        self.kind == FolderKind::Host || self.definition.network == NetworkAccess::All
+    }
+
+    /// Why a program of it can't be a service.
+    pub(super) fn service_hindrance(&self) -> Option<ServiceFault> {
+        if self.kind != FolderKind::Host && self.open.shares_files() {
+            return Some(ServiceFault::NoNetwork);
+        }
+        let is_taken = self.definition.env.contains_key("PORT");
+        is_taken.then_some(ServiceFault::PortVariable)
     }
 
     async fn run_on_host(
@@ -207,7 +216,8 @@ impl SampleWorkspace {
         for word in &mut command.argv {
             *word = word.replace(crate::isolation::PRIVATE_FOLDER, &own);
         }
-        let named = CarriedFiles::of(&program, |path| Ok(path.to_string_lossy().into_owned()));
+        let own = |path: &Path| Ok(path.to_string_lossy().into_owned());
+        let named = CarriedFiles::of(&command.dir, &command.argv, own);
         command.argv = named
             .map_err(|reason| StartError { reason })?
             .words(&command.argv);
@@ -223,7 +233,7 @@ impl SampleWorkspace {
         &self,
         unneeded: impl Future<Output = ()>,
         program: WorkspaceProgram<'_>,
-        ports: Arc<CellPorts>,
+        ports: Option<Arc<CellPorts>>,
     ) -> Result<TreeOutput, StartError> {
         let stopped = |reason: String| StartError { reason };
         let command = program.command;
@@ -279,9 +289,10 @@ impl SampleWorkspace {
         program: &WorkspaceProgram<'_>,
     ) -> Result<(Vec<ReadOnlyBind>, CarriedFiles), String> {
         let store = self.place.path().join("suite");
-        let files = CarriedFiles::of(program, |path| {
+        let command = program.command;
+        let files = CarriedFiles::of::<String>(&command.dir, &command.argv, |path| {
             let outside = || format!("{} is not in the suite's folder", path.display());
-            let name = path.strip_prefix(&program.command.dir);
+            let name = path.strip_prefix(&command.dir);
             let name = name.map_err(|_| outside())?;
             let to = store.join(name);
             let copy = || -> io::Result<()> {
@@ -385,6 +396,7 @@ impl SampleWorkspace {
             Ok(FinishedWorkspace {
                 output,
                 changes,
+                diff,
                 protected,
                 open,
                 template,
@@ -474,16 +486,17 @@ pub(super) fn give(path: &Path, owner: super::store::Owner) -> io::Result<()> {
 }
 
 /// Files of the suite that a command names, and the words by which the program finds them.
-struct CarriedFiles(BTreeMap<String, String>);
+pub(crate) struct CarriedFiles(BTreeMap<String, String>);
 
 impl CarriedFiles {
-    fn of(
-        program: &WorkspaceProgram<'_>,
-        mut carry: impl FnMut(&Path) -> Result<String, String>,
-    ) -> Result<CarriedFiles, String> {
-        let dir = &program.command.dir;
+    /// `dir`: the suite's folder; `carry` takes a file of it, and says where the program finds it.
+    pub fn of<E>(
+        dir: &Path,
+        argv: &[String],
+        mut carry: impl FnMut(&Path) -> Result<String, E>,
+    ) -> Result<CarriedFiles, E> {
         let mut found = BTreeMap::new();
-        for (at, word) in program.command.argv.iter().enumerate() {
+        for (at, word) in argv.iter().enumerate() {
             let path = dir.join(word);
             let is_plain = !word.is_empty() && !word.contains('\0') && !word.starts_with('-');
             let is_own = path.starts_with(dir) && !word.split('/').any(|part| part == "..");
@@ -497,7 +510,7 @@ impl CarriedFiles {
         Ok(CarriedFiles(found))
     }
 
-    fn words(&self, argv: &[String]) -> Vec<String> {
+    pub fn words(&self, argv: &[String]) -> Vec<String> {
         let word = |word: &String| self.0.get(word).unwrap_or(word).clone();
         argv.iter().map(word).collect()
     }

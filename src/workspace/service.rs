@@ -1,4 +1,4 @@
-//! Services in workspaces: a program listens on a port of 127.0.0.1, is asked there, and is ended.
+//! Services in workspaces: a program listens on a port of 127.0.0.1, gets one request, and is ended.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{sleep, timeout};
 
 use eval_sandbox::CellPorts;
 use eval_sandbox::process_tree::{StartError, TreeEnd, TreeOutput};
@@ -18,8 +19,8 @@ use super::sample::{SampleWorkspace, WorkspaceProgram};
 /// Between two looks whether the service listens.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long an answer may take to arrive whose service has ended by itself, and how long the end of a
-/// service may take to be seen that broke a connection off.
+/// How long an answer may take to arrive whose service has ended, and how long the end of a service
+/// may take to be seen that broke a connection off.
 const ARRIVAL: Duration = Duration::from_secs(1);
 
 /// Ports of this process' services: two that use the network of the host never get the same.
@@ -29,8 +30,7 @@ static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 #[derive(Debug)]
 pub struct ServicePort {
     pub number: u16,
-    /// Where the service has a network of its own: takes connections for it, under the same number.
-    listener: Option<TcpListener>,
+    route: PortRoute,
 }
 
 impl Drop for ServicePort {
@@ -40,13 +40,36 @@ impl Drop for ServicePort {
     }
 }
 
-/// Why a service could not be asked.
+/// How a service's port is reached.
+#[derive(Debug)]
+enum PortRoute {
+    Host,
+    /// The service has a network of its own: a listener of the host takes connections for it, under
+    /// the same number.
+    Cell(TcpListener, Arc<CellPorts>),
+}
+
+/// What comes of a request.
+#[derive(Debug)]
+pub enum ServiceAnswer<T> {
+    Whole(T),
+    /// Whether it is whole can't be told, or it is not.
+    Doubtful(T),
+}
+
+/// Why a service has not answered.
 #[derive(Debug)]
 pub enum ServiceFault {
+    /// Programs in the sandbox can't listen here.
+    NoNetwork,
+    /// The workspace sets PORT.
+    PortVariable,
+    /// The port can't be reserved, or not be reached.
+    Port(io::Error),
     NotStarted(StartError),
     /// It ended before it had answered.
     Ended(TreeOutput),
-    /// It listened to nobody within its time.
+    /// It did not listen in time.
     Silent(TreeOutput),
 }
 
@@ -54,122 +77,164 @@ impl SampleWorkspace {
     /// A free port for a service of this workspace.
     ///
     /// # Errors
-    /// When there is none.
-    pub async fn service_port(&self) -> io::Result<ServicePort> {
+    /// Where there can be no service.
+    pub async fn service_port(&self) -> Result<ServicePort, ServiceFault> {
+        if let Some(hindrance) = self.service_hindrance() {
+            return Err(hindrance);
+        }
         loop {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-            let number = listener.local_addr()?.port();
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+            let listener = listener.map_err(ServiceFault::Port)?;
+            let number = listener.local_addr().map_err(ServiceFault::Port)?.port();
             let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
             if taken.insert(number) {
-                let listener = (!self.is_on_host_network()).then_some(listener);
-                return Ok(ServicePort { number, listener });
+                let route = match self.is_on_host_network() {
+                    true => PortRoute::Host,
+                    false => PortRoute::Cell(listener, Arc::default()),
+                };
+                return Ok(ServicePort { number, route });
             }
         }
     }
 
-    /// Starts a service, awaits `request` once it listens on its port, and ends it with whatever it
+    /// Starts a service, awaits `request` once it listens on its port, and kills it with whatever it
     /// started.
     ///
     /// # Errors
-    /// Also a service that ends by itself before `request` is answered, unless with exit code 0.
-    pub async fn serve<T, E>(
+    /// Also a service that fails before it has answered.
+    pub async fn serve<T>(
         &self,
         program: WorkspaceProgram<'_>,
         port: &ServicePort,
         ready_within: Duration,
-        request: impl Future<Output = Result<T, E>>,
-    ) -> Result<Result<T, E>, ServiceFault> {
-        let ports = Arc::new(CellPorts::default());
+        request: impl Future<Output = ServiceAnswer<T>>,
+    ) -> Result<T, ServiceFault> {
         let (needed, unneeded) = oneshot::channel::<()>();
         let unneeded = async {
             let _ = unneeded.await;
         };
-        let service = self.run_until(unneeded, program, Arc::clone(&ports));
-        let way = match port.listener {
-            Some(_) => PortWay::Cell(ports),
-            None => PortWay::Host,
+        let ports = match &port.route {
+            PortRoute::Host => None,
+            PortRoute::Cell(_, ports) => Some(Arc::clone(ports)),
         };
-        let asked = async {
-            match listens(&way, port.number, ready_within).await {
-                true => Some(request.await),
-                false => None,
-            }
-        };
+        let service = self.run_until(unneeded, program, ports);
         let answered = async {
+            let asked = async {
+                match port.listens(ready_within).await {
+                    Ok(true) => Ok(Some(request.await)),
+                    Ok(false) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            };
             tokio::select! {
                 answer = asked => answer,
-                () = forward(port, &way) => None,
+                () = port.forward() => Ok(None),
             }
         };
         tokio::pin!(service, answered);
         tokio::select! {
+            biased;
             answer = &mut answered => {
-                if matches!(answer, Some(Err(_)))
-                    && let Ok(Ok(ended)) = tokio::time::timeout(ARRIVAL, &mut service).await
+                if let Ok(Some(ServiceAnswer::Doubtful(_))) = answer
+                    && let Ok(ended) = timeout(ARRIVAL, &mut service).await
                 {
-                    return Err(ServiceFault::Ended(ended));
+                    return port.last_words(answer, ended);
                 }
                 drop(needed);
                 let ended = service.await.map_err(ServiceFault::NotStarted)?;
-                answer.ok_or(ServiceFault::Silent(ended))
+                match answer.map_err(ServiceFault::Port)? {
+                    Some(ServiceAnswer::Whole(answer) | ServiceAnswer::Doubtful(answer)) => Ok(answer),
+                    None => Err(ServiceFault::Silent(ended)),
+                }
             }
             ended = &mut service => {
-                let ended = ended.map_err(ServiceFault::NotStarted)?;
-                let answer = match ended.end {
-                    TreeEnd::Exited(0) => tokio::time::timeout(ARRIVAL, answered).await.ok().flatten(),
-                    _ => None,
-                };
-                answer.ok_or(ServiceFault::Ended(ended))
+                if let PortRoute::Cell(_, ports) = &port.route {
+                    ports.close();
+                }
+                let answer = timeout(ARRIVAL, answered).await.unwrap_or(Ok(None));
+                port.last_words(answer, ended)
             }
         }
     }
 }
 
-/// How a service's port is reached.
-enum PortWay {
-    Host,
-    Cell(Arc<CellPorts>),
-}
+impl ServicePort {
+    /// The answer of a service that has ended by itself. On the host's network a service that failed
+    /// may have found another program on its port, which answered.
+    fn last_words<T>(
+        &self,
+        answer: io::Result<Option<ServiceAnswer<T>>>,
+        ended: Result<TreeOutput, StartError>,
+    ) -> Result<T, ServiceFault> {
+        let ended = ended.map_err(ServiceFault::NotStarted)?;
+        let has_failed = ended.end != TreeEnd::Exited(0);
+        let is_own = matches!(self.route, PortRoute::Cell(..));
+        match answer {
+            Ok(Some(ServiceAnswer::Whole(answer))) if is_own || !has_failed => Ok(answer),
+            Ok(Some(ServiceAnswer::Doubtful(answer))) if !has_failed => Ok(answer),
+            _ => Err(ServiceFault::Ended(ended)),
+        }
+    }
 
-impl PortWay {
-    async fn connect(&self, port: u16) -> io::Result<TcpStream> {
-        let PortWay::Cell(ports) = self else {
-            return TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let stream = match &self.route {
+            PortRoute::Host => TcpStream::connect((Ipv4Addr::LOCALHOST, self.number)).await?,
+            PortRoute::Cell(_, ports) => connect_inside(Arc::clone(ports), self.number).await?,
         };
-        let ports = Arc::clone(ports);
-        let connected = spawn_blocking(move || ports.connect(port)).await;
-        let stream = connected.map_err(io::Error::other)??;
-        stream.set_nonblocking(true)?;
-        TcpStream::from_std(stream)
-    }
-}
-
-/// Whether somebody listens on the port within that time.
-async fn listens(way: &PortWay, port: u16, within: Duration) -> bool {
-    let begin = Instant::now();
-    loop {
-        if way.connect(port).await.is_ok() {
-            return true;
+        // Where nobody listens, a connection may meet itself.
+        match stream.local_addr()? == stream.peer_addr()? {
+            true => Err(io::ErrorKind::ConnectionRefused.into()),
+            false => Ok(stream),
         }
-        if begin.elapsed() >= within {
-            return false;
-        }
-        tokio::time::sleep(LOOK).await;
     }
-}
 
-/// Passes connections on to the service, for ever.
-async fn forward(port: &ServicePort, way: &PortWay) {
-    let Some(listener) = &port.listener else {
-        return std::future::pending().await;
-    };
-    let mut connections = JoinSet::new();
-    while let Ok((mut outer, _)) = listener.accept().await {
-        if let Ok(mut inner) = way.connect(port.number).await {
+    /// Whether the service listens within that time, from its start.
+    async fn listens(&self, within: Duration) -> io::Result<bool> {
+        let mut begin = None;
+        loop {
+            match self.connect().await {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    if begin.get_or_insert_with(Instant::now).elapsed() >= within {
+                        return Ok(false);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// Passes connections on to the service, for ever.
+    async fn forward(&self) {
+        let PortRoute::Cell(listener, ports) = &self.route else {
+            return std::future::pending().await;
+        };
+        let mut connections = JoinSet::new();
+        loop {
+            let Ok((mut outer, _)) = listener.accept().await else {
+                sleep(LOOK).await;
+                continue;
+            };
+            let (ports, number) = (Arc::clone(ports), self.number);
             connections.spawn(async move {
-                let _ = tokio::io::copy_bidirectional(&mut outer, &mut inner).await;
+                if let Ok(mut inner) = connect_inside(ports, number).await
+                    && tokio::io::copy_bidirectional(&mut outer, &mut inner)
+                        .await
+                        .is_err()
+                {
+                    // A reset stays one: the end of an answer must not look like its whole.
+                    let _ = outer.set_zero_linger();
+                }
             });
         }
     }
-    std::future::pending().await
+}
+
+async fn connect_inside(ports: Arc<CellPorts>, number: u16) -> io::Result<TcpStream> {
+    let connected = spawn_blocking(move || ports.connect(number)).await;
+    let stream = connected.map_err(io::Error::other)??;
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
 }

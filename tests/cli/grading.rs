@@ -234,6 +234,7 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
             metrics: vec![],
             expected: Some(json!("right")),
             sandbox: false,
+            workspace: None,
         }))
     };
     let exit = command(

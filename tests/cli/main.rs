@@ -8,6 +8,8 @@ mod compared;
 mod server;
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/tier.rs"]
+mod tier;
 
 mod accept;
 mod apps;
@@ -59,5 +61,6 @@ mod validate;
 mod values;
 mod walkthrough;
 mod watch;
+mod workspace_commands;
 mod workspace_graders;
 mod workspaces;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::Project;
 
-const FIX: &str = "sed -i s/-/+/ add.py";
+pub const FIX: &str = "sed -i s/-/+/ add.py";
 
 /// The workspace: a module with a bug, and a test that finds it.
 const APP: [(&str, &str); 2] = [
@@ -16,18 +16,18 @@ const APP: [(&str, &str); 2] = [
     ("app/README", "adds numbers\n"),
 ];
 
-const UNITTEST: &str = "import unittest\nfrom add import add\n\n\nclass Sums(unittest.TestCase):\n    def test_zero(self):\n        \
+pub const UNITTEST: &str = "import unittest\nfrom add import add\n\n\nclass Sums(unittest.TestCase):\n    def test_zero(self):\n        \
                         self.assertEqual(add(1, 0), 1)\n\n    def test_two(self):\n        self.assertEqual(add(1, 2), 3)\n";
 
-struct Attempt {
-    id: &'static str,
+pub struct Attempt {
+    pub id: &'static str,
     /// What the target does.
-    script: &'static str,
+    pub script: &'static str,
     /// Outcome and cause of the sample, and a part of the grade's reason.
-    expected: (&'static str, &'static str),
+    pub expected: (&'static str, &'static str),
 }
 
-fn attempt(
+pub fn attempt(
     id: &'static str,
     script: &'static str,
     outcome: &'static str,
@@ -41,7 +41,12 @@ fn attempt(
 }
 
 /// A suite whose cases are the attempts; `grader` and `workspace` are YAML.
-fn project(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: &[Attempt]) -> Project {
+pub fn project(
+    workspace: &str,
+    grader: &str,
+    files: &[(&str, &str)],
+    attempts: &[Attempt],
+) -> Project {
     let cases: String = attempts
         .iter()
         .map(|attempt| format!("  - {{id: {}, input: {:?}}}\n", attempt.id, attempt.script))
@@ -63,7 +68,7 @@ fn project(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: &[At
     Project::with(&all)
 }
 
-fn grade_of<'r>(report: &'r Value, id: &str) -> &'r Value {
+pub fn grade_of<'r>(report: &'r Value, id: &str) -> &'r Value {
     let evals = report["evals"].as_array().unwrap().iter();
     let mut cases = evals.flat_map(|eval| eval["cases"].as_array().unwrap());
     let case = cases.find(|case| case["id"] == id);
@@ -71,7 +76,7 @@ fn grade_of<'r>(report: &'r Value, id: &str) -> &'r Value {
 }
 
 /// Runs the suite and compares each case with what is expected of it.
-fn check(project: &Project, attempts: &[Attempt]) -> Value {
+pub fn check(project: &Project, attempts: &[Attempt]) -> Value {
     let call = project.call(&["run", "--suite", "suite.yaml", "--quiet"]);
     assert!(matches!(call.code, Some(0 | 1 | 3)), "{}", call.stderr);
     let report = project.report();
@@ -90,11 +95,16 @@ fn check(project: &Project, attempts: &[Attempt]) -> Value {
     report
 }
 
-fn graded(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: &[Attempt]) -> Value {
+pub fn graded(
+    workspace: &str,
+    grader: &str,
+    files: &[(&str, &str)],
+    attempts: &[Attempt],
+) -> Value {
     check(&project(workspace, grader, files, attempts), attempts)
 }
 
-const PLAIN: &str = "{from: {dir: app}}";
+pub const PLAIN: &str = "{from: {dir: app}}";
 
 #[test]
 fn diff_judges_paths_lines_and_weakened_tests() {

@@ -651,6 +651,15 @@ class Answers(http.server.BaseHTTPRequestHandler):
             self.send_header("location", f"http://127.0.0.1:{sys.argv[1]}/there")
             self.end_headers()
             return
+        if sent == "elsewhere":
+            self.send_response(302)
+            self.send_header("location", f"http://127.0.0.1:{os.environ['OTHER']}/")
+            self.end_headers()
+            return
+        if sent == "cut":
+            self.wfile.write(b"HTTP/1.0 200 OK\\r\\n\\r\\nhalf of the ")
+            self.wfile.flush()
+            os._exit(3)
         if sent == "leave":
             subprocess.Popen(["sh", "-c", "sleep 600; echo > late"], start_new_session=True)
         with open("said", "a") as said:
@@ -713,7 +722,7 @@ fn a_service_that_fails_says_why() {
     assert_eq!(dead["cause"], "target_failed");
     let reason = dead["reason"].as_str().unwrap();
     assert!(
-        reason.contains("exited with code 3 before it had answered"),
+        reason.contains("did not answer and exited with code 3"),
         "{reason}"
     );
     assert_eq!(sample(&project, "works")["outcome"], "passed");
@@ -721,17 +730,46 @@ fn a_service_that_fails_says_why() {
     for (program, expected) in [
         (
             "import sys; sys.exit('no settings')",
-            "exited with code 1 before it had answered: no settings",
+            "did not answer and exited with code 1: no settings",
         ),
         (
             "import sys, time\nprint('waits', file=sys.stderr, flush=True)\ntime.sleep(600)",
-            "did not listen on the port of its variable PORT within 2 s: waits",
+            "did not listen on its PORT within 2 s: waits",
         ),
     ] {
         project.write("service.py", program);
         run(&project, &["--case", "works"]).expect(3);
         let reason = sample(&project, "works")["reason"].to_string();
         assert!(reason.contains(expected), "{reason}");
+    }
+}
+
+#[test]
+fn a_service_sends_nobody_elsewhere_and_its_answers_are_whole() {
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    other.set_nonblocking(true).unwrap();
+    let number = other.local_addr().unwrap().port();
+    let workspace = format!("{{env: {{OTHER: '{number}'}}}}");
+    for extra in ["", ", isolation: workspace"] {
+        let cases = [
+            case("elsewhere", "elsewhere", "x"),
+            case("cut", "cut", "half"),
+        ];
+        let project = suite(&workspace, &service(extra), &cases.concat());
+        project.write("service.py", SERVICE);
+        run(&project, &[]).expect(3);
+        let elsewhere = sample(&project, "elsewhere");
+        assert_eq!(elsewhere["cause"], "target_failed", "{elsewhere}");
+        let reason = elsewhere["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("redirects to another host, port or scheme"),
+            "{reason}"
+        );
+        assert!(other.accept().is_err());
+        let cut = sample(&project, "cut");
+        assert_eq!(cut["cause"], "target_failed", "{cut}");
+        let reason = cut["reason"].as_str().unwrap();
+        assert!(reason.contains("exited with code 3"), "{reason}");
     }
 }
 
@@ -750,8 +788,13 @@ fn a_service_needs_a_workspace_and_has_no_other_address() {
         ),
         (
             "{}",
+            service(", env: [PORT]"),
+            "`env` of `serve` cannot contain PORT",
+        ),
+        (
+            "{}",
             service(", isolation: none"),
-            "a service can't run outside of its workspace",
+            "a service cannot run outside of its workspace",
         ),
         (
             "{}",

@@ -8,6 +8,8 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/tier.rs"]
+mod tier;
 
 mod cargo;
 mod go;

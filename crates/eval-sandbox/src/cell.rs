@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait};
-use rustix::thread::{UnshareFlags, set_no_new_privs};
+use rustix::thread::{CapabilitySet, UnshareFlags, set_no_new_privs};
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
@@ -248,12 +248,13 @@ fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<Pid> {
     end_helper(98)
 }
 
-/// Forks who connects to ports. Its end is only reaped, with the next job's processes.
+/// Forks a process that connects to ports. Its end is only reaped, with the next job's processes.
 fn open_ports(socket: &OwnedFd) -> io::Result<()> {
     if sys::fork()?.is_none() {
         sys::die_with_parent();
         close_all_but(std::slice::from_ref(socket));
-        let _ = ports::serve(socket);
+        let _ =
+            sys::keep_only_capability(CapabilitySet::empty()).and_then(|()| ports::serve(socket));
         end_helper(0);
     }
     Ok(())

@@ -381,7 +381,10 @@ fn execute(spec: &ProcessSpec, names: &PathNames) -> io::Result<()> {
         .map(|(name, value)| match (&names.private, value.as_str()) {
             // The private folder has another name when there is no private /tmp.
             (Some(folder), "/tmp") => sys::c_string(&format!("{name}={folder}")),
-            _ => sys::c_string(&format!("{name}={}", names.translated(value))),
+            _ => {
+                let value = names.translated(value).replace('\0', here);
+                sys::c_string(&format!("{name}={value}"))
+            }
         })
         .collect::<io::Result<Vec<_>>>()?;
     let program = match (&spec.stage, argv.first()) {

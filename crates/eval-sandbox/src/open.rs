@@ -254,21 +254,14 @@ impl Sandbox {
         &self,
         job: WorkspaceJob,
     ) -> Result<WorkspaceResult, SandboxError> {
-        self.run_until(std::future::pending(), job, None).await
+        self.serve_in_workspace(std::future::pending(), job, None)
+            .await
     }
 
-    /// The same for a service: its ports can be connected to, and it is killed once it is not needed
-    /// any more. The answer comes when nothing of it is left.
+    /// The same for a service: it is killed once it is not needed any more, and the answer comes when
+    /// nothing of it is left. `ports` reach those of 127.0.0.1 that it listens on, where the sandbox
+    /// has no network but that between the programs of a job.
     pub async fn serve_in_workspace(
-        &self,
-        unneeded: impl Future<Output = ()>,
-        job: WorkspaceJob,
-        ports: Arc<CellPorts>,
-    ) -> Result<WorkspaceResult, SandboxError> {
-        self.run_until(unneeded, job, Some(ports)).await
-    }
-
-    async fn run_until(
         &self,
         unneeded: impl Future<Output = ()>,
         job: WorkspaceJob,

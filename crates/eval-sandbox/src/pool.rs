@@ -20,7 +20,7 @@ use super::python::server::ForkServer;
 use super::python::{PythonJob, PythonRuntime};
 use super::running::{RunningJob, StartedJob, begin};
 use super::same_core::SameCore;
-use super::settings::{ServerReport, WorkspaceNetwork};
+use super::settings::ServerReport;
 use super::types::{ProgramLimits, Tier};
 
 type WorkerTask = Box<dyn FnOnce(&mut SandboxWorker) + Send>;
@@ -127,17 +127,9 @@ impl SandboxWorker {
     }
 
     /// Lets `ports` reach those of the next job.
-    pub fn open_ports(
-        &mut self,
-        network: WorkspaceNetwork,
-        ports: &CellPorts,
-    ) -> Result<(), SandboxError> {
-        if self.settings.tier.on_the_host() || network == WorkspaceNetwork::All {
-            ports.are_of_the_host();
-            return Ok(());
-        }
+    pub fn open_ports(&mut self, ports: &CellPorts) -> Result<(), SandboxError> {
         let cell = self.cell()?;
-        let theirs = ports.are_of_a_cell()?;
+        let theirs = ports.open()?;
         send(cell.link.socket.as_fd(), OPEN_PORTS, &[theirs.as_fd()])?;
         Ok(())
     }

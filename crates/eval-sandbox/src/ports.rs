@@ -1,9 +1,9 @@
-//! Connections from outside of a cell to the ports of its 127.0.0.1, which is one of its own where
+//! Connections from outside of a cell to the ports of its 127.0.0.1, which no other process has where
 //! the cell has a network namespace.
 //!
-//! A fork of the cell, which is in the cell's network and in none of its jobs, is asked for a port
-//! (two bytes, the higher one first) and answers with a connected socket, or with an error number
-//! (four bytes).
+//! A fork of the cell, which is in the cell's network and in none of its jobs, is sent a port (two
+//! bytes, the higher one first) and answers with a connected socket, or with an error number (four
+//! bytes).
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -11,31 +11,29 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+
 use super::channel::{message_pair, receive, send};
 
+/// How long a connection may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the cell may take to answer.
+const ANSWER: Duration = Duration::from_secs(7);
 
-/// The ports of the job that got it, see [`super::Sandbox::serve_in_workspace`].
-#[derive(Debug)]
+/// The ports of one job, see [`super::Sandbox::serve_in_workspace`].
+#[derive(Debug, Default)]
 pub struct CellPorts {
-    place: Mutex<PortsPlace>,
+    state: Mutex<PortsState>,
 }
 
-#[derive(Debug)]
-enum PortsPlace {
+#[derive(Debug, Default)]
+enum PortsState {
     /// The job has not begun.
-    Unknown,
-    /// The job uses the network of this process.
-    Host,
-    Cell(OwnedFd),
-}
-
-impl Default for CellPorts {
-    fn default() -> Self {
-        CellPorts {
-            place: Mutex::new(PortsPlace::Unknown),
-        }
-    }
+    #[default]
+    Waiting,
+    Open(OwnedFd),
+    /// Another job may be in the cell.
+    Closed,
 }
 
 impl CellPorts {
@@ -43,36 +41,52 @@ impl CellPorts {
     /// takes, which is seconds at most.
     ///
     /// # Errors
-    /// `NotConnected` while the job has not begun, `ConnectionRefused` while nobody listens.
+    /// `NotConnected` while the job has not begun, `ConnectionRefused` while no program listens.
     pub fn connect(&self, port: u16) -> io::Result<TcpStream> {
-        match &*self.place.lock().unwrap_or_else(PoisonError::into_inner) {
-            PortsPlace::Unknown => Err(io::ErrorKind::NotConnected.into()),
-            PortsPlace::Host => TcpStream::connect_timeout(
-                &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port).into(),
-                PATIENCE,
-            ),
-            PortsPlace::Cell(socket) => {
-                send(socket.as_fd(), &port.to_be_bytes(), &[])?;
-                let mut answer = [0; 4];
-                let (length, fds) = receive(socket.as_fd(), &mut answer)?;
-                match (length, fds.into_iter().next()) {
-                    (0, _) => Err(io::Error::other("the cell ended")),
-                    (_, Some(fd)) => Ok(TcpStream::from(fd)),
-                    (_, None) => Err(io::Error::from_raw_os_error(i32::from_be_bytes(answer))),
-                }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = match &*state {
+            PortsState::Waiting => return Err(io::ErrorKind::NotConnected.into()),
+            PortsState::Closed => return Err(io::Error::other("the program has ended")),
+            PortsState::Open(socket) => connected(socket, port),
+        };
+        match result {
+            Ok(answer) => answer,
+            Err(error) => {
+                // A late answer would be taken for that to another question.
+                *state = PortsState::Closed;
+                Err(error)
             }
         }
     }
 
-    pub(super) fn are_of_the_host(&self) {
-        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = PortsPlace::Host;
+    /// No connection is made any more.
+    pub fn close(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = PortsState::Closed;
     }
 
     /// The end for [`serve`].
-    pub(super) fn are_of_a_cell(&self) -> io::Result<OwnedFd> {
+    pub(super) fn open(&self) -> io::Result<OwnedFd> {
         let (ours, theirs) = message_pair()?;
-        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = PortsPlace::Cell(ours);
+        set_socket_timeout(&ours, Timeout::Recv, Some(ANSWER))?;
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = PortsState::Open(ours);
         Ok(theirs)
+    }
+}
+
+/// The outer error is one of the cell.
+fn connected(socket: &OwnedFd, port: u16) -> io::Result<io::Result<TcpStream>> {
+    send(socket.as_fd(), &port.to_be_bytes(), &[])?;
+    let mut answer = [0; 4];
+    let (length, fds) = receive(socket.as_fd(), &mut answer)?;
+    match (length, fds.into_iter().next()) {
+        (0, _) => Err(io::Error::other("the cell ended")),
+        (_, Some(fd)) => Ok(Ok(TcpStream::from(fd))),
+        (4, None) => Ok(Err(io::Error::from_raw_os_error(i32::from_be_bytes(
+            answer,
+        )))),
+        _ => Ok(Err(io::Error::other(
+            "a socket was lost: too many files are open",
+        ))),
     }
 }
 
@@ -87,7 +101,7 @@ pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
         match TcpStream::connect_timeout(&place.into(), PATIENCE) {
             Ok(stream) => send(socket.as_fd(), b"C", &[stream.as_fd()])?,
             Err(error) => {
-                let number = error.raw_os_error().unwrap_or(libc::EIO);
+                let number = error.raw_os_error().unwrap_or(libc::ETIMEDOUT);
                 send(socket.as_fd(), &number.to_be_bytes(), &[])?;
             }
         }

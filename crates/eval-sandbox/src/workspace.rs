@@ -76,7 +76,7 @@ pub(super) fn run(
     ports: Option<&CellPorts>,
 ) -> Result<WorkspaceResult, SandboxError> {
     if let Some(ports) = ports {
-        worker.open_ports(settings.network, ports)?;
+        worker.open_ports(ports)?;
     }
     run_process(worker, cancel, settings, job, renames, None)
 }

@@ -179,7 +179,9 @@ impl VoteContext<'_> {
         messages: &[ChatMessage],
         asked: &mut VoteCalls,
     ) -> Result<Completion, ModelFault> {
-        let SampleAttempt { sample, attempt } = self.asked;
+        let SampleAttempt {
+            sample, attempt, ..
+        } = self.asked;
         let mut call = heard(
             model,
             &self.question.marks,

@@ -1,4 +1,4 @@
-//! Files that a grader lays on the workspace for its tests, read when the suite is loaded.
+//! Files that graders take into a workspace, read when the suite is loaded.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -117,10 +117,10 @@ impl JsonSchema for TestFileSpec {
     }
 }
 
-/// A file with its content. What tells graders apart is the digest.
+/// A file with its content. What distinguishes graders is the digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GivenFile {
-    /// In the workspace.
+    /// In the workspace, or in the suite's folder.
     pub path: String,
     /// SHA-256 (hex) of the content.
     pub sha256: String,
@@ -129,7 +129,7 @@ pub struct GivenFile {
 }
 
 impl GivenFile {
-    pub(super) fn new(path: String, content: Arc<Vec<u8>>) -> GivenFile {
+    pub(in crate::graders) fn new(path: String, content: Arc<Vec<u8>>) -> GivenFile {
         let sha256 = hex(&Sha256::digest(content.as_slice()));
         GivenFile {
             path,
@@ -141,7 +141,11 @@ impl GivenFile {
 
 impl TestFilesSpec {
     /// The files with their contents, by path; `None` after reporting what is wrong.
-    pub(super) fn read(&self, desk: &mut SuiteDesk, node: &Node) -> Option<Vec<GivenFile>> {
+    pub(in crate::graders) fn read(
+        &self,
+        desk: &mut SuiteDesk,
+        node: &Node,
+    ) -> Option<Vec<GivenFile>> {
         let at = node.locate("/files");
         let mut files = Vec::new();
         match self {

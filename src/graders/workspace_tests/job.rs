@@ -4,18 +4,15 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use super::restore::{self, PytestConfig, in_workspace};
+use super::restore::{self, PytestConfig};
 use super::{TestsFormat, WorkspaceTests};
-use crate::graders::diff::{TEST_GLOBS, touched};
+use crate::graders::diff::TEST_GLOBS;
 use crate::graders::show::bounded_text;
 use crate::model::{Grade, Outcome, Trust};
-use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun};
-use eval_workspace::WorkspacePath;
-
-/// The folder for results, as programs in the cell see it.
-pub(super) const RESULTS: &str = "/results";
-/// Where files beside the workspace are.
-const BESIDE: &str = "/tmp/tests";
+use crate::workspace::{
+    BESIDE, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
+};
+use eval_sandbox::RESULTS_FOLDER;
 
 const LAUNCH: &str = include_str!("launch.py");
 const CANARY: &str = include_str!("canary.py");
@@ -149,7 +146,7 @@ pub(super) struct JobMaker<'t> {
     tests: &'t WorkspaceTests,
     /// Of a command for pytest.
     pytest: PytestConfig,
-    /// Files that the command names and the target changed.
+    /// In words, files that the command names and the target changed.
     changed_files: Vec<String>,
     /// What the author set for all programs of the workspace.
     workspace_env: BTreeMap<String, String>,
@@ -164,18 +161,10 @@ impl<'t> JobMaker<'t> {
             TestsFormat::Pytest => PytestConfig::find(tests, workspace).await?,
             _ => PytestConfig::default(),
         };
-        let changed = touched(workspace.changes());
-        let put_back = workspace.protected_edits();
-        let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
-        let named = tests.command.iter().filter_map(|word| {
-            let path = in_workspace(&tests.cwd, word);
-            path.or_else(|| restore::joined(&tests.cwd, word).parse().ok())
-        });
-        let named = named.filter(is_changed).map(|path| path.to_string());
         Ok(JobMaker {
             tests,
             pytest,
-            changed_files: named.collect(),
+            changed_files: restore::changed_words(&tests.command, &tests.cwd, workspace),
             workspace_env: workspace.definition().env.clone(),
         })
     }
@@ -185,6 +174,7 @@ impl<'t> JobMaker<'t> {
         let tests = self.tests;
         let mut job = WorkspaceTestJob {
             argv: tests.command.iter().map(|part| filled(part)).collect(),
+            stdin: Vec::new(),
             env: tests
                 .env
                 .iter()
@@ -203,6 +193,7 @@ impl<'t> JobMaker<'t> {
                 true => Vec::new(),
                 false => TEST_GLOBS.map(str::to_owned).to_vec(),
             },
+            stderr_tail: false,
         };
         let program = tests.command.first().map_or("", String::as_str);
         if matches!(program.rsplit('/').next(), Some("make" | "gmake")) {
@@ -219,7 +210,7 @@ impl<'t> JobMaker<'t> {
         for (name, value) in written {
             set_unless_written(&mut job.env, name, value);
         }
-        set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS);
+        set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS_FOLDER);
         match tests.results {
             TestsFormat::Pytest => self.pytest(&mut job, nonce),
             TestsFormat::Unittest => launch(&mut job, nonce, "unittest", Vec::new()),
@@ -317,11 +308,7 @@ impl<'t> JobMaker<'t> {
         };
         let mut not_defended: Vec<String> =
             not_defended.iter().map(|&text| text.to_owned()).collect();
-        for path in &self.changed_files {
-            not_defended.push(format!(
-                "the target changed `{path}`, which the command names"
-            ));
-        }
+        not_defended.extend(self.changed_files.iter().cloned());
         let of_all = "files of tests, which must not change while the tests run";
         (
             iter::once(of_all).chain(pinned.iter().copied()).collect(),
@@ -359,8 +346,8 @@ fn tail(stream: &[u8]) -> &[u8] {
 
 /// With the folder for results filled in.
 fn filled(text: &str) -> String {
-    text.replace("{{ results }}", RESULTS)
-        .replace("{{results}}", RESULTS)
+    text.replace("{{ results }}", RESULTS_FOLDER)
+        .replace("{{results}}", RESULTS_FOLDER)
 }
 
 fn set_unless_written(env: &mut Vec<(String, String)>, name: &str, value: &str) {
@@ -386,7 +373,7 @@ fn launch(job: &mut WorkspaceTestJob, nonce: &TestNonce, mode: &str, options: Ve
     argv.extend(own.iter().cloned());
     argv.extend([format!("{BESIDE}/launch.py"), mode.to_owned()]);
     // An argument by itself, which the sandbox may replace by where the folder is.
-    argv.push(format!("{RESULTS}/{}", nonce.file()));
+    argv.push(format!("{RESULTS_FOLDER}/{}", nonce.file()));
     argv.extend(options);
     argv.extend(args.iter().cloned());
     job.argv = argv;
@@ -402,7 +389,7 @@ fn node(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
         "--test-reporter".to_owned(),
         format!("{BESIDE}/reporter.mjs"),
         "--test-reporter-destination".to_owned(),
-        format!("{RESULTS}/{}", nonce.file()),
+        format!("{RESULTS_FOLDER}/{}", nonce.file()),
         "--test-reporter=tap".to_owned(),
         "--test-reporter-destination=stdout".to_owned(),
     ];
@@ -436,7 +423,7 @@ fn junit(job: &mut WorkspaceTestJob, nonce: &TestNonce) {
     if runner_of(&job.argv) == Some(TestsFormat::Pytest) && !writes {
         job.argv.extend([
             "--junitxml".to_owned(),
-            format!("{RESULTS}/{}.xml", nonce.name),
+            format!("{RESULTS_FOLDER}/{}.xml", nonce.name),
             "-p".to_owned(),
             "no:cacheprovider".to_owned(),
         ]);
@@ -481,6 +468,7 @@ mod tests {
     fn launched(line: &str) -> WorkspaceTestJob {
         let mut job = WorkspaceTestJob {
             argv: argv(line),
+            stdin: Vec::new(),
             env: Vec::new(),
             cwd: String::new(),
             files: Vec::new(),
@@ -489,6 +477,7 @@ mod tests {
             memory_mb: 1,
             output_bytes: 1,
             watched: Vec::new(),
+            stderr_tail: false,
         };
         let nonce = TestNonce::new([1, 2, 3, 4]);
         launch(&mut job, &nonce, "m", vec!["-o".to_owned()]);

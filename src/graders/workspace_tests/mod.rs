@@ -10,7 +10,7 @@ mod given_files;
 mod go;
 mod job;
 mod reports;
-mod restore;
+pub(super) mod restore;
 mod selection;
 mod tap;
 mod verdict;
@@ -35,7 +35,7 @@ use crate::model::{Cause, Grade, GraderType, Outcome, Trust};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestRun};
 use eval_base::globs::id_glob;
-use eval_workspace::{EntryNow, PathGlobs, WorkspacePath};
+use eval_workspace::{PathGlobs, WorkspacePath};
 
 pub use given_files::{GivenFile, TestFilesSpec};
 use job::{JobMaker, TestNonce};
@@ -490,15 +490,10 @@ impl WorkspaceTests {
         fault: WorkspaceFault,
     ) -> Result<Grade, WorkspaceFault> {
         let program = self.command.first().map_or("", String::as_str);
-        let path = restore::in_workspace(&self.cwd, program);
-        let was_there = match &path {
-            Some(path) => workspace.file_before(path, 0).await? != EntryNow::Absent,
-            None => false,
-        };
-        if was_there {
+        if restore::was_in_workspace(&self.cwd, program, workspace).await? {
             let why =
                 format!("`{program}`, which runs the tests, can't be started any more: {fault}");
-            let grade = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why);
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why);
             return Ok(grade.with_trust(Trust::InProcess));
         }
         Err(fault)

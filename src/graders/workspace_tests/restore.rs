@@ -31,7 +31,7 @@ pub(super) fn in_workspace(cwd: &str, name: &str) -> Option<WorkspacePath> {
 }
 
 /// A path relative to `cwd`, without `.` and with `..` resolved.
-pub(super) fn joined(cwd: &str, path: &str) -> String {
+pub(in crate::graders) fn joined(cwd: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in cwd.split('/').chain(path.split('/')) {
         match part {
@@ -41,6 +41,37 @@ pub(super) fn joined(cwd: &str, path: &str) -> String {
         }
     }
     parts.join("/")
+}
+
+/// In words, files that a command names and the target changed.
+pub(in crate::graders) fn changed_words(
+    command: &[String],
+    cwd: &str,
+    workspace: &FinishedWorkspace,
+) -> Vec<String> {
+    let changed = touched(workspace.changes());
+    let put_back = workspace.protected_edits();
+    let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
+    let named = command.iter().filter_map(|word| {
+        let path = in_workspace(cwd, word);
+        path.or_else(|| joined(cwd, word).parse().ok())
+    });
+    let named = named.filter(is_changed);
+    named
+        .map(|path| format!("the target changed `{path}`, which the command names"))
+        .collect()
+}
+
+/// Whether a program was in the workspace before the target ran.
+pub(in crate::graders) async fn was_in_workspace(
+    cwd: &str,
+    program: &str,
+    workspace: &FinishedWorkspace,
+) -> Result<bool, WorkspaceFault> {
+    match in_workspace(cwd, program) {
+        Some(path) => Ok(workspace.file_before(&path, 0).await? != EntryNow::Absent),
+        None => Ok(false),
+    }
 }
 
 /// A file of the virtual environment with the interpreter of the tests, if that is in the workspace,

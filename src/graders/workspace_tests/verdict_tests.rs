@@ -46,6 +46,7 @@ fn ended(ending: ProgramEnding, stdout: &str) -> WorkspaceTestRun {
         ending,
         stdout: stdout.as_bytes().to_vec(),
         stderr: Vec::new(),
+        stdout_truncated: false,
         output_truncated: false,
         results: Vec::new(),
         rewritten: Vec::new(),

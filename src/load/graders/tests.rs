@@ -494,6 +494,48 @@ fn settings_of_workspace_graders_are_checked_where_they_are_written() {
             "the command has no program",
             "['']",
         ),
+        (
+            "",
+            "command: [sh], workspace: true",
+            "`workspace: true` needs a workspace, but the case has none",
+            "workspace",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [sh], workspace: true, sandbox: true",
+            "`sandbox: true` and `workspace: true` contradict each other",
+            "sandbox",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [sh], files: {a: x}",
+            "`files` are written to the workspace, but this grader does not run in it",
+            "files",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [sh], verdict: json_file",
+            "`verdict: json_file` is only for graders that run in the workspace",
+            "verdict",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [sh], workspace: true, files: {/a: x}",
+            "`/a` is absolute",
+            "x",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [sh], workspace: true, metrics: [a]",
+            "`metrics` require a JSON verdict",
+            "metrics",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [./none.sh], workspace: true",
+            "the program `./none.sh` cannot be found",
+            "[./none.sh]",
+        ),
     ];
     let mut wrong = Vec::new();
     for (workspace, config, message, underlined) in table {

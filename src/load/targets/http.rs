@@ -38,13 +38,14 @@ pub(super) fn resolve(
     node: &Node,
     dir: &Path,
 ) -> Option<HttpTarget> {
-    let mut target = match &spec.base_url {
-        _ if spec.serve.is_some() => HttpTarget {
+    let mut target = match (&spec.base_url, &spec.serve) {
+        (_, Some(serve)) => HttpTarget {
             base_url: SERVED.to_owned(),
             serve: Some(Box::new(served(desk, spec, node)?)),
+            ready_within: seconds(serve.ready_seconds.unwrap_or(READY_SECONDS)),
             ..usual()
         },
-        Some(url) => {
+        (Some(url), None) => {
             check_base(desk, url, node.locate("/base_url"))?;
             desk.suite.secrets.of_endpoint(url);
             HttpTarget {
@@ -52,7 +53,7 @@ pub(super) fn resolve(
                 ..usual()
             }
         }
-        None => match desk
+        (None, None) => match desk
             .require(&SparePart::Inherited(InheritedKind::Http))
             .map(|()| desk.suite.http.clone())?
         {
@@ -133,28 +134,30 @@ pub(in crate::load) fn authorities(
 /// The program of a service.
 fn served(desk: &mut SuiteDesk, spec: &HttpSpec, node: &Node) -> Option<CommandTarget> {
     let serve = spec.serve.as_ref()?;
-    let refused = |desk: &mut SuiteDesk, at, message: &str, hint: &str| {
-        desk.refuse(Problem::error(Code::WorkspaceSetting, at, message).hint(hint))
-    };
-    if spec.base_url.is_some() {
-        let at = node.key_span("/base_url");
-        let hint = "remove one of them: a program of `serve` is asked on a port of 127.0.0.1";
-        return refused(
-            desk,
-            at,
+    let wrong = if spec.base_url.is_some() {
+        Some((
+            node.key_span("/base_url"),
             "`base_url` and `serve` contradict each other",
-            hint,
-        );
-    }
-    let at = node.locate("/serve");
-    if serve.isolation == Some(TargetIsolation::None) {
-        let hint = "use `sandbox` or `workspace`";
-        return refused(
-            desk,
-            at,
-            "a service can't run outside of its workspace",
-            hint,
-        );
+            "remove one of them: a service of `serve` receives requests on a port of 127.0.0.1",
+        ))
+    } else if serve.isolation == Some(TargetIsolation::None) {
+        Some((
+            node.locate("/serve/isolation"),
+            "a service cannot run outside of its workspace",
+            "use `sandbox` or `workspace`",
+        ))
+    } else if serve.env.iter().any(|name| name == "PORT") {
+        Some((
+            node.locate("/serve/env"),
+            "`env` of `serve` cannot contain PORT",
+            "remove it: PORT is the port on which the service must listen",
+        ))
+    } else {
+        None
+    };
+    if let Some((at, message, hint)) = wrong {
+        let problem = Problem::error(Code::WorkspaceSetting, at, message);
+        return desk.refuse(problem.hint(hint));
     }
     check_program(desk, &serve.command, node.locate("/serve/command"))?;
     Some(CommandTarget {
@@ -162,7 +165,7 @@ fn served(desk: &mut SuiteDesk, spec: &HttpSpec, node: &Node) -> Option<CommandT
         dir: desk.suite.dir.clone(),
         env: serve.env.clone(),
         env_file: desk.env_file(),
-        timeout: Some(seconds(serve.ready_seconds.unwrap_or(READY_SECONDS))),
+        timeout: None,
         on_error: OnError::default(),
         output: OutputFormat::default(),
         sandbox: false,
@@ -176,6 +179,7 @@ fn usual() -> HttpTarget {
     HttpTarget {
         base_url: String::new(),
         serve: None,
+        ready_within: seconds(READY_SECONDS),
         headers: BTreeMap::new(),
         call: None,
         timeout: None,

@@ -40,6 +40,8 @@ pub struct ClientSettings {
     pub ca_file: Option<PathBuf>,
     /// `true` takes any certificate.
     pub insecure: bool,
+    /// Redirects to another host, port or scheme are an error.
+    pub same_origin: bool,
     /// Asks for compressed answers and unpacks them; what is read is then the unpacked body.
     pub gzip: bool,
 }
@@ -50,6 +52,7 @@ impl Default for ClientSettings {
             connect_timeout: CONNECT_TIMEOUT,
             ca_file: None,
             insecure: false,
+            same_origin: false,
             gzip: false,
         }
     }
@@ -144,7 +147,10 @@ impl HttpClients {
                 .join(&location)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"));
-            let next = next.ok_or(NetError::BadRedirect { host })?;
+            let next = next.ok_or_else(|| NetError::BadRedirect { host: host.clone() })?;
+            if settings.same_origin && next.origin() != call.url.origin() {
+                return Err(NetError::RedirectElsewhere { host });
+            }
             seen.push(call.url.clone());
             follow(&mut call, response.status(), next);
         }

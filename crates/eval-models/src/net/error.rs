@@ -39,6 +39,8 @@ pub enum NetError {
     TooManyRedirects { host: String, limit: u32 },
     #[error("{host} redirects to an address that is not HTTP")]
     BadRedirect { host: String },
+    #[error("{host} redirects to another host, port or scheme")]
+    RedirectElsewhere { host: String },
     #[error("{host} {phase} within {seconds} s")]
     TimedOut {
         host: String,

@@ -197,7 +197,8 @@ pub(super) fn of_net(error: &NetError) -> (ModelFault, bool) {
         NetError::NotHttp { .. } | NetError::BadCompression { .. } => FaultKind::Unreadable,
         NetError::RedirectLoop { .. }
         | NetError::TooManyRedirects { .. }
-        | NetError::BadRedirect { .. } => FaultKind::UnknownModel,
+        | NetError::BadRedirect { .. }
+        | NetError::RedirectElsewhere { .. } => FaultKind::UnknownModel,
         NetError::Unsendable(_) | NetError::Settings(_) => FaultKind::Settings,
     };
     let sent = !matches!(

@@ -91,6 +91,7 @@ pub(super) async fn once(
         connect_timeout: endpoint.patience.connect,
         ca_file: endpoint.ca_file.clone(),
         insecure: endpoint.insecure,
+        same_origin: false,
         gzip: true,
     };
     let mut answer = match clients.open(&settings, &request).await {

@@ -2,7 +2,12 @@
 //!
 //! The output comes on stdin: text as it is, other JSON as JSON. `EVAL_CASE` holds the case's id
 //! and `EVAL_EXPECTED` what is expected (a text as it is, other values as JSON; absent when there
-//! is none or when it is too long for the environment).
+//! is none or when it is too long for the environment). `EVAL_CONTEXT` names a file with the whole
+//! sample as JSON (`sample_file`). With `workspace: true` the program runs over what the target left
+//! (`workspace`).
+
+mod sample_file;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,17 +21,23 @@ use serde_json::{Map, Value};
 use super::output::as_text;
 use super::settings::CaseExpectation;
 use super::show::{bounded, bounded_text, compared, in_reason};
-use super::{CodeGrader, CodeMethod, MethodSettings, ResolvedGraders};
-use crate::isolation::CommandSandbox;
+use super::{
+    CodeGrader, CodeMethod, GradedSample, MethodSettings, ResolvedGraders, TestFilesSpec,
+    WorkspaceCheck,
+};
+use crate::isolation::{CommandSandbox, PRIVATE_FOLDER, PrivateFolder};
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, seconds};
 use crate::model::limits;
-use crate::model::{
-    Case, Cause, CommandVerdict, EnvFile, Grade, GraderType, NumberKind, OutputValue,
-};
+use crate::model::{Cause, CommandVerdict, EnvFile, Grade, GraderType, NumberKind};
 use eval_base::unique_keys::JsonShape;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
+pub use workspace::CommandWorkspace;
+
 const METHOD: &str = "command";
+
+/// The file that `EVAL_CONTEXT` names.
+const SAMPLE_FILE: &str = "context.json";
 
 /// One variable may hold 128 KiB on Linux.
 const LONGEST_VARIABLE: usize = 100 << 10;
@@ -44,10 +55,11 @@ pub struct CommandGraderSpec {
     /// Environment variables to pass to the program.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Time limit in seconds. Default 30.
+    /// Time limit in seconds. Default 30, with `workspace: true` 120.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Source of the verdict: the exit code, or JSON on stdout.
+    /// Source of the verdict: the exit code, JSON on stdout, or JSON in the file that the environment
+    /// variable `EVAL_VERDICT` names (only with `workspace: true`).
     #[serde(default)]
     pub verdict: CommandVerdict,
     /// Names of the numbers that the program reports in `metrics` of its JSON verdict; each verdict
@@ -59,6 +71,16 @@ pub struct CommandGraderSpec {
     /// `/tmp`, and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
+    /// `true` runs the program in the sandbox, in the workspace that the target left: hidden files are
+    /// present, protected ones are as before, there is no network, and what it writes is thrown away.
+    /// Files of the suite's folder that words of the command name are copied. Default false.
+    #[serde(default)]
+    pub workspace: bool,
+    /// With `workspace: true`: files that are written to the workspace before the program runs, and
+    /// that the target never sees: `{dir: FOLDER}` for the files of a folder, or a text or
+    /// `{file: FILE}` by path.
+    #[serde(default)]
+    pub files: TestFilesSpec,
 }
 
 /// The author's own program as grader: it reads the output on stdin.
@@ -74,7 +96,8 @@ pub struct CommandGrader {
     pub env_file: EnvFile,
     pub timeout: Duration,
     /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
-    /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`.
+    /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`; `json_file`: the
+    /// same, in a file.
     pub verdict: CommandVerdict,
     /// The numbers in `metrics` of a JSON verdict, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,6 +106,9 @@ pub struct CommandGrader {
     /// Whether the program runs in the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
+    /// Of a program that runs in the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<CommandWorkspace>,
 }
 
 impl MethodSettings for CommandGraderSpec {
@@ -90,8 +116,15 @@ impl MethodSettings for CommandGraderSpec {
 
     fn resolve(&self, desk: &mut SuiteDesk, node: &Node, case: CaseExpectation) -> ResolvedGraders {
         let at = node.locate("/command");
-        check_program(desk, &self.command, at)?;
-        if !self.metrics.is_empty() && self.verdict != CommandVerdict::Json {
+        let workspace = match self.workspace {
+            true => Some(CommandWorkspace::resolve(self, desk, node, case)?),
+            false => {
+                workspace::refuse_settings(self, desk, node)?;
+                check_program(desk, &self.command, at)?;
+                None
+            }
+        };
+        if !self.metrics.is_empty() && self.verdict == CommandVerdict::ExitCode {
             let message =
                 "`metrics` require a JSON verdict, but this grader's verdict is its exit code";
             let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
@@ -104,16 +137,27 @@ impl MethodSettings for CommandGraderSpec {
             dir: desk.suite_dir().to_owned(),
             env: self.env.clone(),
             env_file: desk.env_file(),
-            timeout: seconds(self.timeout_seconds.unwrap_or(30.0)),
+            timeout: seconds(self.timeout_seconds.unwrap_or(if self.workspace {
+                120.0
+            } else {
+                30.0
+            })),
             verdict: self.verdict,
             metrics: self.metrics.clone(),
             expected: case.reference(),
             sandbox: self.sandbox,
+            workspace,
         })])
     }
 }
 
 impl CodeMethod for CommandGrader {
+    fn workspace_check(&self) -> Option<&dyn WorkspaceCheck> {
+        self.workspace
+            .is_some()
+            .then_some(self as &dyn WorkspaceCheck)
+    }
+
     fn further_numbers(&self) -> Vec<(&str, NumberKind)> {
         let names = self.metrics.iter();
         names
@@ -122,55 +166,83 @@ impl CodeMethod for CommandGrader {
     }
 }
 
+/// Runs a program that is not in a workspace.
 pub(crate) async fn run_command(
     grader: &CommandGrader,
-    case: &Case,
-    value: &OutputValue,
+    sample: &GradedSample<'_>,
     inside: &CommandSandbox,
 ) -> Grade {
+    let file = match sample_file::of(grader, sample).await {
+        Ok(file) => file,
+        Err(why) => return errored(Cause::Harness, why),
+    };
+    let (mut files, mut folder) = (Vec::new(), None);
+    let path = if grader.sandbox {
+        files.push((SAMPLE_FILE.to_owned(), file));
+        format!("{PRIVATE_FOLDER}/{SAMPLE_FILE}")
+    } else {
+        match PrivateFolder::with_file(SAMPLE_FILE, &file) {
+            Ok((made, path)) => {
+                folder = Some(made);
+                path
+            }
+            Err(error) => {
+                let why = format!("cannot write {SAMPLE_FILE}: {error}");
+                return errored(Cause::Harness, why);
+            }
+        }
+    };
     let command = TreeCommand {
         argv: grader.argv.clone(),
         dir: grader.dir.clone(),
-        env: environment(grader, case),
-        stdin: as_text(value).into_bytes(),
+        env: environment(grader, sample, &path),
+        stdin: as_text(sample.value).into_bytes(),
         timeout: grader.timeout,
         keep_stdout: limits::GRADER_STDOUT,
         keep_stderr: limits::GRADER_STDERR,
     };
     let ended = if grader.sandbox {
-        inside.run(&command, Vec::new()).await
+        inside.run(&command, files).await
     } else {
         process_tree::run(&command).await
     };
+    drop(folder);
     let grade = match ended {
         Err(error) => errored(Cause::ExecutorMissing, error.reason),
-        Ok(ended) => read_verdict(grader, &ended),
+        Ok(ended) => read_verdict(grader, &ended, None),
     };
-    compared(grade, grader.expected.clone(), value)
+    compared(grade, grader.expected.clone(), sample.value)
 }
 
 fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, cause, reason)
 }
 
-fn environment(grader: &CommandGrader, case: &Case) -> Vec<(String, OsString)> {
+/// `file`: the path of the sample's file.
+fn environment(
+    grader: &CommandGrader,
+    sample: &GradedSample<'_>,
+    file: &str,
+) -> Vec<(String, OsString)> {
     let mut env = grader.env_file.environment_of(&grader.env);
     let expected = grader.expected.as_ref().map(|value| match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     });
     for (name, value) in [
-        ("EVAL_CASE", Some(case.id.clone())),
+        ("EVAL_CASE", Some(sample.case.id.clone())),
         ("EVAL_EXPECTED", expected),
     ] {
         if let Some(value) = value.filter(|v| v.len() <= LONGEST_VARIABLE && !v.contains('\0')) {
             env.push((name.to_owned(), value.into()));
         }
     }
+    env.push(("EVAL_CONTEXT".to_owned(), file.into()));
     env
 }
 
-fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
+/// `file`: what the program wrote to the file for its verdict.
+fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>) -> Grade {
     let name = grader.argv.first().map(String::as_str).unwrap_or_default();
     let stderr = printable(&ended.stderr_tail);
     let traced = stderr.lines().any(|line| line == TRACEBACK);
@@ -222,21 +294,31 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
             );
             Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
         }
-        // What was cut off could say otherwise.
-        (CommandVerdict::Json, 0) if ended.stdout_truncated => {
-            let why = format!("it wrote more than {} bytes", limits::GRADER_STDOUT);
-            errored(
-                Cause::Harness,
-                format!("the grader {name} gave no verdict: {why}"),
-            )
+        (CommandVerdict::Json | CommandVerdict::JsonFile, 0) => {
+            let verdict = match (grader.verdict, file) {
+                (CommandVerdict::JsonFile, Some(file)) => {
+                    Ok((file, file.len() > limits::GRADER_STDOUT))
+                }
+                (CommandVerdict::JsonFile, None) => {
+                    Err("it wrote no file with the name in EVAL_VERDICT".to_owned())
+                }
+                _ => Ok((ended.stdout.as_slice(), ended.stdout_truncated)),
+            };
+            let parsed = verdict.and_then(|(text, is_cut)| match is_cut {
+                // What was cut off could say otherwise.
+                true => Err(format!(
+                    "it wrote more than {} bytes",
+                    limits::GRADER_STDOUT
+                )),
+                false => parse(text, &grader.metrics),
+            });
+            parsed.unwrap_or_else(|why| {
+                errored(
+                    Cause::Harness,
+                    format!("the grader {name} gave no verdict: {why}"),
+                )
+            })
         }
-        (CommandVerdict::Json, 0) => match parse(&ended.stdout, &grader.metrics) {
-            Ok(grade) => grade,
-            Err(why) => errored(
-                Cause::Harness,
-                format!("the grader {name} gave no verdict: {why}"),
-            ),
-        },
         (_, code) => {
             let grade = errored(
                 Cause::Harness,
@@ -253,11 +335,11 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
 
 /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`; other keys go into
 /// the details.
-fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
+fn parse(text: &[u8], names: &[String]) -> Result<Grade, String> {
     let mut verdict: Map<String, Value> =
-        serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+        serde_json::from_slice(text).map_err(|error| error.to_string())?;
     // Of two values the later one would be believed.
-    serde_json::from_slice::<JsonShape>(stdout).map_err(|error| error.to_string())?;
+    serde_json::from_slice::<JsonShape>(text).map_err(|error| error.to_string())?;
     let passed = match verdict.remove("passed") {
         Some(Value::Bool(passed)) => passed,
         Some(other) => {
@@ -365,6 +447,7 @@ mod tests {
             metrics: vec![],
             expected: None,
             sandbox: false,
+            workspace: None,
         }
     }
 
@@ -376,7 +459,7 @@ mod tests {
             stderr_tail: stderr.into(),
             elapsed: Duration::ZERO,
         };
-        let g = read_verdict(&grader(verdict, 1500), &ended);
+        let g = read_verdict(&grader(verdict, 1500), &ended, None);
         let score = g.score.map_or("-".into(), |s| s.to_string());
         format!(
             "{} {score} {} {} {}",
@@ -455,7 +538,7 @@ mod tests {
             stderr_tail: Vec::new(),
             elapsed: Duration::ZERO,
         };
-        let g = read_verdict(&grader(CommandVerdict::Json, 1500), &ended);
+        let g = read_verdict(&grader(CommandVerdict::Json, 1500), &ended, None);
         assert_eq!(g.outcome, crate::model::Outcome::Errored);
         assert_eq!(
             g.reason,
@@ -463,7 +546,7 @@ mod tests {
         );
         // An exit code is whole, whatever was written.
         assert_eq!(
-            read_verdict(&grader(CommandVerdict::ExitCode, 1500), &ended).outcome,
+            read_verdict(&grader(CommandVerdict::ExitCode, 1500), &ended, None).outcome,
             crate::model::Outcome::Passed
         );
     }
