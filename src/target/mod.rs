@@ -59,8 +59,8 @@ pub enum WorkspaceUse {
     Sandbox,
     /// Its program runs there, outside of the sandbox.
     Host,
-    /// It gives a patch.
-    Patch,
+    /// What it did is recorded.
+    Recorded,
 }
 
 /// Why there is no output to judge.
@@ -387,7 +387,7 @@ impl RunTargets {
             _ if case.workspace.is_none() => return WorkspaceUse::Nothing,
             Some(Target::Command(command)) => command,
             Some(Target::Skill(skill)) => &skill.command,
-            _ => return WorkspaceUse::Patch,
+            _ => return WorkspaceUse::Recorded,
         };
         match command.isolation.unwrap_or_default() {
             TargetIsolation::Sandbox => WorkspaceUse::Sandbox,

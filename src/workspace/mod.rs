@@ -3,6 +3,8 @@
 
 mod archive;
 mod finished;
+mod record;
+mod recorded;
 mod sample;
 mod store;
 mod template;
@@ -29,6 +31,7 @@ use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
 
 pub use finished::{FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub use recorded::RecordedWork;
 pub use sample::{SampleWorkspace, WorkspaceProgram};
 
 /// The attributes by which overlays mark what changed: none is mounted by root.
@@ -179,19 +182,19 @@ impl RunWorkspaces {
         SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await
     }
 
-    /// The workspace that a patch makes of the template.
+    /// The workspace that a target left, made again from what is recorded of it.
     ///
     /// # Errors
-    /// Also a patch that does not apply.
-    pub async fn patched(
+    /// Also what can't be read, or does not apply.
+    pub async fn recorded(
         &self,
         workspace: &Arc<CaseWorkspace>,
-        patch: String,
+        work: RecordedWork,
     ) -> Result<FinishedWorkspace, WorkspaceFault> {
         let (open, template) = self.template(workspace).await?;
-        let kind = FolderKind::Programs;
+        let kind = work.folder_kind();
         let sample = SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await?;
-        sample.patch(patch).await?.finish(None).await
+        sample.lay(work).await?.finish(None).await
     }
 
     /// SHA-256 (hex) of what targets find in a workspace.
