@@ -60,4 +60,5 @@ mod values;
 mod walkthrough;
 mod watch;
 mod workspace_graders;
+mod workspace_records;
 mod workspaces;
