@@ -237,3 +237,25 @@ impl WorkspaceOutput {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_from_the_day_of_another_run() {
+        let mut left = WorkspaceOutput::of_patch(String::new());
+        left.kept = Some("run-1.workspaces/e/c/0-0".to_owned());
+        let first = Path::new("/results/2026-03-04");
+        left.refer_to(first);
+        let from_there = first.join(left.kept.clone().unwrap());
+        assert_eq!(
+            from_there,
+            Path::new("/results/2026-03-04/../2026-03-04/run-1.workspaces/e/c/0-0")
+        );
+        // Graded again by a run of the next day, it is still where it was.
+        left.refer_to(Path::new("/results/2026-03-05"));
+        assert_eq!(left.kept.unwrap(), "../2026-03-04/run-1.workspaces/e/c/0-0");
+        assert_eq!(left.record, None);
+    }
+}
