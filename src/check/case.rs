@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use super::languages::{self, CodeForm};
 use super::probe::Probe;
-use super::probe::ProbeMeaning::{Cheat, Null, Reference, ReferenceAgain};
+use super::probe::ProbeMeaning;
+use super::probe::ProbeMeaning::{Cheat, Null, ReferenceAgain};
+use super::references::Reference;
 use super::tests_read::{
     assertions, called_command, called_function, first_compared, first_expected,
 };
@@ -28,11 +30,14 @@ pub(super) struct CaseProbes {
 }
 
 /// Of a case that no model and no person judges.
-pub(super) fn probes(case: &Case, reference: Option<&OutputValue>) -> CaseProbes {
+pub(super) fn probes(case: &Case, reference: Option<&Reference>) -> CaseProbes {
     let mut made = CaseProbes::default();
     if let Some(reference) = reference {
         made.probes = twice(reference);
     }
+    // What is said beside work in a workspace is not the answer.
+    let reference = reference.filter(|reference| !reference.is_work());
+    let reference = reference.map(|reference| &reference.output);
     if looks_at_workspace(case) {
         made.probes.extend(workspace_probes());
         return made;
@@ -76,11 +81,8 @@ pub(super) fn probes(case: &Case, reference: Option<&OutputValue>) -> CaseProbes
 
 /// Of a case whose judges are called alone. A negated judge may be right to pass what does not solve
 /// the task, so it gets the reference only.
-pub(super) fn judge_probes(reference: Option<&OutputValue>, negated: bool) -> CaseProbes {
-    let mut probes = match reference {
-        Some(reference) => vec![Probe::new(Reference, "reference", reference.clone())],
-        None => Vec::new(),
-    };
+pub(super) fn judge_probes(reference: Option<&Reference>, negated: bool) -> CaseProbes {
+    let mut probes: Vec<Probe> = reference.into_iter().flat_map(twice).take(1).collect();
     if !negated {
         probes.extend(super::judges::probes());
     }
@@ -142,11 +144,19 @@ fn workspace_probes() -> [Probe; 5] {
     ]
 }
 
-fn twice(reference: &OutputValue) -> Vec<Probe> {
-    vec![
-        Probe::new(Reference, "reference", reference.clone()),
-        Probe::new(ReferenceAgain, "reference, second run", reference.clone()),
-    ]
+/// None of a reference that could not be made.
+fn twice(reference: &Reference) -> Vec<Probe> {
+    let probe = |meaning, name| Probe {
+        tree: reference.tree.clone(),
+        ..Probe::new(meaning, name, reference.output.clone())
+    };
+    match reference.not_made.is_some() {
+        true => Vec::new(),
+        false => vec![
+            probe(ProbeMeaning::Reference, "reference"),
+            probe(ReferenceAgain, "reference, second run"),
+        ],
+    }
 }
 
 /// A probe that equals the reference, or a literal that is expected, is a right answer.
@@ -166,8 +176,10 @@ fn without_right_answers(probes: &mut Vec<Probe>, case: &Case, reference: Option
         )
         .collect();
     probes.retain(|probe| {
-        matches!(probe.label.meaning, Reference | ReferenceAgain)
-            || !right.contains(&text(&probe.output))
+        matches!(
+            probe.label.meaning,
+            ProbeMeaning::Reference | ReferenceAgain
+        ) || !right.contains(&text(&probe.output))
     });
 }
 

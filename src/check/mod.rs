@@ -13,6 +13,7 @@ mod judges;
 mod known;
 mod languages;
 mod probe;
+mod references;
 mod tests_read;
 mod write;
 
@@ -23,19 +24,18 @@ use std::time::Instant;
 
 use crate::model::{
     Case, CaseFault, CaseNames, CheckDecision, CheckFinding, CheckReport, Eval, EvalCases,
-    FindingKind, FindingLevel, GateSpec, Grader, GraderType, LeftOutCases, LeftOutReason,
-    OutputValue, Plan, ProbeTally, Target,
+    FindingKind, FindingLevel, GateSpec, Grader, GraderType, LeftOutCases, LeftOutReason, Plan,
+    ProbeTally, Target,
 };
 use crate::run::{
     CancelLevel, CancelSwitch, GradingTools, RunError, RunInvocation, RunObserver, RunRequest,
     prepare, run,
 };
-use crate::target::RunTargets;
 use eval_base::clock::Clock;
 use eval_models::ModelSpending;
 use excuses::ExcuseBook;
-use expected::expected_value;
 use fold::{CheckFold, CheckedCase, CheckedPart, counts};
+use references::{Reference, References};
 use write::ProbeFile;
 
 /// The name of the file of probes in the folder of a check.
@@ -107,9 +107,11 @@ pub async fn check(request: CheckRequest<'_>) -> Result<FinishedCheck, CheckErro
         mut observers,
     } = request;
     let timer = Instant::now();
-    let references = References::open(&plan, oracle.as_deref())?;
+    let references = References::open(&plan, oracle.as_deref(), &folder, &helper, cancel.clone())?;
     let mut excuses = ExcuseBook::new(&plan.excuses)?;
-    let mut chosen = ChosenCases::of(&plan, &references, &folder, judges).await?;
+    let chosen = ChosenCases::of(&plan, &references, &folder, judges).await;
+    references.close().await;
+    let mut chosen = chosen?;
     let mut part = CheckedPart::default();
     let mut tools = GradingTools::default();
     let (evals, cases) = (
@@ -147,6 +149,13 @@ pub async fn check(request: CheckRequest<'_>) -> Result<FinishedCheck, CheckErro
         tools.join(run(request).await?.tools);
         spent = models.spent();
         join(&mut part, fold.0.finish(&mut excuses));
+    }
+    for (eval, case, reason) in &chosen.not_made {
+        part.unproved.insert((eval.clone(), case.clone()));
+        part.findings.push(CheckFinding {
+            probes: vec!["reference".to_owned()],
+            ..finding(FindingKind::Unknown, eval, case, reason)
+        });
     }
     let interrupted = part.interrupted || cancel.level() > CancelLevel::Run;
     if require_references {
@@ -192,13 +201,22 @@ pub async fn check(request: CheckRequest<'_>) -> Result<FinishedCheck, CheckErro
 }
 
 fn no_reference((eval, case): &(String, String)) -> CheckFinding {
+    finding(
+        FindingKind::NoReference,
+        eval,
+        case,
+        "there is no reference",
+    )
+}
+
+fn finding(kind: FindingKind, eval: &str, case: &str, reason: &str) -> CheckFinding {
     CheckFinding {
-        kind: FindingKind::NoReference,
-        level: FindingKind::NoReference.level(),
-        eval: eval.clone(),
-        case: case.clone(),
+        kind,
+        level: kind.level(),
+        eval: eval.to_owned(),
+        case: case.to_owned(),
         probes: Vec::new(),
-        reason: "there is no reference".to_owned(),
+        reason: reason.to_owned(),
         excused: None,
     }
 }
@@ -246,67 +264,6 @@ impl RunObserver for ProbeObserver {
     }
 }
 
-/// Right answers, of the suite or of a file.
-struct References {
-    oracle: Option<RunTargets>,
-}
-
-impl References {
-    fn open(plan: &Plan, oracle: Option<&Path>) -> Result<References, CheckError> {
-        let Some(path) = oracle else {
-            return Ok(References { oracle: None });
-        };
-        let plan = Plan {
-            target: Some(recorded(path)),
-            ..plan.clone()
-        };
-        let targets = RunTargets::open(&plan).map_err(RunError::from)?;
-        Ok(References {
-            oracle: Some(targets),
-        })
-    }
-
-    /// A right answer of a file, else the case's own, else the value that it expects.
-    async fn of(&self, eval: &str, case: &Case) -> Result<Option<Reference>, CheckError> {
-        if let Some(oracle) = &self.oracle
-            && oracle.recorded_samples(eval, &case.id, None).unwrap_or(0) > 0
-        {
-            return match oracle.ask(eval, case, (0, 0), None).await.result {
-                Ok(output) => Ok(Some(Reference::written(match output.workspace {
-                    Some(left) => OutputValue::Text(left.diff.text),
-                    None => output.value,
-                }))),
-                Err(failure) => Err(CheckError::Oracle(failure.reason)),
-            };
-        }
-        let expected = || {
-            let output = expected_value(case)?;
-            Some(Reference {
-                output,
-                is_expected: true,
-            })
-        };
-        let own = case.solution.clone().map(Reference::written);
-        Ok(own.or_else(expected))
-    }
-}
-
-/// A right answer.
-struct Reference {
-    output: OutputValue,
-    /// It is the value that the case expects, in place of a `solution`.
-    is_expected: bool,
-}
-
-impl Reference {
-    fn written(output: OutputValue) -> Reference {
-        Reference {
-            output,
-            is_expected: false,
-        }
-    }
-}
-
 fn recorded(path: &Path) -> Target {
     Target::Recorded {
         path: path.to_owned(),
@@ -330,6 +287,8 @@ struct ChosenCases {
     by_expected: Vec<(String, String)>,
     /// Checked cases without a reference, by eval and case.
     missing: Vec<(String, String)>,
+    /// Those whose reference could not be made, with the reason.
+    not_made: Vec<(String, String, String)>,
     left_out: BTreeMap<LeftOutReason, CaseNames>,
 }
 
@@ -359,10 +318,10 @@ impl ChosenCases {
                     continue;
                 }
                 let reference = references.of(id, &case).await?;
-                let output = reference.as_ref().map(|reference| &reference.output);
+                let reference = reference.as_ref();
                 let mut is_checked = false;
                 if case.grading.graders.iter().any(decides_by_code) {
-                    let count = whole.write(id, &case, case::probes(&case, output), None)?;
+                    let count = whole.write(id, &case, case::probes(&case, reference), None)?;
                     is_checked = true;
                     if advises {
                         without_advice.push(Arc::new(Case {
@@ -374,7 +333,7 @@ impl ChosenCases {
                     }
                 }
                 for (place, judged) in with_one_judge(&case).into_iter().enumerate() {
-                    let probes = case::judge_probes(output, judged.negated);
+                    let probes = case::judge_probes(reference, judged.negated);
                     if probes.probes.is_empty() {
                         continue;
                     }
@@ -387,7 +346,7 @@ impl ChosenCases {
                     }
                 }
                 if is_checked {
-                    chosen.count(id, &case, reference.as_ref());
+                    chosen.count(id, &case, reference);
                 } else {
                     chosen.leave_out(LeftOutReason::NegatedJudges, id, &case);
                 }
@@ -413,6 +372,10 @@ impl ChosenCases {
         match reference {
             Some(reference) => {
                 self.reference_cases += 1;
+                if let Some(why) = &reference.not_made {
+                    let (eval, case) = (eval.to_owned(), case.id.clone());
+                    self.not_made.push((eval, case, why.clone()));
+                }
                 if reference.is_expected {
                     self.by_expected.push((eval.to_owned(), case.id.clone()));
                 }

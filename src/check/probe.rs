@@ -64,6 +64,8 @@ pub struct ProbeLabel {
 pub struct Probe {
     pub label: ProbeLabel,
     pub output: OutputValue,
+    /// The workspace that goes with it, relative to the file of probes.
+    pub tree: Option<String>,
 }
 
 impl Probe {
@@ -75,6 +77,7 @@ impl Probe {
                 name,
             },
             output,
+            tree: None,
         }
     }
 

@@ -42,8 +42,10 @@ impl ProbeFile {
         let mut labels = Vec::with_capacity(made.probes.len());
         for (sample, probe) in made.probes.into_iter().enumerate() {
             let mut line = line(eval, &case.id, sample, probe.output);
-            if case.workspace.is_some() {
-                with_patch(&mut line);
+            match probe.tree {
+                Some(tree) => line["workspace"] = Value::from(tree),
+                None if case.workspace.is_some() => with_patch(&mut line),
+                None => {}
             }
             let written = serde_json::to_writer(&mut self.file, &line).map_err(Into::into);
             let written = written.and_then(|()| self.file.write_all(b"\n"));

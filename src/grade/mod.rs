@@ -109,7 +109,7 @@ pub struct GradedOutput {
 }
 
 /// The reason of a grade that needs a workspace.
-const NO_WORKSPACE: &str = "the target left no workspace to look at (a recorded output needs a `patch`, a command must not have `isolation: none`)";
+const NO_WORKSPACE: &str = "the target left no workspace to look at (a recorded output needs a `patch` or a `workspace`, a command must not have `isolation: none`)";
 
 /// The graders of one run: the sandbox, opened when first needed, and what looks at texts.
 pub struct RunGraders {

@@ -502,6 +502,7 @@ pub(super) fn assemble(
         target: made.target,
         expected: None,
         solution: None,
+        solution_work: None,
         dataset_format: None,
         baseline: None,
         workspace: made.workspace,
@@ -577,6 +578,10 @@ pub(super) fn finish(
     case.tags = spec.tags;
     case.difficulty = spec.difficulty;
     case.expected = expected.and_then(|e| e.values().into_iter().next());
+    if case.workspace.is_some() {
+        let work = workspace::solution(desk, spec.solution.as_ref(), node)?;
+        case.solution_work = work.map(Arc::new);
+    }
     case.solution = spec.solution.map(|value| match value {
         serde_json::Value::String(text) => OutputValue::Text(text),
         json => OutputValue::Json(json),

@@ -19,6 +19,8 @@ pub const TEST_MESSAGE: usize = 500;
 /// Bytes of the diff of a workspace, of its changed paths, and of what is known of each.
 pub const WORKSPACE_DIFF: usize = 256 << 10;
 pub const WORKSPACE_PATH_BYTES: usize = 64 << 10;
+/// Bytes of the changed files of one sample that are recorded where the diff does not have all.
+pub const WORKSPACE_RECORD: u64 = 64 << 20;
 
 // Of grades.
 

@@ -30,7 +30,7 @@ use super::prompt::PromptTemplate;
 use super::sandbox::SandboxDemand;
 use super::summary::{Decision, ThresholdResult};
 use super::target::{ModelTarget, Target};
-use super::workspace::CaseWorkspace;
+use super::workspace::{CaseWorkspace, SolutionWork};
 
 /// A suite, ready to run.
 #[derive(Debug, Clone)]
@@ -380,6 +380,8 @@ pub struct Case {
     pub expected: Option<Value>,
     /// A right answer, as a target would give it; not used to grade.
     pub solution: Option<OutputValue>,
+    /// What `solution` says to do in the workspace, if it is no output.
+    pub solution_work: Option<Arc<SolutionWork>>,
     /// The layout of the public benchmark that it is a record of, as `dataset.format` names it.
     pub dataset_format: Option<Arc<str>>,
     /// Of a regression: where `expected` comes from; `None` when there is no baseline yet.

@@ -34,6 +34,7 @@ pub fn case(id: &str) -> Case {
         target: None,
         expected: None,
         solution: None,
+        solution_work: None,
         dataset_format: None,
         baseline: None,
         workspace: None,

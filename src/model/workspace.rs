@@ -2,7 +2,7 @@
 //! it afterwards.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -115,12 +115,43 @@ pub struct WorkspaceOutput {
     pub exit_code: Option<i32>,
     /// SHA-256 (hex) of what was there before the target ran.
     pub template: String,
+    /// SHA-256 (hex) of all that was different afterwards.
+    #[serde(default)]
+    pub left: String,
     /// The reason why the workspace is a copy and not an overlay, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<String>,
     /// The folder that `keep` keeps, relative to the folder of the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
+    /// The file of all changes, where `diff` does not have all of them, relative to the folder of the
+    /// journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
+    /// The recorded tree that it is to be, before it is read.
+    #[serde(skip)]
+    pub tree: Option<RecordedTree>,
+}
+
+/// A right answer that is work in the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SolutionWork {
+    /// Files of a folder, laid on the workspace.
+    Files(RecordedTree),
+    /// A program, run in it as a target.
+    Command {
+        argv: Vec<String>,
+        /// The suite's folder.
+        dir: PathBuf,
+    },
+}
+
+/// A folder or an archive that a recording names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedTree {
+    /// As it is written.
+    pub name: String,
+    pub path: PathBuf,
 }
 
 impl WorkspaceOutput {
@@ -134,8 +165,30 @@ impl WorkspaceOutput {
             changes: WorkspaceChanges::default(),
             exit_code: None,
             template: String::new(),
+            left: String::new(),
             copied: None,
             kept: None,
+            record: None,
+            tree: None,
+        }
+    }
+
+    /// A recorded folder or archive, before it is read.
+    pub fn of_tree(tree: RecordedTree) -> WorkspaceOutput {
+        WorkspaceOutput {
+            tree: Some(tree),
+            ..WorkspaceOutput::of_patch(String::new())
+        }
+    }
+
+    /// Names its files as they are found from the day's folder of another run; `day` is that of the run
+    /// that wrote them.
+    pub fn refer_to(&mut self, day: &Path) {
+        let Some(day) = day.file_name() else { return };
+        for path in [&mut self.kept, &mut self.record].into_iter().flatten() {
+            if !path.starts_with("../") {
+                *path = format!("../{}/{path}", day.to_string_lossy());
+            }
         }
     }
 
@@ -182,5 +235,27 @@ impl WorkspaceOutput {
             (_, false) => counts.join(", "),
             (_, true) => format!("{} (not all are listed)", counts.join(", ")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_from_the_day_of_another_run() {
+        let mut left = WorkspaceOutput::of_patch(String::new());
+        left.kept = Some("run-1.workspaces/e/c/0-0".to_owned());
+        let first = Path::new("/results/2026-03-04");
+        left.refer_to(first);
+        let from_there = first.join(left.kept.clone().unwrap());
+        assert_eq!(
+            from_there,
+            Path::new("/results/2026-03-04/../2026-03-04/run-1.workspaces/e/c/0-0")
+        );
+        // Graded again by a run of the next day, it is still where it was.
+        left.refer_to(Path::new("/results/2026-03-05"));
+        assert_eq!(left.kept.unwrap(), "../2026-03-04/run-1.workspaces/e/c/0-0");
+        assert_eq!(left.record, None);
     }
 }

@@ -268,6 +268,13 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
             .then_some("The difference is longer; the rest was not kept.");
         let title = format!("Changes in the workspace: {}", left.summary());
         code(body, title.into(), &left.diff.text, note);
+        if let Some(record) = &left.record {
+            body.words(text![
+                own("All changes are in "),
+                outside(record),
+                own(" beside the journal.")
+            ]);
+        }
         if let Some(kept) = &left.kept {
             body.words(text![
                 own("Kept in "),

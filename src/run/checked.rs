@@ -15,8 +15,10 @@ use super::environment::harness_version;
 use super::refused::RunRefusal;
 use crate::model::{
     CaseFault, CodeGrader, Eval, Fingerprint, GraderKind, OutputValue, Plan, ProbeExcuse,
-    SandboxState, proved_by_reference,
+    SandboxState, SolutionWork, proved_by_reference,
 };
+use eval_base::text::hex;
+use eval_workspace::{CopyRules, list_source};
 
 /// The folder of stamps in a results folder.
 const FOLDER: &str = "checks";
@@ -47,9 +49,22 @@ impl CheckedContent {
                             _ => None,
                         });
                 let mut scripts = Vec::new();
-                for command in commands {
-                    for word in &command.argv {
-                        let path = command.dir.join(word);
+                let commands = commands.map(|command| (&command.argv, &command.dir));
+                let of_solution = match case.solution_work.as_deref() {
+                    Some(SolutionWork::Command { argv, dir }) => Some((argv, dir)),
+                    Some(SolutionWork::Files(tree)) => {
+                        let files = list_source(&tree.path, &CopyRules::default());
+                        scripts.push(match files {
+                            Ok(files) => hex(&files.digest()),
+                            Err(error) => error.to_string(),
+                        });
+                        None
+                    }
+                    None => None,
+                };
+                for (argv, dir) in commands.chain(of_solution) {
+                    for word in argv {
+                        let path = dir.join(word);
                         let known = files.entry(path).or_insert_with_key(|path| {
                             std::fs::read(path)
                                 .ok()

@@ -45,6 +45,7 @@ pub use recorder::{EndedCase, RunObserver};
 pub use refused::RunRefusal;
 pub use regrade::{RegradeRequest, regrade};
 pub use scores::{ScoreBaselineResult, scores};
+pub(crate) use session::graders;
 pub use session::{FinishedRun, RunInvocation, RunRequest, run};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -19,7 +19,7 @@ use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{RunObserver, RunRecorder, TRAFFIC};
 use super::refused::{RefusedCases, RunRefusal, listed};
-use super::sample::{GradedAnswer, fault, is_unpaid, judge, milliseconds, unrecorded};
+use super::sample::{GradedAnswer, fault, is_unpaid, judge, milliseconds, tear_down, unrecorded};
 use super::session::{FinishedRun, RunInvocation, config, end, graders, identity, workers};
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
@@ -27,10 +27,10 @@ use crate::grade::{RunGraders, SampleAttempt, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, CaseOutline, Cause, Eval, EvalInfo, Event, JOURNAL_VERSION, Outcome,
-    Output, Plan, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
+    Output, Plan, RecordedTree, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
 use crate::summary::SummaryFold;
-use crate::workspace::{FinishedWorkspace, WorkspaceFault};
+use crate::workspace::{FinishedWorkspace, RecordedWork, WorkspaceFault};
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_models::{ModelSpending, ModelsConfig, RunModels};
@@ -548,6 +548,13 @@ async fn grade_attempt(
     attempt: Attempt,
     asked: SampleAttempt,
 ) -> Attempt {
+    let mut attempt = attempt;
+    // The new run may be of another day.
+    let output = attempt.output.as_mut().map(|output| &mut output.workspace);
+    let stored = attempt.stored.as_mut().map(|stored| &mut stored.workspace);
+    for left in output.into_iter().chain(stored).flatten() {
+        left.refer_to(&bench.source.dir);
+    }
     if !attempt.is_answer() {
         return attempt;
     }
@@ -576,7 +583,12 @@ async fn grade_attempt(
                         latency,
                         workspace: workspace.as_ref(),
                     };
-                    judge(&bench.graders, &bench.redactor, answer).await
+                    let (extracted, mut verdict) =
+                        judge(&bench.graders, &bench.redactor, answer).await;
+                    if let Some(workspace) = &workspace {
+                        tear_down(case, workspace, &mut verdict).await;
+                    }
+                    (extracted, verdict)
                 }
                 Err(fault) => (None, without_output(case, fault.cause, fault.reason)),
             };
@@ -608,17 +620,28 @@ async fn remade(
     let (Some(definition), Some(left)) = (&case.workspace, &output.workspace) else {
         return Ok(None);
     };
-    if left.diff.truncated {
-        let why =
-            "the recorded changes of the workspace are not complete, so it can't be made again";
-        return Err(WorkspaceFault::new(Cause::PatchRejected, why));
-    }
     let workspaces = bench.graders.workspaces().await;
     if workspaces.digest(definition).await? != left.template {
         let why = "the workspace begins with other files than when the target worked in it";
         return Err(WorkspaceFault::new(Cause::PatchRejected, why));
     }
-    let patch = left.diff.text.clone();
-    let made = workspaces.patched(definition, patch).await?;
-    Ok(Some(made))
+    let at = |name: &String| bench.source.dir.join(name);
+    let record = left.record.as_ref().map(at).map(RecordedWork::Record);
+    let whole = !left.diff.truncated;
+    let diff = whole.then(|| RecordedWork::Patch(left.diff.text.clone()));
+    let kept = left.kept.as_ref().map(|name| {
+        let (name, path) = (name.clone(), at(name));
+        RecordedWork::Kept(RecordedTree { name, path })
+    });
+    let mut failed = None;
+    for work in [record, diff, kept].into_iter().flatten() {
+        match workspaces.recorded(definition, work).await {
+            Ok(made) if made.output().left == left.left => return Ok(Some(made)),
+            Ok(_) => {}
+            Err(fault) => failed = failed.or(Some(fault)),
+        }
+    }
+    let why = "the run did not record all that the target left in the workspace, so it can't be made again: \
+               set `keep: always` and run it again";
+    Err(failed.unwrap_or_else(|| WorkspaceFault::new(Cause::PatchRejected, why)))
 }

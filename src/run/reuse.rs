@@ -98,7 +98,13 @@ pub(super) fn record_reused(
                     graded_again: false,
                     unlisted_files,
                 };
-                let taken = from(origin, taken);
+                let mut taken = from(origin, taken);
+                for attempt in &mut taken.attempts {
+                    let output = attempt.output.as_mut();
+                    if let Some(left) = output.and_then(|output| output.workspace.as_mut()) {
+                        left.refer_to(&source.paths.dir);
+                    }
+                }
                 events.push(Event::SampleFinished(Box::new(taken)));
                 if events.len() >= CHUNK || bytes > CHUNK_BYTES {
                     recorder.record_all(std::mem::take(&mut events))?;

@@ -13,10 +13,10 @@ use super::reuse::StoredSamples;
 use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
 use crate::model::{
     Attempt, Case, CaseOutline, Cause, Fingerprint, JudgeVote, KeepWorkspace, ModelCall, Outcome,
-    Output, ReusedFrom, Verdict,
+    Output, ReusedFrom, Verdict, WorkspaceOutput,
 };
 use crate::target::{RunTargets, TargetAnswer, TargetFailure, WorkspaceUse};
-use crate::workspace::{FinishedWorkspace, SampleWorkspace};
+use crate::workspace::{FinishedWorkspace, RecordedWork, SampleWorkspace, WorkspaceFault};
 use eval_base::backoff::Backoff;
 use eval_base::percent::encode;
 use eval_base::redact::Redactor;
@@ -78,6 +78,9 @@ impl SampleContext {
         self.targets.is_recorded(case.profile.target.as_ref()) && case.profile.only_looks()
     }
 }
+
+/// How the name of a file of all changes of a workspace ends.
+const RECORD: &str = ".changes.jsonl.gz";
 
 /// What takes the place of a sentence that may show a part of a secret.
 const LEFT_OUT: &str = "omitted, because the output or the expectation contains a secret";
@@ -210,10 +213,13 @@ async fn run_attempt(
         ),
     };
     if let Some(finished) = finished {
-        let kept = put_away(bench, work, case, (asked, finished), &mut verdict).await;
-        let recorded = output.as_mut().and_then(|output| output.workspace.as_mut());
-        if let Some(recorded) = recorded {
-            recorded.kept = kept;
+        let left = output.as_mut().and_then(|output| output.workspace.as_mut());
+        // What is no answer is never graded again.
+        let recorded = left.map(|left| &mut **left).filter(|_| !unanswered);
+        let kept = put_away(bench, work, case, (asked, finished), recorded, &mut verdict).await;
+        let left = output.as_mut().and_then(|output| output.workspace.as_mut());
+        if let Some(left) = left {
+            left.kept = kept;
         }
     }
     let duration_ms = milliseconds(started.elapsed());
@@ -272,7 +278,7 @@ async fn ask_in_workspace(
             .as_ref()
             .is_ok_and(|output| output.workspace.is_some())
         {
-            let why = "a patch was recorded, but the case has no workspace";
+            let why = "changes of a workspace were recorded, but the case has no workspace";
             answer.result = Err(TargetFailure::new(Cause::MissingOutput, why));
         }
         return (answer, retries, None);
@@ -285,13 +291,18 @@ async fn ask_in_workspace(
         _ => bench.graders.workspaces().await,
     };
     let mut retries = 0;
-    let (mut answer, finished) = if used == WorkspaceUse::Patch {
-        let (answer, again) = ask(bench, work, case, attempt, None).await;
+    let (mut answer, finished) = if used == WorkspaceUse::Recorded {
+        let (mut answer, again) = ask(bench, work, case, attempt, None).await;
         retries = again;
-        let output = answer.result.as_ref().ok();
-        let patch = output.and_then(|output| Some(output.workspace.as_ref()?.diff.text.clone()));
-        let finished = match patch {
-            Some(patch) => Some(workspaces.patched(definition, patch).await),
+        let output = answer.result.as_mut().ok();
+        let recorded = output.and_then(|output| {
+            let recorded = output.workspace.clone();
+            // What it names is read, or there is nothing.
+            output.workspace.take_if(|left| left.tree.is_some());
+            recorded
+        });
+        let finished = match recorded {
+            Some(left) => Some(workspaces.recorded(definition, recorded_work(*left)).await),
             None => None,
         };
         (answer, finished)
@@ -332,6 +343,14 @@ async fn ask_in_workspace(
     (answer, retries, finished)
 }
 
+/// What a recording holds of a sample's work.
+fn recorded_work(left: WorkspaceOutput) -> RecordedWork {
+    match left.tree {
+        Some(tree) => RecordedWork::Tree(tree),
+        None => RecordedWork::Patch(left.diff.text),
+    }
+}
+
 fn unanswered(cause: Cause, reason: String) -> TargetAnswer {
     TargetAnswer {
         result: Err(TargetFailure::new(cause, reason)),
@@ -342,12 +361,13 @@ fn unanswered(cause: Cause, reason: String) -> TargetAnswer {
 }
 
 /// Tears a workspace down, and keeps it if the case asks for that: where, relative to the folder of
-/// the run's day.
+/// the run's day. Of `recorded`, all changes are recorded.
 async fn put_away(
     bench: &SampleContext,
     work: &SampleWork,
     case: &Case,
     (asked, finished): (SampleAttempt, FinishedWorkspace),
+    recorded: Option<&mut WorkspaceOutput>,
     verdict: &mut Verdict,
 ) -> Option<String> {
     let keep = case.workspace.as_ref().map(|workspace| workspace.keep);
@@ -360,27 +380,48 @@ async fn put_away(
         return None;
     }
     let mut kept = None;
-    // What failed, or has no grade, stays so with its own reason.
-    let passed = verdict.outcome == Outcome::Passed;
-    if wanted && !work.eval.info.is_private() {
+    if !work.eval.info.is_private() {
         let name = [
             folder_name(&work.eval.info.id),
             folder_name(&case.id),
             format!("{}-{}", asked.sample, asked.attempt),
         ];
         let name = name.join("/");
-        match finished.keep(bench.kept.join(&name)).await {
-            Ok(()) => kept = Some(format!("{}/{name}", file_name_of(&bench.kept))),
-            Err(fault) if passed => *verdict = without_output(case, fault.cause, fault.reason),
-            Err(fault) => add_reason(verdict, &fault.reason),
+        let shown = format!("{}/{name}", file_name_of(&bench.kept));
+        if wanted {
+            match finished.keep(bench.kept.join(&name)).await {
+                Ok(()) => kept = Some(shown.clone()),
+                Err(fault) => take_away(case, fault, verdict),
+            }
+        }
+        if let Some(recorded) = recorded {
+            let to = bench.kept.join(format!("{name}{RECORD}"));
+            match finished.record(to, bench.redactor.clone()).await {
+                Ok(true) => recorded.record = Some(format!("{shown}{RECORD}")),
+                Ok(false) => {}
+                Err(fault) => take_away(case, fault, verdict),
+            }
         }
     }
-    match finished.tear_down().await {
-        Err(fault) if passed => *verdict = without_output(case, fault.cause, fault.reason),
-        Err(fault) => add_reason(verdict, &fault.reason),
-        Ok(()) => {}
-    }
+    tear_down(case, &finished, verdict).await;
     kept
+}
+
+/// Runs the commands of `teardown`; one that fails takes a pass away.
+pub(super) async fn tear_down(case: &Case, finished: &FinishedWorkspace, verdict: &mut Verdict) {
+    if verdict.cause != Some(Cause::Interrupted)
+        && let Err(fault) = finished.tear_down().await
+    {
+        take_away(case, fault, verdict);
+    }
+}
+
+/// What failed, or has no grade, stays so with its own reason.
+fn take_away(case: &Case, fault: WorkspaceFault, verdict: &mut Verdict) {
+    match verdict.outcome {
+        Outcome::Passed => *verdict = without_output(case, fault.cause, fault.reason),
+        _ => add_reason(verdict, &fault.reason),
+    }
 }
 
 fn add_reason(verdict: &mut Verdict, reason: &str) {

@@ -319,7 +319,7 @@ pub(super) fn workers(plan: &Plan) -> Option<Arc<Semaphore>> {
     more.then(|| Arc::new(Semaphore::new(workers.min(Semaphore::MAX_PERMITS))))
 }
 
-pub(super) fn graders(
+pub(crate) fn graders(
     plan: &Plan,
     helper: PathBuf,
     models: &Arc<RunModels>,

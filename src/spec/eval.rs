@@ -35,7 +35,9 @@ pub struct CapabilityDefinition {
     #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
     /// A right answer, which `eval-harness check` expects to pass: the output of a target, such as a
-    /// program. A text continues the grader's `prefix`, if there is one.
+    /// program. A text continues the grader's `prefix`, if there is one. With a workspace: a patch in
+    /// git's format, `{dir: FOLDER}` for files to lay on the workspace, or `{command: [...]}` for a
+    /// program that does the work.
     #[serde(default, deserialize_with = "present")]
     pub solution: Option<Value>,
     /// The grader, or the name of one.
@@ -230,7 +232,9 @@ pub struct CaseSpec {
     #[schemars(with = "Option<ExpectedForms>", extend("x-aliases" = ["expected_output"]))]
     pub expected: Option<ExpectedRef>,
     /// A right answer, which `eval-harness check` expects to pass: the output of a target, such as a
-    /// program. A text continues the grader's `prefix`, if there is one.
+    /// program. A text continues the grader's `prefix`, if there is one. With a workspace: a patch in
+    /// git's format, `{dir: FOLDER}` for files to lay on the workspace, or `{command: [...]}` for a
+    /// program that does the work.
     #[serde(default, deserialize_with = "present")]
     pub solution: Option<Value>,
     /// The grader, or the name of one. Default: the eval's.

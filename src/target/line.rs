@@ -5,13 +5,14 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::model::{Output, OutputValue, Usage, WorkspaceOutput};
+use crate::model::{Output, OutputValue, RecordedTree, Usage, WorkspaceOutput};
 use eval_base::text::sanitize;
 use eval_base::unique_keys::JsonShape;
 
@@ -45,6 +46,9 @@ pub(super) struct RecordLine<V> {
     instance_id: Option<Value>,
     #[serde(default)]
     model_patch: Option<Value>,
+    /// Of a sample with a workspace: a folder or an archive of all that is in it.
+    #[serde(default)]
+    workspace: Option<Value>,
     #[serde(default)]
     usage: Option<Value>,
     #[serde(default)]
@@ -111,13 +115,20 @@ pub(super) struct CheckedRecord<V> {
     pub content: Result<RecordContent<V>, String>,
 }
 
+/// What a target did in its workspace, as a record says it.
+enum RecordedChange {
+    Patch(String),
+    /// A folder or an archive, relative to the recording.
+    Tree(String),
+}
+
 /// What a record holds beside the name of its sample.
 pub(super) struct RecordContent<V> {
     /// A whole program.
     program: bool,
-    /// `None` beside a patch.
+    /// `None` beside a patch or a workspace.
     output: Option<V>,
-    patch: Option<String>,
+    change: Option<RecordedChange>,
     usage: Option<Usage>,
     model: Option<String>,
     truncated: bool,
@@ -135,14 +146,13 @@ impl<V: OutputContent> RecordLine<V> {
             ("response", self.response),
             ("solution", self.solution),
         ];
-        let patch = match (self.patch, self.model_patch) {
-            (Some(_), Some(_)) => Err("has both `patch` and `model_patch`".to_owned()),
-            (Some(patch), None) => text_of(patch, "patch").map(Some),
-            (None, Some(patch)) => text_of(patch, "model_patch").map(Some),
-            (None, None) => Ok(None),
-        };
-        let content = patch.and_then(|patch| {
-            record_content(outputs, patch, self.usage, self.model, self.truncated)
+        let changes = [
+            ("patch", self.patch),
+            ("model_patch", self.model_patch),
+            ("workspace", self.workspace),
+        ];
+        let content = change_of(changes).and_then(|change| {
+            record_content(outputs, change, self.usage, self.model, self.truncated)
         });
         Ok(CheckedRecord {
             case,
@@ -155,13 +165,13 @@ impl<V: OutputContent> RecordLine<V> {
 
 fn record_content<V: OutputContent>(
     outputs: [(&'static str, Option<V>); 4],
-    patch: Option<String>,
+    change: Option<RecordedChange>,
     usage: Option<Value>,
     model: Option<Value>,
     truncated: Option<Value>,
 ) -> Result<RecordContent<V>, String> {
     let is_empty = outputs.iter().all(|(_, output)| output.is_none());
-    let (key, output) = match is_empty && patch.is_some() {
+    let (key, output) = match is_empty && change.is_some() {
         true => ("patch", None),
         false => content_of(outputs).map(|(key, output)| (key, Some(output)))?,
     };
@@ -175,11 +185,21 @@ fn record_content<V: OutputContent>(
     Ok(RecordContent {
         program: key == "solution",
         output,
-        patch,
+        change,
         usage,
         model,
         truncated,
     })
+}
+
+impl<V> RecordContent<V> {
+    /// The folder or archive that it names.
+    pub fn tree(&self) -> Option<&str> {
+        match &self.change {
+            Some(RecordedChange::Tree(name)) => Some(name),
+            _ => None,
+        }
+    }
 }
 
 impl RecordContent<Value> {
@@ -199,9 +219,15 @@ impl RecordContent<Value> {
             model: self.model,
             finish: None,
             thoughts: None,
-            workspace: self
-                .patch
-                .map(|patch| Box::new(WorkspaceOutput::of_patch(patch))),
+            workspace: self.change.map(|change| {
+                Box::new(match change {
+                    RecordedChange::Patch(patch) => WorkspaceOutput::of_patch(patch),
+                    RecordedChange::Tree(name) => WorkspaceOutput::of_tree(RecordedTree {
+                        path: PathBuf::from(&name),
+                        name,
+                    }),
+                })
+            }),
         })
     }
 }
@@ -270,6 +296,26 @@ fn case_of(case: Option<Value>, task: Option<Value>) -> Result<String, String> {
         (Some(id), _) | (None, Some(id)) => Ok(id),
         (None, None) => Err("has no case: `case` (or `task_id`) is missing".to_owned()),
     }
+}
+
+/// The one description of the changes among those that may be there.
+fn change_of(
+    changes: [(&'static str, Option<Value>); 3],
+) -> Result<Option<RecordedChange>, String> {
+    let mut given = changes
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)));
+    let Some((key, value)) = given.next() else {
+        return Ok(None);
+    };
+    if let Some((other, _)) = given.next() {
+        return Err(format!("has both `{key}` and `{other}`"));
+    }
+    let text = text_of(value, key)?;
+    Ok(Some(match key {
+        "workspace" => RecordedChange::Tree(text),
+        _ => RecordedChange::Patch(text),
+    }))
 }
 
 /// The one output among those that may be there, with its key.

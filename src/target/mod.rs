@@ -58,8 +58,8 @@ pub enum WorkspaceUse {
     Sandbox,
     /// Its program runs there, outside of the sandbox.
     Host,
-    /// It gives a patch.
-    Patch,
+    /// What it did is recorded.
+    Recorded,
 }
 
 /// Why there is no output to judge.
@@ -393,7 +393,7 @@ impl RunTargets {
                 Some(service) => service,
                 None => return WorkspaceUse::Nothing,
             },
-            _ => return WorkspaceUse::Patch,
+            _ => return WorkspaceUse::Recorded,
         };
         match command.isolation.unwrap_or_default() {
             TargetIsolation::Sandbox => WorkspaceUse::Sandbox,

@@ -15,6 +15,7 @@ mod index;
 mod layouts;
 mod partial;
 mod scan;
+mod trees;
 
 use std::fmt;
 use std::fs::File;
@@ -34,6 +35,7 @@ use super::line::{LineFault, parse_record};
 pub(super) use asked::RecordedCases;
 use index::IndexEntry;
 use scan::{LONGEST, RecordingScan, ScanEnding, ScannedRecords, TOO_LONG, too_long};
+use trees::RecordedTrees;
 
 /// Bytes of the largest file that is one array, and of what comes through a pipe: they are read whole.
 const LARGEST_WHOLE: u64 = 1 << 30;
@@ -127,6 +129,7 @@ pub(super) struct Recording {
     asked: RecordedCases,
     blocks: FileBlocks,
     longest: usize,
+    trees: RecordedTrees,
     /// Its length and the fingerprint of its content.
     pub content: (u64, Fingerprint),
 }
@@ -285,12 +288,16 @@ impl Recording {
             (blocks, content)
         };
         let warnings = scan.warnings(&name);
+        let trees = RecordedTrees::of(path, std::mem::take(&mut scan.trees));
+        let (bytes, fingerprint) = content;
+        let content = (bytes, trees.with(fingerprint));
         let recording = Recording {
             name,
             records: scan.finish(path)?,
             asked,
             blocks,
             longest,
+            trees,
             content,
         };
         Ok((recording, warnings))
@@ -373,7 +380,15 @@ impl Recording {
             return Err(cannot(fault));
         }
         match read_again(piece.bytes(), eval, case, sample) {
-            RecordRead::Output(Some(output)) => Ok(*output),
+            RecordRead::Output(Some(mut output)) => {
+                let left = output.workspace.as_mut();
+                if let Some(tree) = left.and_then(|left| left.tree.as_mut()) {
+                    tree.path = self.trees.find(&tree.name).map_err(|why| {
+                        format!("{} of {name}: the workspace `{}` {why}", place(), tree.name)
+                    })?;
+                }
+                Ok(*output)
+            }
             RecordRead::Output(None) => {
                 let at = match self.records.form {
                     RecordingForm::Lines => entry.span.place.to_string(),

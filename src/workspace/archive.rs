@@ -7,13 +7,12 @@ use std::path::{Component, Path};
 use flate2::read::MultiGzDecoder;
 use tar::{Archive, EntryType};
 
-/// Entries, and bytes of files, of an archive.
+/// Entries of an archive.
 const MOST_ENTRIES: usize = 1_000_000;
-const MOST_BYTES: u64 = 64 << 30;
 
-/// Unpacks a tar file, plain or compressed by gzip, into a new folder. Owners, times, special bits
-/// and extended attributes are left behind.
-pub(super) fn unpack(path: &Path, to: &Path) -> Result<(), String> {
+/// Unpacks a tar file with at most `most` bytes in its files, plain or compressed by gzip, into a new
+/// folder. Owners, times, special bits and extended attributes are left behind.
+pub(super) fn unpack(path: &Path, to: &Path, most: u64) -> Result<(), String> {
     let mut file = File::open(path).map_err(|error| error.to_string())?;
     let mut magic = [0; 2];
     let read = file.read(&mut magic).map_err(|error| error.to_string())?;
@@ -22,12 +21,12 @@ pub(super) fn unpack(path: &Path, to: &Path) -> Result<(), String> {
     fs::create_dir(to).map_err(|error| error.to_string())?;
     let file = BufReader::new(file);
     match read == 2 && magic == [0x1f, 0x8b] {
-        true => unpack_tar(MultiGzDecoder::new(file), to),
-        false => unpack_tar(file, to),
+        true => unpack_tar(MultiGzDecoder::new(file), to, most),
+        false => unpack_tar(file, to, most),
     }
 }
 
-fn unpack_tar(source: impl Read, to: &Path) -> Result<(), String> {
+fn unpack_tar(source: impl Read, to: &Path, most: u64) -> Result<(), String> {
     let mut archive = Archive::new(source);
     let entries = archive.entries().map_err(|error| error.to_string())?;
     let (mut count, mut bytes) = (0usize, 0u64);
@@ -44,8 +43,9 @@ fn unpack_tar(source: impl Read, to: &Path) -> Result<(), String> {
         }
         count += 1;
         bytes = bytes.saturating_add(entry.size());
-        if count > MOST_ENTRIES || bytes > MOST_BYTES {
-            return Err("it has more than 1,000,000 entries or 64 GiB".to_owned());
+        if count > MOST_ENTRIES || bytes > most {
+            let most = most >> 20;
+            return Err(format!("it has more than 1,000,000 entries or {most} MiB"));
         }
         let plain = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if !name.components().all(plain) {

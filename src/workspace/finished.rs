@@ -11,8 +11,9 @@ use super::guarded::GuardedFiles;
 use super::sample::{SampleFiles, give};
 use super::store::LiveFolder;
 use super::template::{WorkspaceTemplate, fault, list};
-use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking, set_all};
+use super::{OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking, record, set_all};
 use crate::model::{CaseWorkspace, Cause, Fingerprint, WorkspaceOutput};
+use eval_base::redact::Redactor;
 use eval_base::text::hex;
 use eval_sandbox::{ProgramEnding, ReadOnlyBind, WorkspaceJob, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
@@ -27,6 +28,8 @@ pub const BESIDE: &str = "/tmp/tests";
 #[derive(Debug)]
 pub struct FinishedWorkspace {
     pub(super) output: WorkspaceOutput,
+    /// The diff of `output` has all that is different.
+    pub(super) is_recorded: bool,
     pub(super) changes: WorkspaceChanges,
     pub(super) diff: DiffText,
     pub(super) protected: Vec<WorkspacePath>,
@@ -236,7 +239,6 @@ impl FinishedWorkspace {
     pub async fn keep(&self, to: PathBuf) -> Result<(), WorkspaceFault> {
         let (template, files) = (Arc::clone(&self.template), self.files.clone());
         let left_out = unfit(&self.changes);
-        let most = self.most_bytes();
         blocking(move || {
             let cannot = |why: String| {
                 let reason = format!("the workspace can't be kept at {}: {why}", to.display());
@@ -245,32 +247,40 @@ impl FinishedWorkspace {
             // Of an attempt whose end was not recorded.
             remove_tree(&to).map_err(|error| cannot(error.to_string()))?;
             std::fs::create_dir_all(&to).map_err(|error| cannot(error.to_string()))?;
-            let written = match &files {
-                SampleFiles::Upper(upper) => template
-                    .view
-                    .with_layer(upper, ATTRIBUTES)
-                    .and_then(|view| view.write_tree(&to, &left_out, None)),
-                SampleFiles::Folder { path, .. } => {
-                    let rules = CopyRules {
-                        leave_out: left_out,
-                        max_bytes: most,
-                        ..CopyRules::default()
-                    };
-                    copy_tree(path, &to, &rules).map(drop)
-                }
+            let written = || {
+                let edits = WorkspaceEdits::read(&template.view, &files.view())?;
+                template.copy_to(&to, None)?;
+                edits.put_on(&to, &left_out, None)
             };
-            written.map_err(|error| cannot(error.to_string()))
+            written().map_err(|error| cannot(error.to_string()))
         })
         .await
     }
 
-    /// What a copy may hold.
-    fn most_bytes(&self) -> u64 {
-        most_bytes(&self.template, &self.definition)
+    /// Records all that is different in the file `to`, if the diff does not have it: whether it was
+    /// recorded. Where there is too much of it, or a secret in it, nothing is.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub async fn record(&self, to: PathBuf, redactor: Redactor) -> Result<bool, WorkspaceFault> {
+        if self.is_recorded {
+            return Ok(false);
+        }
+        let (template, files) = (Arc::clone(&self.template), self.files.clone());
+        blocking(move || {
+            let edits = WorkspaceEdits::read(&template.view, &files.view()).map_err(unread)?;
+            record::write(&edits, &to, &redactor).map_err(|error| {
+                let to = to.display();
+                let reason = format!("the workspace can't be recorded in {to}: {error}");
+                WorkspaceFault::new(Cause::Harness, reason)
+            })
+        })
+        .await
     }
 }
 
-fn most_bytes(template: &WorkspaceTemplate, definition: &CaseWorkspace) -> u64 {
+/// What a copy may hold.
+pub(super) fn most_bytes(template: &WorkspaceTemplate, definition: &CaseWorkspace) -> u64 {
     let left = (definition.limits.disk_mb + 1) << 20;
     template.view.listing().bytes().saturating_add(left)
 }
@@ -401,8 +411,15 @@ impl OpenWorkspaces {
             }
             _ => {
                 let copy = folder("workspace")?;
-                match files {
-                    Some(SampleFiles::Folder { path, .. }) => {
+                match (files, &edits) {
+                    // As in the layers of an overlay, where links that lead out end in the cell.
+                    (Some(SampleFiles::Folder { .. }), Some(edits)) if !is_copy => {
+                        template.copy_to(&copy, owner).map_err(tree)?;
+                        edits
+                            .put_on(&copy, &PathGlobs::default(), owner)
+                            .map_err(tree)?;
+                    }
+                    (Some(SampleFiles::Folder { path, .. }), _) => {
                         let (changes, _) = match &edits {
                             Some(edits) => edits
                                 .compare(&PathGlobs::default(), &nothing_compared())

@@ -4,6 +4,8 @@
 mod archive;
 mod finished;
 mod guarded;
+mod record;
+mod recorded;
 mod sample;
 mod service;
 mod store;
@@ -31,6 +33,7 @@ use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
 
 pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
+pub use recorded::RecordedWork;
 pub(crate) use sample::CarriedFiles;
 pub use sample::{SampleWorkspace, WorkspaceProgram};
 pub use service::{ServiceAnswer, ServiceFault};
@@ -183,19 +186,19 @@ impl RunWorkspaces {
         SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await
     }
 
-    /// The workspace that a patch makes of the template.
+    /// The workspace that a target left, made again from what is recorded of it.
     ///
     /// # Errors
-    /// Also a patch that does not apply.
-    pub async fn patched(
+    /// Also what can't be read, or does not apply.
+    pub async fn recorded(
         &self,
         workspace: &Arc<CaseWorkspace>,
-        patch: String,
+        work: RecordedWork,
     ) -> Result<FinishedWorkspace, WorkspaceFault> {
         let (open, template) = self.template(workspace).await?;
-        let kind = FolderKind::Programs;
+        let kind = work.folder_kind();
         let sample = SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await?;
-        sample.patch(patch).await?.finish(None).await
+        sample.lay(work).await?.finish(None).await
     }
 
     /// SHA-256 (hex) of what targets find in a workspace.

@@ -13,12 +13,11 @@ use super::template::{HISTORIES, WorkspaceTemplate, fault};
 use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
 use crate::isolation::tree_output;
 use crate::model::{CaseWorkspace, Cause, NetworkAccess, WorkspaceOutput, limits};
-use eval_base::text::truncate_bytes;
+use eval_base::text::{hex, truncate_bytes};
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
 use eval_sandbox::{CellPorts, ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
-    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits,
-    WorkspacePath, apply_patch,
+    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
 };
 
 /// Where programs in the sandbox find files of the suite.
@@ -61,16 +60,18 @@ pub(super) enum FolderKind {
     Programs,
     /// A copy, for a program outside of it.
     Host,
+    /// An empty folder, for what was recorded.
+    Empty,
 }
 
 /// A workspace in which a target works.
 #[derive(Debug)]
 pub struct SampleWorkspace {
-    open: Arc<OpenWorkspaces>,
-    template: Arc<WorkspaceTemplate>,
-    definition: Arc<CaseWorkspace>,
-    place: LiveFolder,
-    files: SampleFiles,
+    pub(super) open: Arc<OpenWorkspaces>,
+    pub(super) template: Arc<WorkspaceTemplate>,
+    pub(super) definition: Arc<CaseWorkspace>,
+    pub(super) place: LiveFolder,
+    pub(super) files: SampleFiles,
     kind: FolderKind,
 }
 
@@ -99,6 +100,14 @@ impl SampleWorkspace {
                 FolderKind::Layer => {
                     let upper = place.path().join("upper");
                     SampleFiles::Upper(open.store.folder(upper).map_err(cannot)?)
+                }
+                FolderKind::Empty => {
+                    let path = place.path().join("workspace");
+                    SampleFiles::Folder {
+                        path: open.store.folder(path).map_err(cannot)?,
+                        // Any file may be different.
+                        copied_at: SystemTime::UNIX_EPOCH,
+                    }
                 }
                 FolderKind::Programs | FolderKind::Host => {
                     let path = place.path().join("workspace");
@@ -135,27 +144,10 @@ impl SampleWorkspace {
         }
     }
 
-    /// Applies a patch in git's format.
-    pub(super) async fn patch(self, patch: String) -> Result<SampleWorkspace, WorkspaceFault> {
-        blocking(move || {
-            let SampleFiles::Folder { path, .. } = &self.files else {
-                return Err(fault("a patch needs a folder"));
-            };
-            match patch.trim().is_empty() {
-                true => Ok(self),
-                false => match apply_patch(path, &patch) {
-                    Ok(()) => match give(path, self.open.store.owner) {
-                        Ok(()) => Ok(self),
-                        Err(error) => Err(fault(format!("cannot write a workspace: {error}"))),
-                    },
-                    Err(error) => {
-                        let reason = format!("the patch does not apply: {error}");
-                        Err(WorkspaceFault::new(Cause::PatchRejected, reason))
-                    }
-                },
-            }
-        })
-        .await
+    /// The same without a network, whatever the case allows a target.
+    pub fn offline(mut self) -> SampleWorkspace {
+        Arc::make_mut(&mut self.definition).network = NetworkAccess::None;
+        self
     }
 
     /// Runs a program in the workspace to its end or its time limit. Whatever it started has ended
@@ -352,7 +344,7 @@ impl SampleWorkspace {
                 let reason = format!("the target left {what} in its workspace");
                 WorkspaceFault::new(Cause::OutputLimit, reason)
             };
-            let (changes, diff, protected) = {
+            let (changes, diff, protected, left, is_in_diff) = {
                 let edits = WorkspaceEdits::read(&self.template.view, &self.files.view());
                 let edits = edits.map_err(unread)?;
                 if edits.unread().is_some() {
@@ -372,8 +364,10 @@ impl SampleWorkspace {
                 let plan = plan.map_err(unread)?;
                 (
                     changes,
-                    diff,
+                    recorded_diff(&diff),
                     [plan.edited, plan.deleted, plan.added].concat(),
+                    hex(&edits.digest().map_err(unread)?),
+                    edits.fit_in_a_diff(&ignored),
                 )
             };
             let copied = self.copied();
@@ -385,16 +379,21 @@ impl SampleWorkspace {
                 files,
                 kind: _,
             } = self;
+            let is_recorded = is_in_diff && !diff.truncated;
             let output = WorkspaceOutput {
-                diff: recorded_diff(&diff),
+                diff,
                 changes: recorded_changes(&changes),
                 exit_code,
                 template: template.digest.clone(),
+                left,
                 copied,
                 kept: None,
+                record: None,
+                tree: None,
             };
             Ok(FinishedWorkspace {
                 output,
+                is_recorded,
                 changes,
                 diff,
                 protected,

@@ -218,7 +218,8 @@ fn copy_source(
         }
         WorkspaceSource::Archive { name, path } => {
             let out = place.path().join("archive");
-            super::archive::unpack(path, &out)
+            let most = CopyRules::default().max_bytes;
+            super::archive::unpack(path, &out, most)
                 .map_err(|why| fault(format!("cannot unpack {name}: {why}")))?;
             copied(&out, name)
         }

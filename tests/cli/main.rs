@@ -63,4 +63,5 @@ mod walkthrough;
 mod watch;
 mod workspace_commands;
 mod workspace_graders;
+mod workspace_records;
 mod workspaces;

@@ -27,6 +27,7 @@ pub fn case(code: CodeGrader) -> Case {
         target: None,
         expected: None,
         solution: None,
+        solution_work: None,
         dataset_format: None,
         baseline: None,
         workspace: None,

@@ -202,11 +202,10 @@ impl WorkspaceEdits<'_> {
         };
         let kept = |path: &&WorkspacePath| !ignore.fit(path);
         let mut changes = WorkspaceChanges {
-            special: self.special().iter().filter(kept).cloned().collect(),
+            special: self.special().keys().filter(kept).cloned().collect(),
             truncated: self.unread().is_some(),
             ..WorkspaceChanges::default()
         };
-        changes.special.sort();
         let mut files: Vec<ChangedFile> = self
             .changed_files()
             .filter(|file| kept(&file.path))

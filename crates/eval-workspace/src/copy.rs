@@ -143,7 +143,7 @@ impl TreeReader<'_> {
                 }
                 Ok(_) => self.file(from, to, &path, &name)?,
                 Err(kind) => {
-                    let path = path.to_string();
+                    let (path, kind) = (path.to_string(), kind.words());
                     return Err(TreeError::Special { path, kind });
                 }
             };
@@ -243,13 +243,31 @@ impl TreeReader<'_> {
     }
 }
 
-/// The kind of an entry; for what a workspace cannot hold, the name of the kind.
-pub(crate) fn kind_of(status: &Stat) -> Result<FileType, &'static str> {
+/// What a template cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpecialKind {
+    Fifo,
+    Socket,
+    Device,
+}
+
+impl SpecialKind {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            SpecialKind::Fifo => "a FIFO",
+            SpecialKind::Socket => "a socket",
+            SpecialKind::Device => "a device",
+        }
+    }
+}
+
+/// The kind of an entry.
+pub(crate) fn kind_of(status: &Stat) -> Result<FileType, SpecialKind> {
     match FileType::from_raw_mode(status.st_mode) {
         kind @ (FileType::Directory | FileType::RegularFile | FileType::Symlink) => Ok(kind),
-        FileType::Fifo => Err("a FIFO"),
-        FileType::Socket => Err("a socket"),
-        _ => Err("a device"),
+        FileType::Fifo => Err(SpecialKind::Fifo),
+        FileType::Socket => Err(SpecialKind::Socket),
+        _ => Err(SpecialKind::Device),
     }
 }
 

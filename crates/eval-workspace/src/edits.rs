@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FileType, Stat, fgetxattr};
 use rustix::io::Errno;
 
-use crate::copy::kind_of;
+use crate::copy::{SpecialKind, kind_of};
 use crate::error::TreeError;
 use crate::folder::{DEEPEST, Folder, sha256};
 use crate::listing::TreeEntry;
@@ -89,7 +89,7 @@ pub struct WorkspaceEdits<'t> {
     after: Folder,
     /// `None`: deleted.
     edits: BTreeMap<WorkspacePath, Option<AfterEntry>>,
-    special: Vec<WorkspacePath>,
+    special: BTreeMap<WorkspacePath, SpecialKind>,
     unread: Option<WorkspacePath>,
 }
 
@@ -132,7 +132,7 @@ impl<'t> WorkspaceEdits<'t> {
             template,
             after: open()?,
             edits: BTreeMap::new(),
-            special: Vec::new(),
+            special: BTreeMap::new(),
             unread: None,
         };
         let mut reader = EditReader {
@@ -182,8 +182,16 @@ impl<'t> WorkspaceEdits<'t> {
         self.edits.get(path).map(Option::as_ref)
     }
 
+    pub(crate) fn below(
+        &self,
+        path: &WorkspacePath,
+    ) -> impl Iterator<Item = (&WorkspacePath, Option<&AfterEntry>)> {
+        let below = self.edits.range(path.range_below());
+        below.map(|(path, edit)| (path, edit.as_ref()))
+    }
+
     /// FIFOs, sockets and devices.
-    pub(crate) fn special(&self) -> &[WorkspacePath] {
+    pub(crate) fn special(&self) -> &BTreeMap<WorkspacePath, SpecialKind> {
         &self.special
     }
 
@@ -342,8 +350,8 @@ impl EditReader<'_, '_> {
                 self.seen.insert(path.clone());
             }
             match kind_of(&status) {
-                Err(_) => {
-                    self.edits.special.push(path.clone());
+                Err(kind) => {
+                    self.edits.special.insert(path.clone(), kind);
                     self.edits.delete(&path);
                 }
                 Ok(FileType::Symlink) => {

@@ -4,7 +4,8 @@
 //! overlay above it; [`WorkspaceEdits::read`] finds what is different afterwards. The edits become
 //! lists of paths and a diff in git's format ([`WorkspaceEdits::compare`]), and the protected files
 //! that have to be put back before tests run ([`WorkspaceEdits::restore_plan`]). [`apply_patch`] is
-//! the way back: it lays such a diff on a folder.
+//! the way back: it lays such a diff on a folder. What a diff cannot hold (empty folders, `.git`, pipes)
+//! is in [`LeftEntry`]s.
 //!
 //! What a program leaves is hostile: links to anywhere, FIFOs, files without rights, trees of any
 //! depth, names that are not UTF-8. No link below a folder is followed here, and nothing is run: no
@@ -47,6 +48,7 @@ mod copy;
 mod edits;
 mod error;
 mod folder;
+mod left;
 mod listing;
 mod look;
 mod patch;
@@ -64,6 +66,7 @@ pub use changes::{
 pub use copy::{CopyRules, copy_tree};
 pub use edits::{AfterView, OverlayAttributes, WorkspaceEdits};
 pub use error::TreeError;
+pub use left::LeftEntry;
 pub use listing::{Listing, TreeEntry, list_source, list_tree};
 pub use look::EntryNow;
 pub use patch::{PatchError, apply_patch};

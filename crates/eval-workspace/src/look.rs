@@ -65,7 +65,7 @@ impl WorkspaceEdits<'_> {
             let path = path.to_string();
             return Err(TreeError::TooDeep { path });
         }
-        if self.special().contains(path) {
+        if self.special().contains_key(path) {
             return Ok(EntryNow::Special);
         }
         match self.edit(path) {

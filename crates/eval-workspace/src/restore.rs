@@ -54,7 +54,7 @@ impl<'t> WorkspaceEdits<'t> {
         let added =
             |path: &&WorkspacePath| protected.fit(path) && self.template().get(path).is_none();
         plan.added
-            .extend(self.special().iter().filter(added).cloned());
+            .extend(self.special().keys().filter(added).cloned());
         plan.added.sort();
         Ok(plan)
     }

@@ -34,6 +34,27 @@ impl TemplateView {
         Ok(())
     }
 
+    /// Writes the paths that `only` fits into `to`, as far as the folders that they are in are there.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn write_paths(
+        &self,
+        to: &Path,
+        only: &PathGlobs,
+        owner: Option<(u32, u32)>,
+    ) -> Result<(), TreeError> {
+        let top = Folder::open(to).map_err(TreeError::at(b""))?;
+        let has_place = |path: &WorkspacePath| top.below(path.parent().as_ref()).is_ok();
+        for path in self.paths().filter(|path| only.fit(path)) {
+            if has_place(path) {
+                self.write_entry(&top, path, owner)
+                    .map_err(TreeError::at(path.as_bytes()))?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn write_entry(
         &self,
         top: &Folder,
@@ -87,9 +108,10 @@ pub fn write_file(
 /// # Errors
 /// What the file system refuses.
 pub fn remove_below(top: &Path, path: &WorkspacePath) -> Result<(), TreeError> {
+    use io::ErrorKind::{NotADirectory, NotFound};
     let removed = || match Folder::open(top)?.below(path.parent().as_ref()) {
         Ok(folder) => folder.remove(path.name()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(()),
         Err(error) => Err(error),
     };
     removed().map_err(TreeError::at(path.as_bytes()))

@@ -413,6 +413,7 @@ impl CasePattern {
             extract: fixed.extract.clone(),
             expected: gift.expected.or_else(|| fixed.expected.clone()),
             solution: fixed.solution.clone(),
+            solution_work: None,
             dataset_format: None,
             baseline: None,
             workspace: None,

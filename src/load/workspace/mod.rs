@@ -18,8 +18,8 @@ use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{
-    CaseWorkspace, KeepWorkspace, NetworkAccess, Target, WorkspaceFile, WorkspaceLimits,
-    WorkspaceSource,
+    CaseWorkspace, KeepWorkspace, NetworkAccess, RecordedTree, SolutionWork, Target, WorkspaceFile,
+    WorkspaceLimits, WorkspaceSource,
 };
 use crate::spec::{
     WorkspaceFileSpec, WorkspaceFrom, WorkspaceGit, WorkspaceSetting, WorkspaceSpec,
@@ -254,6 +254,48 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource>
     desk.suite.fence.note_below(&path);
     let name = shown(&desk.suite.root, &path);
     Some(WorkspaceSource::Dir { name, path: real })
+}
+
+/// The work that the `solution` of a case with a workspace describes: `{dir: FOLDER}` or
+/// `{command: [...]}`. `Some(None)`: any other value is an output; `None` after reporting what is wrong.
+pub(super) fn solution(
+    desk: &mut SuiteDesk,
+    solution: Option<&serde_json::Value>,
+    case: &Node,
+) -> Option<Option<SolutionWork>> {
+    let fields = solution.and_then(serde_json::Value::as_object);
+    let only = |key: &str| {
+        let fields = fields.filter(|fields| fields.len() == 1);
+        fields.and_then(|fields| fields.get(key))
+    };
+    let node = case.get("solution").unwrap_or(case);
+    if let Some(dir) = only("dir").and_then(serde_json::Value::as_str) {
+        return match folder(desk, dir, node.locate("/dir"))? {
+            WorkspaceSource::Dir { name, path } => {
+                Some(Some(SolutionWork::Files(RecordedTree { name, path })))
+            }
+            WorkspaceSource::Git { .. } | WorkspaceSource::Archive { .. } => Some(None),
+        };
+    }
+    let Some(command) = only("command").and_then(serde_json::Value::as_array) else {
+        return Some(None);
+    };
+    let words = command.iter().map(|word| word.as_str().map(str::to_owned));
+    let Some(argv) = words.collect::<Option<Vec<String>>>() else {
+        return Some(None);
+    };
+    let is_wrong = argv.iter().any(|word| word.contains('\0'))
+        || argv.first().is_none_or(|program| program.trim().is_empty());
+    if is_wrong {
+        let message = "the command has no program, or contains a NUL character";
+        let at = node.locate("/command");
+        return desk.refuse(
+            Problem::error(Code::BadCommand, at, message)
+                .hint("write the command as a list, such as `[sh, solve.sh]`"),
+        );
+    }
+    let dir = desk.suite.dir.clone();
+    Some(Some(SolutionWork::Command { argv, dir }))
 }
 
 fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<WorkspaceSource> {

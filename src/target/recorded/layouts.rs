@@ -1,6 +1,6 @@
 //! Files of samples as benchmarks write them, as JSON lines: lists of samples by task
 //! (`{question_id, code_list}`, `{name, completions}`), folders of such files, and folders of
-//! programs (`HumanEval_0/0.py`).
+//! programs (`HumanEval_0/0.py`) or of workspaces (`CASE/0/`, `CASE/0.tar.gz`, `CASE.tar.gz`).
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -199,6 +199,12 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
                 if lines.len() as u64 > most {
                     return Err(too_large("a folder of samples", most));
                 }
+            } else if let Some(name) = archive_stem(&task) {
+                let id = ids.get(name).copied().unwrap_or(name);
+                push(
+                    &mut lines,
+                    &json!({"task_id": id, "sample": 0, "workspace": task}),
+                );
             }
             continue;
         }
@@ -208,6 +214,17 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
         let mut samples = HashSet::new();
         for (place, file) in files.iter().enumerate() {
             let path = inside.join(file);
+            let number = number_of(file);
+            let is_tree = path.is_dir() || archive_stem(file).is_some();
+            if let (true, Some(sample)) = (is_tree, number) {
+                check_first(&mut samples, sample, &path)?;
+                let tree = format!("{task}/{file}");
+                push(
+                    &mut lines,
+                    &json!({"task_id": id, "sample": sample, "workspace": tree}),
+                );
+                continue;
+            }
             let Some(about) = fs::metadata(&path).ok().filter(fs::Metadata::is_file) else {
                 continue;
             };
@@ -217,13 +234,8 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
             let code = fs::read_to_string(&path).map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             })?;
-            let sample = number_of(file).unwrap_or(place as u64);
-            if !samples.insert(sample) {
-                return Err(invalid(format!(
-                    "{}: another file is sample {sample}, too",
-                    path.display()
-                )));
-            }
+            let sample = number.unwrap_or(place as u64);
+            check_first(&mut samples, sample, &path)?;
             push(
                 &mut lines,
                 &json!({"task_id": id, "sample": sample, "solution": code}),
@@ -231,6 +243,22 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
         }
     }
     Ok(lines)
+}
+
+fn check_first(samples: &mut HashSet<u64>, sample: u64, path: &Path) -> io::Result<()> {
+    match samples.insert(sample) {
+        true => Ok(()),
+        false => Err(invalid(format!(
+            "{}: another file is sample {sample}, too",
+            path.display()
+        ))),
+    }
+}
+
+/// The name of an archive of a workspace without its ending.
+fn archive_stem(name: &str) -> Option<&str> {
+    let endings = [".tar", ".tar.gz", ".tgz"];
+    endings.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
 /// Of a file of a folder. One without `completions` is something else, such as the results that the

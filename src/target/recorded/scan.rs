@@ -1,5 +1,6 @@
 //! The one pass over a recording: every record is checked, and its place in the file is kept.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
@@ -87,6 +88,8 @@ pub(super) struct RecordingScan<'a> {
     unknown_count: usize,
     /// Number of the case that the record before named.
     last: u32,
+    /// Folders and archives that records name.
+    pub trees: BTreeSet<String>,
 }
 
 impl<'a> RecordingScan<'a> {
@@ -105,6 +108,7 @@ impl<'a> RecordingScan<'a> {
             unknown: Vec::new(),
             unknown_count: 0,
             last: u32::MAX,
+            trees: BTreeSet::new(),
         }
     }
 
@@ -304,7 +308,10 @@ impl<'a> RecordingScan<'a> {
             }
         }
         match record.content {
-            Ok(_) => self.readable += 1,
+            Ok(content) => {
+                self.readable += 1;
+                self.trees.extend(content.tree().map(str::to_owned));
+            }
             Err(message) => {
                 let problem = self.form.problem(span.place, self.quoted(message));
                 self.unreadable.add(span.place, problem);

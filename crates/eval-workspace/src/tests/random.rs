@@ -324,6 +324,43 @@ fn check_edits(edits: &WorkspaceEdits, before: &MemoryTree, after: &MemoryTree) 
     }
 }
 
+/// What was left makes the workspace again, and so does the diff, where it says so.
+fn check_left(edits: &WorkspaceEdits, template: &TemplateView, source: &Path) {
+    let place = tempfile::tempdir().unwrap();
+    let digest = |tree: &Path| {
+        let view = AfterView::Tree {
+            root: tree,
+            copied_at: None,
+        };
+        let edits = WorkspaceEdits::read(template, &view).unwrap();
+        edits.digest().unwrap()
+    };
+    let left = edits.digest().unwrap();
+    let again = place.path().join("again");
+    copy_tree(source, &again, &CopyRules::default()).unwrap();
+    for entry in edits.left() {
+        let (path, entry) = entry.unwrap();
+        let json = serde_json::to_string(&entry).unwrap();
+        let read: LeftEntry = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, entry);
+        read.put(&again, &path, None).unwrap();
+    }
+    assert_eq!(digest(&again), left);
+    let copied = place.path().join("copied");
+    copy_tree(source, &copied, &CopyRules::default()).unwrap();
+    edits.put_on(&copied, &PathGlobs::default(), None).unwrap();
+    assert_eq!(digest(&copied), left);
+    if edits.fit_in_a_diff(&PathGlobs::default()) {
+        let (_, diff) = edits
+            .compare(&PathGlobs::default(), &CompareBounds::default())
+            .unwrap();
+        let patched = place.path().join("patched");
+        copy_tree(source, &patched, &CopyRules::default()).unwrap();
+        apply_patch(&patched, &diff.text).unwrap();
+        assert_eq!(digest(&patched), left, "{}", diff.text);
+    }
+}
+
 /// Protected files are those of the template, and others stay unless a protected one needs the place.
 fn check_restored(
     protected: &PathGlobs,
@@ -365,6 +402,10 @@ fn check(tree: &MemoryTree, changes: &[Change], mount: Option<Mount>) {
     for (path, node) in tree {
         write_node(&at("source"), path, node);
     }
+    // Folders without files.
+    for name in ["c/hollow", "a/hollow/deep"] {
+        let _ = fs::create_dir_all(at("source").join(name));
+    }
     let listing = copy_tree(&at("source"), &at("template"), &CopyRules::default()).unwrap();
     assert_eq!(
         listing.digest(),
@@ -393,6 +434,7 @@ fn check(tree: &MemoryTree, changes: &[Change], mount: Option<Mount>) {
         let after = read_tree(&root);
         let edits = WorkspaceEdits::read(&template, &view).unwrap();
         check_edits(&edits, tree, &after);
+        check_left(&edits, &template, &at("template"));
         edits
             .restore_plan(&protected)
             .unwrap()
@@ -424,6 +466,7 @@ fn check(tree: &MemoryTree, changes: &[Change], mount: Option<Mount>) {
     };
     let edits = WorkspaceEdits::read(&template, &view).unwrap();
     check_edits(&edits, tree, &after);
+    check_left(&edits, &template, &at("template"));
 
     let stacked = template.with_layer(&upper, mount.attributes()).unwrap();
     let whole = at("out");
