@@ -364,7 +364,7 @@ impl SampleWorkspace {
                 let plan = plan.map_err(unread)?;
                 (
                     changes,
-                    recorded_diff(&diff),
+                    diff,
                     [plan.edited, plan.deleted, plan.added].concat(),
                     hex(&edits.digest().map_err(unread)?),
                     edits.fit_in_a_diff(&ignored),
@@ -379,9 +379,10 @@ impl SampleWorkspace {
                 files,
                 kind: _,
             } = self;
-            let is_recorded = is_in_diff && !diff.truncated;
+            let recorded = recorded_diff(&diff);
+            let is_recorded = is_in_diff && !recorded.truncated;
             let output = WorkspaceOutput {
-                diff,
+                diff: recorded,
                 changes: recorded_changes(&changes),
                 exit_code,
                 template: template.digest.clone(),
