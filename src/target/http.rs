@@ -136,7 +136,7 @@ fn service_failure(name: &str, ready_within: Duration, fault: ServiceFault) -> T
             return TargetFailure::new(Cause::SandboxUnavailable, why);
         }
         ServiceFault::PortVariable => {
-            let why = "`env` of the workspace sets PORT, which tells the service its port";
+            let why = "`env` of the workspace contains PORT, which is the port of the service";
             return TargetFailure::new(Cause::Harness, why);
         }
         ServiceFault::Port(error) => {

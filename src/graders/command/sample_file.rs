@@ -50,7 +50,7 @@ pub(super) async fn of(
     let workspace = sample.output.workspace.as_deref().map(|left| {
         let mut left = left.clone();
         // Known only after the graders.
-        left.kept = None;
+        (left.kept, left.record) = (None, None);
         if let (true, Some(finished)) = (left.diff.truncated, sample.workspace) {
             left.diff = finished.diff().clone();
         }
