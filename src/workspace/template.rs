@@ -230,16 +230,18 @@ fn copy_rules(
     store: &WorkspaceStore,
 ) -> Result<CopyRules, WorkspaceFault> {
     // What runs write is no part of a project; it holds what other targets answered.
-    let written = [&workspace.results, &store.root];
-    let inside = written
-        .into_iter()
+    let inside = workspace
+        .results
+        .iter()
+        .chain([&store.root])
         .filter_map(|folder| folder.canonicalize().ok())
         .filter_map(|folder| {
             let below = folder.strip_prefix(from).ok()?.to_owned();
             WorkspacePath::new(below.as_os_str().as_encoded_bytes()).ok()
         });
+    let left_out = [&workspace.exclude[..], &[HISTORIES.to_owned()]].concat();
     Ok(CopyRules {
-        leave_out: globs(&[HISTORIES.to_owned()])?.with_paths(inside),
+        leave_out: globs(&left_out)?.with_paths(inside),
         owner: store.owner,
         keep_rights: true,
         ..CopyRules::default()

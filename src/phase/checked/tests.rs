@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::model::StepWork;
+use crate::model::{StepPlacement, StepWork};
 use crate::spec::FailureAction;
 
 fn step(kind: StepType) -> PhaseStep {
@@ -16,7 +16,7 @@ fn step(kind: StepType) -> PhaseStep {
 fn shell(dir: &Path, script: &str, junit: &[&str]) -> StepCommand {
     StepCommand {
         argv: vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()],
-        dir: dir.to_owned(),
+        place: StepPlacement::InPlace(dir.to_owned()),
         timeout: Duration::from_secs(60),
         junit: junit
             .iter()
@@ -26,12 +26,15 @@ fn shell(dir: &Path, script: &str, junit: &[&str]) -> StepCommand {
 }
 
 async fn done(kind: StepType, command: &StepCommand) -> StepResult {
+    let StepPlacement::InPlace(dir) = &command.place else {
+        panic!("a command in place");
+    };
     command_step(
         &step(kind),
-        command,
+        (command, dir),
         &CancelSwitch::default(),
         &mut |_| {},
-        &command.dir,
+        dir,
     )
     .await
 }
