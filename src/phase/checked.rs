@@ -93,6 +93,8 @@ async fn in_copy(
     workspaces: &RunWorkspaces,
     heard: &mut dyn FnMut(&[u8]),
 ) -> Result<StepResult, WorkspaceFault> {
+    // Steps before may have changed the files that it is a copy of.
+    workspaces.forget_templates();
     let workspace = workspaces.sample(definition, false).await?;
     let mut summaries = (step.kind == StepType::Test).then(SummaryReader::default);
     let mut listen = |bytes: &[u8]| {
