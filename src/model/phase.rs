@@ -53,15 +53,14 @@ pub struct PhaseStep {
 }
 
 impl PhaseStep {
-    /// What it works in a copy of, if it does.
+    /// What its command works in a copy of, if it does.
     pub fn copy_of(&self) -> Option<&str> {
         match &self.work {
             StepWork::Command(command) => match &command.place {
                 StepPlacement::Copy(workspace) => Some(workspace.copied_from()),
                 StepPlacement::InPlace(_) => None,
             },
-            StepWork::Eval(eval) => eval.copied_from.as_deref(),
-            StepWork::Unchecked | StepWork::Junit(_) => None,
+            StepWork::Eval(_) | StepWork::Unchecked | StepWork::Junit(_) => None,
         }
     }
 }
@@ -114,8 +113,6 @@ pub struct EvalStep {
     pub samples: Option<u32>,
     /// Name and value, as `--var` gives them.
     pub vars: Vec<(String, String)>,
-    /// What the workspace of the step is copied from, for people.
-    pub copied_from: Option<String>,
 }
 
 /// A threshold that is asked for from outside of the suite.
@@ -224,8 +221,9 @@ pub struct StepResult {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     pub duration_seconds: f64,
-    /// The folder, repository or archive of which the step worked in a copy, relative to the project
-    /// root; of an eval step, as far as its suite does not set another. Absent: it ran in place.
+    /// The folder, repository or archive in a copy of which the command ran, or in copies of which
+    /// all cases of an eval step ran; relative to the project root. Absent: the command ran in place,
+    /// or not all cases have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<String>,
     /// Exit code of the command, if it was not killed.

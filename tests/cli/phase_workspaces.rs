@@ -192,7 +192,7 @@ fn targets_of_an_eval_step_work_in_copies() {
     project.write(
         "suite.yaml",
         "eval_suite:\n  name: S\n  target: {type: command, command: [sh, -c, 'test ! -e secret.txt && echo new > a.txt']}\n  \
-         evals:\n    - id: e\n      name: E\n      category: c\n      input: go\n      graders: [{type: code, config: {method: files, files: [{path: a.txt, contains: new}]}}]\n",
+         evals:\n    - id: e\n      name: E\n      category: c\n      input: go\n      graders: [{type: code, config: {method: files, files: {a.txt: {contains: new}}}}]\n",
     );
     let before = tree(project.path());
     let (report, call) = phase(&project, 0);

@@ -45,10 +45,7 @@ fn outlined(step: &PhaseStep) -> String {
     match &step.work {
         StepWork::Unchecked => format!("{head}: nothing to run, not checked"),
         StepWork::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
-        StepWork::Eval(eval) => {
-            let copy = step.copy_of().map(in_a_copy).unwrap_or_default();
-            format!("{head}: runs {}{copy}", eval.shown)
-        }
+        StepWork::Eval(eval) => format!("{head}: runs {}", eval.shown),
         StepWork::Command(command) => format!(
             "{head}: `{}`{}, at most {} s",
             command.argv.join(" "),

@@ -60,7 +60,6 @@ pub(super) fn eval_step(
             .into_iter()
             .map(|(name, value)| (name, text_of(value)))
             .collect(),
-        copied_from: workspace.map(|level| level.settled.copied_from().to_owned()),
     };
     let place = StepPlace {
         node: node.clone(),
