@@ -199,6 +199,8 @@ fn copy_source(
     store: &WorkspaceStore,
 ) -> Result<(), WorkspaceFault> {
     let copied = |from: &Path, name: &str| {
+        // The top of the project.
+        let name = if name.is_empty() { "." } else { name };
         copy_tree(from, tree, &copy_rules(from, workspace, store)?)
             .map(drop)
             .map_err(|error| fault(format!("cannot copy {name}: {error}")))

@@ -254,7 +254,13 @@ async fn who_interrupts_does_not_wait_for_the_command() {
     let test = step(StepType::Test);
     let mut heard = |_: &[u8]| {};
     let (result, ()) = tokio::join!(
-        command_step(&test, &command, &cancel, &mut heard, dir.path()),
+        command_step(
+            &test,
+            (&command, dir.path()),
+            &cancel,
+            &mut heard,
+            dir.path()
+        ),
         turn
     );
     insta::assert_snapshot!(told(&result), @"incomplete [-] interrupted; it was stopped with all processes it had started");
@@ -284,7 +290,7 @@ async fn output_is_handed_on_and_its_end_is_kept() {
     let mut listen = |bytes: &[u8]| heard += bytes.len();
     let result = command_step(
         &step(StepType::Check),
-        &command,
+        (&command, dir.path()),
         &CancelSwitch::default(),
         &mut listen,
         dir.path(),
