@@ -638,20 +638,6 @@ impl<'a> WorkerSlot<'a> {
     }
 }
 
-/// Workspaces for commands of phases. `helper` is the program that builds sandbox cells, `dir` where
-/// relative folders of PATH start, `cache` where layers are kept.
-pub fn phase_workspaces(helper: PathBuf, dir: PathBuf, cache: Option<PathBuf>) -> RunWorkspaces {
-    let request = SandboxRequest {
-        helper,
-        workers: 1,
-        allow_unsandboxed: false,
-        demand: SandboxDemand::default(),
-        readable: LanguageLookup::new(dir).toolchains(),
-        pythons: Vec::new(),
-    };
-    RunWorkspaces::new(request, cache, std::env::var_os("PATH"))
-}
-
 fn wanted(config: &GradersConfig) -> SandboxRequest {
     SandboxRequest {
         helper: config.helper.clone(),

@@ -2,13 +2,15 @@
 //! ended with all that it started.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::model::StepCommand;
+use crate::graders::programs::LanguageLookup;
+use crate::isolation::SandboxRequest;
 use crate::model::limits;
+use crate::model::{SandboxDemand, StepCommand};
 use crate::run::{CancelLevel, CancelSwitch};
-use crate::workspace::{SampleWorkspace, WorkspaceFault};
+use crate::workspace::{RunWorkspaces, SampleWorkspace, WorkspaceFault};
 use eval_sandbox::ProgramEnding;
 use eval_sandbox::process_tree::{self, StartError, WatchedCommand, WatchedEnd, signal_name};
 
@@ -17,6 +19,21 @@ const COPY_OUTPUT: u64 = 64 << 20;
 
 /// The signal by which limits end a program.
 const SIGKILL: i32 = 9;
+
+/// The workspaces of a phase's commands. `helper` is the program that builds sandbox cells, `dir`
+/// where relative folders of PATH start, `cache` where layers are kept.
+pub(super) fn workspaces(helper: PathBuf, dir: PathBuf, cache: Option<PathBuf>) -> RunWorkspaces {
+    let request = SandboxRequest {
+        helper,
+        workers: 1,
+        allow_unsandboxed: false,
+        demand: SandboxDemand::default(),
+        // Whatever is installed: what commands start is not known.
+        readable: LanguageLookup::new(dir).toolchains(),
+        pythons: Vec::new(),
+    };
+    RunWorkspaces::new(request, cache, std::env::var_os("PATH"))
+}
 
 /// What is left of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::changes;
 use super::checked::{command_step, copy_step, junit_step, redact};
+use super::command;
 use super::decide::gate;
 use super::places;
 use super::ready::{BaseCommit, ReadyPhase, ReadySuite};
@@ -12,7 +13,6 @@ use super::report::recommendations;
 use super::steps::{EvalEnd, StepContext, StepRun, eval_step};
 use super::written::ReportFiles;
 use crate::gate::ExitCode;
-use crate::grade::phase_workspaces;
 use crate::load::AFTER_TESTS_PASS;
 use crate::model::{
     Decision, Implementation, NotifyChannel, Phase, PhaseGate, PhaseMetadata, PhaseReport,
@@ -107,7 +107,7 @@ pub async fn drive(run: PhaseRun<'_>) -> FinishedPhase {
     let mut line = PhaseDriver {
         phase: &phase,
         suites: suites.into_iter(),
-        workspaces: phase_workspaces(helper.clone(), phase.root.clone(), cache),
+        workspaces: command::workspaces(helper.clone(), phase.root.clone(), cache),
         helper,
         clock,
         cancel,

@@ -556,6 +556,7 @@ fn what_init_writes_is_valid_and_passes() {
 #[test]
 fn init_template_workspace_is_valid_passes_and_is_proved() {
     let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".git")).unwrap();
     let said = expect(0, dir.path(), &["init", "--template", "workspace"]);
     assert!(
         said.contains("check --suite ./evals/eval-suite.yaml"),
@@ -574,7 +575,6 @@ fn init_template_workspace_is_valid_passes_and_is_proved() {
     );
     let said = expect(0, dir.path(), &["check", "--format", "json"]);
     let checked: Value = serde_json::from_str(&said).unwrap();
-    let checked = &checked["check_report"];
     assert_eq!(checked["decision"], "holds", "{checked:#}");
     assert_eq!(checked["proved_cases"], 1, "{checked:#}");
     // An agent that only satisfies the visible test does not pass.
