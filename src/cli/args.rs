@@ -32,7 +32,7 @@ pub use self::ci::{CiArgs, CiRunArgs};
 pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
 pub use self::history::HistoryArgs;
 pub use self::models::ModelArgs;
-pub use self::new::{InitArgs, NewArgs, NewKind};
+pub use self::new::{InitArgs, InitTemplate, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;

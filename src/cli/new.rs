@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::args::{InitArgs, NewArgs, NewKind};
+use super::args::{InitArgs, InitTemplate, NewArgs, NewKind};
 use super::baseline::relative;
 use super::console::Console;
 use super::{CliFailure, CliResult, new_regression, scaffold};
@@ -15,13 +15,23 @@ pub fn init(console: &Console, args: &InitArgs) -> CliResult {
     if let Some(folder) = &args.skill {
         return install_skill(console, args, folder.as_deref());
     }
-    let mut files = scaffold::init_files();
+    let mut files = scaffold::init_files(args.template);
     // An existing `.gitignore` is kept.
     files.retain(|(path, _)| !path.ends_with(".gitignore") || !args.dir.join(path).exists());
     write_new(console, args, files)?;
     ignore_results(console, &args.dir);
     let suite = args.dir.join("evals/eval-suite.yaml");
-    console.result(format!("run it: eval-harness run --suite {}\n", suite.display()).as_bytes())?;
+    let mut advice = format!("run it: eval-harness run --suite {}\n", suite.display());
+    if args.template == InitTemplate::Workspace {
+        advice.push_str(&format!(
+            "prove it: eval-harness check --suite {}\n\
+             then replace the agent (`target` in {}), the project (`workspace`), and the tasks in {}\n",
+            suite.display(),
+            suite.display(),
+            args.dir.join("evals/tasks.yaml").display(),
+        ));
+    }
+    console.result(advice.as_bytes())?;
     Ok(ExitCode::Pass)
 }
 

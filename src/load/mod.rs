@@ -78,6 +78,7 @@ pub(crate) use models::AskedModels;
 pub use models::cache_folder;
 pub use names::{SuiteNames, suite_names};
 pub use parts::{PartFilter, part_of_plan};
+pub(crate) use phases::absolute_glob;
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use refs::ReadFiles;

@@ -8,6 +8,7 @@ use super::models::KeyValues;
 use super::problem::Problems;
 use super::refs::ReadFiles;
 use super::source::SourceFiles;
+use super::workspace::PhaseWorkspace;
 use crate::model::{
     AskedThreshold, BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan,
     ReportFormat, RunBudget, Shard,
@@ -48,6 +49,8 @@ pub struct LoadRequest {
 pub struct LoadOverrides {
     /// A name under `targets:`.
     pub target: Option<String>,
+    /// The workspace of a phase's step: the level above the suite's.
+    pub workspace: Option<PhaseWorkspace>,
     /// A name under `prompts:`.
     pub prompt: Option<String>,
     /// Recorded outputs that take the place of every target. Relative to `cwd`.

@@ -399,7 +399,10 @@ impl SuiteLoader<'_> {
         scope.prompts =
             prompts::resolve(&mut desk, &spec.prompts, node.get("prompts"), true).into();
         let mut desk = self.session.desk(&scope, &self.dir);
-        scope.workspace = workspace::of_level(&mut desk, &spec.workspace, &node, None);
+        let above = self.request.overrides.workspace.as_ref();
+        let above = above
+            .map(|outer| workspace::above_suite(outer, &scope.output_dir, node.span.at_start()));
+        scope.workspace = workspace::of_level(&mut desk, &spec.workspace, &node, above.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -2,6 +2,7 @@
 //! serialised.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use super::event::GitState;
 use super::part::MetricName;
 use super::plan::Threshold;
 use super::summary::{Decision, Summary};
+use super::workspace::CaseWorkspace;
 use crate::spec::words::GateRequirement;
 use crate::spec::{FailureAction, StepType};
 
@@ -50,6 +52,19 @@ pub struct PhaseStep {
     pub work: StepWork,
 }
 
+impl PhaseStep {
+    /// What its command works in a copy of, if it does.
+    pub fn copy_of(&self) -> Option<&str> {
+        match &self.work {
+            StepWork::Command(command) => match &command.place {
+                StepPlacement::Copy(workspace) => Some(workspace.copied_from()),
+                StepPlacement::InPlace(_) => None,
+            },
+            StepWork::Eval(_) | StepWork::Unchecked | StepWork::Junit(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepWork {
     /// Nothing is run here: people or agents do it.
@@ -60,15 +75,23 @@ pub enum StepWork {
     Eval(Box<EvalStep>),
 }
 
-/// A program that a step runs, in the user's own environment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A program that a step runs.
+#[derive(Debug, Clone, PartialEq)]
 pub struct StepCommand {
     pub argv: Vec<String>,
-    /// Absolute.
-    pub dir: PathBuf,
+    pub place: StepPlacement,
     pub timeout: Duration,
-    /// Globs of JUnit files that it writes. Absolute.
+    /// Globs of JUnit files that it writes. Absolute; in a copy, relative to its top.
     pub junit: Vec<String>,
+}
+
+/// Where the command of a step runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepPlacement {
+    /// In a folder of the user's, in the user's own environment. Absolute.
+    InPlace(PathBuf),
+    /// In a fresh workspace, in the sandbox; `cwd` of the workspace is the folder.
+    Copy(Arc<CaseWorkspace>),
 }
 
 /// A suite that a step runs.
@@ -198,6 +221,11 @@ pub struct StepResult {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     pub duration_seconds: f64,
+    /// The folder, repository or archive in a copy of which the command ran, or in copies of which
+    /// all cases of an eval step ran; relative to the project root. Absent: the command ran in place,
+    /// or not all cases have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<String>,
     /// Exit code of the command, if it was not killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -220,6 +248,10 @@ impl StepResult {
             status,
             reason: String::new(),
             duration_seconds: 0.0,
+            copy_of: step
+                .copy_of()
+                .filter(|_| status != StepStatus::NotReached)
+                .map(str::to_owned),
             exit_code: None,
             output_tail: String::new(),
             tests: None,

@@ -18,6 +18,9 @@ use eval_workspace::{DiffText, WorkspaceChanges};
 pub struct CaseWorkspace {
     /// What is copied; `None` for an empty folder.
     pub source: Option<WorkspaceSource>,
+    /// Globs of what is left out of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
     /// Laid on top, by path.
     pub files: BTreeMap<String, WorkspaceFile>,
     /// Run one after the other before the target, in the sandbox.
@@ -38,9 +41,24 @@ pub struct CaseWorkspace {
     /// For targets and setup; tests have none.
     pub network: NetworkAccess,
     pub limits: WorkspaceLimits,
-    /// The folder of results, absolute, which is no part of a source.
+    /// Folders of results, absolute, which are not part of a source.
     #[serde(skip)]
-    pub results: PathBuf,
+    pub results: Vec<PathBuf>,
+}
+
+impl CaseWorkspace {
+    /// Where it is copied from, for people: the path of `source` in the project.
+    pub fn copied_from(&self) -> &str {
+        match &self.source {
+            None => "an empty folder",
+            Some(
+                WorkspaceSource::Dir { name, .. }
+                | WorkspaceSource::Git { name, .. }
+                | WorkspaceSource::Archive { name, .. },
+            ) if !name.is_empty() => name,
+            Some(_) => ".",
+        }
+    }
 }
 
 /// What a workspace is a copy of.

@@ -7,25 +7,28 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::command::{self, FinishedCommand};
 use super::results::files::{self, EarlierFiles};
 use super::results::{RunnerResults, SummaryReader, TestTally};
-use crate::model::{PhaseStep, StepCommand, StepResult, StepStatus, TestResults};
-use crate::run::CancelSwitch;
+use crate::load::absolute_glob;
+use crate::model::{CaseWorkspace, PhaseStep, StepCommand, StepResult, StepStatus, TestResults};
+use crate::run::{CancelLevel, CancelSwitch};
 use crate::spec::StepType;
+use crate::workspace::{RunWorkspaces, WorkspaceFault};
 use eval_base::redact::Redactor;
 use eval_base::text::{plural, sanitize};
 use eval_sandbox::process_tree::WatchedEnd;
 
-/// Runs the command of a step and reads what its tests came to.
+/// Runs the command of a step in `dir`, in place, and reads what its tests came to.
 ///
 /// `heard` gets the command's output as it comes, both streams. Paths in the result are relative to
 /// `root`. When `cancel` is turned, the command is ended and the step is incomplete.
 pub async fn command_step(
     step: &PhaseStep,
-    command: &StepCommand,
+    (command, dir): (&StepCommand, &Path),
     cancel: &CancelSwitch,
     heard: &mut dyn FnMut(&[u8]),
     root: &Path,
@@ -39,7 +42,7 @@ pub async fn command_step(
         }
         heard(bytes);
     };
-    let ran = match command::run(command, &env, cancel, &mut listen).await {
+    let ran = match command::run(command, dir, &env, cancel, &mut listen).await {
         Err(error) => {
             return StepResult {
                 reason: error.reason,
@@ -51,13 +54,96 @@ pub async fn command_step(
     let read =
         (!command.junit.is_empty()).then(|| files::read(&command.junit, root, Some(&before)));
     let evidence = TestEvidence::of(read, summaries.and_then(SummaryReader::finish));
-    let (status, reason) = verdict(&ran, command.timeout, evidence.as_ref());
+    let mut done = concluded(step, command, &ran, evidence);
+    redact(&mut done, &Redactor::of_environment(&env));
+    done
+}
+
+/// Runs the command of a step in a fresh copy of its workspace, which goes afterwards, and reads what
+/// its tests came to. Otherwise as [`command_step`]; `heard` gets the output when the command has
+/// ended, and paths in the result are relative to the workspace.
+pub async fn copy_step(
+    step: &PhaseStep,
+    (command, definition): (&StepCommand, &Arc<CaseWorkspace>),
+    workspaces: &RunWorkspaces,
+    cancel: &CancelSwitch,
+    heard: &mut dyn FnMut(&[u8]),
+) -> StepResult {
+    let started = Instant::now();
+    let incomplete = |reason: String| StepResult {
+        reason,
+        ..StepResult::plain(step, StepStatus::Incomplete)
+    };
+    let work = in_copy(step, (command, definition), workspaces, heard);
+    let mut done = tokio::select! {
+        done = work => done.unwrap_or_else(|fault| incomplete(fault.reason)),
+        () = cancel.reached(CancelLevel::Finish) => incomplete(
+            "interrupted; it was stopped with all processes it had started".to_owned(),
+        ),
+    };
+    done.duration_seconds = started.elapsed().as_secs_f64();
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    redact(&mut done, &Redactor::of_environment(&env));
+    done
+}
+
+async fn in_copy(
+    step: &PhaseStep,
+    (command, definition): (&StepCommand, &Arc<CaseWorkspace>),
+    workspaces: &RunWorkspaces,
+    heard: &mut dyn FnMut(&[u8]),
+) -> Result<StepResult, WorkspaceFault> {
+    // Steps before may have changed the files that it is a copy of.
+    workspaces.forget_templates();
+    let workspace = workspaces.sample(definition, false).await?;
+    let mut summaries = (step.kind == StepType::Test).then(SummaryReader::default);
+    let mut listen = |bytes: &[u8]| {
+        if let Some(summaries) = &mut summaries {
+            summaries.hear(bytes);
+        }
+        heard(bytes);
+    };
+    let ran = command::run_in(&workspace, command, &mut listen).await;
+    let read = match (&ran, command.junit.is_empty()) {
+        (Ok(_), false) => Some(workspace.copy_written(command.junit.clone()).await),
+        _ => None,
+    };
+    let torn_down = workspace.tear_down().await;
+    let ran = ran?;
+    let read = read.transpose()?.map(|folder| {
+        let globs: Vec<String> = command
+            .junit
+            .iter()
+            .map(|glob| absolute_glob(&folder, glob))
+            .collect();
+        files::read(&globs, &folder, None)
+    });
+    let evidence = TestEvidence::of(read, summaries.and_then(SummaryReader::finish));
+    let mut done = concluded(step, command, &ran, evidence);
+    if let Err(fault) = torn_down {
+        if done.status == StepStatus::Passed {
+            done.status = StepStatus::Incomplete;
+        }
+        let between = if done.reason.is_empty() { "" } else { "; " };
+        done.reason = format!("{}{between}{}", done.reason, fault.reason);
+    }
+    Ok(done)
+}
+
+/// The result of a step whose command has ended.
+fn concluded(
+    step: &PhaseStep,
+    command: &StepCommand,
+    ran: &FinishedCommand,
+    evidence: Option<TestEvidence>,
+) -> StepResult {
+    let (status, reason) = verdict(ran, command.timeout, evidence.as_ref());
     let output_tail = if status == StepStatus::Passed {
         String::new()
     } else {
-        tail(&ran)
+        tail(ran)
     };
-    let mut done = StepResult {
+    StepResult {
         reason,
         duration_seconds: ran.elapsed.as_secs_f64(),
         exit_code: if let WatchedEnd::Exited(code) = ran.end {
@@ -68,9 +154,7 @@ pub async fn command_step(
         output_tail,
         tests: evidence.map(TestEvidence::results),
         ..StepResult::plain(step, status)
-    };
-    redact(&mut done, &Redactor::of_environment(&env));
-    done
+    }
 }
 
 /// Reads test results that others wrote.

@@ -110,6 +110,7 @@ mod tests {
             status,
             reason: "why".to_owned(),
             duration_seconds: 0.0,
+            copy_of: None,
             exit_code: None,
             output_tail: String::new(),
             tests: None,

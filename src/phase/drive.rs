@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::changes;
-use super::checked::{command_step, junit_step, redact};
+use super::checked::{command_step, copy_step, junit_step, redact};
+use super::command;
 use super::decide::gate;
 use super::places;
 use super::ready::{BaseCommit, ReadyPhase, ReadySuite};
@@ -15,10 +16,11 @@ use crate::gate::ExitCode;
 use crate::load::AFTER_TESTS_PASS;
 use crate::model::{
     Decision, Implementation, NotifyChannel, Phase, PhaseGate, PhaseMetadata, PhaseReport,
-    PhaseStep, StepResult, StepStatus, StepWork,
+    PhaseStep, StepPlacement, StepResult, StepStatus, StepWork,
 };
 use crate::run::{self, CancelLevel, CancelSwitch, RunObserver, harness_version};
 use crate::spec::FailureAction;
+use crate::workspace::RunWorkspaces;
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
 
@@ -41,6 +43,8 @@ pub struct PhaseRun<'a> {
     pub ready: ReadyPhase,
     /// The program that builds sandbox cells: this one.
     pub helper: PathBuf,
+    /// Where layers of workspaces are kept; `None` for a folder of temporary files.
+    pub cache: Option<PathBuf>,
     pub clock: &'a dyn Clock,
     pub cancel: CancelSwitch,
     pub watcher: &'a mut dyn PhaseWatcher,
@@ -72,6 +76,7 @@ pub async fn drive(run: PhaseRun<'_>) -> FinishedPhase {
     let PhaseRun {
         ready,
         helper,
+        cache,
         clock,
         cancel,
         watcher,
@@ -102,6 +107,7 @@ pub async fn drive(run: PhaseRun<'_>) -> FinishedPhase {
     let mut line = PhaseDriver {
         phase: &phase,
         suites: suites.into_iter(),
+        workspaces: command::workspaces(helper.clone(), phase.root.clone(), cache),
         helper,
         clock,
         cancel,
@@ -127,6 +133,7 @@ pub async fn drive(run: PhaseRun<'_>) -> FinishedPhase {
     // written is told at the end.
     let _ = files.write(&unfinished(&phase, metadata.clone()));
     let steps = line.all().await;
+    line.workspaces.close().await;
     let PhaseDriver {
         cancel,
         wrong,
@@ -188,7 +195,9 @@ struct PhaseDriver<'a> {
     clock: &'a dyn Clock,
     cancel: CancelSwitch,
     watcher: &'a mut dyn PhaseWatcher,
-    /// A command has run, which may have changed what was loaded.
+    /// Of the steps whose commands run in copies.
+    workspaces: RunWorkspaces,
+    /// A command has run in place, which may have changed what was loaded.
     commanded: bool,
     wrong: bool,
     notes: Vec<String>,
@@ -233,10 +242,19 @@ impl PhaseDriver<'_> {
         match &step.work {
             StepWork::Unchecked => StepResult::plain(step, StepStatus::NotChecked),
             StepWork::Command(command) => {
-                self.commanded = true;
+                self.commanded |= matches!(command.place, StepPlacement::InPlace(_));
                 let watcher = &mut *self.watcher;
                 let mut heard = |bytes: &[u8]| watcher.heard(bytes);
-                command_step(step, command, &self.cancel, &mut heard, &self.phase.root).await
+                match &command.place {
+                    StepPlacement::InPlace(dir) => {
+                        let (command, root) = ((command, dir.as_path()), &self.phase.root);
+                        command_step(step, command, &self.cancel, &mut heard, root).await
+                    }
+                    StepPlacement::Copy(workspace) => {
+                        let command = (command, workspace);
+                        copy_step(step, command, &self.workspaces, &self.cancel, &mut heard).await
+                    }
+                }
             }
             StepWork::Junit(globs) => {
                 let timer = Instant::now();

@@ -9,7 +9,7 @@ use super::redefined::redefined;
 use crate::journal::RunPaths;
 use crate::load::{self, LoadRequest, Severity};
 use crate::model::{
-    Bound, EvalStep, EvalStepResult, Figure, PhaseStep, StepResult, StepStatus, Summary,
+    Bound, EvalStep, EvalStepResult, Figure, PhaseStep, Plan, StepResult, StepStatus, Summary,
 };
 use crate::report::json::word;
 use crate::report::write_reports;
@@ -130,6 +130,7 @@ async fn run_suite(
         cwd: Some(request.cwd.clone()),
         ..RunInvocation::default()
     };
+    let copy_of = copied_from(&prepared.plan);
     let git = run::git_state(&prepared.plan.suite.dir);
     let asked = RunRequest {
         prepared,
@@ -168,6 +169,7 @@ async fn run_suite(
         .to_string();
     let result = StepResult {
         reason: reasons.join("; "),
+        copy_of,
         eval: Some(Box::new(EvalStepResult {
             suite: eval.shown.clone(),
             journal: shown,
@@ -182,6 +184,25 @@ async fn run_suite(
         wrong: false,
         note: None,
     }
+}
+
+/// What the workspaces of all cases are copied from; `None` unless all have one of the same.
+fn copied_from(plan: &Plan) -> Option<String> {
+    let mut found = BTreeSet::new();
+    for eval in &plan.evals {
+        if !eval
+            .cases
+            .profiles()
+            .iter()
+            .all(|profile| profile.has_workspace)
+        {
+            return None;
+        }
+        for case in eval.cases.all().ok()? {
+            found.insert(case.workspace.as_ref()?.copied_from().to_owned());
+        }
+    }
+    found.pop_first().filter(|_| found.is_empty())
 }
 
 fn told(error: &RunError) -> String {

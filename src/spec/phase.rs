@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::OneOrMany;
 use super::thresholds::Thresholds;
+use super::workspace::WorkspaceSetting;
 
 /// A file with `phase:` or `phases:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +37,10 @@ pub struct PhaseSpec {
     /// The steps, in order.
     #[schemars(length(min = 1))]
     pub steps: Vec<StepSpec>,
+    /// The workspace of steps: commands other than those of `implement` run in a fresh copy of it,
+    /// and it is the level above the workspace of suites. `null`: none.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// The git revision at which the phase began, for the summary of the implementation. `--base`
     /// overrides it.
     pub base: Option<String>,
@@ -65,8 +70,13 @@ pub struct StepSpec {
     /// command is reported as not checked.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
-    /// Working folder of the command, relative to this file. Default: the folder of this file.
+    /// Working folder of the command, relative to this file. Default: the folder of this file. In a
+    /// workspace: a path in it. Default: its `cwd`.
     pub dir: Option<String>,
+    /// Merged with the workspace of the phase; the step's settings win. `null` ends it: the command
+    /// runs in place.
+    #[serde(default, skip_serializing_if = "WorkspaceSetting::is_inherited")]
+    pub workspace: WorkspaceSetting,
     /// Time limit in seconds for the command. Default 3600.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,

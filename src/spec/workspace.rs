@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::words::{KeepWorkspace, NetworkAccess};
 
-/// `workspace:` at one level: of a suite, an eval or a case.
+/// `workspace:` at one level: of a suite, an eval, a case, a phase or a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum WorkspaceSetting {
     /// The key is missing: the workspace of the level above, if there is one.
@@ -64,8 +64,9 @@ impl JsonSchema for WorkspaceSetting {
 }
 
 /// A folder in which programs work: each sample has its own. A suite, an eval and a case may each
-/// have the key `workspace`; they are merged, and the innermost setting wins. Texts are templates
-/// over `vars.*` and `env.*`, in a dataset also over `row.*`.
+/// have the key `workspace`, and so may a phase and a step; they are merged, and the innermost
+/// setting wins. Texts are templates over `vars.*` and `env.*`, in a dataset also over `row.*`; in a
+/// phase plan they are not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceSpec {
@@ -112,7 +113,8 @@ pub struct WorkspaceSpec {
     pub processes: Option<u64>,
 }
 
-/// The content of a workspace: exactly one of these keys. Paths are relative to this file.
+/// The content of a workspace: exactly one of `dir`, `git` and `archive`. Paths are relative to this
+/// file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-editor" = super::rules::workspace_from()))]
@@ -123,6 +125,9 @@ pub struct WorkspaceFrom {
     pub git: Option<WorkspaceGit>,
     /// A tar file to unpack, plain or compressed by gzip.
     pub archive: Option<String>,
+    /// Globs of files and folders to leave out, such as `target` or `**/node_modules`.
+    #[serde(default)]
+    pub exclude: Vec<String>,
 }
 
 /// A commit of a git repository on this machine.

@@ -168,6 +168,15 @@ impl RunWorkspaces {
         opened.await.clone()
     }
 
+    /// Looks at all sources again: what was copied from them may have changed since.
+    pub fn forget_templates(&self) {
+        let mut templates = self
+            .templates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        templates.clear();
+    }
+
     /// A workspace for one sample. `on_host`: a plain folder, for a program outside of the sandbox.
     ///
     /// # Errors

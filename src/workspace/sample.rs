@@ -13,15 +13,20 @@ use super::template::{HISTORIES, WorkspaceTemplate, fault};
 use super::{ATTRIBUTES, OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking};
 use crate::isolation::tree_output;
 use crate::model::{CaseWorkspace, Cause, NetworkAccess, WorkspaceOutput, limits};
+use eval_base::globs::path_glob;
 use eval_base::text::{hex, truncate_bytes};
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeOutput};
-use eval_sandbox::{CellPorts, ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
+use eval_sandbox::{CellPorts, ProgramResult, ReadOnlyBind, WorkspaceMount, WorkspaceRoot};
 use eval_workspace::{
-    AfterView, CompareBounds, DiffText, FileChange, WorkspaceChanges, WorkspaceEdits, WorkspacePath,
+    AfterView, CompareBounds, DiffText, EntryNow, FileChange, WorkspaceChanges, WorkspaceEdits,
+    WorkspacePath, write_file,
 };
 
 /// Where programs in the sandbox find files of the suite.
 const CARRIED: &str = "/tmp/suite";
+
+/// Bytes of one file that a command wrote and that is read.
+const WRITTEN_BYTES: u64 = 256 << 20;
 
 /// Where the files of a workspace are.
 #[derive(Debug, Clone)]
@@ -330,6 +335,84 @@ impl SampleWorkspace {
             true => from.to_owned(),
             false => at.to_owned(),
         }
+    }
+
+    /// Runs the command of a step to its end or its time limit. Both streams are whole: more than
+    /// `output_bytes` in one of them ends the command.
+    ///
+    /// # Errors
+    /// When it can't be run; what it does is in the answer.
+    pub async fn run_command(
+        &self,
+        argv: &[String],
+        timeout: Duration,
+        output_bytes: u64,
+    ) -> Result<ProgramResult, WorkspaceFault> {
+        let root = self.root();
+        let root = root.map_err(|error| fault(format!("cannot use a workspace: {error}")))?;
+        let mut job = self.open.job(&self.definition, argv.to_vec(), root);
+        job.limits.wall = timeout;
+        job.limits.output_bytes = output_bytes;
+        job.limits.output_end = output_bytes;
+        let sandbox = self.open.sandbox(self.definition.network).await?;
+        let ran = sandbox.run_in_workspace(job).await;
+        Ok(ran.map_err(WorkspaceFault::of_sandbox)?.result)
+    }
+
+    /// Copies the files that programs added or changed, and that one of the globs fits, into a
+    /// folder that goes with the workspace. Links are left out.
+    ///
+    /// # Errors
+    /// Files that can't be read, or that are too large.
+    pub async fn copy_written(&self, globs: Vec<String>) -> Result<PathBuf, WorkspaceFault> {
+        let (template, files) = (Arc::clone(&self.template), self.files.clone());
+        let to = self.place.path().join("written");
+        blocking(move || {
+            let unread = |error: &dyn std::fmt::Display| {
+                let reason = format!("what the command wrote can't be read: {error}");
+                WorkspaceFault::new(Cause::Harness, reason)
+            };
+            let globs = globs.iter().map(|glob| path_glob(glob));
+            let globs: Result<Vec<_>, _> = globs.collect();
+            let globs = globs.map_err(|error| unread(&error))?;
+            let edits = WorkspaceEdits::read(&template.view, &files.view());
+            let edits = edits.map_err(|error| unread(&error))?;
+            std::fs::create_dir_all(&to).map_err(|error| unread(&error))?;
+            for path in edits.written() {
+                let name = path.as_path();
+                if !globs.iter().any(|glob| glob.is_match(name)) {
+                    continue;
+                }
+                let found = edits.look(path, WRITTEN_BYTES);
+                let EntryNow::File { bytes, content, .. } =
+                    found.map_err(|error| unread(&error))?
+                else {
+                    continue;
+                };
+                if bytes > WRITTEN_BYTES {
+                    return Err(unread(&format!("{path} is larger than 256 MiB")));
+                }
+                write_file(&to, path, &content, false, None).map_err(|error| unread(&error))?;
+            }
+            Ok(to)
+        })
+        .await
+    }
+
+    /// Runs the commands of `teardown`.
+    ///
+    /// # Errors
+    /// The first that does not succeed.
+    pub async fn tear_down(&self) -> Result<(), WorkspaceFault> {
+        for (at, argv) in self.definition.teardown.iter().enumerate() {
+            let root = self.root();
+            let root = root.map_err(|error| fault(format!("cannot use a workspace: {error}")))?;
+            let what = format!("teardown[{at}] (`{}`)", argv.join(" "));
+            self.open
+                .run_step(&self.definition, argv, root, &what)
+                .await?;
+        }
+        Ok(())
     }
 
     /// Looks at what the target left. `exit_code` is that of its program.

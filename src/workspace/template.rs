@@ -201,6 +201,8 @@ fn copy_source(
     store: &WorkspaceStore,
 ) -> Result<(), WorkspaceFault> {
     let copied = |from: &Path, name: &str| {
+        // The top of the project.
+        let name = if name.is_empty() { "." } else { name };
         copy_tree(from, tree, &copy_rules(from, workspace, store)?)
             .map(drop)
             .map_err(|error| fault(format!("cannot copy {name}: {error}")))
@@ -233,16 +235,18 @@ fn copy_rules(
     store: &WorkspaceStore,
 ) -> Result<CopyRules, WorkspaceFault> {
     // What runs write is no part of a project; it holds what other targets answered.
-    let written = [&workspace.results, &store.root];
-    let inside = written
-        .into_iter()
+    let inside = workspace
+        .results
+        .iter()
+        .chain([&store.root])
         .filter_map(|folder| folder.canonicalize().ok())
         .filter_map(|folder| {
             let below = folder.strip_prefix(from).ok()?.to_owned();
             WorkspacePath::new(below.as_os_str().as_encoded_bytes()).ok()
         });
+    let left_out = [&workspace.exclude[..], &[HISTORIES.to_owned()]].concat();
     Ok(CopyRules {
-        leave_out: globs(&[HISTORIES.to_owned()])?.with_paths(inside),
+        leave_out: globs(&left_out)?.with_paths(inside),
         owner: store.owner,
         keep_rights: true,
         ..CopyRules::default()

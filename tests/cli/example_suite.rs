@@ -554,6 +554,42 @@ fn what_init_writes_is_valid_and_passes() {
 }
 
 #[test]
+fn init_template_workspace_is_valid_passes_and_is_proved() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".git")).unwrap();
+    let said = expect(0, dir.path(), &["init", "--template", "workspace"]);
+    assert!(
+        said.contains("check --suite ./evals/eval-suite.yaml"),
+        "{said}"
+    );
+    expect(0, dir.path(), &["validate", SUITE[0], SUITE[1], "--strict"]);
+    let shown = expect(0, dir.path(), &["run", "--progress", "none"]);
+    assert!(shown.contains("GATE PASS"), "{shown}");
+    let report = read_json(&latest(dir.path(), ".json"));
+    let case = &report["eval_report"]["evals"][0]["cases"][0];
+    let changes = &case["samples"][0]["workspace"]["changes"];
+    assert_eq!(
+        changes["modified"],
+        serde_json::json!(["slug.py"]),
+        "{case:#}"
+    );
+    let said = expect(0, dir.path(), &["check", "--format", "json"]);
+    let checked: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(checked["decision"], "holds", "{checked:#}");
+    assert_eq!(checked["proved_cases"], 1, "{checked:#}");
+    // An agent that only satisfies the visible test does not pass.
+    let agent = "import pathlib\ncode = pathlib.Path('slug.py')\n\
+                 code.write_text(code.read_text().replace('.replace(\" \", \"-\")',                  '.replace(\"   \", \"-\").replace(\" \", \"-\")'))\n";
+    std::fs::write(dir.path().join("evals/agent.py"), agent).unwrap();
+    expect(1, dir.path(), &["run", "--progress", "none"]);
+    expect(
+        2,
+        dir.path(),
+        &["init", "--template", "workspace", "--skill"],
+    );
+}
+
+#[test]
 fn what_new_writes_is_valid_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     for (kind, id) in [

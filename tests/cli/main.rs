@@ -43,6 +43,7 @@ mod measures;
 mod notify;
 mod parts;
 mod phase;
+mod phase_workspaces;
 mod power;
 mod private;
 mod prompts;

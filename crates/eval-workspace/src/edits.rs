@@ -158,6 +158,20 @@ impl<'t> WorkspaceEdits<'t> {
         self.unread.as_ref()
     }
 
+    /// The files and links that were added or changed.
+    pub fn written(&self) -> impl Iterator<Item = &WorkspacePath> {
+        let is_file = |edit: &Option<AfterEntry>| {
+            matches!(
+                edit,
+                Some(AfterEntry::File { .. } | AfterEntry::Link { .. })
+            )
+        };
+        self.edits
+            .iter()
+            .filter(move |(_, edit)| is_file(edit))
+            .map(|(path, _)| path)
+    }
+
     pub(crate) fn template(&self) -> &'t TemplateView {
         self.template
     }

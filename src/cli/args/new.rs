@@ -12,6 +12,8 @@ use crate::cli::completions::{NameKind, by};
 Examples:
   eval-harness init             scaffold ./evals
   eval-harness init ../service  scaffold ../service/evals
+  eval-harness init --template workspace
+                                an agent that edits files
   eval-harness init --skill     for coding agents:
                                 .agents/skills/eval-harness/SKILL.md
   eval-harness init --skill=.claude/skills")]
@@ -19,6 +21,15 @@ pub struct InitArgs {
     /// The project folder.
     #[arg(default_value = ".")]
     pub dir: PathBuf,
+    /// The suite to write.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        default_value = "assistant",
+        conflicts_with = "skill"
+    )]
+    pub template: InitTemplate,
     /// Install the skill for coding agents instead of a suite: `eval-harness/SKILL.md` in this
     /// skills folder. Default: `.claude/skills` if `.claude` exists, otherwise `.agents/skills`.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
@@ -26,6 +37,14 @@ pub struct InitArgs {
     /// Overwrite existing files.
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InitTemplate {
+    /// Recorded answers of a support assistant.
+    Assistant,
+    /// A coding agent that edits files in a workspace, judged by hidden tests. Needs Python.
+    Workspace,
 }
 
 #[derive(Debug, Args)]

@@ -17,6 +17,7 @@ use crate::notify::NotifyMessage;
 use crate::phase::{self, FinishedPhase, NotReady, PhaseRun, ReadyPhase};
 use crate::report::ReportError;
 use crate::run::CancelSwitch;
+use crate::spec::words::CacheMode;
 use eval_base::clock::SystemClock;
 use eval_base::text::{plural, sanitize};
 use eval_base::whole_file::WholeFile;
@@ -138,6 +139,8 @@ fn drive(
             "cannot find the executable of eval-harness: {error}"
         ))
     })?;
+    let cache = load::cache_folder(&suite::environment());
+    let cache = cache.filter(|_| args.models.overrides().cache != Some(CacheMode::Off));
     runtime.block_on(async {
         let cancel = CancelSwitch::default();
         let mut teller = PhaseProgress::new(console, args);
@@ -147,6 +150,7 @@ fn drive(
         Ok(phase::drive(PhaseRun {
             ready,
             helper,
+            cache,
             clock: &SystemClock,
             cancel,
             watcher,

@@ -3,7 +3,7 @@
 use crate::cli::console::Console;
 use crate::cli::{CliResult, list};
 use crate::gate::ExitCode;
-use crate::model::{PhaseStep, StepWork};
+use crate::model::{PhaseStep, StepPlacement, StepWork};
 use crate::phase::ReadyPhase;
 use crate::report::page::{Page, PageBlock, own, text};
 use crate::spec::FailureAction;
@@ -31,6 +31,10 @@ pub fn dry_run(console: &Console, ready: &ReadyPhase) -> CliResult {
     Ok(ExitCode::Pass)
 }
 
+fn in_a_copy(of: &str) -> String {
+    format!(" in a copy of {of}")
+}
+
 fn outlined(step: &PhaseStep) -> String {
     let action = if step.action == FailureAction::Block {
         ""
@@ -43,9 +47,12 @@ fn outlined(step: &PhaseStep) -> String {
         StepWork::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
         StepWork::Eval(eval) => format!("{head}: runs {}", eval.shown),
         StepWork::Command(command) => format!(
-            "{head}: `{}` in {}, at most {} s",
+            "{head}: `{}`{}, at most {} s",
             command.argv.join(" "),
-            command.dir.display(),
+            match &command.place {
+                StepPlacement::InPlace(dir) => format!(" in {}", dir.display()),
+                StepPlacement::Copy(workspace) => in_a_copy(workspace.copied_from()),
+            },
             command.timeout.as_secs_f64()
         ),
     }

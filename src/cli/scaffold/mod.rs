@@ -2,12 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::cli::args::NewKind;
+use crate::cli::args::{InitTemplate, NewKind};
 use crate::load::published_schema;
 use crate::spec::SchemaKind;
 
-/// What the files of a new project are, as they lie beside this module.
-const TEMPLATES: [(&str, &str); 8] = [
+/// The files of a new project with recorded answers, as they are beside this module.
+const ASSISTANT: [(&str, &str); 8] = [
     ("evals/eval-suite.yaml", include_str!("eval-suite.yaml")),
     ("evals/config/graders.yaml", include_str!("graders.yaml")),
     (
@@ -38,7 +38,26 @@ const TEMPLATES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Schemas that the first line of a template names, so that an editor completes and checks the
+/// The files of a new project with a coding agent.
+const WORKSPACE: [(&str, &str); 6] = [
+    (
+        "evals/eval-suite.yaml",
+        include_str!("workspace/eval-suite.yaml"),
+    ),
+    ("evals/tasks.yaml", include_str!("workspace/tasks.yaml")),
+    ("evals/agent.py", include_str!("workspace/agent.py")),
+    ("evals/app/slug.py", include_str!("workspace/app/slug.py")),
+    (
+        "evals/app/tests/test_slug.py",
+        include_str!("workspace/app/tests/test_slug.py"),
+    ),
+    (
+        "evals/app/tests/hidden_slug.py",
+        include_str!("workspace/app/tests/hidden_slug.py"),
+    ),
+];
+
+/// Schemas that the first line of a template may name, so that an editor completes and checks the
 /// file.
 const SCHEMAS: [SchemaKind; 4] = [
     SchemaKind::Suite,
@@ -57,8 +76,12 @@ pub const ROWS: &str = include_str!("new-dataset.jsonl");
 
 /// Every file of a suite that runs offline as it is: paths relative to the project (with `/`) and
 /// their texts.
-pub fn init_files() -> Vec<(String, String)> {
-    let templates = TEMPLATES
+pub fn init_files(template: InitTemplate) -> Vec<(String, String)> {
+    let templates: &[_] = match template {
+        InitTemplate::Assistant => &ASSISTANT,
+        InitTemplate::Workspace => &WORKSPACE,
+    };
+    let templates = templates
         .iter()
         .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     let schemas = SCHEMAS.iter().map(|kind| {
@@ -138,22 +161,24 @@ mod tests {
 
     #[test]
     fn every_schema_that_a_template_names_is_written_too() {
-        let files = init_files();
-        let mut named = 0;
-        for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".yaml")) {
-            let first = text.lines().next().unwrap();
-            let schema = first
-                .strip_prefix("# yaml-language-server: $schema=")
-                .expect(path);
-            let depth = path.matches('/').count();
-            let at_top = schema.strip_prefix(&"../".repeat(depth)).expect(path);
-            assert!(
-                files.iter().any(|(path, _)| path == at_top),
-                "{path}: {schema}"
-            );
-            named += 1;
+        for (template, all) in [(InitTemplate::Assistant, 6), (InitTemplate::Workspace, 2)] {
+            let files = init_files(template);
+            let mut named = 0;
+            for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".yaml")) {
+                let first = text.lines().next().unwrap();
+                let schema = first
+                    .strip_prefix("# yaml-language-server: $schema=")
+                    .expect(path);
+                let depth = path.matches('/').count();
+                let at_top = schema.strip_prefix(&"../".repeat(depth)).expect(path);
+                assert!(
+                    files.iter().any(|(path, _)| path == at_top),
+                    "{path}: {schema}"
+                );
+                named += 1;
+            }
+            assert_eq!(named, all);
         }
-        assert_eq!(named, 6);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::load::refs::{PathFence, existing_file};
 use crate::load::source::Span;
 use crate::load::thresholds::{WrittenSet, asked, required_pass_rate, unknown_metric};
 use crate::load::tree::Node;
+use crate::load::workspace::LevelWorkspace;
 use crate::model::{EvalStep, Metric, StepWork};
 use crate::spec::StepConfig;
 
@@ -18,6 +19,7 @@ pub(super) fn eval_step(
     config: StepConfig,
     node: &Node,
     notification: Option<Span>,
+    workspace: Option<&LevelWorkspace>,
 ) -> Option<(StepWork, StepPlace)> {
     let shown = config.suite?;
     let set: WrittenSet = (config.thresholds, node.get("thresholds").cloned());
@@ -63,6 +65,7 @@ pub(super) fn eval_step(
         node: node.clone(),
         metrics,
         notification,
+        workspace: workspace.map(LevelWorkspace::for_suites),
     };
     Some((StepWork::Eval(Box::new(eval)), place))
 }

@@ -16,17 +16,22 @@ mod trigger;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::kinds::detect;
 use super::problem::{Code, Problem, Problems, Severity};
-use super::refs::{lexical, project_root};
+use super::refs::{PathFence, lexical, project_root};
 use super::request::{LoadOverrides, LoadRequest, PlanPurpose};
+use super::scope::{SuiteDesk, SuiteScope};
 use super::session::LoadSession;
 use super::source::{SourceFiles, Span};
 use super::suite::check_vars;
 use super::tree::Node;
-use crate::model::{Phase, Plan};
-use crate::spec::SchemaKind;
+use super::workspace::{self, LevelWorkspace, PhaseWorkspace};
+use crate::model::{Phase, Plan, StepPlacement, StepWork};
+use crate::spec::{SchemaKind, WorkspaceSetting};
+
+pub(crate) use step::absolute_glob;
 
 /// The moment of a trigger whose evals wait for tests that pass.
 pub const AFTER_TESTS_PASS: &str = "after_tests_pass";
@@ -108,6 +113,7 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
             let mut phase = *phase;
             loaded.suites = suites::load_all(&mut session, request, &phase);
             loaded.results = suites::results(request, &phase.phase, &loaded.suites);
+            leave_out_results(&mut phase.phase, &loaded);
             if let Some(path) = &request.report_path {
                 phase.phase.report_path = Some(lexical(&request.cwd.join(path)));
             }
@@ -126,6 +132,20 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
         problems,
         sources,
         ..loaded
+    }
+}
+
+/// What the phase writes while it runs is not part of what its commands work in a copy of.
+fn leave_out_results(phase: &mut Phase, loaded: &LoadedPhase) {
+    let of_suites = loaded.suites.iter();
+    let of_suites = of_suites.map(|suite| suite.plan.reporting.output_dir.clone());
+    let results: Vec<PathBuf> = of_suites.chain([loaded.results.clone()]).collect();
+    for step in &mut phase.steps {
+        if let StepWork::Command(command) = &mut step.work
+            && let StepPlacement::Copy(workspace) = &mut command.place
+        {
+            Arc::make_mut(workspace).results.clone_from(&results);
+        }
     }
 }
 
@@ -185,6 +205,8 @@ struct StepPlace {
     metrics: Vec<(String, Span)>,
     /// Where somebody asks to be told.
     notification: Option<Span>,
+    /// The level above the workspace of the suite.
+    workspace: Option<PhaseWorkspace>,
 }
 
 impl StepPlace {
@@ -224,6 +246,28 @@ impl<'a> PhaseDesk<'a> {
             root,
             strict,
         }
+    }
+
+    /// Looks at workspaces, whose paths are relative to this file.
+    fn in_suite<T>(&mut self, look: impl FnOnce(&mut SuiteDesk) -> T) -> T {
+        let scope = SuiteScope {
+            dir: self.dir.clone(),
+            root: self.root.clone(),
+            cwd: self.session.cwd.clone(),
+            fence: PathFence::new([self.root.as_path(), self.dir.as_path()]),
+            ..SuiteScope::default()
+        };
+        look(&mut self.session.desk(&scope, &self.dir))
+    }
+
+    /// The workspace of a phase or a step; `outer` is that of the phase.
+    fn workspace(
+        &mut self,
+        setting: &WorkspaceSetting,
+        holder: &Node,
+        outer: Option<&Arc<LevelWorkspace>>,
+    ) -> Option<Arc<LevelWorkspace>> {
+        self.in_suite(|desk| workspace::of_level(desk, setting, holder, outer))
     }
 
     fn problem(&mut self, problem: Problem) {

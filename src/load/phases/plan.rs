@@ -72,6 +72,7 @@ fn phase(desk: &mut PhaseDesk, spec: PhaseSpec, node: &Node) -> PlacedPhase {
         .get("notification")
         .map(|n| n.span)
         .filter(|_| spec.notification == Some(true));
+    let workspace = desk.workspace(&spec.workspace, node, None);
     let mut steps = Vec::new();
     let mut places = Vec::new();
     let all = spec.steps.len();
@@ -79,7 +80,9 @@ fn phase(desk: &mut PhaseDesk, spec: PhaseSpec, node: &Node) -> PlacedPhase {
         let Some(place) = node.at_pointer(&format!("/steps/{at}")) else {
             continue;
         };
-        if let Some((step, placed)) = step::read(desk, step, place, notification) {
+        if let Some((step, placed)) =
+            step::read(desk, step, place, notification, workspace.as_ref())
+        {
             steps.push(step);
             places.extend(placed);
         }

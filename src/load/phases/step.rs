@@ -1,6 +1,7 @@
 //! One step of a phase: what its type has to say, and what it may not.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::asked;
 use super::{PhaseDesk, StepPlace};
@@ -9,9 +10,10 @@ use crate::load::refs::lexical;
 use crate::load::scope::seconds;
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{PhaseStep, StepCommand, StepWork};
-use crate::spec::{FailureAction, StepConfig, StepSpec, StepType};
-use eval_base::globs::path_glob;
+use crate::load::workspace::{self, LevelWorkspace};
+use crate::model::{PhaseStep, StepCommand, StepPlacement, StepWork};
+use crate::spec::{FailureAction, StepConfig, StepSpec, StepType, WorkspaceSetting};
+use eval_base::globs::{is_glob, path_glob};
 
 /// Seconds that a command may take when its step does not say.
 const DEFAULT_TIMEOUT: f64 = 3600.0;
@@ -38,6 +40,7 @@ pub(super) fn read(
     spec: StepSpec,
     node: &Node,
     notification: Option<Span>,
+    of_phase: Option<&Arc<LevelWorkspace>>,
 ) -> Option<(PhaseStep, Option<StepPlace>)> {
     fitting(desk, &spec, node);
     let StepSpec {
@@ -46,9 +49,14 @@ pub(super) fn read(
         description,
         command,
         dir,
+        workspace,
         timeout_seconds,
         config,
     } = spec;
+    let workspace = match kind {
+        StepType::Implement => None,
+        _ => desk.workspace(&workspace, node, of_phase),
+    };
     let config = config.unwrap_or_default();
     let name = [name, description]
         .into_iter()
@@ -59,21 +67,38 @@ pub(super) fn read(
         Some(false) => FailureAction::Warn,
         _ => FailureAction::Block,
     };
-    let folder = folder(desk, dir.as_deref(), node);
     let mut place = None;
     let work = match (kind, command) {
         (StepType::Eval, _) => {
             let config_at = node.get("config")?;
-            let (eval, at) = asked::eval_step(desk, config, config_at, notification)?;
+            let (eval, at) =
+                asked::eval_step(desk, config, config_at, notification, workspace.as_deref())?;
             place = Some(at);
             eval
         }
+        (_, Some(argv)) if let Some(level) = workspace => {
+            let cwd = dir.as_deref().and_then(|dir| {
+                desk.in_suite(|desk| workspace::inner_folder(desk, dir, node.locate("/dir")))
+            });
+            let mut definition = workspace::of_command(&level, cwd);
+            let junit = inner_globs(desk, &config, &definition.cwd, node);
+            // What is there already is not a result of the command.
+            let written = junit.iter().filter(|glob| !is_glob(glob)).cloned();
+            definition.exclude.extend(written);
+            StepWork::Command(StepCommand {
+                argv,
+                place: StepPlacement::Copy(Arc::new(definition)),
+                timeout: seconds(timeout_seconds.unwrap_or(DEFAULT_TIMEOUT)),
+                junit,
+            })
+        }
         (_, command) => {
+            let folder = folder(desk, dir.as_deref(), node);
             let junit = junit(desk, &config, &folder, node);
             match command {
                 Some(argv) => StepWork::Command(StepCommand {
                     argv,
-                    dir: folder,
+                    place: StepPlacement::InPlace(folder),
                     timeout: seconds(timeout_seconds.unwrap_or(DEFAULT_TIMEOUT)),
                     junit,
                 }),
@@ -101,6 +126,44 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
         let problem = Problem::error(Code::PhaseSetting, at, message);
         desk.problem(problem.maybe_hint(Some(hint).filter(|hint| !hint.is_empty())));
     };
+    let own = match &spec.workspace {
+        WorkspaceSetting::Own(own) => Some(own),
+        WorkspaceSetting::Inherited | WorkspaceSetting::Ended => None,
+    };
+    if let Some(own) = own {
+        if kind == StepType::Implement {
+            refuse(
+                "/workspace",
+                "a step of type `implement` has no `workspace`: it changes the working tree"
+                    .to_owned(),
+                "remove it; steps that judge the work may have one",
+            );
+        } else if kind != StepType::Eval {
+            if spec.command.is_none() {
+                refuse(
+                    "/workspace",
+                    "`workspace` has no effect without a `command`".to_owned(),
+                    "",
+                );
+            }
+            for (key, is_set) in [
+                ("hidden", !own.hidden.is_empty()),
+                ("protected", !own.protected.is_empty()),
+                ("keep", own.keep.is_some()),
+            ] {
+                if is_set {
+                    let message = format!(
+                        "`{key}` is for steps of type `eval`, but this step has the type `{word}`"
+                    );
+                    refuse(
+                        &format!("/workspace/{key}"),
+                        message,
+                        "the command of a step sees all files; `workspace` of the phase may have this key, for its eval steps",
+                    );
+                }
+            }
+        }
+    }
     let config = node.get("config");
     let has = |key: &str| config.is_some_and(|config| config.get(key).is_some());
     if kind == StepType::Eval {
@@ -218,8 +281,35 @@ fn junit(desk: &mut PhaseDesk, config: &StepConfig, folder: &Path, node: &Node) 
     globs
 }
 
+/// Globs of JUnit files in a workspace, relative to its top; those of the step start in `cwd`.
+fn inner_globs(desk: &mut PhaseDesk, config: &StepConfig, cwd: &str, node: &Node) -> Vec<String> {
+    let at = node.locate("/config/junit");
+    let mut globs = Vec::new();
+    for text in &config.junit.0 {
+        let relative = text.trim_start_matches("./");
+        let is_odd = |part| matches!(part, "" | "." | "..");
+        let message = match path_glob(text) {
+            Err(reason) => format!("`{text}` is not a glob: {reason}"),
+            Ok(_) if relative.split('/').any(is_odd) => {
+                format!("`{text}` is not a path in the workspace of the step")
+            }
+            Ok(_) if cwd.is_empty() => {
+                globs.push(relative.to_owned());
+                continue;
+            }
+            Ok(_) => {
+                globs.push(absolute_glob(Path::new(cwd), relative));
+                continue;
+            }
+        };
+        let problem = Problem::error(Code::BadGlob, at, message);
+        desk.problem(problem.hint("write it relative to the folder in which the command runs"));
+    }
+    globs
+}
+
 /// A glob that starts in a folder whose own name is no pattern.
-pub(super) fn absolute_glob(folder: &Path, text: &str) -> String {
+pub(crate) fn absolute_glob(folder: &Path, text: &str) -> String {
     if text.starts_with('/') {
         return text.to_owned();
     }

@@ -29,7 +29,7 @@ pub(super) fn load_all(
             continue;
         };
         let Some(place) = places.next() else { break };
-        let load = load_request(session, request, eval);
+        let load = load_request(session, request, eval, place);
         let others = std::mem::take(&mut session.problems);
         let (plan, _, _) = load_into(&load, session);
         if let Some(plan) = &plan {
@@ -49,7 +49,12 @@ pub(super) fn load_all(
 }
 
 /// What a step asks, with the command line on top.
-fn load_request(session: &LoadSession, request: &PhaseRequest, eval: &EvalStep) -> LoadRequest {
+fn load_request(
+    session: &LoadSession,
+    request: &PhaseRequest,
+    eval: &EvalStep,
+    place: &StepPlace,
+) -> LoadRequest {
     let line = &request.overrides;
     let mut vars = eval.vars.clone();
     vars.extend(line.vars.iter().cloned());
@@ -64,6 +69,7 @@ fn load_request(session: &LoadSession, request: &PhaseRequest, eval: &EvalStep) 
         overrides: LoadOverrides {
             target: line.target.clone().or_else(|| eval.target.clone()),
             prompt: eval.prompt.clone(),
+            workspace: place.workspace.clone(),
             vars,
             // `phase --var` is for the suites of all steps, and is checked over all of them.
             shared_vars: true,

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::load::{self, CheckRequest};
-use crate::model::{Bound, StepWork};
+use crate::model::{Bound, StepPlacement, StepWork};
 use crate::spec::{FailureAction, StepType};
 
 const SUITE: &str = r#"
@@ -233,8 +233,11 @@ fn a_plan_may_be_json() {
         panic!("{:?}", phase.steps)
     };
     assert_eq!(
-        (command.timeout, &command.dir),
-        (Duration::from_millis(2500), &phase.root)
+        (command.timeout, &command.place),
+        (
+            Duration::from_millis(2500),
+            &StepPlacement::InPlace(phase.root.clone())
+        )
     );
     assert_eq!(phase.steps[0].name, "code-review");
 }

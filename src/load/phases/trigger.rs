@@ -131,7 +131,7 @@ pub(super) fn phase(
         ..StepConfig::default()
     };
     let told = told.filter(|_| failure.notification == Some(true));
-    let (eval, place) = asked::eval_step(desk, config, at, told)?;
+    let (eval, place) = asked::eval_step(desk, config, at, told, None)?;
     let tests = (!junit.is_empty()).then(|| PhaseStep {
         kind: StepType::Test,
         name: TESTS.to_owned(),

@@ -7,8 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use eval_workspace::{PathGlobs, WorkspacePath};
 use sha2::{Digest, Sha256};
 
+use super::globs_of;
 use crate::load::depends::stamp;
 use crate::load::inputs::file_hash;
 use crate::load::scope::SuiteScope;
@@ -19,30 +21,47 @@ use crate::model::{
 /// Paths by the names that plans have for them, each once. Texts, and commits of repositories, are
 /// not among them: they are part of the hash of an input.
 #[derive(Debug, Default)]
-pub(in crate::load) struct WorkspaceInputs(BTreeMap<String, PathBuf>);
+pub(in crate::load) struct WorkspaceInputs(BTreeMap<String, InputPath>);
+
+/// A file or a folder, with the globs of what is left out of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct InputPath {
+    path: PathBuf,
+    exclude: Vec<String>,
+}
 
 impl WorkspaceInputs {
     pub fn extend_of(&mut self, workspace: Option<&CaseWorkspace>) {
         let Some(workspace) = workspace else { return };
         let source = match &workspace.source {
-            Some(WorkspaceSource::Dir { name, path } | WorkspaceSource::Archive { name, path }) => {
-                Some((name, path))
+            Some(WorkspaceSource::Dir { name, path }) => {
+                Some((name, path, workspace.exclude.clone()))
             }
+            Some(WorkspaceSource::Archive { name, path }) => Some((name, path, Vec::new())),
             Some(WorkspaceSource::Git { .. }) | None => None,
         };
         let files = workspace.files.values().filter_map(|file| match file {
-            WorkspaceFile::File { name, path } => Some((name, path)),
+            WorkspaceFile::File { name, path } => Some((name, path, Vec::new())),
             WorkspaceFile::Text(_) | WorkspaceFile::Absent => None,
         });
-        for (name, path) in source.into_iter().chain(files) {
-            if !self.0.contains_key(name) {
-                self.0.insert(name.clone(), path.clone());
-            }
+        for (name, path, exclude) in source.into_iter().chain(files) {
+            let path = path.clone();
+            self.add(name, InputPath { path, exclude });
         }
     }
 
     pub fn extend(&mut self, others: WorkspaceInputs) {
-        self.0.extend(others.0);
+        for (name, input) in others.0 {
+            self.add(&name, input);
+        }
+    }
+
+    /// Of one folder, only what all workspaces leave out is left out.
+    fn add(&mut self, name: &str, input: InputPath) {
+        match self.0.get_mut(name) {
+            Some(known) => known.exclude.retain(|glob| input.exclude.contains(glob)),
+            None => drop(self.0.insert(name.to_owned(), input)),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -58,9 +77,9 @@ impl WorkspaceInputs {
         &'a self,
         suite: &'a SuiteScope,
     ) -> impl Iterator<Item = Dependency> + 'a {
-        self.0.iter().map(|(name, path)| Dependency {
+        self.0.iter().map(|(name, input)| Dependency {
             name: name.clone(),
-            hash: suite.workspace_hashes.of(path, suite),
+            hash: suite.workspace_hashes.of(input, suite),
             workspace: true,
         })
     }
@@ -69,7 +88,7 @@ impl WorkspaceInputs {
 /// Hashes of files and folders that workspaces are made of. Evals share them, so that each is read
 /// once.
 #[derive(Debug, Clone, Default)]
-pub(in crate::load) struct WorkspaceHashes(Arc<Mutex<BTreeMap<PathBuf, PathHash>>>);
+pub(in crate::load) struct WorkspaceHashes(Arc<Mutex<BTreeMap<InputPath, PathHash>>>);
 
 #[derive(Debug)]
 struct PathHash {
@@ -79,11 +98,11 @@ struct PathHash {
 }
 
 impl WorkspaceHashes {
-    fn of(&self, path: &Path, suite: &SuiteScope) -> String {
+    fn of(&self, input: &InputPath, suite: &SuiteScope) -> String {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.entry(path.to_owned()) {
+        match known.entry(input.clone()) {
             Entry::Occupied(known) => known.get().hash.clone(),
-            Entry::Vacant(free) => free.insert(PathHash::of(path, suite)).hash.clone(),
+            Entry::Vacant(free) => free.insert(PathHash::of(input, suite)).hash.clone(),
         }
     }
 
@@ -96,9 +115,9 @@ impl WorkspaceHashes {
 }
 
 impl PathHash {
-    fn of(path: &Path, suite: &SuiteScope) -> PathHash {
+    fn of(InputPath { path, exclude }: &InputPath, suite: &SuiteScope) -> PathHash {
         if !path.is_dir() {
-            let stamps = vec![(path.to_owned(), stamp(path))];
+            let stamps = vec![(path.clone(), stamp(path))];
             let hash = file_kind(path).map(|kind| Fingerprint::of(&kind).to_string());
             let hash = hash.unwrap_or_default();
             return PathHash { hash, stamps };
@@ -107,7 +126,8 @@ impl PathHash {
         let results = suite.output_dir.canonicalize().ok();
         let results = results.filter(|results| !path.starts_with(results));
         let mut stamps = Vec::new();
-        let hash = tree_hash(path, results.as_deref(), &mut stamps);
+        let excluded = globs_of(exclude);
+        let hash = tree_hash(path, results.as_deref(), &excluded, &mut stamps);
         let hash = hash.map_or_else(String::new, |hash| hash.to_string());
         PathHash { hash, stamps }
     }
@@ -121,10 +141,11 @@ fn file_kind(path: &Path) -> Option<String> {
 }
 
 /// Over the names, kinds, executable bits and contents of everything below a folder, except its
-/// `.git` and `left_out`; `None` when something can't be read.
+/// `.git`, `left_out` and what `excluded` fits; `None` when something can't be read.
 fn tree_hash(
     top: &Path,
     left_out: Option<&Path>,
+    excluded: &PathGlobs,
     stamps: &mut Vec<(PathBuf, FileStamp)>,
 ) -> Option<Fingerprint> {
     let mut entries: BTreeMap<PathBuf, String> = BTreeMap::new();
@@ -138,6 +159,10 @@ fn tree_hash(
                 continue;
             }
             let name = path.strip_prefix(top).ok()?.to_owned();
+            let inner = WorkspacePath::new(name.as_os_str().as_bytes());
+            if inner.is_ok_and(|inner| excluded.fit(&inner)) {
+                continue;
+            }
             let what = if kind.is_dir() {
                 open.push(path);
                 "folder".to_owned()

@@ -7,7 +7,7 @@ mod inputs;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,10 +41,35 @@ pub(super) struct LevelWorkspace {
     pub at: Span,
 }
 
+/// The workspace of a phase's step, apart from the file that it is written in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseWorkspace(WorkspaceLayer);
+
+impl LevelWorkspace {
+    pub fn for_suites(&self) -> PhaseWorkspace {
+        PhaseWorkspace(self.layer.clone())
+    }
+}
+
+/// The workspace in which a command of a step runs, in `cwd` where the step sets that. It tests what is
+/// there, so it sees hidden files, too.
+pub(super) fn of_command(level: &LevelWorkspace, cwd: Option<String>) -> CaseWorkspace {
+    let settled = (*level.settled).clone();
+    CaseWorkspace {
+        hidden: Vec::new(),
+        protected: Vec::new(),
+        keep: KeepWorkspace::Never,
+        cwd: cwd.unwrap_or(settled.cwd),
+        ..settled
+    }
+}
+
 /// What levels say of a workspace, without defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct WorkspaceLayer {
     source: Option<WorkspaceSource>,
+    /// Of the source.
+    exclude: Vec<String>,
     files: BTreeMap<String, WorkspaceFile>,
     setup: Vec<Vec<String>>,
     teardown: Vec<Vec<String>>,
@@ -81,10 +106,20 @@ pub(super) fn of_level(
     };
     check_folders(desk, &layer.files, at);
     Some(Arc::new(LevelWorkspace {
-        settled: Arc::new(layer.settle(&desk.suite.output_dir)),
+        settled: Arc::new(layer.settle(vec![desk.suite.output_dir.clone()])),
         layer,
         at,
     }))
+}
+
+/// The workspace of a phase's step as that of the level above a suite, which begins at `at`.
+pub(super) fn above_suite(outer: &PhaseWorkspace, results: &Path, at: Span) -> Arc<LevelWorkspace> {
+    let layer = outer.0.clone();
+    Arc::new(LevelWorkspace {
+        settled: Arc::new(layer.settle(vec![results.to_owned()])),
+        layer,
+        at,
+    })
 }
 
 /// Refuses a target that cannot work in a workspace: the suite's, or `own` with its place.
@@ -128,8 +163,13 @@ pub(super) fn check_target(
 impl WorkspaceLayer {
     /// This level on top of the level above.
     fn above(self, outer: &WorkspaceLayer) -> WorkspaceLayer {
+        let (source, exclude) = match self.source {
+            None => (outer.source.clone(), outer.exclude.clone()),
+            source => (source, self.exclude),
+        };
         WorkspaceLayer {
-            source: self.source.or_else(|| outer.source.clone()),
+            source,
+            exclude,
             files: merged(&outer.files, self.files),
             setup: chained(&outer.setup, self.setup),
             teardown: chained(&outer.teardown, self.teardown),
@@ -147,10 +187,11 @@ impl WorkspaceLayer {
     }
 
     /// With the defaults of what no level says.
-    fn settle(&self, results: &Path) -> CaseWorkspace {
+    fn settle(&self, results: Vec<PathBuf>) -> CaseWorkspace {
         let usual = WorkspaceLimits::default();
         CaseWorkspace {
             source: self.source.clone(),
+            exclude: self.exclude.clone(),
             files: self.files.clone(),
             setup: self.setup.clone(),
             teardown: self.teardown.clone(),
@@ -166,7 +207,7 @@ impl WorkspaceLayer {
                 disk_mb: self.disk_mb.unwrap_or(usual.disk_mb),
                 processes: self.processes.unwrap_or(usual.processes),
             },
-            results: results.to_owned(),
+            results,
         }
     }
 }
@@ -189,6 +230,10 @@ fn resolve(desk: &mut SuiteDesk, spec: &WorkspaceSpec, node: &Node) -> Workspace
             let at = node.get("from").unwrap_or(node);
             source(desk, from, at, node.key_span("/from"))
         }),
+        exclude: spec.from.as_ref().map_or_else(Vec::new, |from| {
+            let at = node.get("from").unwrap_or(node);
+            globs(desk, &from.exclude, at, "exclude")
+        }),
         files: files(desk, &spec.files, node.get("files").unwrap_or(node)),
         setup: commands(desk, &spec.setup, node, "setup"),
         teardown: commands(desk, &spec.teardown, node, "teardown"),
@@ -197,10 +242,10 @@ fn resolve(desk: &mut SuiteDesk, spec: &WorkspaceSpec, node: &Node) -> Workspace
         protected: globs(desk, &spec.protected, node, "protected"),
         keep: spec.keep,
         env: environment(desk, &spec.env, node.get("env").unwrap_or(node)),
-        cwd: spec.cwd.as_ref().and_then(|cwd| match cwd.as_str() {
-            "" | "." => Some(String::new()),
-            cwd => inner_path(desk, cwd, node.locate("/cwd")),
-        }),
+        cwd: spec
+            .cwd
+            .as_ref()
+            .and_then(|cwd| inner_folder(desk, cwd, node.locate("/cwd"))),
         network: spec.network,
         memory_mb: spec.memory_mb,
         disk_mb: spec.disk_mb,
@@ -377,6 +422,14 @@ fn files(
     resolved
 }
 
+/// A folder in the workspace, empty for its top; `None` after reporting that it is not one.
+pub(super) fn inner_folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<String> {
+    match text {
+        "" | "." => Some(String::new()),
+        text => inner_path(desk, text, at),
+    }
+}
+
 /// A path in the workspace; `None` after reporting that it is not one.
 fn inner_path(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<String> {
     let hint = "write a path relative to the top of the workspace, such as `src/app.py`";
@@ -455,6 +508,11 @@ fn globs(desk: &mut SuiteDesk, globs: &[String], node: &Node, key: &str) -> Vec<
         );
     }
     globs.to_vec()
+}
+
+/// Globs that were found right; none where one is not.
+fn globs_of(globs: &[String]) -> PathGlobs {
+    PathGlobs::new(globs).unwrap_or_default()
 }
 
 fn environment(

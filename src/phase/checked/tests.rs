@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::model::StepWork;
+use crate::model::{StepPlacement, StepWork};
 use crate::spec::FailureAction;
 
 fn step(kind: StepType) -> PhaseStep {
@@ -16,7 +16,7 @@ fn step(kind: StepType) -> PhaseStep {
 fn shell(dir: &Path, script: &str, junit: &[&str]) -> StepCommand {
     StepCommand {
         argv: vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()],
-        dir: dir.to_owned(),
+        place: StepPlacement::InPlace(dir.to_owned()),
         timeout: Duration::from_secs(60),
         junit: junit
             .iter()
@@ -26,12 +26,15 @@ fn shell(dir: &Path, script: &str, junit: &[&str]) -> StepCommand {
 }
 
 async fn done(kind: StepType, command: &StepCommand) -> StepResult {
+    let StepPlacement::InPlace(dir) = &command.place else {
+        panic!("a command in place");
+    };
     command_step(
         &step(kind),
-        command,
+        (command, dir),
         &CancelSwitch::default(),
         &mut |_| {},
-        &command.dir,
+        dir,
     )
     .await
 }
@@ -251,7 +254,13 @@ async fn who_interrupts_does_not_wait_for_the_command() {
     let test = step(StepType::Test);
     let mut heard = |_: &[u8]| {};
     let (result, ()) = tokio::join!(
-        command_step(&test, &command, &cancel, &mut heard, dir.path()),
+        command_step(
+            &test,
+            (&command, dir.path()),
+            &cancel,
+            &mut heard,
+            dir.path()
+        ),
         turn
     );
     insta::assert_snapshot!(told(&result), @"incomplete [-] interrupted; it was stopped with all processes it had started");
@@ -281,7 +290,7 @@ async fn output_is_handed_on_and_its_end_is_kept() {
     let mut listen = |bytes: &[u8]| heard += bytes.len();
     let result = command_step(
         &step(StepType::Check),
-        &command,
+        (&command, dir.path()),
         &CancelSwitch::default(),
         &mut listen,
         dir.path(),

@@ -297,12 +297,24 @@ fn overview(page: &mut Page, steps: &[StepResult]) {
         let status = format!("{}{blocks}", step.status.name().replace('_', " "));
         table.row([
             text![mark(step.status), " ", outside(&step.name)],
-            dim(own(step.kind.name())),
+            dim(text![own(step.kind.name()), copied(step, " ")]),
             own(status).toned(tone(step.status)),
             own(counts(step)),
         ]);
     }
     page.table(table);
+}
+
+/// What a step worked in a copy of, after `before`.
+fn copied(step: &StepResult, before: &'static str) -> StyledText {
+    let who = match step.kind {
+        StepType::Eval => "targets ",
+        _ => "",
+    };
+    match step.copy_of.as_deref() {
+        Some(of) => text![before, who, "in a copy of ", code(of)],
+        None => StyledText::default(),
+    }
 }
 
 /// What a step counted.
@@ -344,6 +356,7 @@ fn timed(step: &StepResult, view: &PageView) -> ListItem {
             _ => counts(step),
         }),
     ];
+    facts.push(dim(copied(step, "")));
     let passed = step.status == StepStatus::Passed;
     let code = step.exit_code.filter(|_| !passed);
     facts.extend(code.map(|code| dim(own(format!("exit code {code}")))));
@@ -384,7 +397,12 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
     }
     page.list(tests.map(|step| ListItem {
         below: below(step, view),
-        ..ListItem::dash(text![outside(&step.name), ": ", own(tested(step))])
+        ..ListItem::dash(text![
+            outside(&step.name),
+            ": ",
+            own(tested(step)),
+            copied(step, ", ")
+        ])
     }));
     let mut others = of(|kind| !matches!(kind, StepType::Test | StepType::Eval)).peekable();
     if others.peek().is_some() {
@@ -404,7 +422,7 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &PageView) {
             below: below(step, view),
             ..ListItem::new(
                 ListMark::Box(step.status == StepStatus::Passed),
-                text![outside(&step.name), status],
+                text![outside(&step.name), status, copied(step, ", ")],
             )
         }
     }));
@@ -442,7 +460,8 @@ fn suites(page: &mut Page, report: &PhaseReport, view: &PageView, page_of: &Page
             code(&eval.suite),
             ": ",
             label,
-            blocking(step)
+            blocking(step),
+            copied(step, ", ")
         ]);
         suite::section(page, report, eval, view, page_of);
     }

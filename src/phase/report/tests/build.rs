@@ -196,6 +196,7 @@ pub fn eval_step(name: &str, summary: Summary, metrics: &[&str]) -> StepResult {
 
 pub fn step(kind: StepType, name: &str, status: StepStatus) -> StepResult {
     StepResult {
+        copy_of: None,
         kind,
         name: name.to_owned(),
         action: FailureAction::Block,
