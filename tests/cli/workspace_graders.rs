@@ -479,7 +479,7 @@ fn files_that_steer_runners_are_restored_and_missing_programs_are_errors() {
         attempt(
             "deleted",
             "rm check",
-            "failed wrong_answer",
+            "failed no_code",
             "can't be started any more",
         ),
     ];
