@@ -403,6 +403,9 @@ impl SuiteLoader<'_> {
         let above = above
             .map(|outer| workspace::above_suite(outer, &scope.output_dir, node.span.at_start()));
         scope.workspace = workspace::of_level(&mut desk, &spec.workspace, &node, above.as_ref());
+        if let (Some(above), Some(own)) = (&above, &scope.workspace) {
+            workspace::check_suite_is_left_out(&mut desk, above, own, &self.path, node.span);
+        }
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -47,6 +47,20 @@ pub struct CaseWorkspace {
 }
 
 impl CaseWorkspace {
+    /// The files and folders of the project that it is made of.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let source = self.source.iter().map(|source| match source {
+            WorkspaceSource::Dir { path, .. }
+            | WorkspaceSource::Git { path, .. }
+            | WorkspaceSource::Archive { path, .. } => path,
+        });
+        let files = self.files.values().filter_map(|file| match file {
+            WorkspaceFile::File { path, .. } => Some(path),
+            WorkspaceFile::Text(_) | WorkspaceFile::Absent => None,
+        });
+        source.chain(files).cloned().collect()
+    }
+
     /// Where it is copied from, for people: the path of `source` in the project.
     pub fn copied_from(&self) -> &str {
         match &self.source {

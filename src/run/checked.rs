@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,11 +21,16 @@ use crate::model::{
 use eval_base::text::hex;
 use eval_workspace::{CopyRules, list_source};
 
+/// Keys of a hash map are random in each process.
+fn random_key() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
 /// The folder of stamps in a results folder.
 const FOLDER: &str = "checks";
 
-/// Over the inputs, gradings and solutions of cases, files that commands of graders name, and what
-/// the suite excuses.
+/// Over the inputs, gradings and solutions of cases, files that commands of graders name, files that
+/// workspaces are made of, and what the suite excuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckedContent(Fingerprint);
 
@@ -36,7 +42,16 @@ impl CheckedContent {
     pub fn of(evals: &[Arc<Eval>], excuses: &[ProbeExcuse]) -> Result<CheckedContent, CaseFault> {
         let mut all: BTreeMap<(String, String), (String, Fingerprint)> = BTreeMap::new();
         let mut files: HashMap<PathBuf, Option<String>> = HashMap::new();
+        let mut sources = BTreeSet::new();
         for eval in evals {
+            let dependencies = eval.info.dependencies.iter();
+            let of_workspaces =
+                dependencies.flat_map(|all| all.found.iter().filter(|one| one.workspace));
+            sources.extend(of_workspaces.map(|source| {
+                // What can't be read equals nothing, itself included.
+                let unknown = source.hash.is_empty().then(random_key);
+                (source.name.clone(), source.hash.clone(), unknown)
+            }));
             for streamed in eval.cases.stream(|_| true) {
                 let case = streamed.case?;
                 let solution: &Option<OutputValue> = &case.solution;
@@ -88,7 +103,7 @@ impl CheckedContent {
                 format!("{eval:?} {case:?} {hashes} {solution}")
             })
             .collect();
-        Ok(CheckedContent(Fingerprint::of(&(lines, excuses))))
+        Ok(CheckedContent(Fingerprint::of(&(lines, sources, excuses))))
     }
 
     /// The file of its stamp.

@@ -2,7 +2,7 @@
 //! journal.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -611,6 +611,20 @@ async fn grade_attempt(
     }
 }
 
+/// What a journal names, which may come from anywhere: only below the results folder, whose folder of
+/// a day is `day`.
+fn place_of(day: &Path, name: &str) -> Option<PathBuf> {
+    let below = name.strip_prefix("../").unwrap_or(name);
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    if !Path::new(below).components().all(is_plain) {
+        return None;
+    }
+    let day = day.canonicalize().ok()?;
+    let results = day.parent()?;
+    let path = day.join(name).canonicalize().ok()?;
+    path.starts_with(results).then_some(path)
+}
+
 /// The workspace that a target left, made again from what is recorded of it.
 async fn remade(
     bench: &RegradeContext,
@@ -625,13 +639,13 @@ async fn remade(
         let why = "the workspace begins with other files than when the target worked in it";
         return Err(WorkspaceFault::new(Cause::PatchRejected, why));
     }
-    let at = |name: &String| bench.source.dir.join(name);
-    let record = left.record.as_ref().map(at).map(RecordedWork::Record);
+    let at = |name: &String| place_of(&bench.source.dir, name);
+    let record = left.record.as_ref().and_then(at).map(RecordedWork::Record);
     let whole = !left.diff.truncated;
     let diff = whole.then(|| RecordedWork::Patch(left.diff.text.clone()));
-    let kept = left.kept.as_ref().map(|name| {
-        let (name, path) = (name.clone(), at(name));
-        RecordedWork::Kept(RecordedTree { name, path })
+    let kept = left.kept.as_ref().and_then(|name| {
+        let (name, path) = (name.clone(), at(name)?);
+        Some(RecordedWork::Kept(RecordedTree { name, path }))
     });
     let mut failed = None;
     for work in [record, diff, kept].into_iter().flatten() {

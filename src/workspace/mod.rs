@@ -99,8 +99,11 @@ pub struct RunWorkspaces {
     /// The PATH of whoever runs the suite.
     path: Option<std::ffi::OsString>,
     opened: OnceCell<Result<Arc<OpenWorkspaces>, SandboxRefusal>>,
-    templates: Mutex<HashMap<Fingerprint, Arc<TemplateCell>>>,
+    templates: Mutex<HashMap<TemplateKey, Arc<TemplateCell>>>,
 }
+
+/// The definition, and the files and folders that it names.
+type TemplateKey = (Fingerprint, Vec<PathBuf>);
 
 type TemplateCell = OnceCell<Result<Arc<WorkspaceTemplate>, WorkspaceFault>>;
 
@@ -232,7 +235,9 @@ impl RunWorkspaces {
                 .templates
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(templates.entry(Fingerprint::of(&**workspace)).or_default())
+            // Names of sources are relative to a project, and evals may be of several.
+            let key = (Fingerprint::of(&**workspace), workspace.paths());
+            Arc::clone(templates.entry(key).or_default())
         };
         let template = cell.get_or_init(|| open.make_template(workspace)).await;
         Ok((Arc::clone(&open), template.clone()?))

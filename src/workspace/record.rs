@@ -2,7 +2,6 @@
 //! the workspace is made again from this. JSON lines, compressed by gzip.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use crate::model::limits::WORKSPACE_RECORD;
+use eval_base::files::open_file;
 use eval_base::redact::Redactor;
 use eval_base::whole_file::write_whole;
 use eval_workspace::{LeftEntry, TreeError, WorkspaceEdits, WorkspacePath};
@@ -75,7 +75,7 @@ fn holds_secret(redactor: &Redactor, path: &WorkspacePath, left: &LeftEntry) -> 
 
 /// Puts what is in a record on a copy of the template.
 pub(super) fn put(from: &Path, top: &Path, owner: Option<(u32, u32)>) -> Result<(), String> {
-    let file = File::open(from).map_err(|error| error.to_string())?;
+    let file = open_file(from).map_err(|error| error.to_string())?;
     let lines = BufReader::new(GzDecoder::new(BufReader::new(file)).take(MOST_TEXT));
     for line in lines.split(b'\n') {
         let line = line.map_err(|error| error.to_string())?;

@@ -211,6 +211,27 @@ fn targets_of_an_eval_step_work_in_copies() {
     );
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(call.stderr.contains("workspace"), "{}", call.stderr);
+    // A copy that has the suite.
+    project.write("app/suite.yaml", &suite);
+    let plan = std::fs::read_to_string(project.path().join("plan.yaml")).expect("a plan");
+    project.write(
+        "plan.yaml",
+        &plan.replace("suite: suite.yaml", "suite: app/suite.yaml"),
+    );
+    let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
+    assert!(
+        call.stderr.contains("contains this suite"),
+        "{}",
+        call.stderr
+    );
+    project.write(
+        "plan.yaml",
+        &plan
+            .replace("suite: suite.yaml", "suite: app/suite.yaml")
+            .replace("{dir: app}", "{dir: app, exclude: [suite.yaml]}"),
+    );
+    project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
+    project.write("plan.yaml", &plan);
     // A target that can't work in one.
     project.write(
         "suite.yaml",

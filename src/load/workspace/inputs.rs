@@ -59,6 +59,11 @@ impl WorkspaceInputs {
     /// Of one folder, only what all workspaces leave out is left out.
     fn add(&mut self, name: &str, input: InputPath) {
         match self.0.get_mut(name) {
+            // Of another project, to whose root the name is relative.
+            Some(known) if known.path != input.path => {
+                let name = format!("{name} ({})", input.path.display());
+                self.0.insert(name, input);
+            }
             Some(known) => known.exclude.retain(|glob| input.exclude.contains(glob)),
             None => drop(self.0.insert(name.to_owned(), input)),
         }

@@ -7,6 +7,7 @@ mod inputs;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,6 +121,36 @@ pub(super) fn above_suite(outer: &PhaseWorkspace, results: &Path, at: Span) -> A
         layer,
         at,
     })
+}
+
+/// Refuses a copy of a phase that contains the suite: targets would find what is expected of them.
+pub(super) fn check_suite_is_left_out(
+    desk: &mut SuiteDesk,
+    above: &LevelWorkspace,
+    own: &LevelWorkspace,
+    suite: &Path,
+    at: Span,
+) {
+    let (own, above) = (&own.settled, &above.settled);
+    let Some(WorkspaceSource::Dir { path, .. }) = &own.source else {
+        return;
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (suite, path) = (real(suite), real(path));
+    let Ok(below) = suite.strip_prefix(path) else {
+        return;
+    };
+    let left_out = globs_of(&[&own.exclude[..], &own.hidden].concat());
+    let mut parts = below
+        .ancestors()
+        .filter_map(|part| WorkspacePath::new(part.as_os_str().as_bytes()).ok());
+    if own.source == above.source && !parts.any(|part| left_out.fit(&part)) {
+        let message = "the copy of the phase contains this suite, so a target could read what is expected of it";
+        let problem = Problem::error(Code::WorkspaceSetting, at, message);
+        desk.push(problem.hint(
+            "leave the folder of the suite out: `exclude: [evals]` in `from` of the phase's `workspace`",
+        ));
+    }
 }
 
 /// Refuses a target that cannot work in a workspace: the suite's, or `own` with its place.
