@@ -402,10 +402,11 @@ impl SuiteLoader<'_> {
         let above = self.request.overrides.workspace.as_ref();
         let above = above
             .map(|outer| workspace::above_suite(outer, &scope.output_dir, node.span.at_start()));
-        scope.workspace = workspace::of_level(&mut desk, &spec.workspace, &node, above.as_ref());
-        if let (Some(above), Some(own)) = (&above, &scope.workspace) {
+        let own = workspace::of_level(&mut desk, &spec.workspace, &node, above.as_ref());
+        if let (Some(above), Some(own)) = (&above, &own) {
             workspace::check_suite_is_left_out(&mut desk, above, own, &self.path, node.span);
         }
+        scope.workspace = own;
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -686,6 +686,11 @@ fn references_are_patches_folders_and_commands() {
     checked(1);
     project.write("solve.sh", "sed -i s/-/+/ add.py\n");
     checked(2);
+    check(&project, &[], 0);
+    checked(1);
+    // And of what the workspaces are made of: its tests, for one.
+    project.write("app/notes", "other\n");
+    checked(2);
 }
 
 #[test]
