@@ -791,6 +791,8 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
                   (p / 'log.txt').write_text('x')";
     let scripts = [rewrite, &restored, replaced, &shut].map(script);
     let mended = format!("{}\n{FIX}", script(honest));
+    // Data that only work which is right comes to.
+    let data = format!("{}\n{FIX}", script(&honest.replace("log.txt", "data.json")));
     let fails = (
         "failed",
         "files of the tests were changed while they ran: `tests/",
@@ -802,8 +804,9 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
         ("shut", &scripts[3], fails),
         // A file that the tests write anyway, and a new one.
         ("honest", &mended, ("passed", "")),
+        ("data", &data, ("passed", "")),
     ];
-    let attempts: Vec<Attempt> = attempts
+    let mut attempts: Vec<Attempt> = attempts
         .into_iter()
         .map(|(id, script, expected)| Attempt {
             id,
@@ -816,6 +819,7 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
         ("app/tests/test_a.py", format!("{first}\n{log}")),
         ("app/tests/test_z.py", UNITTEST.to_owned()),
         ("app/tests/log.txt", "old\n".to_owned()),
+        ("app/tests/data.json", "{}\n".to_owned()),
     ];
     let command = "[python3, -m, unittest, discover, -s, tests]";
     for (workspace, grader) in [
@@ -838,6 +842,10 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
             .iter()
             .map(|(path, text)| (*path, text.as_str()))
             .collect();
+        if let Some(data) = attempts.last_mut() {
+            let is_protected = workspace.contains("protected");
+            data.expected = if is_protected { fails } else { ("passed", "") };
+        }
         check(&project(workspace, &grader, &files, &attempts), &attempts);
     }
 }

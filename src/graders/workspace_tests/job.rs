@@ -18,6 +18,9 @@ const LAUNCH: &str = include_str!("launch.py");
 const CANARY: &str = include_str!("canary.py");
 const REPORTER: &str = include_str!("reporter.mjs");
 
+/// Endings of files that are code.
+const CODE: &str = "{py,js,mjs,cjs,jsx,ts,mts,cts,tsx,go,rs,rb,java,kt,kts,cs,sh,bash,bats,php,pl,pm,lua,c,cc,cpp,h,hpp,swift,scala,ex,exs}";
+
 /// Bytes of stdout, where results are read from it, and otherwise.
 const STDOUT_RESULTS: u64 = 32 << 20;
 const STDOUT_SHOWN: u64 = 1 << 20;
@@ -141,6 +144,14 @@ fn call_of(command: &[String]) -> RunnerCall<'_> {
     RunnerCall::Other
 }
 
+/// A glob of files of tests, without their data, which tests may well write.
+fn of_code(glob: &str) -> String {
+    match glob.ends_with("/**") {
+        true => format!("{glob}/*.{CODE}"),
+        false => glob.to_owned(),
+    }
+}
+
 /// Makes the jobs of one grading.
 pub(super) struct JobMaker<'t> {
     tests: &'t WorkspaceTests,
@@ -191,7 +202,7 @@ impl<'t> JobMaker<'t> {
             },
             watched: match tests.allow_weakened_tests {
                 true => Vec::new(),
-                false => TEST_GLOBS.map(str::to_owned).to_vec(),
+                false => TEST_GLOBS.map(of_code).to_vec(),
             },
             stderr_tail: false,
         };
