@@ -429,6 +429,8 @@ impl OpenWorkspaces {
                         let rules = CopyRules {
                             leave_out: unfit(&changes),
                             owner,
+                            // Those of the setup; the target's are left out.
+                            outside_links: true,
                             max_bytes: most_bytes(template, definition),
                             ..CopyRules::default()
                         };

@@ -27,7 +27,9 @@ use eval_sandbox::{
     MountAbility, ProgramEnding, Sandbox, SandboxError, Tier, WorkspaceJob, WorkspaceMount,
     WorkspaceNetwork, WorkspaceRoot, WorkspaceSettings,
 };
-use eval_workspace::{Listing, OverlayAttributes, TemplateView, TreeEntry, WorkspacePath};
+use eval_workspace::{
+    CopyRules, Listing, OverlayAttributes, TemplateView, TreeEntry, WorkspacePath, list_source,
+};
 use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
@@ -509,7 +511,15 @@ fn read_template(
     mode: &WorkspaceMode,
 ) -> Result<WorkspaceTemplate, WorkspaceFault> {
     let tree = layer.join("tree");
-    let mut view = TemplateView::new(&tree, list(&tree)?)
+    // In place, a setup may have made links that lead out, as it may in a layer.
+    let rules = CopyRules {
+        outside_links: *mode != WorkspaceMode::Overlay && !workspace.setup.is_empty(),
+        ..CopyRules::default()
+    };
+    let listing = list_source(&tree, &rules);
+    let listing =
+        listing.map_err(|error| fault(format!("the workspace can't be made: {error}")))?;
+    let mut view = TemplateView::new(&tree, listing)
         .map_err(|error| fault(format!("cannot read a layer: {error}")))?;
     let mut layers = vec![tree];
     if *mode == WorkspaceMode::Overlay && !workspace.setup.is_empty() {

@@ -119,12 +119,18 @@ fn unittest_attacks_fail_on_hidden_tests() {
 
 #[test]
 fn pytest_attacks_fail_on_visible_tests() {
-    runs::hold(&[python::set(true, Layout::Visible)], &runs::with_links());
+    runs::hold(
+        &[python::set(true, Layout::Visible)],
+        &runs::with_many_files(),
+    );
 }
 
 #[test]
 fn pytest_attacks_fail_on_hidden_tests() {
-    runs::hold(&[python::set(true, Layout::Hidden)], &runs::with_links());
+    runs::hold(
+        &[python::set(true, Layout::Hidden)],
+        &runs::with_many_files(),
+    );
 }
 
 #[test]

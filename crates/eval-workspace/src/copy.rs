@@ -22,6 +22,8 @@ pub struct CopyRules {
     /// Files and folders that their owner may not read are an error; else they are made readable,
     /// where they are.
     pub keep_rights: bool,
+    /// Symbolic links that lead out of the tree are copied as they are; else they are an error.
+    pub outside_links: bool,
     /// At most this many entries, folders included.
     pub max_files: u64,
     /// At most this many bytes in files; holes count.
@@ -35,6 +37,7 @@ impl Default for CopyRules {
             leave_out: PathGlobs::default(),
             owner: None,
             keep_rights: false,
+            outside_links: false,
             max_files: 1_000_000,
             max_bytes: 64 << 30,
         }
@@ -131,7 +134,7 @@ impl TreeReader<'_> {
                 }
                 Ok(FileType::Symlink) => {
                     let target = from.link(&name).map_err(at())?;
-                    if leads_out(&path, &target) {
+                    if !self.rules.outside_links && leads_out(&path, &target) {
                         let (path, target) = (path.to_string(), quoted(&target));
                         return Err(TreeError::OutsideLink { path, target });
                     }
