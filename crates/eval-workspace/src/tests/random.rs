@@ -320,6 +320,12 @@ fn check_edits(edits: &WorkspaceEdits, before: &MemoryTree, after: &MemoryTree) 
         ("git", git_apply(before, &diff.text)),
         ("own", own_apply(before, &diff.text)),
     ] {
+        // Git looks for attributes behind a link that a folder replaces, and gives up where such links
+        // lead in a circle.
+        let is_circle = |error: &String| error.contains("Too many levels of symbolic links");
+        if program == "git" && applied.as_ref().is_err_and(is_circle) {
+            continue;
+        }
         assert_eq!(applied.as_ref(), Ok(after), "{program}:\n{}", diff.text);
     }
 }
