@@ -429,7 +429,8 @@ impl<'a> DocumentText<'a> {
         let first = match &node.value {
             NodeValue::Map(entries) => entries.first().map(|(key, _)| key.span),
             NodeValue::Seq(items) => items.first().map(|item| item.span),
-            _ => None,
+            // A block scalar's span begins at its text, which may begin with a bracket.
+            _ => return false,
         };
         self.begins_with(node, ['{', '[']) && first.is_none_or(|at| at.start != node.span.start)
     }

@@ -374,6 +374,8 @@ fn block_scalars_in_lists_of_lists_are_replaced() {
             "/a/0/1/0",
         ),
         ("a:\n  -\n    - |-\n      a\n      b\n  - - z\n", "/a/0/0"),
+        ("a:\n  a:\n    - |\n      {\n# end\n", "/a/a/0"),
+        ("a:\n  a:\n    - |\n      [ x\n# end\n", "/a/a/0"),
     ] {
         for new in ["one", "x\ny", "x\ny\n", " x\ny", "- |\n z", "x\n\n"] {
             let mut wanted = tree(text).to_json();
