@@ -92,8 +92,8 @@ def chat(body):
         else:
             # Both of aider's formats: a whole file, and a change of one.
             change = "<<<<<<< SEARCH\n=======\nhello from the agent\n>>>>>>> REPLACE"
-            body = change if "SEARCH/REPLACE" in said else "hello from the agent"
-            text = f"hello.txt\n```\n{body}\n```\n"
+            written = change if "SEARCH/REPLACE" in said else "hello from the agent"
+            text = f"hello.txt\n```\n{written}\n```\n"
     message = {"role": "assistant", "content": None if shell else text}
     if called and "COMPLETE_TASK_AND_SUBMIT" in json.dumps(body["messages"]):
         results = sum(message["role"] == "tool" for message in body["messages"])
