@@ -406,7 +406,12 @@ impl SuiteLoader<'_> {
         if let (Some(above), Some(own)) = (&above, &own) {
             workspace::check_suite_is_left_out(&mut desk, above, own, &self.path, node.span);
         }
-        scope.workspace = own;
+        let is_agent = match &scope.asks {
+            Some(target) => matches!(target, Target::Agent(_)),
+            // One of several, or with a problem that is reported already.
+            None => spec.agents().next().is_some(),
+        };
+        scope.workspace = own.or_else(|| is_agent.then(|| workspace::empty(&desk, node.span)));
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -82,6 +82,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What the programs of its agents consist of, besides what every sandbox shows.
+    pub fn agent_folders(&self) -> Vec<PathBuf> {
+        let own = self.evals.iter().flat_map(|eval| eval.cases.profiles());
+        let own = own.filter_map(|profile| profile.target.as_ref());
+        let mut found: Vec<PathBuf> = own
+            .chain(&self.target)
+            .filter_map(|target| match target {
+                Target::Agent(agent) => Some(&agent.readable),
+                _ => None,
+            })
+            .flatten()
+            .cloned()
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
     /// The prompts to choose from, while none is chosen: those of the selected evals whose outputs
     /// are not recorded. They are in the order in which they are written, those of the suite first.
     pub fn open_prompts(&self) -> Vec<&str> {

@@ -333,6 +333,7 @@ pub(crate) fn graders(
         demand: plan.settings.sandbox.clone(),
         dir: plan.suite.dir.clone(),
         readable: plan.readable.clone(),
+        agents: plan.agent_folders(),
         models: Some(Arc::clone(models)),
         redactor: Redactor::new(plan.secrets.iter().cloned()),
     });

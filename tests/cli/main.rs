@@ -12,6 +12,7 @@ mod support;
 mod tier;
 
 mod accept;
+mod agents;
 mod apps;
 mod baseline_cycle;
 mod baseline_store;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eval_sandbox::{
-    CellPorts, MountAbility, ProgramEnding, ReadOnlyBind, Sandbox, SandboxConfig, SandboxError, Tier,
-    WORKSPACE_USER, WorkspaceJob, WorkspaceMount, WorkspaceNetwork, WorkspaceResult, WorkspaceRoot,
-    WorkspaceSettings,
+    CellPorts, MountAbility, ProgramEnding, ReadOnlyBind, Sandbox, SandboxConfig, SandboxError,
+    Tier, WORKSPACE_USER, WorkspaceJob, WorkspaceMount, WorkspaceNetwork, WorkspaceResult,
+    WorkspaceRoot, WorkspaceSettings,
 };
 
 use crate::support::eventually;

@@ -19,7 +19,12 @@ pub struct CellPorts;
 
 impl CellPorts {
     /// The listener never comes.
-    pub fn listening(_: u16) -> (CellPorts, tokio::sync::oneshot::Receiver<std::net::TcpListener>) {
+    pub fn listening(
+        _: u16,
+    ) -> (
+        CellPorts,
+        tokio::sync::oneshot::Receiver<std::net::TcpListener>,
+    ) {
         (CellPorts, tokio::sync::oneshot::channel().1)
     }
 

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use eval_models::Endpoint;
+pub use eval_proxy::AgentApi;
 use serde::{Deserialize, Serialize};
 
 use super::target::CommandTarget;
 use crate::spec::words::AgentName;
 
-pub use programs::{AgentApi, AgentLaunch, AgentPrompt, AgentStream, AgentValues};
+pub use programs::{AgentLaunch, AgentPrompt, AgentStream, AgentValues};
 
 /// A coding agent. Serialised it is what tells agents apart: no keys, no paths of one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,14 @@ pub struct AgentTarget {
     /// Folders and files that its program consists of, besides what every sandbox shows.
     #[serde(skip)]
     pub readable: Vec<PathBuf>,
+}
+
+impl AgentTarget {
+    /// The word after `agent:`; for `command` its program.
+    pub fn name(&self) -> &str {
+        let program = self.command.argv.first().map_or("", String::as_str);
+        AgentLaunch::of(self.agent).map_or(program, |launch| launch.name)
+    }
 }
 
 /// A file of an agent's home folder.

@@ -1,22 +1,10 @@
 //! The table of coding agents: how each is started without a terminal, how it learns its base URL and
 //! token, and what of it must be off. Approvals are off everywhere: the sandbox confines the agent.
 
-use serde::{Deserialize, Serialize};
+use eval_proxy::AgentApi;
 use serde_json::json;
 
 use crate::spec::words::AgentName;
-
-/// A model API that agents call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentApi {
-    /// Messages.
-    Anthropic,
-    /// Chat Completions and Responses.
-    Openai,
-    /// `generateContent` and `streamGenerateContent`.
-    Gemini,
-}
 
 /// How an agent gets its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

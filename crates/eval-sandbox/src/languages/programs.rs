@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::is_shown_anyway;
@@ -102,7 +104,7 @@ fn visible(path: &Path, base: &Path) -> PathBuf {
 
 /// A program that was installed with others that it needs: a script in a folder of packages of npm
 /// or in a virtual environment of Python, or a file that needs nothing else.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstalledProgram {
     /// The file that is started: a link is followed.
     pub path: PathBuf,
@@ -115,16 +117,26 @@ pub fn installed(path: &Path, search: &OsStr, base: &Path) -> InstalledProgram {
     let path = super::resolved(path);
     let mut readable = vec![package_folder(&path).unwrap_or_else(|| visible(&path, base))];
     let line = crate::process_tree::shebang(&path).unwrap_or_default();
-    let mut words = line.strip_prefix("#!").unwrap_or_default().split_whitespace();
+    let mut words = line
+        .strip_prefix("#!")
+        .unwrap_or_default()
+        .split_whitespace();
     let interpreter = words.next().map(PathBuf::from);
-    if interpreter.as_deref().is_some_and(|path| path.ends_with("env")) {
+    if interpreter
+        .as_deref()
+        .is_some_and(|path| path.ends_with("env"))
+    {
         let name = words.find(|word| !word.starts_with('-') && !word.contains('='));
         let found = name.and_then(|name| locate(name, search, base));
         readable.extend(found.and_then(|program| program.readable));
     } else if let Some(interpreter) = interpreter {
         // A virtual environment has the interpreter as a link, and its packages beside it.
         let around = interpreter.parent().and_then(Path::parent);
-        readable.extend(around.filter(|folder| folder.join("pyvenv.cfg").exists()).map(Path::to_owned));
+        readable.extend(
+            around
+                .filter(|folder| folder.join("pyvenv.cfg").exists())
+                .map(Path::to_owned),
+        );
         readable.push(visible(&super::resolved(&interpreter), base));
     }
     readable.retain(|folder| !is_shown_anyway(folder));
@@ -135,7 +147,9 @@ pub fn installed(path: &Path, search: &OsStr, base: &Path) -> InstalledProgram {
 
 /// The outermost folder of npm's packages around a file.
 fn package_folder(path: &Path) -> Option<PathBuf> {
-    let outermost = path.ancestors().filter(|folder| folder.ends_with("node_modules"));
+    let outermost = path
+        .ancestors()
+        .filter(|folder| folder.ends_with("node_modules"));
     outermost.last().map(Path::to_owned)
 }
 
@@ -147,11 +161,17 @@ pub fn version_of(program: &Path, words: &[String]) -> Option<String> {
 
 /// The same with no environment but PATH and an empty home folder, and within `patience`.
 pub fn version_without_home(program: &Path, words: &[&str], patience: Duration) -> Option<String> {
-    let home = tempfile::tempdir().ok()?;
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    let name = format!("eval-harness-home-{}-{serial}", std::process::id());
+    let home = std::env::temp_dir().join(name);
+    fs::DirBuilder::new().mode(0o700).create(&home).ok()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut command = Command::new(program);
     let clean = command.args(words).env_clear().env("PATH", path);
-    version_said(clean.env("HOME", home.path()).current_dir(home.path()), patience)
+    let version = version_said(clean.env("HOME", &home).current_dir(&home), patience);
+    let _ = fs::remove_dir_all(&home);
+    version
 }
 
 fn version_said(command: &mut Command, patience: Duration) -> Option<String> {
