@@ -48,11 +48,24 @@
     )
 )]
 
+mod answer_reading;
+mod assemble;
+mod bodies;
+mod conversation;
+mod headers;
 mod hosts;
+mod ledger;
+mod normalize;
+mod passing;
+mod recording;
+mod replay;
 mod report;
 mod routes;
+mod serve;
 mod session;
 mod settings;
+mod sse;
+mod tunnel;
 
 pub use hosts::{AllowedHosts, HostPatternError};
 pub use report::{
