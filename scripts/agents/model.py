@@ -1,58 +1,70 @@
 #!/usr/bin/env python3
 """A scripted model behind the APIs of four providers, for trials of coding agents without a key.
 
-It asks for one command of the agent's shell tool, and then ends with a text. `python3 model.py PORT
-[LOG]` listens on 127.0.0.1 and appends each request to LOG as a JSON line.
+It calls the agent's shell tool with one command after the other, and then ends with a text.
+`python3 model.py PORT [--log FILE] [--script FILE]` listens on 127.0.0.1 (port 0: a free one, which
+it prints) and appends each request to the log as a JSON line. A script is a JSON list of tasks:
+`{"if": TEXT OF THE PROMPT, "do": [COMMANDS], "end": TEXT, "repeat": true}`; the first that fits is
+done, with `repeat` its commands for ever.
 """
 
+import argparse
 import http.server
 import json
-import sys
 
 COMMAND = "echo 'hello from the agent' > hello.txt"
-END = "I wrote hello.txt."
+SCRIPT = [{"if": "", "do": [COMMAND], "end": "I wrote hello.txt."}]
 # The first of these that an agent offers is called with the command.
 SHELLS = ["Bash", "bash", "shell", "local_shell", "exec_command", "run_shell_command", "shell_command"]
 
 
-def arguments_for(name, schema):
+def step_of(conversation, done):
+    """The next command and the final text, after so many commands."""
+    said = json.dumps(conversation)
+    task = next(task for task in SCRIPT if json.dumps(task["if"])[1:-1] in said)
+    commands = task["do"]
+    if commands and (task.get("repeat") or done < len(commands)):
+        return commands[done % len(commands)], task["end"]
+    return None, task["end"]
+
+
+def arguments_for(command, schema):
     """Arguments of a shell tool after its schema."""
     properties = (schema or {}).get("properties", {})
     found = {}
     for key in ("command", "cmd"):
         if key in properties:
             is_list = properties[key].get("type") == "array"
-            found[key] = ["bash", "-lc", COMMAND] if is_list else COMMAND
+            found[key] = ["bash", "-lc", command] if is_list else command
     if "description" in (schema or {}).get("required", []):
-        found["description"] = "Write hello.txt"
+        found["description"] = "Next step"
     return found
 
 
-def shell_of(tools):
-    """`tools`: (name, schema) pairs."""
+def shell_of(tools, command):
+    """The call of a shell tool, if there is a command and a tool; `tools`: (name, schema) pairs."""
     known = dict(tools)
     for name in SHELLS:
-        if name in known:
-            return name, arguments_for(name, known[name])
+        if command and name in known:
+            return name, arguments_for(command, known[name])
     return None
 
 
 def anthropic(body):
     tools = [(tool["name"], tool.get("input_schema")) for tool in body.get("tools", [])]
-    called = any(
-        isinstance(message["content"], list)
-        and any(part.get("type") == "tool_result" for part in message["content"])
-        for message in body["messages"]
-    )
-    shell = None if called else shell_of(tools)
+    parts = [part for message in body["messages"] if isinstance(message["content"], list)
+             for part in message["content"]]
+    done = sum(part.get("type") == "tool_result" for part in parts)
+    command, end = step_of(body["messages"], done)
+    shell = shell_of(tools, command)
     usage = {"input_tokens": 1000, "output_tokens": 50,
              "cache_creation_input_tokens": 100, "cache_read_input_tokens": 200}
     if shell:
-        content = [{"type": "text", "text": "I will write the file."},
-                   {"type": "tool_use", "id": "toolu_01", "name": shell[0], "input": shell[1]}]
+        content = [{"type": "text", "text": "Next step."},
+                   {"type": "tool_use", "id": f"toolu_{done + 1:02}", "name": shell[0], "input": shell[1]}]
     else:
-        content = [{"type": "text", "text": END}]
-    whole = {"id": "msg_01", "type": "message", "role": "assistant", "model": body.get("model"),
+        content = [{"type": "text", "text": end}]
+    whole = {"id": f"msg_{done + 1:02}", "type": "message", "role": "assistant", "model": body.get("model"),
              "content": content, "stop_reason": "tool_use" if shell else "end_turn",
              "stop_sequence": None, "usage": usage}
     if not body.get("stream"):
@@ -76,33 +88,22 @@ def anthropic(body):
 
 def chat(body):
     tools = [(tool["function"]["name"], tool["function"].get("parameters")) for tool in body.get("tools", [])]
-    called = any(message["role"] == "tool" for message in body["messages"])
-    shell = None if called else shell_of(tools)
+    done = sum(message["role"] == "tool" for message in body["messages"])
+    command, text = step_of(body["messages"], done)
+    submit = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+    if not command and submit in json.dumps(body["messages"]):
+        command = f"echo {submit}"
+    shell = shell_of(tools, command)
     usage = {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050,
              "prompt_tokens_details": {"cached_tokens": 200}}
-    text = END
     if not tools:
-        # Agents without tools read the answer: aider's whole-file format, mini-swe-agent's blocks.
-        said = json.dumps(body["messages"])
-        answered = sum(message["role"] == "assistant" for message in body["messages"])
-        if "swe_bash" in said or "mswea" in said or "COMPLETE_TASK_AND_SUBMIT" in said:
-            done = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-            block = "mswea_bash_command" if "mswea_bash_command" in said else "bash"
-            text = f"THOUGHT: I write the file.\n\n```{block}\n{done if answered else COMMAND}\n```"
-        else:
-            # Both of aider's formats: a whole file, and a change of one.
-            change = "<<<<<<< SEARCH\n=======\nhello from the agent\n>>>>>>> REPLACE"
-            written = change if "SEARCH/REPLACE" in said else "hello from the agent"
-            text = f"hello.txt\n```\n{written}\n```\n"
+        # Aider reads the answer, in two formats: a whole file, or a change of one.
+        change = "<<<<<<< SEARCH\n=======\nhello from the agent\n>>>>>>> REPLACE"
+        written = change if "SEARCH/REPLACE" in json.dumps(body["messages"]) else "hello from the agent"
+        text = f"hello.txt\n```\n{written}\n```\n"
     message = {"role": "assistant", "content": None if shell else text}
-    if called and "COMPLETE_TASK_AND_SUBMIT" in json.dumps(body["messages"]):
-        results = sum(message["role"] == "tool" for message in body["messages"])
-        shell = shell_of(tools) if results == 1 else None
-        if shell:
-            shell = (shell[0], {"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"})
-            message["content"] = None
     if shell:
-        message["tool_calls"] = [{"id": "call_01", "type": "function",
+        message["tool_calls"] = [{"id": f"call_{done + 1:02}", "type": "function",
                                   "function": {"name": shell[0], "arguments": json.dumps(shell[1])}}]
     finish = "tool_calls" if shell else "stop"
     frame = {"id": "chatcmpl-01", "created": 1700000000, "model": body.get("model")}
@@ -123,16 +124,17 @@ def chat(body):
 def responses(body):
     tools = [(tool.get("name", tool["type"]), tool.get("parameters")) for tool in body.get("tools", [])]
     items = body["input"] if isinstance(body["input"], list) else []
-    called = any(item.get("type", "").endswith("_output") for item in items)
-    shell = None if called else shell_of(tools)
+    done = sum(item.get("type", "").endswith("_output") for item in items)
+    command, end = step_of(items, done)
+    shell = shell_of(tools, command)
     usage = {"input_tokens": 1000, "input_tokens_details": {"cached_tokens": 200},
              "output_tokens": 50, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1050}
     if shell:
-        item = {"type": "function_call", "id": "fc_01", "call_id": "call_01", "name": shell[0],
+        item = {"type": "function_call", "id": f"fc_{done + 1:02}", "call_id": f"call_{done + 1:02}", "name": shell[0],
                 "arguments": json.dumps(shell[1]), "status": "completed"}
     else:
         item = {"type": "message", "id": "msg_01", "role": "assistant", "status": "completed",
-                "content": [{"type": "output_text", "text": END, "annotations": []}]}
+                "content": [{"type": "output_text", "text": end, "annotations": []}]}
     whole = {"id": "resp_01", "object": "response", "created_at": 1700000000, "status": "completed",
              "model": body.get("model"), "output": [item], "usage": usage, "error": None}
     if not body.get("stream"):
@@ -142,7 +144,7 @@ def responses(body):
               ("response.output_item.added", {"output_index": 0, "item": dict(item, status="in_progress")})]
     if not shell:
         events.append(("response.output_text.delta",
-                       {"output_index": 0, "content_index": 0, "item_id": "msg_01", "delta": END}))
+                       {"output_index": 0, "content_index": 0, "item_id": "msg_01", "delta": end}))
     events.append(("response.output_item.done", {"output_index": 0, "item": item}))
     events.append(("response.completed", {"response": whole}))
     numbered = [(name, dict(data, type=name, sequence_number=at)) for at, (name, data) in enumerate(events)]
@@ -154,9 +156,11 @@ def gemini(body, stream):
     for tool in body.get("tools", []):
         for declared in tool.get("functionDeclarations", []):
             tools.append((declared["name"], declared.get("parametersJsonSchema") or declared.get("parameters")))
-    called = any("functionResponse" in part for content in body["contents"] for part in content.get("parts", []))
-    shell = None if called else shell_of(tools)
-    part = {"functionCall": {"name": shell[0], "args": shell[1]}} if shell else {"text": END}
+    parts = [part for content in body["contents"] for part in content.get("parts", [])]
+    done = sum("functionResponse" in part for part in parts)
+    command, end = step_of(body["contents"], done)
+    shell = shell_of(tools, command)
+    part = {"functionCall": {"name": shell[0], "args": shell[1]}} if shell else {"text": end}
     wanted = body.get("generationConfig", {}).get("responseJsonSchema") or body.get("generationConfig", {}).get("responseSchema")
     if wanted:
         part = {"text": json.dumps({"reasoning": "short", "next_speaker": "user", "model_choice": "flash",
@@ -184,8 +188,8 @@ class Model(http.server.BaseHTTPRequestHandler):
         except ValueError:
             body = {}
         path = self.path.split("?")[0]
-        if len(sys.argv) > 2:
-            with open(sys.argv[2], "a") as log:
+        if ARGS.log:
+            with open(ARGS.log, "a") as log:
                 log.write(json.dumps({"path": self.path, "headers": dict(self.headers), "body": body}) + "\n")
         if path.endswith("/messages/count_tokens") or path.endswith(":countTokens"):
             self.answer({"input_tokens": 1000, "totalTokens": 1000}, None)
@@ -221,4 +225,14 @@ class Model(http.server.BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Model).serve_forever()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("--log")
+    parser.add_argument("--script")
+    ARGS = parser.parse_args()
+    if ARGS.script:
+        with open(ARGS.script) as script:
+            SCRIPT = json.load(script)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", ARGS.port), Model)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()

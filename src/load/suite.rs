@@ -41,7 +41,7 @@ use plan::PlanParts;
 pub(super) use variables::check_vars;
 
 use crate::model::{Eval, Plan, Target};
-use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
+use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec, TargetSpec};
 
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it
 /// reaches.
@@ -409,7 +409,10 @@ impl SuiteLoader<'_> {
         let is_agent = match &scope.asks {
             Some(target) => matches!(target, Target::Agent(_)),
             // One of several, or with a problem that is reported already.
-            None => spec.agents().next().is_some(),
+            None => {
+                let mut written = spec.target.iter().chain(spec.targets.values());
+                written.any(|target| matches!(target, TargetSpec::Agent(_)))
+            }
         };
         scope.workspace = own.or_else(|| is_agent.then(|| workspace::empty(&desk, node.span)));
         self.baselines(&mut scope, &node);

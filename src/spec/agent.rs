@@ -27,6 +27,9 @@ pub struct AgentSpec {
     /// the program to run instead of the usual one.
     #[serde(default)]
     pub command: Vec<String>,
+    /// The agent whose output the program of `agent: command` prints, such as `claude-code` for its
+    /// `stream-json`. Default: text.
+    pub stream: Option<AgentName>,
     /// More arguments of the agent.
     #[serde(default)]
     pub args: Vec<String>,

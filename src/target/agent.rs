@@ -263,6 +263,15 @@ async fn prepare(
         ("TERM".to_owned(), "dumb".into()),
     ];
     env.extend(target.command.env_file.environment_of(&target.command.env));
+    if !target.hosts.is_empty() {
+        let address = OsString::from(format!("http://127.0.0.1:{port}"));
+        for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
+            env.push((name.to_owned(), address.clone()));
+        }
+        for name in ["no_proxy", "NO_PROXY"] {
+            env.push((name.to_owned(), "127.0.0.1,localhost".into()));
+        }
+    }
     let variables = AgentLaunch::variables_of(target.agent, &values);
     env.extend(
         variables

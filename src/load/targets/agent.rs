@@ -85,6 +85,7 @@ pub(super) fn resolve(
                 dir,
             ),
         },
+        stream: spec.stream.unwrap_or(spec.agent),
         args: spec.args.clone(),
         home,
         limits: AgentLimits {
@@ -120,6 +121,10 @@ fn check(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node) {
             message,
             "add `command: [PROGRAM, ARGUMENT]`",
         );
+    }
+    if spec.stream.is_some() && spec.agent != AgentName::Command {
+        let message = "`stream` is for `agent: command`".to_owned();
+        wrong(node.key_span("/stream"), message, "remove it");
     }
     let own = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
     for name in spec.env.iter().filter(|name| own.contains(&name.as_str())) {

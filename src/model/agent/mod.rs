@@ -29,6 +29,8 @@ pub struct AgentTarget {
     pub api: Option<AgentApi>,
     /// Its program with the first arguments, its variables, its time limit and where it runs.
     pub command: CommandTarget,
+    /// The agent whose output it prints.
+    pub stream: AgentName,
     /// Arguments after those that it always has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
