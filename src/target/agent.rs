@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::input::RenderedInput;
@@ -224,7 +225,6 @@ async fn prepare(
         base_url: &base,
         token,
         home: &folders.home,
-        own: &folders.own,
     };
     let launch = AgentLaunch::of(target.agent);
     let mut files = Vec::new();
@@ -238,11 +238,12 @@ async fn prepare(
         };
         files.push((format!("home/{path}"), content));
     }
-    let own = launch.map_or_else(Vec::new, |launch| (launch.files)(&values));
-    files.extend(
-        own.into_iter()
-            .map(|(name, text)| (name.to_owned(), text.into_bytes())),
-    );
+    if let Some((path, usual)) = launch.and_then(|launch| launch.settings) {
+        let path = format!("home/{path}");
+        let known = files.iter().position(|(name, _)| *name == path);
+        let written = known.map(|at| files.swap_remove(at).1);
+        files.push((path, settings(usual(), written)));
+    }
     let mut argv = target.command.argv.clone();
     if let (Some(program), false) = (argv.first_mut(), target.program.as_os_str().is_empty()) {
         *program = target.program.to_string_lossy().into_owned();
@@ -293,6 +294,30 @@ async fn prepare(
         },
         files,
     })
+}
+
+/// Settings of an agent with those of the suite's file on top, whose text is kept where it is not
+/// JSON.
+fn settings(mut usual: Value, written: Option<Vec<u8>>) -> Vec<u8> {
+    match written {
+        Some(text) => match serde_json::from_slice(&text) {
+            Ok(own) => lay(&mut usual, own),
+            Err(_) => return text,
+        },
+        None => {}
+    }
+    usual.to_string().into_bytes()
+}
+
+fn lay(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                lay(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
 }
 
 /// A command that fills the home folder before it starts the agent: agents change their files there,

@@ -2,7 +2,7 @@
 //! token, and what of it must be off. Approvals are off everywhere: the sandbox confines the agent.
 
 use eval_proxy::AgentApi;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::spec::words::AgentName;
 
@@ -38,8 +38,6 @@ pub struct AgentValues<'v> {
     pub token: &'v str,
     /// The home folder.
     pub home: &'v str,
-    /// A folder with the files of [`AgentLaunch::files`].
-    pub own: &'v str,
 }
 
 impl AgentValues<'_> {
@@ -91,8 +89,8 @@ pub struct AgentLaunch {
     pub stream: AgentStream,
     pub arguments: fn(&AgentValues<'_>) -> Vec<String>,
     pub variables: fn(&AgentValues<'_>) -> Variables,
-    /// Configuration files: name, content.
-    pub files: fn(&AgentValues<'_>) -> Vec<(&'static str, String)>,
+    /// A file of the home folder with settings, and these, which the suite's own file overrides.
+    pub settings: Option<(&'static str, fn() -> Value)>,
 }
 
 impl AgentLaunch {
@@ -122,10 +120,6 @@ fn on(names: &[&'static str]) -> Variables {
     names.iter().map(|name| (*name, "1".to_owned())).collect()
 }
 
-fn no_files(_: &AgentValues<'_>) -> Vec<(&'static str, String)> {
-    Vec::new()
-}
-
 const AGENTS: [AgentLaunch; 6] = [
     AgentLaunch {
         agent: AgentName::ClaudeCode,
@@ -152,7 +146,7 @@ const AGENTS: [AgentLaunch; 6] = [
             ]);
             [values.of_api(), off].concat()
         },
-        files: no_files,
+        settings: None,
     },
     AgentLaunch {
         agent: AgentName::Codex,
@@ -164,7 +158,7 @@ const AGENTS: [AgentLaunch; 6] = [
         prompt: AgentPrompt::Stdin,
         stream: AgentStream::Own,
         arguments: |values| {
-            let url = serde_json::Value::from(values.base_url);
+            let url = Value::from(values.base_url);
             let settings = [
                 "model_provider=\"harness\"".to_owned(),
                 "model_providers.harness.name=\"harness\"".to_owned(),
@@ -188,7 +182,7 @@ const AGENTS: [AgentLaunch; 6] = [
             all
         },
         variables: |values| vec![("OPENAI_API_KEY", values.token.to_owned())],
-        files: no_files,
+        settings: None,
     },
     AgentLaunch {
         agent: AgentName::GeminiCli,
@@ -204,22 +198,17 @@ const AGENTS: [AgentLaunch; 6] = [
             [words(mode), words(["--skip-trust", "-m", values.model])].concat()
         },
         variables: |values| {
-            let settings = format!("{}/gemini-settings.json", values.own);
-            let system = [
-                ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", settings),
-                ("GEMINI_TELEMETRY_ENABLED", "false".to_owned()),
-            ];
-            [values.of_api(), system.to_vec()].concat()
+            let telemetry = ("GEMINI_TELEMETRY_ENABLED", "false".to_owned());
+            [values.of_api(), vec![telemetry]].concat()
         },
-        files: |_| {
-            let settings = json!({
+        settings: Some((".gemini/settings.json", || {
+            json!({
                 "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
                 "privacy": {"usageStatisticsEnabled": false},
                 "security": {"auth": {"selectedType": "gemini-api-key"}},
                 "telemetry": {"enabled": false},
-            });
-            vec![("gemini-settings.json", settings.to_string())]
-        },
+            })
+        })),
     },
     AgentLaunch {
         agent: AgentName::Opencode,
@@ -262,7 +251,7 @@ const AGENTS: [AgentLaunch; 6] = [
             let settings = vec![("OPENCODE_CONFIG_CONTENT", settings.to_string())];
             [settings, off].concat()
         },
-        files: no_files,
+        settings: None,
     },
     AgentLaunch {
         agent: AgentName::Aider,
@@ -305,7 +294,7 @@ const AGENTS: [AgentLaunch; 6] = [
             let map = [("LITELLM_LOCAL_MODEL_COST_MAP", "True".to_owned())];
             [values.of_api(), map.to_vec()].concat()
         },
-        files: no_files,
+        settings: None,
     },
     AgentLaunch {
         agent: AgentName::MiniSweAgent,
@@ -331,6 +320,6 @@ const AGENTS: [AgentLaunch; 6] = [
             ];
             [values.of_api(), settings.to_vec()].concat()
         },
-        files: no_files,
+        settings: None,
     },
 ];
