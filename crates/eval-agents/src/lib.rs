@@ -26,4 +26,6 @@
     warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
 )]
 
+mod build;
+pub mod streams;
 pub mod trajectory;
