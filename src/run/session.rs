@@ -358,6 +358,7 @@ async fn prepared_environment(
         graders.packages(),
         environment.sandbox.as_ref(),
     );
+    environment.interpreters.extend(plan.agent_versions());
     if let Some(stamp) = checked {
         stamp.verify(&tools).map_err(RunError::Refused)?;
     }

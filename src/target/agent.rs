@@ -14,7 +14,9 @@ use crate::model::{
     AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues, AnswerSource, Case,
     Cause, Endpoint, ModelCall, ModelSettings, Output, Usage, limits,
 };
+use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
+use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::redact::Redactor;
 use eval_models::{ModelSpending, RunModels};
 use eval_proxy::{
@@ -94,16 +96,16 @@ impl RunAgents {
 
     /// Where the exchanges of a sample are written, or read.
     fn recording(&self, target: &AgentTarget, asked: AgentSample<'_>) -> RecordingPlan {
-        let file = |folder: &Path| {
-            let name = format!("{}-{}.jsonl.gz", asked.sample, asked.attempt);
-            folder
-                .join(RECORDED)
-                .join(folder_name(asked.eval_id))
-                .join(folder_name(&asked.case.id))
-                .join(name)
-        };
         let Some(endpoint) = &target.endpoint else {
             return RecordingPlan::Off;
+        };
+        let of_target = [target.name().to_owned(), endpoint.name()];
+        let of_case = [asked.eval_id.to_owned(), asked.case.id.clone()];
+        let file = |folder: &Path| {
+            let names = of_target.iter().chain(&of_case);
+            let mut path = folder.join(RECORDED);
+            path.extend(names.map(|name| folder_name(name)));
+            path.join(format!("{}-{}.jsonl.gz", asked.sample, asked.attempt))
         };
         match (
             self.replay.as_ref().or(endpoint.replay.as_ref()),
@@ -408,6 +410,18 @@ async fn run(
     Ok(RanAgent { ended, end, report })
 }
 
+fn form_of(stream: AgentName) -> StreamFormat {
+    match stream {
+        AgentName::ClaudeCode => StreamFormat::ClaudeCode,
+        AgentName::Codex => StreamFormat::Codex,
+        AgentName::GeminiCli => StreamFormat::GeminiCli,
+        AgentName::Opencode => StreamFormat::Opencode,
+        AgentName::Aider => StreamFormat::Aider,
+        AgentName::MiniSweAgent => StreamFormat::MiniSweAgent,
+        AgentName::Command => StreamFormat::Text,
+    }
+}
+
 fn usage_of(report: &SessionReport) -> Option<Usage> {
     (report.turns > 0).then_some(Usage {
         input_tokens: report.usage.input,
@@ -425,11 +439,16 @@ fn judge_ending(
     let RanAgent { ended, end, report } = ran;
     let name = target.name();
     let endpoint = target.endpoint.as_ref();
+    let AgentReading {
+        trajectory: _,
+        text,
+        error,
+    } = read_stream(form_of(target.stream), &ended.stdout);
     let output = Output {
         truncated: ended.stdout_truncated,
         usage,
         model: endpoint.map(Endpoint::name).filter(|_| usage.is_some()),
-        ..Output::text(String::from_utf8_lossy(&ended.stdout).into_owned())
+        ..Output::text(text.unwrap_or_default())
     };
     let failed = |cause, reason: String, output: Output| {
         Err(TargetFailure {
@@ -448,9 +467,9 @@ fn judge_ending(
         None => {}
     }
     let stderr = process_tree::printable(&ended.stderr_tail);
-    let said = match stderr.is_empty() {
-        true => ", and printed nothing to stderr".to_owned(),
-        false => format!(": {stderr}"),
+    let said = match error.unwrap_or(stderr) {
+        said if said.is_empty() => ", and printed nothing to stderr".to_owned(),
+        said => format!(": {said}"),
     };
     match ended.end {
         TreeEnd::TimedOut => {
