@@ -247,7 +247,15 @@ async fn failed_calls_are_counted_by_kind_and_are_no_turns() {
     }
     assert_eq!(statuses, [429, 529, 200, 200, 502, 200]);
     let report = agent.session.finish().await;
-    insta::assert_debug_snapshot!(report.upstream_faults, @"");
+    insta::assert_debug_snapshot!(report.upstream_faults, @r#"
+    {
+        "429": 1,
+        "529": 1,
+        "cut_off": 1,
+        "network": 1,
+        "overloaded_error": 1,
+    }
+    "#);
     assert_eq!(
         (report.calls, report.turns, report.exchanges.len()),
         (6, 1, 1)

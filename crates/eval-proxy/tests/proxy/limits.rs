@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use eval_proxy::{ProxyLimits, ReachedLimit, SessionEnd, SessionSettings};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use super::scripted::*;
@@ -91,9 +92,24 @@ async fn stream_is_cut_where_its_usage_exceeds_the_dollars() {
         ..ProxyLimits::default()
     };
     let agent = Agent::start(&proxy_to(server.port), limited(limits)).await;
-    let (got, end) = tokio::join!(agent.message_text("q"), agent.session.ended());
-    assert_eq!(end, SessionEnd::Limit(ReachedLimit::CostUsd(2.5)));
-    assert!(got.is_cut, "{got:?}");
+    let port = agent.port;
+    let mut agent_side = tokio::net::TcpStream::connect(("127.0.0.1", port))
+        .await
+        .unwrap();
+    let body = question("q").to_string();
+    let request = format!(
+        "POST /anthropic/v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: {TOKEN}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    agent_side.write_all(request.as_bytes()).await.unwrap();
+    assert_eq!(
+        agent.session.ended().await,
+        SessionEnd::Limit(ReachedLimit::CostUsd(2.5))
+    );
+    // The connection ends, and not as a whole answer ends.
+    let mut got = Vec::new();
+    agent_side.read_to_end(&mut got).await.unwrap();
+    assert!(!got.ends_with(b"0\r\n\r\n"));
     let report = agent.session.finish().await;
     assert_eq!((report.turns, report.turns_without_usage), (1, 1));
     assert!(
@@ -192,10 +208,4 @@ async fn call_that_the_agent_gives_up_is_a_turn_of_unknown_usage() {
     let report = agent.session.finish().await;
     assert_eq!((report.turns, report.turns_without_usage), (1, 1));
     assert_eq!((report.cost_usd, report.is_lower_bound), (None, true));
-}
-
-impl Agent {
-    async fn message_text(&self, text: &str) -> GotAnswer {
-        self.message(&question(text)).await
-    }
 }

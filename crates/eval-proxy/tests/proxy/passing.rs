@@ -111,7 +111,17 @@ async fn every_api_has_its_path_and_its_key() {
             keys.join(", ")
         ));
     }
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r"
+    POST /real/chat/completions authorization: Bearer sk-real-key-0123456789abcdef
+    POST /real/responses authorization: Bearer sk-real-key-0123456789abcdef
+    GET /real/models authorization: Bearer sk-real-key-0123456789abcdef
+    GET /real/models/a-b.c authorization: Bearer sk-real-key-0123456789abcdef
+    POST /real/messages/count_tokens x-api-key: sk-real-key-0123456789abcdef
+    GET /real/models?limit=3 x-api-key: sk-real-key-0123456789abcdef
+    POST /real/v1beta/models/g-2:generateContent x-goog-api-key: sk-real-key-0123456789abcdef
+    POST /real/v1beta/models/g-2:countTokens x-goog-api-key: sk-real-key-0123456789abcdef
+    POST /real/v1beta/models/g-2:streamGenerateContent?alt=sse x-goog-api-key: sk-real-key-0123456789abcdef
+    ");
 }
 
 #[tokio::test]
@@ -168,11 +178,34 @@ async fn other_tokens_and_paths_are_refused_in_the_form_of_the_api() {
         let got = agent.call(method, path, &headers, body).await;
         shown.push_str(&format!("{method} {path}: {} {}\n", got.status, got.body));
     }
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    POST /anthropic/v1/messages: 401 {"error":{"message":"the API key is not the token of this sample","type":"authentication_error"},"type":"error"}
+    POST /anthropic/v1/messages: 401 {"error":{"message":"the API key is not the token of this sample","type":"authentication_error"},"type":"error"}
+    POST /anthropic/v1/messages: 401 {"error":{"message":"the API key is not the token of this sample","type":"authentication_error"},"type":"error"}
+    POST /openai/v1/responses: 401 {"error":{"code":null,"message":"the API key is not the token of this sample","param":null,"type":"authentication_error"}}
+    POST /gemini/v1beta/models/m:generateContent?key=wrong: 401 {"error":{"code":401,"message":"the API key is not the token of this sample","status":"UNAUTHENTICATED"}}
+    POST /anthropic/v1/files: 403 {"error":{"message":"this method and path of the API is not passed on","type":"permission_error"},"type":"error"}
+    GET /anthropic/v1/messages: 403 {"error":{"message":"this method and path of the API is not passed on","type":"permission_error"},"type":"error"}
+    POST /openai/v1/../../admin: 403 {"error":{"code":null,"message":"this path belongs to no model API","param":null,"type":"permission_error"}}
+    POST /openai/v1/models/..%2f..%2fadmin: 403 {"error":{"code":null,"message":"this method and path of the API is not passed on","param":null,"type":"permission_error"}}
+    POST /gemini/v1beta/models/a/../../x:generateContent: 403 {"error":{"code":403,"message":"this method and path of the API is not passed on","status":"PERMISSION_DENIED"}}
+    POST /openaix/v1/responses: 403 {"error":{"code":null,"message":"this path belongs to no model API","param":null,"type":"permission_error"}}
+    GET /: 403 {"error":{"code":null,"message":"this path belongs to no model API","param":null,"type":"permission_error"}}
+    "#);
     assert!(server.seen().is_empty());
     let report = agent.session.finish().await;
     assert_eq!((report.unauthorized, report.calls, report.turns), (5, 0, 0));
-    insta::assert_debug_snapshot!(report.denied, @"");
+    insta::assert_debug_snapshot!(report.denied, @r#"
+    [
+        "GET /",
+        "GET /anthropic/v1/messages",
+        "POST /admin",
+        "POST /anthropic/v1/files",
+        "POST /gemini/v1beta/x:generateContent",
+        "POST /openai/v1/models/..%2f..%2fadmin",
+        "POST /openaix/v1/responses",
+    ]
+    "#);
 }
 
 #[tokio::test]
