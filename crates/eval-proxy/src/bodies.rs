@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::Value;
@@ -202,6 +202,17 @@ impl Body for ReplyBody {
                 let frame = std::task::ready!(Pin::new(incoming).poll_frame(cx));
                 Poll::Ready(frame.map(|frame| frame.map_err(io::Error::other)))
             }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            ReplyBody::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
+            }
+            // One of a known length is not read to its end.
+            ReplyBody::Replayed(..) | ReplyBody::Passing(_) => SizeHint::default(),
+            ReplyBody::Other(incoming, _) => incoming.size_hint(),
         }
     }
 

@@ -220,3 +220,6 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 192 && b == 88 && c == 99)
         || (a == 198 && b & 0xfe == 18))
 }
+
+#[cfg(test)]
+mod tests;

@@ -268,11 +268,8 @@ fn replace_path(text: &str, path: &str, name: &str) -> String {
         let (before, found) = rest.split_at(at);
         let after = found.get(path.len()..).unwrap_or_default();
         let goes_on = after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
-        // `/x/workspace` is not `/workspace`.
-        let begins =
-            before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
         out.push_str(before);
-        out.push_str(if goes_on || begins { path } else { name });
+        out.push_str(if goes_on { path } else { name });
         rest = after;
     }
     out.push_str(rest);
@@ -340,7 +337,29 @@ mod tests {
             shown.push_str(&rules().text(text));
             shown.push('\n');
         }
-        insta::assert_snapshot!(shown, @"");
+        insta::assert_snapshot!(shown, @r#"
+        Today's date: <date>
+        Today's date is <date> (formatted according to the user's locale).
+        <date>
+        Date:   <date>
+        -rw-r--r-- 1 agent agent 120 <date> main.py
+        <date> and <date> and <date>
+        since <time> or <time>
+        id <uuid>
+        toolu_<id> call_<id> chatcmpl-<id> msg_<id>
+        tool_call call_function user_name session_start run_tests2
+        [main <hex>] fix; commit <hex>
+        defaced 1234567 effaced <hex>
+        /tmp/<temp>/x.py /tmp/<temp>/1 /var/tmp/<temp>
+        listening on http://127.0.0.1:<port>/x and localhost:<port>
+        3 passed in <duration>; took <duration>; real <duration>; <duration>
+        {"exit_code":0,"duration_seconds": <duration>} Wall time: <duration> \"duration_ms\": <duration>
+        [1] 4711, pid <pid>, PID: <pid>
+        <workspace>/src/a.py /workspaces/x /x<workspace> <home>/.config
+        Chunk ID: <id>
+        Original token count: <count>
+        version 1.2.3, port 8080, 10 files, 5 items, May I?
+        "#);
     }
 
     #[test]

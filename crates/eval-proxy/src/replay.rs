@@ -10,7 +10,7 @@ use crate::ApiProtocol;
 use crate::conversation::{BodyShape, ShortDigest, conversation_key, digest_of};
 use crate::normalize::Normalization;
 use crate::recording::{RecordedAnswer, RecordedExchange, compressed, read, unpacked};
-use crate::report::ReplayDivergence;
+use crate::report::{ReplayDivergence, whole_request};
 
 /// Bytes of a value in a divergence.
 const SHOWN: usize = 400;
@@ -282,28 +282,12 @@ impl ReplayIndex {
             }
             Ok(())
         });
-        whole_request(&lines, index)
+        let at = |index: usize| {
+            let line = lines.get(index)?;
+            Some((&line.request, line.continues.as_ref()))
+        };
+        whole_request(at, index)
     }
-}
-
-/// A whole request of the exchanges that it continues.
-pub(crate) fn whole_request(lines: &[RecordedExchange], index: usize) -> Option<Value> {
-    let mut chain = Vec::new();
-    let mut at = index;
-    loop {
-        let line = lines.get(at)?;
-        chain.push(line);
-        match &line.continues {
-            Some(continues) if continues.exchange < at => at = continues.exchange,
-            Some(_) => return None,
-            None => break,
-        }
-    }
-    let mut whole = chain.pop()?.request.clone();
-    while let Some(line) = chain.pop() {
-        whole = line.continues.as_ref()?.whole(&whole, &line.request)?;
-    }
-    Some(whole)
 }
 
 /// A body as it is compared.

@@ -144,13 +144,11 @@ impl SessionReport {
     /// with earlier ones. `None` for an index that there is not, or when an earlier exchange was
     /// left out.
     pub fn whole_request(&self, index: usize) -> Option<Value> {
-        let exchange = self.exchanges.get(index)?;
-        let Some(continues) = &exchange.continues else {
-            return Some(exchange.request.clone());
+        let at = |index: usize| {
+            let exchange = self.exchanges.get(index)?;
+            Some((&exchange.request, exchange.continues.as_ref()))
         };
-        // Only earlier ones, so that this ends.
-        let earlier = Some(continues.exchange).filter(|earlier| *earlier < index)?;
-        continues.whole(&self.whole_request(earlier)?, &exchange.request)
+        whole_request(at, index)
     }
 }
 
@@ -168,4 +166,24 @@ impl ContinuedRequest {
         }
         Some(Value::Object(whole))
     }
+}
+
+/// A whole request from the requests that it continues; `at` has what was written of each.
+pub(crate) fn whole_request<'a>(
+    at: impl Fn(usize) -> Option<(&'a Value, Option<&'a ContinuedRequest>)>,
+    index: usize,
+) -> Option<Value> {
+    let (mut difference, mut continues) = at(index)?;
+    let (mut chain, mut number) = (Vec::new(), index);
+    while let Some(parts) = continues {
+        // Only earlier ones, so that this ends.
+        number = Some(parts.exchange).filter(|earlier| *earlier < number)?;
+        chain.push((difference, parts));
+        (difference, continues) = at(number)?;
+    }
+    let mut whole = difference.clone();
+    while let Some((difference, parts)) = chain.pop() {
+        whole = parts.whole(&whole, difference)?;
+    }
+    Some(whole)
 }

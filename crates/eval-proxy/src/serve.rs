@@ -68,7 +68,11 @@ pub(crate) async fn serve(
         return tunnel::forward(session, request).await;
     }
     let Some(api) = api_of(request.uri().path()) else {
-        return session.deny(None, &described(&request), "the path is of no model API");
+        return session.deny(
+            None,
+            &described(&request),
+            "this path belongs to no model API",
+        );
     };
     if !is_authorized(request.headers(), request.uri(), &session.token) {
         lock(&session.ledger).add_unauthorized();

@@ -163,9 +163,8 @@ mod tests {
     fn naive(text: &str) -> Vec<(String, Option<String>)> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let ends_in_line = text.ends_with('\n');
         let mut lines: Vec<&str> = text.split('\n').collect();
-        if ends_in_line {
+        if lines.last() == Some(&"") {
             lines.pop();
         }
         let (mut found, mut name, mut data) = (Vec::new(), String::new(), None::<Vec<&str>>);

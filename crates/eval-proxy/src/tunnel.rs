@@ -146,10 +146,8 @@ async fn reach(
         let why = format!("{host} has no address");
         return Err(refusal(None, StatusCode::BAD_GATEWAY, &why));
     }
-    let is_allowed =
-        |address: &SocketAddr| access == HostAccess::Literal || is_public(address.ip());
-    let mut allowed = found.into_iter().filter(is_allowed).peekable();
-    if allowed.peek().is_none() {
+    let allowed = allowed_addresses(access, found);
+    if allowed.is_empty() {
         let why = format!("{target} is an address of a private network; allow its exact name");
         return Err(session.deny(None, &target, &why));
     }
@@ -162,4 +160,29 @@ async fn reach(
     }
     let why = format!("{target} cannot be reached");
     Err(refusal(None, StatusCode::BAD_GATEWAY, &why))
+}
+
+/// Of what a name resolves to, what may be reached.
+fn allowed_addresses(access: HostAccess, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let is_allowed = |address: &SocketAddr| match access {
+        HostAccess::Literal => true,
+        HostAccess::Public => is_public(address.ip()),
+        HostAccess::Refused => false,
+    };
+    found.into_iter().filter(is_allowed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_pattern_never_leads_to_a_private_address() {
+        let found = ["127.0.0.1:80", "1.1.1.1:80", "[fd00::1]:80"];
+        let found = found.map(|address| address.parse().unwrap()).to_vec();
+        let shown = |access| allowed_addresses(access, found.clone()).len();
+        assert_eq!(shown(HostAccess::Literal), 3);
+        assert_eq!(shown(HostAccess::Public), 1);
+        assert_eq!(shown(HostAccess::Refused), 0);
+    }
 }
