@@ -27,5 +27,6 @@
 )]
 
 mod build;
+pub mod messages;
 pub mod streams;
 pub mod trajectory;
