@@ -105,14 +105,22 @@ impl RunAgents {
             let names = of_target.iter().chain(&of_case);
             let mut path = folder.join(RECORDED);
             path.extend(names.map(|name| folder_name(name)));
-            path.join(format!("{}-{}.jsonl.gz", asked.sample, asked.attempt))
+            path.join(format!("{}-{}.jsonl", asked.sample, asked.attempt))
         };
+        let compressed = |file: &Path| file.with_extension("jsonl.gz");
         match (
             self.replay.as_ref().or(endpoint.replay.as_ref()),
             &self.record,
         ) {
-            (Some(folder), _) => RecordingPlan::Read(file(folder)),
-            (None, Some(folder)) => RecordingPlan::Write(file(folder)),
+            (Some(folder), _) => {
+                let plain = file(folder);
+                // Those of a repository may be unpacked, for people to read.
+                RecordingPlan::Read(match plain.exists() {
+                    true => plain,
+                    false => compressed(&plain),
+                })
+            }
+            (None, Some(folder)) => RecordingPlan::Write(compressed(&file(folder))),
             (None, None) => RecordingPlan::Off,
         }
     }
