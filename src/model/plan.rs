@@ -83,7 +83,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn agents(&self) -> impl Iterator<Item = &AgentTarget> {
+    /// The agents that its cases may be given to.
+    pub fn agents(&self) -> impl Iterator<Item = &AgentTarget> {
         let own = self.evals.iter().flat_map(|eval| eval.cases.profiles());
         let own = own.filter_map(|profile| profile.target.as_ref());
         own.chain(&self.target).filter_map(|target| match target {

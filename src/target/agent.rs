@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use crate::input::RenderedInput;
 use crate::journal::folder_name;
 use crate::model::{
-    AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues, AnswerSource, Case,
-    Cause, Endpoint, ModelCall, ModelSettings, Output, Usage, limits,
+    AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues, AnswerSource,
+    CacheMode, Case, Cause, Endpoint, ModelCall, ModelSettings, Output, Usage, limits,
 };
 use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
@@ -38,6 +38,8 @@ const PROMPT_FILE: &str = "prompt";
 pub(super) struct RunAgents {
     record: Option<PathBuf>,
     replay: Option<PathBuf>,
+    /// Models are not called over the network.
+    is_offline: bool,
     redactor: Redactor,
     /// With the models that they were made for.
     proxies: Mutex<Vec<(Option<Endpoint>, AgentProxy)>>,
@@ -57,6 +59,7 @@ impl RunAgents {
         RunAgents {
             record: settings.record.clone(),
             replay: settings.replay.clone(),
+            is_offline: settings.cache == CacheMode::Only,
             redactor,
             proxies: Mutex::default(),
         }
@@ -142,6 +145,10 @@ pub(super) async fn ask(
     }
     let recording = agents.recording(target, asked);
     let is_replay = matches!(recording, RecordingPlan::Read(_));
+    if agents.is_offline && target.endpoint.is_some() && !is_replay {
+        let why = "calls of agents are not cached, so `--cache only` cannot answer them; use `--replay DIR`";
+        return Err(TargetFailure::new(Cause::MissingOutput, why));
+    }
     let proxy = agents.proxy(target);
     let proxy = proxy.map_err(|error| harness(format!("the proxy of the agent: {error}")))?;
     let port = workspace.agent_port().await;
@@ -273,7 +280,12 @@ async fn prepare(
         ("LANG".to_owned(), "C.UTF-8".into()),
         ("TERM".to_owned(), "dumb".into()),
     ];
-    env.extend(target.command.env_file.environment_of(&target.command.env));
+    let variables = AgentLaunch::variables_of(target.agent, &values);
+    env.extend(
+        variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into())),
+    );
     if !target.hosts.is_empty() {
         let address = OsString::from(format!("http://127.0.0.1:{port}"));
         for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
@@ -283,12 +295,11 @@ async fn prepare(
             env.push((name.to_owned(), "127.0.0.1,localhost".into()));
         }
     }
-    let variables = AgentLaunch::variables_of(target.agent, &values);
-    env.extend(
-        variables
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.into())),
-    );
+    for (name, value) in target.command.env_file.environment_of(&target.command.env) {
+        if !env.iter().any(|(of, _)| *of == name) {
+            env.push((name, value));
+        }
+    }
     Ok(PreparedAgent {
         command: TreeCommand {
             argv: wrapped(argv, &folders.own, form, stream),

@@ -211,6 +211,15 @@ impl RunTargets {
                 redactor,
             })),
         };
+        let mut free = plan
+            .agents()
+            .filter(|agent| agent.command.isolation == Some(TargetIsolation::Workspace));
+        if let Some(agent) = free.next() {
+            targets.warnings.push(format!(
+                "`isolation: workspace`: {} runs outside of the sandbox, with your rights and the network of this machine",
+                agent.name()
+            ));
+        }
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
             targets.warnings.extend(warnings);

@@ -14,8 +14,8 @@ use crate::load::refs::{existing, expand};
 use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::tree::Node;
 use crate::model::{
-    AgentApi, AgentFile, AgentLaunch, AgentLimits, AgentTarget, CommandTarget, Endpoint,
-    ProviderApi,
+    AgentApi, AgentFile, AgentLaunch, AgentLimits, AgentTarget, AgentValues, CommandTarget,
+    Endpoint, ProviderApi,
 };
 use crate::spec::words::{AgentName, OnError, OutputFormat, TargetIsolation};
 use crate::spec::{AgentSpec, ModelSpec, WorkspaceFileSpec};
@@ -46,6 +46,8 @@ pub(super) fn resolve(
         Some(_) => Some(model(desk, spec, node, dir, launch)?),
         None => None,
     };
+    let api = model.as_ref().map(|(_, api)| *api);
+    check_variables(desk, spec, node, api);
     let home = files(desk, spec, node, dir);
     if desk.problems.error_count() > errors {
         return None;
@@ -126,15 +128,6 @@ fn check(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node) {
         let message = "`stream` is for `agent: command`".to_owned();
         wrong(node.key_span("/stream"), message, "remove it");
     }
-    let own = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
-    for name in spec.env.iter().filter(|name| own.contains(&name.as_str())) {
-        let message = format!("`env` of an agent cannot contain {name}");
-        wrong(
-            node.locate("/env"),
-            message,
-            "remove it: eval-harness sets it",
-        );
-    }
     if spec.model.is_some()
         && spec
             .limits
@@ -158,6 +151,27 @@ fn check(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node) {
             let hint = "write a name such as `pypi.org`, `*.npmjs.org` or `example.com:8080`";
             wrong(place, error.to_string(), hint);
         }
+    }
+}
+
+/// Refuses variables that the agent gets in any case, such as one with the real key.
+fn check_variables(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node, api: Option<AgentApi>) {
+    let values = AgentValues {
+        api,
+        model: "",
+        base_url: "",
+        token: "",
+        home: "",
+    };
+    let own = AgentLaunch::variables_of(spec.agent, &values);
+    let is_own = |name: &&String| {
+        let usual = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
+        usual.contains(&name.as_str()) || own.iter().any(|(of, _)| of == name)
+    };
+    for name in spec.env.iter().filter(is_own) {
+        let message = format!("`env` of an agent cannot contain {name}");
+        let problem = Problem::error(Code::WorkspaceSetting, node.locate("/env"), message);
+        desk.push(problem.hint("remove it: eval-harness sets it, a key to a token of the sample"));
     }
 }
 
