@@ -72,7 +72,7 @@ impl AnswerReader {
                     "response.failed",
                 ];
                 let is_last = |word: &&str| name == *word || has(&format!("\"{word}\""));
-                if last.iter().any(|word| is_last(word)) || name == "error" || has("\"error\"") {
+                if last.iter().any(is_last) || name == "error" || has("\"error\"") {
                     return self.responses_event(data);
                 }
             }

@@ -166,18 +166,20 @@ impl Normalization {
         let rules = BY_AGENT.iter().find(|rules| rules.agent == agent);
         let ignored = rules.map_or(&[][..], |rules| rules.ignored);
         let pointers = IGNORED_EVERYWHERE.iter().chain(ignored);
-        let mut folders: Vec<(String, String)> = folders
-            .iter()
-            .map(|(path, name)| (path.trim_end_matches('/').to_owned(), format!("<{name}>")))
-            .filter(|(path, _)| path.len() > 1)
-            .collect();
-        folders.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         Normalization {
-            folders,
+            folders: folder_words(folders),
             own: replacements(rules.map_or(&[], |rules| rules.patterns)),
             ignored: pointers
                 .map(|pointer| pointer.split('/').skip(1).collect())
                 .collect(),
+        }
+    }
+
+    /// The same rules where the folders were others.
+    pub fn with_folders(&self, folders: &[(String, String)]) -> Normalization {
+        Normalization {
+            folders: folder_words(folders),
+            ..self.clone()
         }
     }
 
@@ -260,6 +262,23 @@ impl Normalization {
     }
 }
 
+/// Paths of folders, the longest first, and what replaces them. Agents also use a path as a name,
+/// with hyphens for everything that is not a letter or a digit.
+fn folder_words(folders: &[(String, String)]) -> Vec<(String, String)> {
+    let mut words: Vec<(String, String)> = folders
+        .iter()
+        .map(|(path, name)| (path.trim_end_matches('/'), format!("<{name}>")))
+        .filter(|(path, _)| path.len() > 1)
+        .flat_map(|(path, word)| {
+            let slug = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            let slug: String = path.chars().map(slug).collect();
+            [(path.to_owned(), word.clone()), (slug, word)]
+        })
+        .collect();
+    words.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+    words
+}
+
 /// Replaces a path where it is whole: what follows is not part of a longer name.
 fn replace_path(text: &str, path: &str, name: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -279,7 +298,7 @@ fn replace_path(text: &str, path: &str, name: &str) -> String {
 /// Words such as `defaced` and numbers stay.
 fn hex_or_word(found: &Captures<'_>) -> String {
     let text = found.get(0).map_or("", |found| found.as_str());
-    let has = |kind: fn(&u8) -> bool| text.as_bytes().iter().any(|byte| kind(byte));
+    let has = |kind: fn(&u8) -> bool| text.as_bytes().iter().any(kind);
     match has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) {
         true => "<hex>".to_owned(),
         false => text.to_owned(),

@@ -62,6 +62,11 @@ impl OpenTurn {
         self.end(CallEnd::Failed, None, 0);
     }
 
+    /// Ends it as a call that was not made.
+    pub fn cancel(mut self) {
+        self.end(CallEnd::Failed, None, 0);
+    }
+
     /// Ends it with an answer from a recording.
     pub fn answer(mut self, reader: &AnswerReader, bytes: usize) {
         self.end(CallEnd::Answered, Some(reader), bytes);

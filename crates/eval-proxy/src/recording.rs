@@ -10,7 +10,7 @@
 //! A request that continues an earlier one has only its difference, see [`ContinuedRequest`].
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Lines, Read, Write};
 use std::path::Path;
 
 use eval_base::clock::rfc3339;
@@ -43,6 +43,9 @@ struct RecordingHead {
     version: u32,
     #[serde(default)]
     agent: String,
+    /// Folders as the agent saw them, with their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    folders: Vec<(String, String)>,
 }
 
 /// One line.
@@ -126,7 +129,11 @@ pub(crate) struct ExchangeLog {
 
 impl ExchangeLog {
     /// A log that writes a file.
-    pub fn create(path: &Path, agent: &str) -> io::Result<ExchangeLog> {
+    pub fn create(
+        path: &Path,
+        agent: &str,
+        folders: &[(String, String)],
+    ) -> io::Result<ExchangeLog> {
         if let Some(folder) = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -142,6 +149,7 @@ impl ExchangeLog {
             format: FORMAT.to_owned(),
             version: VERSION,
             agent: agent.to_owned(),
+            folders: folders.to_vec(),
         };
         log.write(&serde_json::to_vec(&head)?);
         Ok(log)
@@ -312,42 +320,63 @@ pub(crate) fn unpacked<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T
     serde_json::from_slice(&text).ok()
 }
 
-/// Reads a recording, an exchange at a time.
-///
-/// # Errors
-/// A sentence, with the line.
-pub(crate) fn read(
-    path: &Path,
-    mut each: impl FnMut(RecordedExchange) -> Result<(), String>,
-) -> Result<(), String> {
-    let file = eval_base::files::open_file(path).map_err(|error| error.to_string())?;
-    let reader: Box<dyn Read> = match is_compressed(path) {
-        true => Box::new(MultiGzDecoder::new(BufReader::new(file))),
-        false => Box::new(file),
-    };
-    let mut lines = (1..).zip(BufReader::new(reader).lines());
-    let head = match lines.next() {
-        Some((_, line)) => line.map_err(|error| error.to_string())?,
-        None => return Err("it is empty".to_owned()),
-    };
-    let head: RecordingHead = serde_json::from_str(&head)
-        .ok()
-        .filter(|head: &RecordingHead| head.format == FORMAT)
-        .ok_or("it is not a recording of an agent")?;
-    if head.version != VERSION {
-        return Err(format!(
-            "version {} is not supported; this version reads {VERSION}",
-            head.version
-        ));
-    }
-    for (number, line) in lines {
-        let at = |why: &dyn std::fmt::Display| format!("line {number}: {why}");
-        let line = line.map_err(|error| at(&error))?;
-        if line.trim().is_empty() {
-            continue;
+/// A recording that is read, an exchange at a time.
+pub(crate) struct RecordingReader {
+    /// As the agent saw them then, with their names.
+    pub folders: Vec<(String, String)>,
+    lines: Lines<BufReader<Box<dyn Read>>>,
+    number: usize,
+}
+
+impl RecordingReader {
+    /// # Errors
+    /// A sentence.
+    pub fn open(path: &Path) -> Result<RecordingReader, String> {
+        let file = eval_base::files::open_file(path).map_err(|error| error.to_string())?;
+        let reader: Box<dyn Read> = match is_compressed(path) {
+            true => Box::new(MultiGzDecoder::new(BufReader::new(file))),
+            false => Box::new(file),
+        };
+        let mut lines = BufReader::new(reader).lines();
+        let head = match lines.next() {
+            Some(line) => line.map_err(|error| error.to_string())?,
+            None => return Err("it is empty".to_owned()),
+        };
+        let head: RecordingHead = serde_json::from_str(&head)
+            .ok()
+            .filter(|head: &RecordingHead| head.format == FORMAT)
+            .ok_or("it is not a recording of an agent")?;
+        if head.version != VERSION {
+            return Err(format!(
+                "version {} is not supported; this version reads {VERSION}",
+                head.version
+            ));
         }
-        let exchange = serde_json::from_str(&line).map_err(|error| at(&error))?;
-        each(exchange).map_err(|why| at(&why))?;
+        Ok(RecordingReader {
+            folders: head.folders,
+            lines,
+            number: 1,
+        })
     }
-    Ok(())
+
+    /// The next exchange; `None` at the end.
+    ///
+    /// # Errors
+    /// A sentence, with the line.
+    pub fn next(&mut self) -> Result<Option<RecordedExchange>, String> {
+        for line in self.lines.by_ref() {
+            self.number += 1;
+            let line = line.map_err(|error| format!("line {}: {error}", self.number))?;
+            if !line.trim().is_empty() {
+                let exchange = serde_json::from_str(&line);
+                return exchange.map(Some).map_err(|error| self.at(&error));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is wrong, with the line.
+    pub fn at(&self, why: &dyn std::fmt::Display) -> String {
+        format!("line {}: {why}", self.number)
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::ApiProtocol;
 use crate::conversation::{BodyShape, ShortDigest, conversation_key, digest_of};
 use crate::normalize::Normalization;
-use crate::recording::{RecordedAnswer, RecordedExchange, compressed, read, unpacked};
+use crate::recording::{RecordedAnswer, RecordedExchange, RecordingReader, compressed, unpacked};
 use crate::report::{ReplayDivergence, whole_request};
 
 /// Bytes of a value in a divergence.
@@ -38,6 +38,8 @@ struct ReplayExchange {
 #[derive(Debug)]
 pub(crate) struct ReplayIndex {
     file: PathBuf,
+    /// With the folders as they were then.
+    recorded_rules: Normalization,
     /// Calls of models by their numbers, then the others.
     exchanges: Vec<ReplayExchange>,
     conversations: HashMap<ShortDigest, Vec<usize>>,
@@ -73,7 +75,9 @@ impl ReplayIndex {
         let mut sides: Vec<(ShortDigest, ReplayExchange)> = Vec::new();
         let mut keys: HashMap<usize, ShortDigest> = HashMap::new();
         let mut conversations: HashMap<ShortDigest, Vec<usize>> = HashMap::new();
-        read(path, |line| {
+        let mut reader = RecordingReader::open(path)?;
+        let rules = &rules.with_folders(&reader.folders);
+        while let Some(line) = reader.next()? {
             let answer = serde_json::to_vec(&line.answer).map_err(|error| error.to_string())?;
             let mut exchange = ReplayExchange {
                 protocol: line.protocol,
@@ -85,39 +89,42 @@ impl ReplayIndex {
             let Some(protocol) = line.protocol else {
                 let key = side_key(&line.method, &line.path, &line.request, rules);
                 sides.push((key, exchange));
-                return Ok(());
+                continue;
             };
             if line.exchange != Some(models.len()) {
-                return Err(format!("expected exchange {}", models.len()));
+                return Err(reader.at(&format!("expected exchange {}", models.len())));
             }
             let written = BodyShape::normalized(&line.request, rules);
-            exchange.shape = match &line.continues {
-                None => written,
+            let shape = match &line.continues {
+                None => Some(written),
                 Some(continues) => models
                     .get(continues.exchange)
-                    .and_then(|earlier| BodyShape::continued(&earlier.shape, written, continues))
-                    .ok_or("the request that it continues does not fit")?,
+                    .and_then(|earlier| BodyShape::continued(&earlier.shape, written, continues)),
             };
-            let number = line.conversation.ok_or("`conversation` is missing")?;
-            let key = match (keys.get(&number), &line.continues) {
-                (Some(key), _) => *key,
-                (None, None) => {
+            let Some(shape) = shape else {
+                return Err(reader.at(&"the request that it continues does not fit"));
+            };
+            exchange.shape = shape;
+            let known = line.conversation.and_then(|number| keys.get(&number));
+            let key = match (known, line.conversation, &line.continues) {
+                (Some(key), ..) => *key,
+                (None, Some(number), None) => {
                     *keys
                         .entry(number)
                         .or_insert(conversation_key(protocol, &line.request, rules))
                 }
-                (None, Some(_)) => return Err("the conversation has no beginning".to_owned()),
+                _ => return Err(reader.at(&"the conversation has no beginning")),
             };
             conversations.entry(key).or_default().push(models.len());
             models.push(exchange);
-            Ok(())
-        })?;
+        }
         for (key, exchange) in sides {
             conversations.entry(key).or_default().push(models.len());
             models.push(exchange);
         }
         Ok(ReplayIndex {
             file: path.to_owned(),
+            recorded_rules: rules.clone(),
             exchanges: models,
             conversations,
         })
@@ -248,7 +255,7 @@ impl ReplayIndex {
             ),
             true => {
                 let recorded = self.whole_request(index).unwrap_or_default();
-                let recorded = normalized(&recorded, rules);
+                let recorded = normalized(&recorded, &self.recorded_rules);
                 first_difference(&recorded, &requested).unwrap_or_default()
             }
         };
@@ -274,14 +281,14 @@ impl ReplayIndex {
     /// Read from the file again: a replay diverges once.
     fn whole_request(&self, index: usize) -> Option<Value> {
         let mut lines: Vec<RecordedExchange> = Vec::new();
+        let mut reader = RecordingReader::open(&self.file).ok()?;
         // As far as it can be read.
-        let _ = read(&self.file, |mut line| {
+        while let Ok(Some(mut line)) = reader.next() {
             line.answer = RecordedAnswer::default();
             if line.exchange.is_some() {
                 lines.push(line);
             }
-            Ok(())
-        });
+        }
         let at = |index: usize| {
             let line = lines.get(index)?;
             Some((&line.request, line.continues.as_ref()))

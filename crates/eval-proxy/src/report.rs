@@ -140,6 +140,26 @@ pub struct SessionReport {
 }
 
 impl SessionReport {
+    /// Every exchange with its whole request, one after the other.
+    pub fn whole_requests(&self) -> impl Iterator<Item = (&Exchange, Value)> {
+        // The latest of each conversation, which the next one mostly continues.
+        let mut latest: BTreeMap<usize, (usize, Value)> = BTreeMap::new();
+        (0..)
+            .zip(&self.exchanges)
+            .filter_map(move |(index, exchange)| {
+                let known = latest.remove(&exchange.conversation);
+                let whole = match (&exchange.continues, known) {
+                    (None, _) => Some(exchange.request.clone()),
+                    (Some(continues), Some((at, earlier))) if at == continues.exchange => {
+                        continues.whole(&earlier, &exchange.request)
+                    }
+                    _ => self.whole_request(index),
+                }?;
+                latest.insert(exchange.conversation, (index, whole.clone()));
+                Some((exchange, whole))
+            })
+    }
+
     /// The whole body of a request: that of an exchange in `exchanges` with the parts that it shares
     /// with earlier ones. `None` for an index that there is not, or when an earlier exchange was
     /// left out.

@@ -74,6 +74,10 @@ pub(crate) async fn serve(
             "this path belongs to no model API",
         );
     };
+    let Some(route) = ApiRoute::of(api, request.method(), request.uri()) else {
+        let why = "this method and path of the API is not passed on";
+        return session.deny(Some(api), &described(&request), why);
+    };
     if !is_authorized(request.headers(), request.uri(), &session.token) {
         lock(&session.ledger).add_unauthorized();
         let why = "the API key is not the token of this sample";
@@ -82,10 +86,6 @@ pub(crate) async fn serve(
     if let Some(end) = session.end() {
         return refusal(Some(api), StatusCode::FORBIDDEN, &end.to_string());
     }
-    let Some(route) = ApiRoute::of(api, request.method(), request.uri()) else {
-        let why = "this method and path of the API is not passed on";
-        return session.deny(Some(api), &described(&request), why);
-    };
     let upstream = session.upstream(api);
     if upstream.is_none() && session.replay.is_none() {
         return session.deny(
@@ -192,6 +192,9 @@ impl ApiCall {
             return match found {
                 Ok(found) => self.replayed(found, turn),
                 Err(divergence) => {
+                    if let Some(turn) = turn {
+                        turn.cancel();
+                    }
                     let end = SessionEnd::Diverged(divergence);
                     let why = end.to_string();
                     self.session.finish_with(end);

@@ -170,7 +170,7 @@ impl AgentProxy {
         match &settings.recording {
             RecordingPlan::Off => {}
             RecordingPlan::Write(path) => {
-                log = ExchangeLog::create(path, &settings.agent)
+                log = ExchangeLog::create(path, &settings.agent, &settings.folders)
                     .map_err(|error| unusable(path, error.to_string()))?;
             }
             RecordingPlan::Read(path) => {

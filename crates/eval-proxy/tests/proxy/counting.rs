@@ -308,6 +308,8 @@ async fn exchanges_of_a_conversation_have_only_what_is_new() {
     }
     let report = agent.session.finish().await;
     assert_eq!(report.exchanges.len(), 40);
+    let all: Vec<_> = report.whole_requests().map(|(_, whole)| whole).collect();
+    assert_eq!(all, whole);
     for (at, exchange) in report.exchanges.iter().enumerate() {
         let new = exchange.request["messages"].as_array().unwrap().len();
         assert_eq!(

@@ -107,7 +107,8 @@ async fn recording_is_lines_of_json_with_only_what_is_new() {
 async fn first_difference_ends_the_sample_with_its_place_and_both_values() {
     let (_folder, path, ..) = record(3).await;
     let mut shown = String::new();
-    let changes: [(&str, fn(&mut Value)); 5] = [
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 5] = [
         ("/messages/2/content/0/content", |body| {
             body["messages"][2]["content"][0]["content"] = json!("failed in 0.5s");
         }),
