@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
 
 use crate::input::RenderedInput;
 use crate::journal::folder_name;
@@ -179,7 +180,14 @@ pub(super) async fn ask(
         ..SessionSettings::new(token.clone())
     };
     let prepared = prepare(target, asked.case, &folders, (&token, port.number)).await?;
-    let ran = run(workspace, &prepared, port, &proxy, settings).await?;
+    let mut ran = run(workspace, &prepared, port, &proxy, settings).await?;
+    let (form, printed) = (
+        form_of(target.stream),
+        std::mem::take(&mut ran.ended.stdout),
+    );
+    let reading = spawn_blocking(move || read_stream(form, &printed)).await;
+    let reading =
+        reading.map_err(|error| harness(format!("the output could not be read: {error}")))?;
     let usage = usage_of(&ran.report);
     let call = target.endpoint.as_ref().map(|endpoint| {
         Box::new(ModelCall {
@@ -211,7 +219,7 @@ pub(super) async fn ask(
             TreeEnd::Exited(code) => Some(code),
             _ => None,
         },
-        result: judge_ending(target, &prepared.command, ran, usage),
+        result: judge_ending(target, &prepared.command, (ran, reading), usage),
         call,
     })
 }
@@ -452,7 +460,7 @@ fn usage_of(report: &SessionReport) -> Option<Usage> {
 fn judge_ending(
     target: &AgentTarget,
     command: &TreeCommand,
-    ran: RanAgent,
+    (ran, reading): (RanAgent, AgentReading),
     usage: Option<Usage>,
 ) -> Result<Output, TargetFailure> {
     let RanAgent { ended, end, report } = ran;
@@ -462,7 +470,7 @@ fn judge_ending(
         trajectory: _,
         text,
         error,
-    } = read_stream(form_of(target.stream), &ended.stdout);
+    } = reading;
     let output = Output {
         truncated: ended.stdout_truncated,
         usage,
