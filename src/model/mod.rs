@@ -38,6 +38,7 @@ mod summary;
 mod target;
 #[cfg(test)]
 pub mod testing;
+mod trajectory;
 mod workspace;
 
 pub use agent::*;
@@ -75,6 +76,7 @@ pub use run_scores::*;
 pub use sandbox::*;
 pub use summary::*;
 pub use target::*;
+pub use trajectory::*;
 pub use workspace::*;
 
 pub use crate::spec::words::*;
