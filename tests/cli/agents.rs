@@ -283,6 +283,7 @@ fn key_stays_with_the_proxy_and_a_recording_replays_without_it() {
     assert_eq!(recorded["output"], "I looked around.");
     assert_eq!(recorded["usage"]["output_tokens"], 150, "{recorded}");
     assert_eq!(recorded["call"]["requests"], 3);
+    assert_eq!(recorded["trajectory"]["tool_calls"], 2, "{recorded}");
     let requests = model.requests();
     assert_eq!(requests.len(), 3);
     let has_key = |request: &Value| {

@@ -1,6 +1,8 @@
 //! Agent targets: a coding agent is started in the workspace of a sample, and calls its model through
 //! a proxy that counts, bounds and records what it does.
 
+mod trajectory;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +15,8 @@ use crate::input::RenderedInput;
 use crate::journal::folder_name;
 use crate::model::{
     AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues, AnswerSource,
-    CacheMode, Case, Cause, Endpoint, ModelCall, ModelSettings, Output, Usage, limits,
+    CacheMode, Case, Cause, Endpoint, ModelCall, ModelSettings, Output, TrajectoryRecord, Usage,
+    limits,
 };
 use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
@@ -185,9 +188,15 @@ pub(super) async fn ask(
         form_of(target.stream),
         std::mem::take(&mut ran.ended.stdout),
     );
-    let reading = spawn_blocking(move || read_stream(form, &printed)).await;
-    let reading =
-        reading.map_err(|error| harness(format!("the output could not be read: {error}")))?;
+    let (name, version) = (target.name().to_owned(), target.version.clone());
+    let reading = spawn_blocking(move || {
+        let mut reading = read_stream(form, &printed);
+        trajectory::complete(&mut reading.trajectory, (name, version), &ran.report);
+        (reading, ran)
+    });
+    let (reading, ran) = reading
+        .await
+        .map_err(|error| harness(format!("the output could not be read: {error}")))?;
     let usage = usage_of(&ran.report);
     let call = target.endpoint.as_ref().map(|endpoint| {
         Box::new(ModelCall {
@@ -467,7 +476,7 @@ fn judge_ending(
     let name = target.name();
     let endpoint = target.endpoint.as_ref();
     let AgentReading {
-        trajectory: _,
+        trajectory,
         text,
         error,
     } = reading;
@@ -475,6 +484,7 @@ fn judge_ending(
         truncated: ended.stdout_truncated,
         usage,
         model: endpoint.map(Endpoint::name).filter(|_| usage.is_some()),
+        trajectory: Some(Box::new(TrajectoryRecord::new(trajectory))),
         ..Output::text(text.unwrap_or_default())
     };
     let failed = |cause, reason: String, output: Output| {
