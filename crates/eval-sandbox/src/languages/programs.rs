@@ -228,6 +228,51 @@ mod tests {
     use super::*;
 
     #[test]
+    fn installed_programs_need_their_packages_and_interpreters() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let find = |path: &Path| installed(path, OsStr::new("/usr/bin:/bin"), Path::new("/none"));
+        let script = write(
+            "lib/node_modules/@a/b/node_modules/c/cli.js",
+            "#!/usr/bin/env sh\n",
+        );
+        fs::create_dir(root.join("bin")).unwrap();
+        let link = root.join("bin/c");
+        symlink(&script, &link).unwrap();
+        let packages = vec![root.join("lib/node_modules")];
+        assert_eq!(
+            find(&link),
+            InstalledProgram {
+                path: script,
+                readable: packages
+            }
+        );
+        write("venv/pyvenv.cfg", "home = /usr/bin\n");
+        let python = root.join("venv/bin/python3");
+        let own = write("base/bin/python3", "");
+        let tool = write("venv/bin/tool", &format!("#!{}\n", python.display()));
+        symlink(&own, &python).unwrap();
+        let readable = vec![root.join("base"), root.join("venv")];
+        assert_eq!(
+            find(&tool),
+            InstalledProgram {
+                path: tool,
+                readable
+            }
+        );
+        let alone = write("programs/alone", "");
+        assert_eq!(find(&alone).readable, [alone]);
+    }
+
+    #[test]
     fn a_program_is_found_with_the_folder_that_it_needs() {
         let dir = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
