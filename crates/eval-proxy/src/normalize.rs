@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// What varies, for all agents. Tried in this order; what one replaces, later ones see replaced.
 const EVERYWHERE: &[(&str, &str)] = &[
+    // Line ends as they are in a quoted text: a letter there would be part of the next word.
+    (r"\\[nrt]", "\n"),
     // Dates and times: 2026-11-28T06:55:09.123Z, 2026-11-28 06:55:09 +0000, 2026-11-28, 2026/11/28.
     (
         r"\b(?:19|20)\d\d([-/])(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])(?:(?:[T ]|, )\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[AaPp][Mm]|[+-]\d\d:?\d\d))?)?\b",
@@ -33,12 +35,12 @@ const EVERYWHERE: &[(&str, &str)] = &[
     ),
     // Seconds and milliseconds since 1970, from 2020 to 2033.
     (
-        r"\b(?:1[6-9]|20)\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?\b",
-        "<time>",
+        r"(\b|_)(?:1[6-9]|20)\d{8}(?:\.\d+|\d{3}|\d{6}|\d{9})?(\b|_)",
+        "${1}<time>${2}",
     ),
     // UUIDs.
     (
-        r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         "<uuid>",
     ),
     // Ids with a prefix: toolu_01Abc..., call_..., chatcmpl-..., msg_..., ses_..., prt_....
@@ -68,6 +70,13 @@ const EVERYWHERE: &[(&str, &str)] = &[
     (
         r#"(?i)\b((?:duration|elapsed|wall[ _]?(?:time|clock)|took|runtime)(?:[ _]?(?:ms|s|secs|seconds|time))?\\?"?) ?([:=]) ?\d+(?:\.\d+)?(?:e-?\d+)?\b"#,
         "${1}${2} <duration>",
+    ),
+    // Files, as `stat` prints them.
+    (r"\b(Inode: |Device: )[\w,/]+", "${1}<id>"),
+    // What `time` prints: 0.00user 0:00.10elapsed 0%CPU (0avgtext+0avgdata 1620maxresident)k.
+    (
+        r"\b[\d.:]+(user|system|elapsed|%CPU|avgtext|avgdata|maxresident|inputs|outputs|major|minor|swaps)\b",
+        "<count>${1}",
     ),
     // Processes.
     (
@@ -339,6 +348,9 @@ mod tests {
             "-rw-r--r-- 1 agent agent 120 Nov 28 06:55 main.py",
             "2026-11-28T06:55:09.123456Z and 2026-11-28 06:55:09 +0000 and 11/28/2026",
             "since 1795848909 or 1795848909123",
+            r"nested \nSat Nov 28 06:55:09 AM UTC 2026\n2026-11-28",
+            "run_shell_command_1795852308480_0 msg_0b9d1f3e-1111-4222-8333-123456789abc",
+            "0.00user 0:00.10elapsed 0%CPU (0avgtext+0avgdata 1620maxresident)k",
             "id 0b9d1f3e-1111-4222-8333-123456789abc",
             "toolu_01A09q90qw90lq917835lq9 call_abc123DEF chatcmpl-9xyz8K2m msg_01XFDUDYJgAACzvnptvVoYEL",
             "tool_call call_function user_name session_start run_tests2",
@@ -364,6 +376,11 @@ mod tests {
         -rw-r--r-- 1 agent agent 120 <date> main.py
         <date> and <date> and <date>
         since <time> or <time>
+        nested 
+        <date>
+        <date>
+        run_shell_command_<time>_0 msg_<uuid>
+        <count>user <count>elapsed <count>%CPU (<count>avgtext+<count>avgdata <count>maxresident)k
         id <uuid>
         toolu_<id> call_<id> chatcmpl-<id> msg_<id>
         tool_call call_function user_name session_start run_tests2

@@ -83,6 +83,25 @@ async fn recorded_conversations_replay_to_the_same_answers_in_any_interleaving()
 }
 
 #[tokio::test]
+async fn folders_may_have_other_paths_in_a_replay() {
+    let (_folder, path, answers, _) = record(2).await;
+    let other = "/var/other/place-1a2b3c4d";
+    let settings = SessionSettings {
+        folders: vec![(other.to_owned(), "workspace".to_owned())],
+        ..reading(&path)
+    };
+    let agent = Agent::start(&proxy_alone(), settings).await;
+    for (at, body) in conversation(1, "one", 2).iter().enumerate() {
+        let body = body.to_string().replace("/workspace", other);
+        let body = serde_json::from_str(&body).unwrap();
+        assert_eq!(agent.message(&body).await.body, answers[2 * at]);
+    }
+    // The folder as it was is now another one.
+    let got = agent.message(&conversation(1, "two", 1)[0]).await;
+    assert_eq!(got.status, 403);
+}
+
+#[tokio::test]
 async fn recording_is_lines_of_json_with_only_what_is_new() {
     let (_folder, path, ..) = record(2).await;
     let text = std::fs::read_to_string(&path).unwrap();
