@@ -17,6 +17,9 @@ use eval_sandbox::RESULTS_FOLDER;
 const LAUNCH: &str = include_str!("launch.py");
 const CANARY: &str = include_str!("canary.py");
 const REPORTER: &str = include_str!("reporter.mjs");
+const JUNIT: &str = include_str!("EvalJunit.java");
+/// In the words of a command, the runner for JUnit 4.
+const JUNIT_WORDS: [&str; 2] = ["{{ junit }}", "{{junit}}"];
 
 /// Endings of files that are code.
 const CODE: &str = "{py,js,mjs,cjs,jsx,ts,mts,cts,tsx,go,rs,rb,java,kt,kts,cs,sh,bash,bats,php,pl,pm,lua,c,cc,cpp,h,hpp,swift,scala,ex,exs}";
@@ -56,6 +59,7 @@ impl TestNonce {
         let filled = text
             .replace("@KEY@", &self.key)
             .replace("@CANARY@", &self.canary())
+            .replace("@FILE@", &self.file())
             .replace("@PASSING@", &self.passing)
             .replace("@FAILING@", &self.failing);
         filled.into_bytes()
@@ -93,6 +97,12 @@ pub(super) fn runner_of(command: &[String]) -> Option<TestsFormat> {
         },
         _ => None,
     }
+}
+
+/// Whether a command starts the harness's runner for JUnit.
+pub(super) fn uses_junit_runner(command: &[String]) -> bool {
+    let names = |part: &String| JUNIT_WORDS.iter().any(|word| part.contains(word));
+    command.iter().any(names)
 }
 
 fn name_of(program: &str) -> &str {
@@ -228,6 +238,10 @@ impl<'t> JobMaker<'t> {
             TestsFormat::Node => node(&mut job, nonce),
             TestsFormat::Go => go(&mut job),
             TestsFormat::Cargo => cargo(&mut job),
+            TestsFormat::Junit if uses_junit_runner(&tests.command) => {
+                let runner = ("EvalJunit.java".to_owned(), nonce.fill(JUNIT));
+                job.beside.push(runner);
+            }
             TestsFormat::Junit => junit(&mut job, nonce),
             TestsFormat::Tap | TestsFormat::ExitCode => {}
         }
@@ -308,6 +322,18 @@ impl<'t> JobMaker<'t> {
                     "build scripts",
                 ],
             ),
+            TestsFormat::Junit if uses_junit_runner(&self.tests.command) => (
+                &[
+                    "a runner of the harness, and no second copy of JUnit in folders of the class path",
+                    "results in a file with a random name, each line with a digest over a random key",
+                    "tests with random names, of which some must fail",
+                ],
+                &[
+                    shared,
+                    "objects that claim to equal every other",
+                    "what compiles the tests, and the order of the class path",
+                ],
+            ),
             TestsFormat::Junit | TestsFormat::Tap => (
                 &["a folder for results that is empty before"],
                 &["programs of the workspace that write files of results"],
@@ -355,10 +381,14 @@ fn tail(stream: &[u8]) -> &[u8] {
         .unwrap_or(stream)
 }
 
-/// With the folder for results filled in.
+/// With the folder for results and the runner for JUnit filled in.
 fn filled(text: &str) -> String {
-    text.replace("{{ results }}", RESULTS_FOLDER)
-        .replace("{{results}}", RESULTS_FOLDER)
+    let text = text
+        .replace("{{ results }}", RESULTS_FOLDER)
+        .replace("{{results}}", RESULTS_FOLDER);
+    JUNIT_WORDS.iter().fold(text, |text, word| {
+        text.replace(word, &format!("{BESIDE}/EvalJunit.java"))
+    })
 }
 
 fn set_unless_written(env: &mut Vec<(String, String)>, name: &str, value: &str) {

@@ -94,11 +94,12 @@ pub enum TestsScore {
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceTestsSpec {
     /// Program and arguments. `{{ results }}` is a folder outside of the workspace for files of
-    /// results, which the environment variable `EVAL_RESULTS_DIR` also names.
+    /// results, which the environment variable `EVAL_RESULTS_DIR` also names. `{{ junit }}` is the
+    /// path of a Java program that runs the JUnit 4 classes that its arguments name.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// What the results are read from. Default: by the command, for pytest, unittest, `go test`,
-    /// `cargo test` and `node --test`; otherwise `exit_code`.
+    /// `cargo test`, `node --test` and `{{ junit }}`; otherwise `exit_code`.
     pub results: Option<TestsFormat>,
     /// Glob of the files of results below `{{ results }}`, for `junit` and `tap`. Default for
     /// `junit`: all `.xml` files.
@@ -220,7 +221,13 @@ impl WorkspaceTestsSpec {
             return desk.refuse(Problem::error(Code::BadCommand, at, message));
         }
         let known = job::runner_of(&self.command);
+        let with_runner = job::uses_junit_runner(&self.command);
+        let known = known.or(with_runner.then_some(TestsFormat::Junit));
         let format = self.results.or(known).unwrap_or(TestsFormat::ExitCode);
+        if with_runner && format != TestsFormat::Junit {
+            let message = "`{{ junit }}` is the runner of `results: junit`";
+            return desk.refuse(Problem::error(Code::GraderConflict, at, message));
+        }
         let needs_runner = matches!(
             format,
             TestsFormat::Pytest
@@ -239,11 +246,14 @@ impl WorkspaceTestsSpec {
                 "have the command write a JUnit file below `{{ results }}`, and set `results: junit`",
             ));
         }
-        let takes_files = matches!(format, TestsFormat::Junit | TestsFormat::Tap);
+        let takes_files = matches!(format, TestsFormat::Junit | TestsFormat::Tap) && !with_runner;
         if let Some(glob) = &self.results_path {
             let at = node.key_span("/results_path");
             if !takes_files {
-                let message = "`results_path` applies only to `results: junit` and `results: tap`";
+                let message = match with_runner {
+                    true => "`results_path` has no effect with `{{ junit }}`",
+                    false => "`results_path` applies only to `results: junit` and `results: tap`",
+                };
                 return desk.refuse(Problem::error(Code::GraderConflict, at, message));
             }
             if glob.starts_with('/') || glob.contains("..") || PathGlobs::new(&[glob]).is_err() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::job::TestNonce;
+use super::job::{TestNonce, uses_junit_runner};
 use super::{TestsFormat, WorkspaceTests, cargo, go, tap};
 use crate::model::Cause;
 use crate::test_results::junit::{self, JunitVerdict};
@@ -129,6 +129,11 @@ impl ReportedTests {
                 reported
             }
             TestsFormat::Node => ReportedTests::lines(nonce, run),
+            TestsFormat::Junit if uses_junit_runner(&tests.command) => {
+                let mut reported = ReportedTests::lines(nonce, run);
+                reported.take_canaries(nonce, 1);
+                reported
+            }
             TestsFormat::Junit => junit_files(tests.results_path.as_deref(), run),
             TestsFormat::Tap => tap_results(tests.results_path.as_deref(), run),
             TestsFormat::Go => of_stdout(go::read, run),
