@@ -26,4 +26,5 @@
     warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
 )]
 
+pub mod commands;
 pub mod trajectory;
