@@ -26,5 +26,8 @@
     warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
 )]
 
+mod build;
 pub mod commands;
+pub mod messages;
+pub mod streams;
 pub mod trajectory;

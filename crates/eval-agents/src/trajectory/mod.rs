@@ -258,6 +258,29 @@ pub struct TrajectoryTotals {
     pub tool_calls: usize,
 }
 
+/// Collects the calls of the subagents that results refer to. Each is taken out of `left`, so that two
+/// references do not count its calls twice.
+fn follow<'a>(
+    results: &[&'a ObservationResult],
+    calls: &mut Vec<PerformedCall<'a>>,
+    left: &mut Vec<&'a Trajectory>,
+) {
+    for reference in results
+        .iter()
+        .flat_map(|result| &result.subagent_trajectory_ref)
+    {
+        let Some(id) = &reference.trajectory_id else {
+            continue;
+        };
+        if let Some(at) = left
+            .iter()
+            .position(|one| one.trajectory_id.as_ref() == Some(id))
+        {
+            left.remove(at).collect_calls(calls, left);
+        }
+    }
+}
+
 fn newest() -> String {
     SCHEMA_VERSION.to_owned()
 }
@@ -282,25 +305,21 @@ impl Trajectory {
     /// Every tool call with its results, in order. The calls of an embedded subagent follow the
     /// call whose result refers to it; those of subagents that nothing refers to are last.
     pub fn tool_calls(&self) -> Vec<PerformedCall<'_>> {
-        let mut calls = Vec::new();
-        self.collect_calls(&mut calls);
+        let (mut calls, mut left) = (Vec::new(), Vec::new());
+        self.collect_calls(&mut calls, &mut left);
+        while !left.is_empty() {
+            left.remove(0).collect_calls(&mut calls, &mut left);
+        }
         calls
     }
 
-    fn collect_calls<'a>(&'a self, calls: &mut Vec<PerformedCall<'a>>) {
-        let mut left: Vec<&Trajectory> = self.subagent_trajectories.iter().collect();
-        let mut follow = |result: &ObservationResult, calls: &mut Vec<PerformedCall<'a>>| {
-            for reference in &result.subagent_trajectory_ref {
-                let named = |one: &&Trajectory| {
-                    reference.trajectory_id.is_some()
-                        && one.trajectory_id == reference.trajectory_id
-                };
-                // Taken out, so that two references do not count its calls twice.
-                if let Some(at) = left.iter().position(named) {
-                    left.remove(at).collect_calls(calls);
-                }
-            }
-        };
+    /// `left` are the subagents that no reference led to yet, of this trajectory and of outer ones.
+    fn collect_calls<'a>(
+        &'a self,
+        calls: &mut Vec<PerformedCall<'a>>,
+        left: &mut Vec<&'a Trajectory>,
+    ) {
+        left.extend(&self.subagent_trajectories);
         for step in &self.steps {
             for call in &step.tool_calls {
                 let results: Vec<_> = step.results_of(&call.tool_call_id).collect();
@@ -310,19 +329,44 @@ impl Trajectory {
                     call,
                     results: results.clone(),
                 });
-                for result in results {
-                    follow(result, calls);
-                }
+                follow(&results, calls, left);
             }
-            for result in step
+            let others = step
                 .results()
-                .filter(|result| result.source_call_id.is_none())
-            {
-                follow(result, calls);
-            }
+                .filter(|result| result.source_call_id.is_none());
+            follow(&others.collect::<Vec<_>>(), calls, left);
         }
-        for subagent in left {
-            subagent.collect_calls(calls);
+    }
+
+    /// Why the trajectory does not have all that was done: what could not be read, was left out for
+    /// its size, or never came. Nothing may be concluded from what such a trajectory lacks. Kept in
+    /// `extra.incomplete`.
+    pub fn incomplete(&self) -> Vec<&str> {
+        let reasons = self
+            .extra
+            .as_ref()
+            .and_then(|extra| extra.get("incomplete"));
+        match reasons {
+            Some(Value::Array(reasons)) => reasons.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(reason)) => vec![reason],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Puts the prompt before the agent's first step, unless a user's step is there.
+    pub fn add_prompt(&mut self, prompt: &str) {
+        let before = self
+            .steps
+            .iter()
+            .take_while(|step| step.source != StepSource::Agent);
+        if before.clone().any(|step| step.source == StepSource::User) {
+            return;
+        }
+        let mut step = TrajectoryStep::new(1, StepSource::User);
+        step.message = prompt.into();
+        self.steps.insert(0, step);
+        for (id, step) in (1..).zip(&mut self.steps) {
+            step.step_id = id;
         }
     }
 
