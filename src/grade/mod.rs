@@ -110,6 +110,8 @@ pub struct GradedOutput {
 }
 
 /// The reason of a grade that needs a workspace.
+const NO_TRAJECTORY: &str =
+    "the target reported no trajectory (a recorded output needs a `trajectory`)";
 const NO_WORKSPACE: &str = "the target left no workspace to look at (a recorded output needs a `patch` or a `workspace`, a command must not have `isolation: none`)";
 
 /// The graders of one run: the sandbox, opened when first needed, and what looks at texts.
@@ -407,7 +409,7 @@ impl RunGraders {
                     grader.negate,
                     asked,
                     sample.case,
-                    (sample.value, sample.workspace),
+                    (sample.value, sample.output, sample.workspace),
                     &self.config,
                     &self.structured,
                 );

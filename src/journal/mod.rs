@@ -24,7 +24,7 @@ pub use reader::{
     started,
 };
 pub use samples::{SampleEnding, SampleIndex, index_samples};
-pub use stored::output_of;
+pub use stored::{load_trajectory, output_of};
 pub use writer::JournalWriter;
 
 use std::path::PathBuf;
@@ -84,6 +84,8 @@ pub enum JournalError {
     NoRuns { dir: PathBuf },
     #[error("the stored output {path} can't be used: {message}", path = path.display())]
     Stored { path: PathBuf, message: String },
+    #[error("the trajectory {path} can't be used: {message}", path = path.display())]
+    Trajectory { path: PathBuf, message: String },
     #[error("cannot create {path}: {source}", path = path.display())]
     Create {
         path: PathBuf,

@@ -6,14 +6,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::stored::trajectory_file;
 use crate::model::limits;
 use crate::model::{
-    Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind,
+    Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind, json_of,
 };
 use eval_base::json::is_deeper;
+use eval_base::redact::Redactor;
 use eval_base::text::{group_digits, hex, shortened, truncate_bytes};
 use eval_base::whole_file::write_whole;
 
@@ -105,6 +109,37 @@ impl OutputStore {
         Ok(())
     }
 
+    /// Stores trajectories, of which a line has the digest and a timeline.
+    pub fn store_trajectories(
+        &mut self,
+        sample: &mut SampleFinished,
+        redactor: &Redactor,
+    ) -> Result<(), StoreError> {
+        let outputs = sample
+            .attempts
+            .iter_mut()
+            .filter_map(|attempt| attempt.output.as_mut());
+        for record in outputs.filter_map(|output| output.trajectory.as_mut()) {
+            record.seal(redactor);
+            let Some(content) = record.content.take() else {
+                continue;
+            };
+            let json = json_of(&content);
+            let digest: [u8; 32] = Sha256::digest(&json).into();
+            if self.written.insert(digest) {
+                let path = self.dir.join(trajectory_file(&record.sha256));
+                fs::create_dir_all(&self.dir).map_err(|error| (self.dir.clone(), error))?;
+                let written = write_whole(&path, |file| {
+                    let mut out = GzEncoder::new(file, Compression::fast());
+                    out.write_all(&json)?;
+                    out.finish().map(drop)
+                });
+                written.map_err(|error| (path, error))?;
+            }
+        }
+        Ok(())
+    }
+
     fn store(&mut self, output: Output) -> Result<Stored, StoreError> {
         let (kind, text) = match output.value {
             OutputValue::Text(text) => (StoredKind::Text, text),
@@ -131,6 +166,7 @@ impl OutputStore {
             model: output.model,
             thoughts: output.thoughts,
             workspace: output.workspace,
+            trajectory: output.trajectory,
         })
     }
 }

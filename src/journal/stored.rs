@@ -3,14 +3,17 @@
 //! `<day>/<stem>.outputs/<sha256>`: a text and a program as they are, a JSON value as JSON. A file
 //! that is not there or doesn't hold what its name says is an error, never another output.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use eval_agents::trajectory::Trajectory;
+use flate2::bufread::GzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::paths::outputs_of;
 use super::{JournalError, RunPaths};
-use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind};
+use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind, TrajectoryRecord};
 use eval_base::files::open_file;
 use eval_base::text::hex;
 
@@ -35,13 +38,59 @@ pub fn output_of(paths: &RunPaths, attempt: &Attempt) -> Result<Option<Output>, 
     }
 }
 
+/// The name of a trajectory's file among the outputs.
+pub(super) fn trajectory_file(sha256: &str) -> String {
+    format!("{sha256}.trajectory.json.gz")
+}
+
+/// Reads the trajectory of an output from its file, if it has one and is without its content.
+pub fn load_trajectory(paths: &RunPaths, output: &mut Output) -> Result<(), JournalError> {
+    if let Some(record) = &mut output.trajectory
+        && record.content.is_none()
+    {
+        record.content = Some(Arc::new(read_trajectory(paths, record)?));
+    }
+    Ok(())
+}
+
+/// The trajectory that a record is of.
+pub fn read_trajectory(
+    paths: &RunPaths,
+    record: &TrajectoryRecord,
+) -> Result<Trajectory, JournalError> {
+    let dir = paths.outputs_dir();
+    let damaged = |path: PathBuf, message: String| JournalError::Trajectory { path, message };
+    // The name becomes a path, and a journal may come from anywhere.
+    if !is_digest(&record.sha256) {
+        let message = "the journal refers to it by a name that is not a SHA-256";
+        return Err(damaged(dir, message.to_owned()));
+    }
+    let path = dir.join(trajectory_file(&record.sha256));
+    let failed = |error: std::io::Error| damaged(path.clone(), error.to_string());
+    let file = open_file(&path).map_err(failed)?;
+    let mut json = Vec::new();
+    let most = record.bytes.saturating_add(1);
+    let mut content = GzDecoder::new(BufReader::new(file)).take(most);
+    content.read_to_end(&mut json).map_err(failed)?;
+    if !hex(&Sha256::digest(&json)).eq_ignore_ascii_case(&record.sha256) {
+        let message = "its content differs from what was stored (SHA-256)";
+        return Err(damaged(path, message.to_owned()));
+    }
+    serde_json::from_slice(&json)
+        .map_err(|error| damaged(path.clone(), format!("it is not a trajectory: {error}")))
+}
+
+fn is_digest(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
     let damaged = |path: PathBuf, message: &str| JournalError::Stored {
         path,
         message: message.to_owned(),
     };
     // The name becomes a path, and a journal may come from anywhere.
-    if stored.sha256.len() != 64 || !stored.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if !is_digest(&stored.sha256) {
         return Err(damaged(
             dir.to_owned(),
             "the journal refers to a stored output by a name that is not a SHA-256",
@@ -89,6 +138,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
         finish: stored.finish,
         thoughts: stored.thoughts.clone(),
         workspace: stored.workspace.clone(),
+        trajectory: stored.trajectory.clone(),
     })
 }
 
@@ -116,6 +166,7 @@ mod tests {
                 finish: None,
                 thoughts: None,
                 workspace: None,
+                trajectory: None,
                 usage: Some(Usage {
                     input_tokens: 1,
                     output_tokens: 2,

@@ -225,6 +225,12 @@ impl JournalWriter {
 
     fn add_line(&mut self, event: &mut Event) -> Result<(), JournalError> {
         let start = self.lines.len();
+        if let Event::SampleFinished(sample) = event {
+            // First: whatever rewrites the event only has what lines have.
+            self.outputs
+                .store_trajectories(sample, &self.redactor)
+                .map_err(|(path, source)| JournalError::Write { path, source })?;
+        }
         if let Event::SampleFinished(sample) = event
             && OutputStore::is_large(sample)
         {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
 use super::reading::detail;
+use super::trajectory::TrajectoryRecord;
 use super::workspace::WorkspaceOutput;
 use crate::spec::words::{FinishReason, GraderType};
 use eval_models::Usage;
@@ -42,6 +43,13 @@ pub struct Output {
         deserialize_with = "detail"
     )]
     pub workspace: Option<Box<WorkspaceOutput>>,
+    /// What the agent did, if it reports that.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
+    pub trajectory: Option<Box<TrajectoryRecord>>,
 }
 
 impl Output {
@@ -54,6 +62,7 @@ impl Output {
             finish: None,
             thoughts: None,
             workspace: None,
+            trajectory: None,
         }
     }
 
@@ -111,6 +120,13 @@ pub struct Stored {
         deserialize_with = "detail"
     )]
     pub workspace: Option<Box<WorkspaceOutput>>,
+    /// What the agent did, if it reports that.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
+    pub trajectory: Option<Box<TrajectoryRecord>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

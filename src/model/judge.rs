@@ -48,9 +48,9 @@ pub struct Judge {
     /// Characters of an output, an input or a reference that the judge is shown; of longer ones the
     /// middle is left out.
     pub max_chars: usize,
-    /// What the judge sees of the workspace.
-    #[serde(default, skip_serializing_if = "ShownWorkspace::is_empty")]
-    pub shown: ShownWorkspace,
+    /// What the judge sees besides the output.
+    #[serde(default, skip_serializing_if = "ShownParts::is_empty")]
+    pub shown: ShownParts,
     /// Further requests after an answer that can't be used.
     pub repairs: u32,
     /// The provider is told the form of the answer, where it can be.
@@ -60,18 +60,26 @@ pub struct Judge {
     pub timeout: Duration,
 }
 
-/// Parts of a workspace that a judge sees besides the output.
+/// Parts of a sample that a judge sees besides the output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ShownWorkspace {
+pub struct ShownParts {
     /// What the target changed, in git's unified format.
     pub diff: bool,
     /// Files as the target left them; no path twice.
     pub files: Vec<WorkspacePath>,
+    /// What the agent said and did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trajectory: bool,
 }
 
-impl ShownWorkspace {
+impl ShownParts {
     pub fn is_empty(&self) -> bool {
-        !self.diff && self.files.is_empty()
+        !self.of_workspace() && !self.trajectory
+    }
+
+    /// Whether any part is of the workspace.
+    pub fn of_workspace(&self) -> bool {
+        self.diff || !self.files.is_empty()
     }
 }
 

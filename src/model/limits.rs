@@ -22,6 +22,12 @@ pub const WORKSPACE_PATH_BYTES: usize = 64 << 10;
 /// Bytes of the changed files of one sample that are recorded where the diff does not have all.
 pub const WORKSPACE_RECORD: u64 = 64 << 20;
 
+/// Steps of a timeline, and bytes of its texts.
+pub const TIMELINE_STEPS: usize = 120;
+pub const TIMELINE_BYTES: usize = 32 << 10;
+/// Bytes of the file of a recorded trajectory.
+pub const TRAJECTORY_FILE: u64 = 64 << 20;
+
 // Of grades.
 
 /// Entries of each list of a grade.

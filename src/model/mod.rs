@@ -37,6 +37,7 @@ mod summary;
 mod target;
 #[cfg(test)]
 pub mod testing;
+mod trajectory;
 mod workspace;
 
 pub use baseline::*;
@@ -73,6 +74,7 @@ pub use run_scores::*;
 pub use sandbox::*;
 pub use summary::*;
 pub use target::*;
+pub use trajectory::*;
 pub use workspace::*;
 
 pub use crate::spec::words::*;

@@ -17,6 +17,7 @@ use super::outcome::{Cause, Outcome};
 use super::plan::Place;
 use super::plan::Threshold;
 use super::run::RunIdentity;
+use super::trajectory::TrajectoryRecord;
 use super::workspace::WorkspaceOutput;
 use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, FailOn, Figure, FinishReason, IntervalScope,
@@ -417,6 +418,9 @@ pub struct SampleResult {
     /// What the target left in its workspace, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Box<WorkspaceOutput>>,
+    /// What the agent did, if it reports that; the whole trajectory is in a file beside the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<Box<TrajectoryRecord>>,
     /// The graded text, if extraction changed the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,

@@ -154,7 +154,7 @@ pub fn judge() -> Judge {
         must_include: Vec::new(),
         must_not_include: Vec::new(),
         max_chars: Judge::MAX_CHARS,
-        shown: ShownWorkspace::default(),
+        shown: ShownParts::default(),
         repairs: 0,
         structured: true,
         timeout: Judge::TIMEOUT,

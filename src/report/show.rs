@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::html::{facts_of_sample, parts_of_input};
-use crate::model::{CaseResult, EvalResult, Grade, InputKind, InputShown, Outcome, SampleResult};
+use crate::model::{
+    CaseResult, EvalResult, Grade, InputKind, InputShown, Outcome, SampleResult, TrajectoryRecord,
+};
 use crate::report::figures;
 use crate::report::page::{
     FailureEvidence, ListItem, ListMark, Page, PageBlock, PageView, StyledText, TextTone, bold,
@@ -15,6 +17,7 @@ use crate::report::page::{
 };
 use crate::report::run::{details, verdicts};
 use crate::report::{TerminalOptions, limits, values};
+use eval_agents::trajectory::TrajectoryText;
 use eval_base::shell;
 use eval_base::text::plural;
 
@@ -68,13 +71,24 @@ pub fn write_json(
             let mut case = shown.case.clone();
             case.samples
                 .retain(|one| sample.is_none_or(|at| one.index == at));
-            serde_json::to_value(CaseDocument {
+            let mut document = serde_json::to_value(CaseDocument {
                 eval_id: &shown.eval.id,
                 eval_name: &shown.eval.name,
                 case: &case,
-            })
+            })?;
+            for (at, sample) in case.samples.iter().enumerate() {
+                let record = sample.trajectory.as_deref();
+                let Some(content) = record.and_then(TrajectoryRecord::content) else {
+                    continue;
+                };
+                let place = document.pointer_mut(&format!("/samples/{at}/trajectory"));
+                if let Some(Value::Object(place)) = place {
+                    place.insert("content".to_owned(), serde_json::to_value(content)?);
+                }
+            }
+            Ok(document)
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<serde_json::Result<_>>()?;
     eval_base::json::to_writer_pretty(&mut *out, &documents)?;
     out.write_all(b"\n")
 }
@@ -283,6 +297,9 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
             ]);
         }
     }
+    if let Some(record) = &sample.trajectory {
+        trajectory(body, record, view);
+    }
     if let Some(thoughts) = sample.thoughts.as_ref().filter(|_| view.verbose) {
         code(body, "Reasoning of the model".into(), thoughts, None);
     }
@@ -314,6 +331,26 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
         .map(|(label, words)| (outside(&label), outside(&words)));
     if view.verbose {
         body.facts(measured.chain(facts));
+    }
+}
+
+/// Lines of a tool's result that are shown without `--verbose`.
+const RESULT_LINES: usize = 12;
+
+fn trajectory(body: &mut Page, record: &TrajectoryRecord, view: &PageView) {
+    let title = format!("Trajectory: {}", record.summary());
+    match record.content() {
+        Some(trajectory) => {
+            let text = TrajectoryText {
+                trajectory,
+                result_lines: (!view.verbose).then_some(RESULT_LINES),
+            };
+            code(body, title.into(), &text.to_string(), None);
+        }
+        None => {
+            let note = "Only the shortened timeline is shown: the trajectory's file is missing, damaged or too large.";
+            code(body, title.into(), &record.timeline_text(), Some(note));
+        }
     }
 }
 

@@ -225,6 +225,14 @@ fn cases_among(
                         (attempt.output, attempt.stored) = (output, None);
                     }
                 }
+                let last = sample.attempts.last_mut();
+                if let Some(output) = last.and_then(|attempt| attempt.output.as_mut())
+                    && let Some(bytes) = output.trajectory.as_ref().map(|record| record.bytes)
+                    && bytes <= room
+                    && journal::load_trajectory(paths, output).is_ok()
+                {
+                    room -= bytes;
+                }
             }
             _ => {}
         }

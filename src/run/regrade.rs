@@ -24,7 +24,7 @@ use super::session::{FinishedRun, RunInvocation, config, end, graders, identity,
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
 use crate::grade::{RunGraders, SampleAttempt, without_output};
-use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
+use crate::journal::{self, JournalError, JournalWriter, RunPaths, load_trajectory, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, CaseOutline, Cause, Eval, EvalInfo, Event, JOURNAL_VERSION, Outcome,
     Output, Plan, RecordedTree, RunIdentity, RunStarted, SampleFinished, SampleSkipped,
@@ -556,6 +556,10 @@ async fn grade_attempt(
         left.refer_to(&bench.source.dir);
     }
     if !attempt.is_answer() {
+        // Nothing is graded; where the file is gone, its digest stays.
+        if let Some(output) = &mut attempt.output {
+            let _ = load_trajectory(&bench.source, output);
+        }
         return attempt;
     }
     if attempt.redacted {
@@ -568,7 +572,13 @@ async fn grade_attempt(
         };
     }
     let started = Instant::now();
-    let (output, extracted, verdict) = match output_of(&bench.source, &attempt) {
+    let output = output_of(&bench.source, &attempt).and_then(|mut output| {
+        if let Some(output) = &mut output {
+            load_trajectory(&bench.source, output)?;
+        }
+        Ok(output)
+    });
+    let (output, extracted, verdict) = match output {
         Ok(None) => return attempt,
         Ok(Some(output)) => {
             let latency = attempt

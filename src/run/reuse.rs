@@ -11,7 +11,7 @@ use super::prepare::PreparedRun;
 use super::queue::SampleWork;
 use super::recorder::RunRecorder;
 use super::remaining::RemainingSamples;
-use crate::journal::output_of;
+use crate::journal::{load_trajectory, output_of};
 use crate::model::{Environment, Event, ReuseCounts, ReusedFrom, SampleFinished};
 
 /// Bytes of outputs in one write, about.
@@ -138,6 +138,9 @@ fn load(source: &ChangeSource, eval: &str, case: &str, sample: u32) -> Option<Sa
         if attempt.stored.is_some() {
             attempt.output = output_of(&source.paths, attempt).ok()?;
             attempt.stored = None;
+        }
+        if let Some(output) = &mut attempt.output {
+            load_trajectory(&source.paths, output).ok()?;
         }
     }
     Some(stored)

@@ -192,6 +192,14 @@ async fn run_attempt(
     {
         return None;
     }
+    let mut answer = answer;
+    let output = match &mut answer.result {
+        Ok(output) => Some(output),
+        Err(failure) => failure.output.as_deref_mut(),
+    };
+    if let Some(record) = output.and_then(|output| output.trajectory.as_mut()) {
+        record.seal(&bench.redactor);
+    }
     let latency_ms = answer.latency.map(milliseconds);
     let unanswered = answer.result.is_err();
     let (mut output, extracted, mut verdict) = match answer.result {

@@ -128,16 +128,18 @@ pub struct ModelGraderConfig {
     /// of `show` fails. Default 50,000.
     #[schemars(range(min = 100, max = 10000000))]
     pub max_chars: Option<usize>,
-    /// Parts of the workspace that the judge sees besides the output: `diff`, `{files: [PATH]}`.
+    /// Parts that the judge sees besides the output: `diff`, `trajectory`, `{files: [PATH]}`.
     #[serde(default)]
     pub show: Vec<ShownPartSpec>,
 }
 
-/// A part of a workspace that a judge sees.
+/// A part of a sample that a judge sees besides the output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShownPartSpec {
     /// What the target changed, in git's unified format.
     Diff,
+    /// What the agent said and did, step by step.
+    Trajectory,
     /// Files as the target left them, by paths relative to the top of the workspace.
     Files(Vec<String>),
 }
@@ -151,11 +153,13 @@ struct ShownFilesSpec {
 }
 
 const DIFF: &str = "diff";
+const TRAJECTORY: &str = "trajectory";
 
 impl Serialize for ShownPartSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             ShownPartSpec::Diff => serializer.serialize_str(DIFF),
+            ShownPartSpec::Trajectory => serializer.serialize_str(TRAJECTORY),
             ShownPartSpec::Files(files) => ShownFilesSpec {
                 files: files.clone(),
             }
@@ -168,6 +172,7 @@ impl<'de> Deserialize<'de> for ShownPartSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(name) if name == DIFF => Ok(ShownPartSpec::Diff),
+            Value::String(name) if name == TRAJECTORY => Ok(ShownPartSpec::Trajectory),
             other => serde_json::from_value(other)
                 .map(|ShownFilesSpec { files }| ShownPartSpec::Files(files))
                 .map_err(D::Error::custom),
@@ -183,10 +188,10 @@ impl JsonSchema for ShownPartSpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let files = generator.subschema_for::<ShownFilesSpec>();
         json_schema!({
-            "description": "`diff`: what the target changed. `{files: [PATH]}`: files as it left them.",
+            "description": "`diff`: what the target changed. `trajectory`: what the agent said and did. `{files: [PATH]}`: files as it left them.",
             "if": { "type": "object" },
             "then": files,
-            "else": { "type": "string", "enum": [DIFF] }
+            "else": { "type": "string", "enum": [DIFF, TRAJECTORY] }
         })
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::model::{
     Attempt, EarlierAttempt, Grade, JudgeCall, JudgeReply, JudgeVote, Judged, JudgedCheck,
     JudgedCriterion, ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored,
-    Usage, WorkspaceOutput,
+    TrajectoryRecord, Usage, WorkspaceOutput,
 };
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have
@@ -126,6 +126,7 @@ fn attempt_cost(attempt: &Attempt) -> usize {
         .map_or(0, |stored| stored.head.len() + 64);
     let stored = stored + thoughts_of(attempt).map_or(0, String::len);
     let stored = stored + workspace_of(attempt).map_or(0, WorkspaceOutput::bytes);
+    let stored = stored + trajectory_of(attempt).map_or(0, TrajectoryRecord::bytes_in_summary);
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
     let call = attempt
@@ -263,6 +264,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         output_truncated: is_cut,
         thoughts: thoughts_of(last).cloned(),
         workspace: workspace_of(last).cloned().map(Box::new),
+        trajectory: trajectory_of(last).cloned().map(Box::new),
         extracted: last.extracted.clone(),
         grades: verdict.grades.clone(),
         metrics: metrics(&verdict.grades),
@@ -296,6 +298,15 @@ fn workspace_of(attempt: &Attempt) -> Option<&WorkspaceOutput> {
     let output = attempt.output.as_ref();
     output
         .and_then(|output| output.workspace.as_deref())
+        .or(stored)
+}
+
+fn trajectory_of(attempt: &Attempt) -> Option<&TrajectoryRecord> {
+    let stored = attempt.stored.as_ref();
+    let stored = stored.and_then(|stored| stored.trajectory.as_deref());
+    let output = attempt.output.as_ref();
+    output
+        .and_then(|output| output.trajectory.as_deref())
         .or(stored)
 }
 

@@ -311,6 +311,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                 let stored = Stored {
                     thoughts: None,
                     workspace: None,
+                    trajectory: None,
                     sha256: "0".repeat(64),
                     bytes: 104_857_600,
                     kind: StoredKind::Text,

@@ -7,6 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
+use eval_agents::trajectory::Trajectory;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -49,6 +50,9 @@ pub(super) struct RecordLine<V> {
     /// Of a sample with a workspace: a folder or an archive of all that is in it.
     #[serde(default)]
     workspace: Option<Value>,
+    /// What the agent did: an ATIF object, or the path of a file with one.
+    #[serde(default)]
+    trajectory: Option<Value>,
     #[serde(default)]
     usage: Option<Value>,
     #[serde(default)]
@@ -122,13 +126,27 @@ enum RecordedChange {
     Tree(String),
 }
 
+/// What an agent did, as a record says it.
+pub(super) enum RecordedTrajectory {
+    Content(Box<Trajectory>),
+    /// A file, relative to the recording.
+    File(String),
+}
+
+/// What a record holds beside an output.
+struct RecordedSides {
+    change: Option<RecordedChange>,
+    trajectory: Option<RecordedTrajectory>,
+}
+
 /// What a record holds beside the name of its sample.
 pub(super) struct RecordContent<V> {
     /// A whole program.
     program: bool,
-    /// `None` beside a patch or a workspace.
+    /// `None` beside a patch, a workspace or a trajectory.
     output: Option<V>,
     change: Option<RecordedChange>,
+    trajectory: Option<RecordedTrajectory>,
     usage: Option<Usage>,
     model: Option<String>,
     truncated: bool,
@@ -151,8 +169,13 @@ impl<V: OutputContent> RecordLine<V> {
             ("model_patch", self.model_patch),
             ("workspace", self.workspace),
         ];
+        let trajectory = self.trajectory.map(trajectory_of).transpose();
         let content = change_of(changes).and_then(|change| {
-            record_content(outputs, change, self.usage, self.model, self.truncated)
+            let beside = RecordedSides {
+                change,
+                trajectory: trajectory?,
+            };
+            record_content(outputs, beside, self.usage, self.model, self.truncated)
         });
         Ok(CheckedRecord {
             case,
@@ -165,13 +188,15 @@ impl<V: OutputContent> RecordLine<V> {
 
 fn record_content<V: OutputContent>(
     outputs: [(&'static str, Option<V>); 4],
-    change: Option<RecordedChange>,
+    beside: RecordedSides,
     usage: Option<Value>,
     model: Option<Value>,
     truncated: Option<Value>,
 ) -> Result<RecordContent<V>, String> {
     let is_empty = outputs.iter().all(|(_, output)| output.is_none());
-    let (key, output) = match is_empty && change.is_some() {
+    let RecordedSides { change, trajectory } = beside;
+    let has_other = change.is_some() || trajectory.is_some();
+    let (key, output) = match is_empty && has_other {
         true => ("patch", None),
         false => content_of(outputs).map(|(key, output)| (key, Some(output)))?,
     };
@@ -186,6 +211,7 @@ fn record_content<V: OutputContent>(
         program: key == "solution",
         output,
         change,
+        trajectory,
         usage,
         model,
         truncated,
@@ -193,12 +219,25 @@ fn record_content<V: OutputContent>(
 }
 
 impl<V> RecordContent<V> {
-    /// The folder or archive that it names.
-    pub fn tree(&self) -> Option<&str> {
-        match &self.change {
-            Some(RecordedChange::Tree(name)) => Some(name),
+    /// Folders, archives and files that it names.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let tree = match &self.change {
+            Some(RecordedChange::Tree(name)) => Some(name.as_str()),
             _ => None,
-        }
+        };
+        let trajectory = match &self.trajectory {
+            Some(RecordedTrajectory::File(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        tree.into_iter().chain(trajectory)
+    }
+
+    /// The trajectory, and whether its last message is the output.
+    pub fn take_trajectory(&mut self) -> Option<(RecordedTrajectory, bool)> {
+        let is_output = self.output.is_none();
+        self.trajectory
+            .take()
+            .map(|trajectory| (trajectory, is_output))
     }
 }
 
@@ -219,6 +258,7 @@ impl RecordContent<Value> {
             model: self.model,
             finish: None,
             thoughts: None,
+            trajectory: None,
             workspace: self.change.map(|change| {
                 Box::new(match change {
                     RecordedChange::Patch(patch) => WorkspaceOutput::of_patch(patch),
@@ -316,6 +356,16 @@ fn change_of(
         "workspace" => RecordedChange::Tree(text),
         _ => RecordedChange::Patch(text),
     }))
+}
+
+fn trajectory_of(value: Value) -> Result<RecordedTrajectory, String> {
+    match value {
+        Value::String(name) => Ok(RecordedTrajectory::File(name)),
+        value @ Value::Object(_) => Trajectory::from_value(value)
+            .map(|trajectory| RecordedTrajectory::Content(Box::new(trajectory)))
+            .map_err(|error| format!("`trajectory` is not one: {}", sanitize(&error.to_string()))),
+        _ => Err("`trajectory` must be an ATIF object or the path of a file with one".to_owned()),
+    }
 }
 
 /// The one output among those that may be there, with its key.

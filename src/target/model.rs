@@ -168,6 +168,7 @@ fn output(
         finish: Some(finish),
         thoughts,
         workspace: None,
+        trajectory: None,
     };
     if keep_thoughts {
         return Ok(output);

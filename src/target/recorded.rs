@@ -22,16 +22,18 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use eval_agents::trajectory::Trajectory;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::model::{Fingerprint, LostRecords, Output};
+use crate::model::{Fingerprint, LostRecords, Output, OutputValue, TrajectoryRecord, limits};
 use eval_base::blocks::{BlockError, FileBlocks, FileExpectation};
 use eval_base::files::{open_file, open_stream};
+use eval_base::text::sanitize;
 use eval_base::unique_keys::JsonShape;
 
 use super::TargetError;
-use super::line::{LineFault, parse_record};
+use super::line::{LineFault, RecordedTrajectory, parse_record, shown};
 pub(super) use asked::RecordedCases;
 use index::IndexEntry;
 use scan::{LONGEST, RecordingScan, ScanEnding, ScannedRecords, TOO_LONG, too_long};
@@ -380,16 +382,28 @@ impl Recording {
             return Err(cannot(fault));
         }
         match read_again(piece.bytes(), eval, case, sample) {
-            RecordRead::Output(Some(mut output)) => {
+            RecordRead::Output(Some(mut output), trajectory) => {
                 let left = output.workspace.as_mut();
                 if let Some(tree) = left.and_then(|left| left.tree.as_mut()) {
                     tree.path = self.trees.find(&tree.name).map_err(|why| {
                         format!("{} of {name}: the workspace `{}` {why}", place(), tree.name)
                     })?;
                 }
+                if let Some((trajectory, is_output)) = trajectory {
+                    let trajectory = self
+                        .trajectory(trajectory)
+                        .map_err(|why| format!("{} of {name}: {why}", place()))?;
+                    if is_output && let Some(text) = trajectory.final_message() {
+                        output.value = OutputValue::Text(text);
+                    } else if is_output && output.workspace.is_none() {
+                        let why = "no output, and its trajectory has no message of the agent";
+                        return Err(format!("{} of {name} has {why}", place()));
+                    }
+                    output.trajectory = Some(Box::new(TrajectoryRecord::new(trajectory)));
+                }
                 Ok(*output)
             }
-            RecordRead::Output(None) => {
+            RecordRead::Output(None, _) => {
                 let at = match self.records.form {
                     RecordingForm::Lines => entry.span.place.to_string(),
                     RecordingForm::Array => place(),
@@ -399,6 +413,25 @@ impl Recording {
             RecordRead::Unreadable(fault) => Err(cannot(fault)),
             RecordRead::OtherSample => Err(changed()),
         }
+    }
+
+    fn trajectory(&self, recorded: RecordedTrajectory) -> Result<Trajectory, String> {
+        let name = match recorded {
+            RecordedTrajectory::Content(content) => return Ok(*content),
+            RecordedTrajectory::File(name) => name,
+        };
+        let fault = |why: String| format!("the trajectory {} {why}", shown(&name));
+        let path = self.trees.find(&name).map_err(fault)?;
+        let unread = |error: std::io::Error| fault(format!("cannot be read: {error}"));
+        let file = open_file(&path).map_err(unread)?;
+        let mut json = Vec::new();
+        let most = limits::TRAJECTORY_FILE;
+        file.take(most + 1).read_to_end(&mut json).map_err(unread)?;
+        if json.len() as u64 > most {
+            return Err(fault(format!("has more than {} MiB", most >> 20)));
+        }
+        Trajectory::from_json(&json)
+            .map_err(|error| fault(format!("is not one: {}", sanitize(&error.to_string()))))
     }
 
     /// `its line 3`, `its lines 3, 7 and 2 more`; `None` when every record says its case.
@@ -420,7 +453,7 @@ impl Recording {
 /// What the bytes of a record hold.
 enum RecordRead {
     /// The output of the sample; `None` for an explicit null.
-    Output(Option<Box<Output>>),
+    Output(Option<Box<Output>>, Option<(RecordedTrajectory, bool)>),
     Unreadable(LineFault),
     /// A record of another sample.
     OtherSample,
@@ -441,8 +474,9 @@ fn read_again(bytes: &[u8], eval: &str, case: &str, sample: u32) -> RecordRead {
             column: None,
             message,
         }),
-        Ok(content) if record.sample.is_none_or(|said| said == sample) => {
-            RecordRead::Output(content.output().map(Box::new))
+        Ok(mut content) if record.sample.is_none_or(|said| said == sample) => {
+            let trajectory = content.take_trajectory();
+            RecordRead::Output(content.output().map(Box::new), trajectory)
         }
         Ok(_) => RecordRead::OtherSample,
     }

@@ -23,7 +23,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use crate::input::InputText;
-use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
+use crate::model::{Case, Cause, Grade, GraderType, Judge, Output, OutputValue};
 use crate::workspace::FinishedWorkspace;
 use eval_base::redact::Redactor;
 
@@ -50,7 +50,7 @@ pub(super) async fn grade(
     negated: bool,
     asked: SampleAttempt,
     case: &Case,
-    (value, workspace): (&OutputValue, Option<&FinishedWorkspace>),
+    (value, output, workspace): (&OutputValue, &Output, Option<&FinishedWorkspace>),
     config: &GradersConfig,
     structured: &SchemaEndpoints,
 ) -> Grade {
@@ -64,7 +64,7 @@ pub(super) async fn grade(
     if case.context_told {
         input.context = None;
     }
-    let shown = match shown::texts(judge, workspace).await {
+    let shown = match shown::texts(judge, output, workspace).await {
         Ok(shown) => shown,
         Err(grade) => return grade,
     };

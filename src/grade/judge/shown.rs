@@ -1,19 +1,20 @@
-//! What a judge sees of a workspace besides the output.
+//! What a judge sees of a sample besides the output.
 
 use super::METHOD;
 use super::prompt::ShownText;
-use crate::grade::NO_WORKSPACE;
-use crate::model::{Cause, Grade, GraderType, Judge};
+use crate::grade::{NO_TRAJECTORY, NO_WORKSPACE};
+use crate::model::{Cause, Grade, GraderType, Judge, Output, TrajectoryRecord};
 use crate::workspace::FinishedWorkspace;
 use eval_workspace::EntryNow;
 
 /// The parts in the order that judges see, unquoted.
 ///
 /// # Errors
-/// The grade where there is no workspace, or a part is too long to be seen in full: what is left out
+/// The grade where there is no workspace or trajectory, or a part is too long to be seen in full: what is left out
 /// could be the change that decides.
 pub(super) async fn texts(
     judge: &Judge,
+    output: &Output,
     workspace: Option<&FinishedWorkspace>,
 ) -> Result<Vec<ShownText>, Grade> {
     let shown = &judge.shown;
@@ -21,10 +22,24 @@ pub(super) async fn texts(
         return Ok(Vec::new());
     }
     let errored = |cause, reason| Grade::errored(GraderType::Model, METHOD, cause, reason);
+    let mut parts = Vec::new();
+    if shown.trajectory {
+        let record = output.trajectory.as_deref();
+        let Some(trajectory) = record.and_then(TrajectoryRecord::content) else {
+            return Err(errored(Cause::MissingOutput, NO_TRAJECTORY.to_owned()));
+        };
+        parts.push(ShownText {
+            name: "TRAJECTORY".to_owned(),
+            title: "What the agent said and did, step by step:",
+            text: trajectory.to_string(),
+        });
+    }
+    if !shown.of_workspace() {
+        return Ok(parts);
+    }
     let Some(workspace) = workspace else {
         return Err(errored(Cause::MissingOutput, NO_WORKSPACE.to_owned()));
     };
-    let mut parts = Vec::new();
     if shown.diff {
         let diff = &workspace.output().diff;
         if diff.truncated {

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::CommandGrader;
 use crate::graders::GradedSample;
 use crate::input::{RenderedInput, request_shown};
-use crate::model::{CaseInput, Difficulty, OutputValue, WorkspaceOutput};
+use crate::model::{CaseInput, Difficulty, OutputValue, TrajectoryRecord, WorkspaceOutput};
+use eval_agents::trajectory::Trajectory;
 use eval_models::Usage;
 
 /// What [`of`] writes. Nothing in it depends on whether the output was graded when it was made or
@@ -26,6 +27,9 @@ struct SampleFile<'a> {
     /// As it is recorded, with the whole diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<WorkspaceOutput>,
+    /// In ATIF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trajectory: Option<&'a Trajectory>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,6 +76,11 @@ pub(super) async fn of(
         },
         expected: grader.expected.as_ref(),
         workspace,
+        trajectory: sample
+            .output
+            .trajectory
+            .as_deref()
+            .and_then(TrajectoryRecord::content),
         usage: sample.output.usage,
         // As it is recorded: to the microsecond.
         latency_ms: sample.latency.map(|time| time.as_micros() as f64 / 1e3),

@@ -44,6 +44,7 @@ pub(in crate::report) fn sample(
         output_truncated: false,
         thoughts: None,
         workspace: None,
+        trajectory: None,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

@@ -58,6 +58,7 @@ fn sample(outcome: Outcome) -> SampleResult {
         output_truncated: false,
         thoughts: None,
         workspace: None,
+        trajectory: None,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

@@ -310,7 +310,7 @@ impl<'a> RecordingScan<'a> {
         match record.content {
             Ok(content) => {
                 self.readable += 1;
-                self.trees.extend(content.tree().map(str::to_owned));
+                self.trees.extend(content.files().map(str::to_owned));
             }
             Err(message) => {
                 let problem = self.form.problem(span.place, self.quoted(message));

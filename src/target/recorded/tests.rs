@@ -290,7 +290,7 @@ fn a_record_of_another_sample_is_not_taken_for_the_one_asked() {
     let is_output = |bytes: &[u8], eval, case, sample| {
         matches!(
             read_again(bytes, eval, case, sample),
-            RecordRead::Output(Some(_))
+            RecordRead::Output(Some(_), _)
         )
     };
     let bytes = br#"{"eval":"e","case":"a","sample":1,"output":"x"}"#;

@@ -6,6 +6,8 @@
 
 mod content;
 mod read;
+mod redact;
+mod render;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,7 @@ use serde_json::{Map, Value};
 
 pub use content::{ContentPart, MediaSource, MessageContent};
 pub use read::TrajectoryError;
+pub use render::TrajectoryText;
 
 /// The version that is written.
 pub const SCHEMA_VERSION: &str = "ATIF-v1.8";

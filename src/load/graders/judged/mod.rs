@@ -19,7 +19,7 @@ use crate::load::problem::{Code, Problem};
 use crate::load::scope::{SuiteDesk, seconds};
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Judge, JudgeScoring, PanelRule, ShownWorkspace};
+use crate::model::{Judge, JudgeScoring, PanelRule, ShownParts};
 use crate::spec::{ModelGraderConfig, ShownPartSpec};
 use eval_workspace::WorkspacePath;
 
@@ -104,23 +104,36 @@ pub(super) fn model(
     (desk.problems.error_count() == errors).then_some(judge)
 }
 
-/// What a judge sees of the workspace; what is wrong with it is reported.
+/// What a judge sees besides the output; what is wrong with it is reported.
 fn shown(
     desk: &mut SuiteDesk,
     config: &ModelGraderConfig,
     node: &Node,
     case: CaseExpectation,
-) -> ShownWorkspace {
-    let mut shown = ShownWorkspace::default();
+) -> ShownParts {
+    let mut shown = ShownParts::default();
     if config.show.is_empty() {
         return shown;
     }
     // A workspace that is missing is reported, and then the paths are checked all the same.
-    let _ = case.require_workspace(desk, "show", node.key_span("/show"));
+    if config
+        .show
+        .iter()
+        .any(|part| *part != ShownPartSpec::Trajectory)
+    {
+        let _ = case.require_workspace(desk, "show", node.key_span("/show"));
+    }
     for (at, part) in config.show.iter().enumerate() {
-        let ShownPartSpec::Files(files) = part else {
-            shown.diff = true;
-            continue;
+        let files = match part {
+            ShownPartSpec::Files(files) => files,
+            ShownPartSpec::Diff => {
+                shown.diff = true;
+                continue;
+            }
+            ShownPartSpec::Trajectory => {
+                shown.trajectory = true;
+                continue;
+            }
         };
         for (index, path) in files.iter().enumerate() {
             match path.parse::<WorkspacePath>() {

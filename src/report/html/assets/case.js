@@ -144,6 +144,7 @@ function sampleParts(sample) {
     sample.output_truncated && el('p', { class: 'soft small' }, 'The output was too large to be stored in full; this is its beginning.'),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
     sample.changes && part('Changes in the workspace', patchView(...sample.changes)),
+    sample.trajectory && part('Trajectory', trajectoryView(sample.trajectory)),
     sample.thoughts && part('Reasoning, not graded', textView(sample.thoughts, 'Reasoning', { plain: true })),
     sample.extracted && part('Extracted and graded', textView(sample.extracted, 'Extracted')),
     (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample))),
@@ -151,6 +152,31 @@ function sampleParts(sample) {
     sample.earlier && part('Earlier attempts', el('ol', { class: 'earlier' }, sample.earlier.map(([outcome, cause, reason]) =>
       el('li', {}, badge(outcome, outcome), ' ', cause && el('code', {}, cause), ' ', textView(reason, 'Reason', { plain: true }))))),
     part('Details', facts(sample.facts.map(([name, text]) => [name, said(text)]))),
+  ];
+}
+
+/** What an agent said and did, step by step, once it is opened. */
+function trajectoryView(told) {
+  const body = el('div', {});
+  const call = (one) => el('div', { class: 'call' },
+    el('p', {}, one.tool !== '' && el('code', {}, said(one.tool)), one.failed && el('span', { class: 'failed' }, ' failed')),
+    one.arguments && textView(one.arguments, 'Arguments', { lines: 8 }),
+    one.result && textView(one.result, 'Result', { lines: 8 }));
+  const step = (one) => el('li', { class: `turn ${one.source}` },
+    el('p', { class: 'turn-head' }, el('span', { class: 'number' }, said(one.title)), ' ', el('b', {}, said(one.source)), ' ',
+      one.facts && el('span', { class: 'soft small' }, one.facts)),
+    one.text && textView(one.text, 'Message', { plain: true }),
+    one.reasoning && foldedText('Reasoning', one.reasoning),
+    (one.calls ?? []).map(call));
+  const fillBody = () => {
+    if (!body.firstChild) body.append(el('ol', { class: 'timeline' }, told.steps.map(step)));
+  };
+  const folded = el('details', { class: 'folded' }, el('summary', {}, said(`${told.agent}: ${told.summary}`)), body);
+  folded.addEventListener('toggle', fillBody);
+  return [
+    (told.incomplete ?? []).map((reason) => el('p', { class: 'small' }, said(`Incomplete: ${reason}`))),
+    folded,
+    told.omitted && el('p', { class: 'soft small' }, told.omitted),
   ];
 }
 

@@ -13,6 +13,7 @@ mod several;
 mod shown;
 #[cfg(test)]
 mod tests;
+mod trajectory;
 
 pub(super) use sample::unlisted_passes;
 pub(in crate::report) use sample::{facts_of_sample, parts_of_input};

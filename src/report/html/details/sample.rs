@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::grade::{self, GradeTold};
 use super::shown::{self, ShownText};
+use super::trajectory::{self, TrajectoryTold};
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
 use crate::report::figures::{self, number};
 use crate::report::json::word;
@@ -119,6 +120,8 @@ pub struct SampleTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<(String, ShownText<'a>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    trajectory: Option<TrajectoryTold<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     extracted: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     grades: Vec<GradeTold<'a>>,
@@ -202,6 +205,10 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
             }
             (left.summary(), diff)
         }),
+        trajectory: sample
+            .trajectory
+            .as_deref()
+            .map(|record| trajectory::told(record, limit)),
         metrics: metrics
             .map(|(name, value)| measured(name, *value, limit))
             .collect(),

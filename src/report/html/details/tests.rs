@@ -19,6 +19,7 @@ fn sample(outcome: Outcome, output: Value) -> SampleResult {
         output_truncated: false,
         thoughts: None,
         workspace: None,
+        trajectory: None,
         extracted: None,
         grades: Vec::new(),
         metrics: Default::default(),

@@ -1,0 +1,120 @@
+//! What an agent did, as a timeline.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::shown::{self, ShownText};
+use crate::model::{TimelineCall, TimelineStep, TrajectoryRecord};
+use crate::report::figures::{self, number};
+use crate::report::limits::html as limits;
+use eval_base::text::plural;
+
+#[derive(Debug, Serialize)]
+pub struct TrajectoryTold<'a> {
+    agent: Cow<'a, str>,
+    summary: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    incomplete: Vec<Cow<'a, str>>,
+    /// What is left out, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omitted: Option<String>,
+    steps: Vec<StepTold<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepTold<'a> {
+    title: String,
+    source: &'a str,
+    /// Time since the beginning, tokens, cost.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    facts: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<ShownText<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ShownText<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<CallTold<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallTold<'a> {
+    /// Empty for a result without a call.
+    tool: Cow<'a, str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<ShownText<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<ShownText<'a>>,
+}
+
+pub fn told(record: &TrajectoryRecord, limit: usize) -> TrajectoryTold<'_> {
+    // With little room, short texts of few steps.
+    let steps = record
+        .timeline
+        .len()
+        .min((limit / 8).max(limits::ENTRIES.min(10)));
+    let omitted = record.omitted + record.timeline.len() - steps;
+    let head = steps * 2 / 3;
+    let tail = record.timeline.len() - (steps - head);
+    let shown = record.timeline.iter().enumerate();
+    let shown = shown.filter(|(at, _)| *at < head || *at >= tail);
+    TrajectoryTold {
+        agent: shown::name(&record.agent, limit),
+        summary: record.summary(),
+        incomplete: record
+            .incomplete
+            .iter()
+            .map(|reason| shown::name(reason, limit))
+            .collect(),
+        omitted: (omitted > 0)
+            .then(|| format!("{} of the middle are not shown.", plural(omitted, "step"))),
+        steps: shown.map(|(_, step)| step_told(step, limit)).collect(),
+    }
+}
+
+fn step_told(step: &TimelineStep, limit: usize) -> StepTold<'_> {
+    let subagent = step
+        .subagent
+        .as_deref()
+        .map(|id| format!(" of subagent {}", shown::name(id, limit)));
+    let mut facts = Vec::new();
+    facts.extend(
+        step.at_ms
+            .map(|ms| format!("after {}", figures::duration_ms(ms as f64))),
+    );
+    if let (Some(input), Some(output)) = (step.input_tokens, step.output_tokens) {
+        facts.push(format!(
+            "{} tokens in, {} out",
+            number(input),
+            number(output)
+        ));
+    }
+    facts.extend(step.cost_usd.map(figures::cost));
+    StepTold {
+        title: format!("{}{}", step.step, subagent.unwrap_or_default()),
+        source: &step.source,
+        facts: facts.join(", "),
+        text: some(&step.text, limit),
+        reasoning: some(&step.reasoning, limit),
+        calls: step
+            .calls
+            .iter()
+            .map(|call| call_told(call, limit))
+            .collect(),
+    }
+}
+
+fn call_told(call: &TimelineCall, limit: usize) -> CallTold<'_> {
+    CallTold {
+        tool: shown::name(&call.tool, limit),
+        failed: call.failed == Some(true),
+        arguments: some(&call.arguments, limit).filter(|shown| shown.text != "{}"),
+        result: some(&call.result, limit),
+    }
+}
+
+fn some(text: &str, limit: usize) -> Option<ShownText<'_>> {
+    (!text.is_empty()).then(|| shown::of_text(text, limit))
+}
