@@ -75,7 +75,9 @@ fn collect(value: &Value, is_call: bool, depth: usize, calls: &mut Vec<OutputCal
     }
     let object = match value {
         Value::Array(items) => {
-            items.iter().for_each(|item| collect(item, is_call, depth + 1, calls));
+            items
+                .iter()
+                .for_each(|item| collect(item, is_call, depth + 1, calls));
             return;
         }
         Value::Object(object) => object,
@@ -90,7 +92,14 @@ fn collect(value: &Value, is_call: bool, depth: usize, calls: &mut Vec<OutputCal
     }
     // What holds calls in whole answers of the APIs. Their parts have types.
     let below = [
-        "choices", "message", "output", "content", "candidates", "parts", "toolCall", "functionCalls",
+        "choices",
+        "message",
+        "output",
+        "content",
+        "candidates",
+        "parts",
+        "toolCall",
+        "functionCalls",
     ];
     for key in below {
         if let Some(inner) = object.get(key) {
@@ -100,7 +109,9 @@ fn collect(value: &Value, is_call: bool, depth: usize, calls: &mut Vec<OutputCal
 }
 
 fn call_of(object: &Map<String, Value>, is_call: bool) -> Option<OutputCall> {
-    let text = |object: &Map<String, Value>, key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+    let text = |object: &Map<String, Value>, key: &str| {
+        object.get(key).and_then(Value::as_str).map(str::to_owned)
+    };
     let kind = object.get("type").and_then(Value::as_str);
     // Gemini; also as Python writes it.
     for key in ["functionCall", "function_call"] {
@@ -109,17 +120,29 @@ fn call_of(object: &Map<String, Value>, is_call: bool) -> Option<OutputCall> {
             return Some(OutputCall::new(&text(call, "name")?, arguments));
         }
     }
-    if let (None | Some("function"), Some(Value::Object(function))) = (kind, object.get("function")) {
-        return Some(OutputCall::new(&text(function, "name")?, function.get("arguments")));
+    if let (None | Some("function"), Some(Value::Object(function))) = (kind, object.get("function"))
+    {
+        return Some(OutputCall::new(
+            &text(function, "name")?,
+            function.get("arguments"),
+        ));
     }
     let name = text(object, "name")?;
     match kind {
-        Some("tool_use" | "server_tool_use" | "mcp_tool_use") => Some(OutputCall::new(&name, object.get("input"))),
-        Some("function_call" | "tool_call" | "mcp_call") => Some(OutputCall::new(&name, object.get("arguments").or_else(|| object.get("args")))),
+        Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
+            Some(OutputCall::new(&name, object.get("input")))
+        }
+        Some("function_call" | "tool_call" | "mcp_call") => Some(OutputCall::new(
+            &name,
+            object.get("arguments").or_else(|| object.get("args")),
+        )),
         Some("custom_tool_call") => Some(OutputCall::new(&name, object.get("input"))),
         None | Some("function") if is_call => {
             let keys = ["arguments", "args", "input", "parameters"];
-            Some(OutputCall::new(&name, keys.iter().find_map(|key| object.get(*key))))
+            Some(OutputCall::new(
+                &name,
+                keys.iter().find_map(|key| object.get(*key)),
+            ))
         }
         _ => None,
     }

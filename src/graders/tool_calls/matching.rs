@@ -35,7 +35,10 @@ impl CallScore {
     }
 
     pub fn reason(&self, threshold: f64) -> String {
-        let mut parts = vec![format!("F1 is {:.3}, which is below {threshold}", self.f1())];
+        let mut parts = vec![format!(
+            "F1 is {:.3}, which is below {threshold}",
+            self.f1()
+        )];
         for (words, list) in [("missing", &self.missing), ("unexpected", &self.unexpected)] {
             if let Some(first) = list.first() {
                 let more = match list.len() {
@@ -91,13 +94,20 @@ pub(super) fn score_arguments(
     let taken = maximum_matching(&fits, calls.len());
     let is_taken = |at: &usize| taken.iter().flatten().any(|wanted| wanted == at);
     let missing = expected.iter().enumerate().filter(|(at, _)| !is_taken(at));
-    let unexpected = calls.iter().zip(&taken).filter(|(_, wanted)| wanted.is_none());
+    let unexpected = calls
+        .iter()
+        .zip(&taken)
+        .filter(|(_, wanted)| wanted.is_none());
     Ok(CallScore {
         matched: taken.iter().flatten().count(),
         expected: expected.len(),
         actual: calls.len(),
-        missing: missing.map(|(_, wanted)| wanted.shown().to_string()).collect(),
-        unexpected: unexpected.map(|(call, _)| call.shown().to_string()).collect(),
+        missing: missing
+            .map(|(_, wanted)| wanted.shown().to_string())
+            .collect(),
+        unexpected: unexpected
+            .map(|(call, _)| call.shown().to_string())
+            .collect(),
     })
 }
 
@@ -126,9 +136,16 @@ pub(super) fn maximum_matching(fits: &[Vec<usize>], count: usize) -> Vec<Option<
 }
 
 /// Gives a wish a thing, moving others if need be. Its depth is bounded by the number of wishes.
-fn augment(wish: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], tried: &mut [bool]) -> bool {
+fn augment(
+    wish: usize,
+    fits: &[Vec<usize>],
+    taken: &mut [Option<usize>],
+    tried: &mut [bool],
+) -> bool {
     for &thing in fits.get(wish).into_iter().flatten() {
-        let is_new = tried.get_mut(thing).is_some_and(|tried| !std::mem::replace(tried, true));
+        let is_new = tried
+            .get_mut(thing)
+            .is_some_and(|tried| !std::mem::replace(tried, true));
         if !is_new {
             continue;
         }

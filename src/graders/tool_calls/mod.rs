@@ -133,10 +133,14 @@ impl MethodSettings for ToolCallsSpec {
             }
         };
         let expected = self.expected_calls(desk, node)?;
-        if let Some(unknown) = tools.as_ref().and_then(|tools| {
-            expected.iter().find(|call| tools.get(&call.name).is_none())
-        }) {
-            let message = format!("no output can pass: `{}` is expected, but is not one of `tools`", unknown.name);
+        if let Some(unknown) = tools
+            .as_ref()
+            .and_then(|tools| expected.iter().find(|call| tools.get(&call.name).is_none()))
+        {
+            let message = format!(
+                "no output can pass: `{}` is expected, but is not one of `tools`",
+                unknown.name
+            );
             let at = node.locate("/expected");
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
@@ -173,7 +177,11 @@ impl ToolCallsSpec {
             };
             if name.trim().is_empty() {
                 let at = node.locate("/expected");
-                return place.desk.refuse(incomplete(at, "the name of an expected call is empty", "write the tool's name"));
+                return place.desk.refuse(incomplete(
+                    at,
+                    "the name of an expected call is empty",
+                    "write the tool's name",
+                ));
             }
             let arguments = match args {
                 None => None,
@@ -227,12 +235,17 @@ impl OutputCheck for ToolCallsMatch {
             Ok(view) => view,
             Err(why) => return Grade::errored(GraderType::Code, METHOD, Cause::Harness, why),
         };
-        let seen = view.trajectory.as_ref().map(|trajectory| SeenTrajectory::of(trajectory, None));
+        let seen = view
+            .trajectory
+            .as_ref()
+            .map(|trajectory| SeenTrajectory::of(trajectory, None));
         // Calls in the output are the answer that is graded; an agent's are in its trajectory.
         let calls = match (calls_in(&view.output), &seen) {
-            (calls, Some(seen)) if calls.is_empty() => {
-                seen.calls.iter().map(|made| OutputCall::of(made.call)).collect()
-            }
+            (calls, Some(seen)) if calls.is_empty() => seen
+                .calls
+                .iter()
+                .map(|made| OutputCall::of(made.call))
+                .collect(),
             (calls, _) => calls,
         };
         let gap = seen.as_ref().and_then(|seen| match seen.at_most(true) {
@@ -240,9 +253,21 @@ impl OutputCheck for ToolCallsMatch {
             RuleState::Met | RuleState::Broken => None,
         });
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
-        let actual = json!(calls.iter().take(limits::GRADE_ENTRIES).map(OutputCall::shown).collect::<Vec<_>>());
+        let actual = json!(
+            calls
+                .iter()
+                .take(limits::GRADE_ENTRIES)
+                .map(OutputCall::shown)
+                .collect::<Vec<_>>()
+        );
         let mut grade = self.judge(&calls, gap, patterns);
-        grade = grade.with_detail("calls", names.into_iter().take(limits::GRADE_ENTRIES).collect::<Vec<_>>());
+        grade = grade.with_detail(
+            "calls",
+            names
+                .into_iter()
+                .take(limits::GRADE_ENTRIES)
+                .collect::<Vec<_>>(),
+        );
         if !self.expected.is_empty() {
             let expected: Vec<Value> = self.expected.iter().map(ExpectedCall::shown).collect();
             grade = grade.with_expected(bounded(&Value::Array(expected)));
@@ -269,8 +294,13 @@ impl OutputCheck for ToolCallsMatch {
 impl ToolCallsMatch {
     /// `gap`: why there may have been further calls.
     fn judge(&self, calls: &[OutputCall], gap: Option<String>, patterns: &PatternCache) -> Grade {
-        let failed = |reason: String| Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason);
-        let invalid = match self.tools.as_ref().map(|tools| tools.invalid(calls, patterns)) {
+        let failed =
+            |reason: String| Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason);
+        let invalid = match self
+            .tools
+            .as_ref()
+            .map(|tools| tools.invalid(calls, patterns))
+        {
             None => Vec::new(),
             Some(Ok(invalid)) => invalid,
             Some(Err(why)) => return Grade::errored(GraderType::Code, METHOD, Cause::Harness, why),
@@ -292,14 +322,27 @@ impl ToolCallsMatch {
                     1 => String::new(),
                     n => format!("; and {} more", plural(n - 1, "call")),
                 };
-                failed(format!("{first}{more}")).with_detail("invalid", invalid.iter().take(limits::GRADE_ENTRIES).map(|why| in_reason(why)).collect::<Vec<_>>())
+                failed(format!("{first}{more}")).with_detail(
+                    "invalid",
+                    invalid
+                        .iter()
+                        .take(limits::GRADE_ENTRIES)
+                        .map(|why| in_reason(why))
+                        .collect::<Vec<_>>(),
+                )
             }
             (None, _) if calls.is_empty() => failed("the output has no tool calls".to_owned()),
             (None, None) => Grade::passed(GraderType::Code, METHOD),
             (None, Some(score)) if reaches(score.f1(), self.threshold) => {
                 Grade::passed(GraderType::Code, METHOD).with_score(score.f1())
             }
-            (None, Some(score)) => Grade::failed(GraderType::Code, METHOD, Cause::Threshold, score.reason(self.threshold)).with_score(score.f1()),
+            (None, Some(score)) => Grade::failed(
+                GraderType::Code,
+                METHOD,
+                Cause::Threshold,
+                score.reason(self.threshold),
+            )
+            .with_score(score.f1()),
         };
         if let Some(score) = score.filter(|_| gap.is_none()) {
             grade.metrics.extend([
@@ -307,9 +350,16 @@ impl ToolCallsMatch {
                 (PRECISION.to_owned(), score.precision()),
                 (RECALL.to_owned(), score.recall()),
             ]);
-            for (key, list) in [("missing", &score.missing), ("unexpected", &score.unexpected)] {
+            for (key, list) in [
+                ("missing", &score.missing),
+                ("unexpected", &score.unexpected),
+            ] {
                 if !list.is_empty() {
-                    let list: Vec<String> = list.iter().take(limits::GRADE_ENTRIES).map(|text| in_reason(text)).collect();
+                    let list: Vec<String> = list
+                        .iter()
+                        .take(limits::GRADE_ENTRIES)
+                        .map(|text| in_reason(text))
+                        .collect();
                     grade = grade.with_detail(key, list);
                 }
             }

@@ -23,7 +23,9 @@ impl ToolSchemas {
         let mut tools = BTreeMap::new();
         let mut add = |name: &str, schema: Value| {
             if let Err(error) = jsonschema::validator_for(&schema) {
-                return Err(format!("the schema of `{name}` is not a valid JSON Schema: {error}"));
+                return Err(format!(
+                    "the schema of `{name}` is not a valid JSON Schema: {error}"
+                ));
             }
             match tools.insert(name.to_owned(), schema) {
                 None => Ok(()),
@@ -44,7 +46,11 @@ impl ToolSchemas {
                     }
                 }
             }
-            _ => return Err("`tools` is a list of tools, or an object of schemas by name".to_owned()),
+            _ => {
+                return Err(
+                    "`tools` is a list of tools, or an object of schemas by name".to_owned(),
+                );
+            }
         }
         if tools.is_empty() {
             return Err("`tools` is empty, so no call could be valid".to_owned());
@@ -57,7 +63,11 @@ impl ToolSchemas {
     }
 
     /// What is wrong with calls, a sentence for each that is not valid.
-    pub(super) fn invalid(&self, calls: &[OutputCall], patterns: &PatternCache) -> Result<Vec<String>, String> {
+    pub(super) fn invalid(
+        &self,
+        calls: &[OutputCall],
+        patterns: &PatternCache,
+    ) -> Result<Vec<String>, String> {
         let mut invalid = Vec::new();
         for call in calls {
             let name = in_reason(&call.name);
@@ -69,7 +79,9 @@ impl ToolSchemas {
                 Ok(arguments) => Value::Object(arguments.clone()),
                 Err(raw) => {
                     let raw = in_reason(&raw.to_string());
-                    invalid.push(format!("the arguments of `{name}` are not a JSON object: {raw}"));
+                    invalid.push(format!(
+                        "the arguments of `{name}` are not a JSON object: {raw}"
+                    ));
                     continue;
                 }
             };
@@ -78,7 +90,9 @@ impl ToolSchemas {
                 let place = error.instance_path().to_string();
                 let place = if place.is_empty() { "(root)" } else { &place };
                 let why = in_reason(&error.to_string());
-                invalid.push(format!("the arguments of `{name}` do not match its schema: {place}: {why}"));
+                invalid.push(format!(
+                    "the arguments of `{name}` do not match its schema: {place}: {why}"
+                ));
             }
         }
         Ok(invalid)
@@ -95,11 +109,22 @@ fn declarations(item: &Value) -> Vec<&Value> {
 }
 
 fn named_schema(tool: &Value) -> Result<(&str, Value), String> {
-    let tool = tool.get("function").filter(|inner| inner.is_object()).unwrap_or(tool);
+    let tool = tool
+        .get("function")
+        .filter(|inner| inner.is_object())
+        .unwrap_or(tool);
     let Some(name) = tool.get("name").and_then(Value::as_str) else {
-        return Err(format!("this tool has no `name`: {}", in_reason(&tool.to_string())));
+        return Err(format!(
+            "this tool has no `name`: {}",
+            in_reason(&tool.to_string())
+        ));
     };
-    let keys = ["parameters", "input_schema", "inputSchema", "parametersJsonSchema"];
+    let keys = [
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "parametersJsonSchema",
+    ];
     let schema = keys.iter().find_map(|key| tool.get(*key));
     // A tool without parameters takes none.
     let none = || json!({"type": "object", "additionalProperties": false});
@@ -113,11 +138,15 @@ fn with_lower_types(schema: &Value) -> Value {
             object
                 .iter()
                 .map(|(key, value)| match value {
-                    Value::String(kind) if key == "type" && kind.chars().all(|c| c.is_ascii_uppercase()) => {
+                    Value::String(kind)
+                        if key == "type" && kind.chars().all(|c| c.is_ascii_uppercase()) =>
+                    {
                         (key.clone(), Value::from(kind.to_lowercase()))
                     }
                     // These hold values, not schemas.
-                    _ if ["enum", "const", "default", "examples", "example"].contains(&key.as_str()) => {
+                    _ if ["enum", "const", "default", "examples", "example"]
+                        .contains(&key.as_str()) =>
+                    {
                         (key.clone(), value.clone())
                     }
                     _ => (key.clone(), with_lower_types(value)),

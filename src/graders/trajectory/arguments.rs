@@ -52,7 +52,9 @@ impl ArgumentRule {
         let args = written.args.iter().filter(|(name, _)| !ignored.fit(name));
         ArgumentRule {
             name: written.name.clone(),
-            args: args.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            args: args
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
             mode: written.mode,
             ignore: written.ignore.0.clone(),
             defaults: written.defaults.clone(),
@@ -63,7 +65,10 @@ impl ArgumentRule {
     /// `arguments`: `None` where the model gave no JSON object.
     pub(crate) fn compare(&self, arguments: Option<&Map<String, Value>>) -> ArgumentsVerdict {
         let Some(arguments) = arguments else {
-            return ArgumentsVerdict::Different("the arguments are not a JSON object".to_owned(), 0.0);
+            return ArgumentsVerdict::Different(
+                "the arguments are not a JSON object".to_owned(),
+                0.0,
+            );
         };
         let ignored = name_globs(&self.ignore);
         let mut given = arguments.clone();
@@ -102,7 +107,11 @@ impl ArgumentRule {
         let verdicts: Vec<(String, ArgumentsVerdict)> = calls
             .iter()
             .map(|made| {
-                let object = made.call.raw_arguments().is_none().then_some(&made.call.arguments);
+                let object = made
+                    .call
+                    .raw_arguments()
+                    .is_none()
+                    .then_some(&made.call.arguments);
                 (seen.step_of(made), self.compare(object))
             })
             .collect();
@@ -139,10 +148,16 @@ impl ArgumentRule {
             ArgumentsMode::Partial => "",
         };
         let (actual, steps) = match (verdicts.len(), closest) {
-            (0, _) => (format!("not called; calls: {}", seen.tools_called()), Vec::new()),
+            (0, _) => (
+                format!("no call; calls: {}", seen.tools_called()),
+                Vec::new(),
+            ),
             (_, Some((step, how, _))) if !is_met => {
                 let n = plural(verdicts.len(), "call");
-                (format!("{} of {n}, the closest other: {how}", equal.len()), vec![step.clone()])
+                (
+                    format!("{} of {n}, the closest other: {how}", equal.len()),
+                    vec![step.clone()],
+                )
             }
             (n, _) => (
                 format!("{} of {}", equal.len(), plural(n, "call")),

@@ -40,7 +40,11 @@ pub struct Budgets {
 impl Budgets {
     pub(super) fn findings(&self, seen: &SeenTrajectory<'_>) -> Vec<RuleFinding> {
         let steps = agent_steps(seen.trajectory, None);
-        let calls = seen.calls.iter().map(|made| seen.step_of(made)).collect::<Vec<_>>();
+        let calls = seen
+            .calls
+            .iter()
+            .map(|made| seen.step_of(made))
+            .collect::<Vec<_>>();
         let mut findings = Vec::new();
         if let Some(min) = self.min_steps {
             findings.push(RuleFinding {
@@ -58,7 +62,13 @@ impl Budgets {
             findings.push(at_most("max_tool_calls", "tool call", max, calls, seen));
         }
         if let Some(max) = self.max_errors {
-            let mut finding = at_most("max_errors", "failed tool call", max, failed_calls(seen), seen);
+            let mut finding = at_most(
+                "max_errors",
+                "failed tool call",
+                max,
+                failed_calls(seen),
+                seen,
+            );
             if finding.state == RuleState::Met
                 && let Some(silent) = silent_call(seen)
             {
@@ -78,7 +88,10 @@ impl Budgets {
             let seconds = seen.seconds.or_else(|| duration(seen.trajectory));
             let mut finding = bound("max_seconds", "seconds", max, seconds, seen);
             // What was measured is known of a trajectory that is not whole, too.
-            if seen.seconds.is_some_and(|seconds| stays_within(seconds, max)) {
+            if seen
+                .seconds
+                .is_some_and(|seconds| stays_within(seconds, max))
+            {
                 finding.state = RuleState::Met;
             }
             findings.push(finding);
@@ -108,17 +121,29 @@ fn count(n: u64, noun: &str) -> String {
 
 /// The steps of the agent and its subagents, by their numbers. `id`: of a subagent.
 fn agent_steps(trajectory: &Trajectory, id: Option<&str>) -> Vec<String> {
-    let own = trajectory.steps.iter().filter(|step| step.source == StepSource::Agent);
+    let own = trajectory
+        .steps
+        .iter()
+        .filter(|step| step.source == StepSource::Agent);
     let label = |n: u64| id.map_or(n.to_string(), |id| format!("{id}/{n}"));
     let mut steps: Vec<String> = own.map(|step| label(step.step_id)).collect();
     for subagent in &trajectory.subagent_trajectories {
-        steps.extend(agent_steps(subagent, subagent.trajectory_id.as_deref().or(Some("subagent"))));
+        steps.extend(agent_steps(
+            subagent,
+            subagent.trajectory_id.as_deref().or(Some("subagent")),
+        ));
     }
     steps
 }
 
 /// `things`: the step of each. Reported are those beyond the bound.
-fn at_most(rule: &'static str, noun: &str, max: u64, things: Vec<String>, seen: &SeenTrajectory<'_>) -> RuleFinding {
+fn at_most(
+    rule: &'static str,
+    noun: &str,
+    max: u64,
+    things: Vec<String>,
+    seen: &SeenTrajectory<'_>,
+) -> RuleFinding {
     let actual = plural(things.len(), noun);
     let most = usize::try_from(max).unwrap_or(usize::MAX);
     RuleFinding {
@@ -130,7 +155,13 @@ fn at_most(rule: &'static str, noun: &str, max: u64, things: Vec<String>, seen: 
     }
 }
 
-fn bound(rule: &'static str, unit: &str, max: f64, actual: Option<f64>, seen: &SeenTrajectory<'_>) -> RuleFinding {
+fn bound(
+    rule: &'static str,
+    unit: &str,
+    max: f64,
+    actual: Option<f64>,
+    seen: &SeenTrajectory<'_>,
+) -> RuleFinding {
     RuleFinding {
         rule,
         expected: format!("at most {max} {unit}"),
@@ -157,7 +188,10 @@ fn duration(trajectory: &Trajectory) -> Option<f64> {
 }
 
 fn failed_calls(seen: &SeenTrajectory<'_>) -> Vec<String> {
-    let failed = seen.calls.iter().filter(|made| made.is_error() == Some(true));
+    let failed = seen
+        .calls
+        .iter()
+        .filter(|made| made.is_error() == Some(true));
     failed.map(|made| seen.step_of(made)).collect()
 }
 
@@ -209,10 +243,19 @@ pub(super) fn recovery(seen: &SeenTrajectory<'_>) -> RuleFinding {
     broken.reverse();
     let failed = failed_calls(seen).len();
     let (state, actual) = match (broken.first(), unknown) {
-        (Some((name, _)), _) => (seen.at_least(false), format!("`{name}` failed and did not succeed later")),
+        (Some((name, _)), _) => (
+            seen.at_least(false),
+            format!("`{name}` failed and did not succeed later"),
+        ),
         (None, Some(unknown)) => (unknown, "unknown".to_owned()),
         (None, None) if failed == 0 => (seen.at_most(true), "no call failed".to_owned()),
-        (None, None) => (seen.at_most(true), format!("{}, each followed by a successful one", plural(failed, "failed call"))),
+        (None, None) => (
+            seen.at_most(true),
+            format!(
+                "{}, each followed by a successful one",
+                plural(failed, "failed call")
+            ),
+        ),
     };
     RuleFinding {
         rule: "recovers_from_errors",

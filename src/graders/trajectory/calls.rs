@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 
-use super::rules::{RuleFinding, SeenTrajectory, listed};
+use super::rules::{RuleFinding, RuleState, SeenTrajectory, listed};
 use super::{OrderShape, OrderSpec};
 use eval_agents::trajectory::PerformedCall;
 use eval_base::globs::IdGlobs;
@@ -45,10 +45,15 @@ pub(super) fn name_globs(names: &[String]) -> IdGlobs {
     IdGlobs::new(names).unwrap_or_default()
 }
 
-pub(super) fn calls_of<'s, 't>(name: &str, seen: &'s SeenTrajectory<'t>) -> Vec<&'s PerformedCall<'t>> {
+pub(super) fn calls_of<'s, 't>(
+    name: &str,
+    seen: &'s SeenTrajectory<'t>,
+) -> Vec<&'s PerformedCall<'t>> {
     let globs = name_globs(&[name.to_owned()]);
     let calls = seen.calls.iter();
-    calls.filter(|made| globs.fit(&made.call.function_name)).collect()
+    calls
+        .filter(|made| globs.fit(&made.call.function_name))
+        .collect()
 }
 
 impl CallCount {
@@ -84,9 +89,10 @@ impl CallCount {
             Some(_) if count >= self.min => seen.at_most(true),
             _ => seen.at_least(count >= self.min),
         };
+        let noun = if verb == "called" { "call" } else { "use" };
         let actual = match count {
-            0 => format!("not {verb}"),
-            n => format!("{verb} {}", times(n)),
+            0 => format!("no {noun}"),
+            _ => plural(steps.len(), noun),
         };
         RuleFinding {
             rule,
@@ -105,8 +111,12 @@ pub(super) fn not_used(name: &str, seen: &SeenTrajectory<'_>) -> RuleFinding {
         rule: "not_used",
         expected: format!("`{name}` not called"),
         actual: match calls.as_slice() {
-            [] => "not called".to_owned(),
-            calls => format!("{}: {}", plural(calls.len(), "call"), listed(names.collect())),
+            [] => "no call".to_owned(),
+            calls => format!(
+                "{}: {}",
+                plural(calls.len(), "call"),
+                listed(names.collect())
+            ),
         },
         state: seen.at_most(calls.is_empty()),
         steps: calls.iter().map(|made| seen.step_of(made)).collect(),
@@ -115,22 +125,45 @@ pub(super) fn not_used(name: &str, seen: &SeenTrajectory<'_>) -> RuleFinding {
 
 impl CallOrder {
     pub(super) fn finding(&self, seen: &SeenTrajectory<'_>) -> RuleFinding {
-        let names: Vec<&str> = seen.calls.iter().map(|made| made.call.function_name.as_str()).collect();
+        let names: Vec<&str> = seen
+            .calls
+            .iter()
+            .map(|made| made.call.function_name.as_str())
+            .collect();
         let fits = self.places(&names);
         let whole = fits.len() == self.steps.len();
         let (expected, state) = match self.mode {
-            OrderMode::InOrder => (format!("calls in this order: {}", listed(self.steps.clone())), seen.at_least(whole)),
+            OrderMode::InOrder => (
+                format!("calls in this order: {}", listed(self.steps.clone())),
+                seen.at_least(whole),
+            ),
             OrderMode::Exact => {
                 let is_exact = whole && names.len() == self.steps.len();
-                (format!("exactly these calls: {}", listed(self.steps.clone())), seen.exactly(is_exact))
+                (
+                    format!("exactly these calls: {}", listed(self.steps.clone())),
+                    seen.exactly(is_exact),
+                )
             }
         };
-        let next = self.steps.get(fits.len()).filter(|_| self.mode == OrderMode::InOrder && !whole);
+        let next = self
+            .steps
+            .get(fits.len())
+            .filter(|_| self.mode == OrderMode::InOrder && !whole);
         let actual = match next {
-            Some(next) => format!("no `{next}` after {}; calls: {}", plural(fits.len(), "fitting call"), seen.tools_called()),
+            Some(next) => format!(
+                "no `{next}` after {}; calls: {}",
+                plural(fits.len(), "fitting call"),
+                seen.tools_called()
+            ),
             None => format!("calls: {}", seen.tools_called()),
         };
-        let steps = fits.iter().filter_map(|&at| seen.calls.get(at));
+        // Where it was seen; of what differs, the first call that does.
+        let shown: Vec<usize> = match (self.mode, &state) {
+            (_, RuleState::Met) => fits,
+            (OrderMode::Exact, _) => vec![fits.len()],
+            (OrderMode::InOrder, _) => Vec::new(),
+        };
+        let steps = shown.iter().filter_map(|&at| seen.calls.get(at));
         RuleFinding {
             rule: "order",
             expected,
@@ -143,7 +176,11 @@ impl CallOrder {
     /// The places of the calls that fit the steps, as far as all steps before have one. The first
     /// call that fits a step is as good as any later one.
     pub(super) fn places(&self, names: &[&str]) -> Vec<usize> {
-        let globs: Vec<IdGlobs> = self.steps.iter().map(|step| name_globs(std::slice::from_ref(step))).collect();
+        let globs: Vec<IdGlobs> = self
+            .steps
+            .iter()
+            .map(|step| name_globs(std::slice::from_ref(step)))
+            .collect();
         let mut places = Vec::new();
         for (at, name) in names.iter().enumerate() {
             match (globs.get(places.len()), self.mode) {

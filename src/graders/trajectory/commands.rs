@@ -22,16 +22,41 @@ pub enum DeniedCommand {
 
 /// Parts of names of tools that run commands.
 const SHELL_TOOLS: &[&str] = &[
-    "bash", "shell", "terminal", "exec", "command", "cmd", "powershell", "console", "process", "run_",
+    "bash",
+    "shell",
+    "terminal",
+    "exec",
+    "command",
+    "cmd",
+    "powershell",
+    "console",
+    "process",
+    "run_",
 ];
 
 /// Arguments that hold commands, of whatever tool.
-const COMMAND_KEYS: &[&str] = &["command", "cmd", "commands", "script", "argv", "shell_command"];
+const COMMAND_KEYS: &[&str] = &[
+    "command",
+    "cmd",
+    "commands",
+    "script",
+    "argv",
+    "shell_command",
+];
 
 /// Arguments of tools that run commands, but hold none.
 const PLAIN_KEYS: &[&str] = &[
-    "description", "justification", "explanation", "reason", "cwd", "workdir", "working_directory", "directory",
-    "dir_path", "path", "security_risk",
+    "description",
+    "justification",
+    "explanation",
+    "reason",
+    "cwd",
+    "workdir",
+    "working_directory",
+    "directory",
+    "dir_path",
+    "path",
+    "security_risk",
 ];
 
 /// Levels of arguments that are looked at.
@@ -102,7 +127,11 @@ impl RunCommands {
         match value {
             Value::String(text) => self.read_text(text),
             Value::Array(items) => {
-                let words: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                let words: Vec<String> = items
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect();
                 if !is_list && words.len() == items.len() {
                     self.texts.push(words.join(" "));
                     self.add(ShellReading::of_arguments(&words));
@@ -138,8 +167,13 @@ enum CommandSearch {
 impl CommandSearch {
     fn new(denied: &DeniedCommand, patterns: &PatternCache) -> Result<CommandSearch, String> {
         match denied {
-            DeniedCommand::Glob(glob) => Ok(CommandSearch::Globs([id_glob(glob)?, id_glob(&format!("{glob} *"))?])),
-            DeniedCommand::Regex(regex) => Ok(CommandSearch::Regex(patterns.get(regex, RegexFlags::default())?)),
+            DeniedCommand::Glob(glob) => Ok(CommandSearch::Globs([
+                id_glob(glob)?,
+                id_glob(&format!("{glob} *"))?,
+            ])),
+            DeniedCommand::Regex(regex) => Ok(CommandSearch::Regex(
+                patterns.get(regex, RegexFlags::default())?,
+            )),
         }
     }
 
@@ -147,7 +181,9 @@ impl CommandSearch {
         match self {
             CommandSearch::Globs(globs) => {
                 let all = run.commands.iter().chain(&run.texts);
-                Ok(all.into_iter().find(|text| globs.iter().any(|glob| glob.is_match(text.trim()))))
+                Ok(all
+                    .into_iter()
+                    .find(|text| globs.iter().any(|glob| glob.is_match(text.trim()))))
             }
             CommandSearch::Regex(pattern) => {
                 for text in run.texts.iter().chain(&run.commands) {
@@ -188,9 +224,9 @@ pub(super) fn findings(
         }
         let unread = runs.iter().find(|(_, run)| run.truncated);
         let state = match unread {
-            Some((step, _)) if found.is_empty() => {
-                RuleState::Unknown(format!("the command of step {step} is too long or too deep to be read in full"))
-            }
+            Some((step, _)) if found.is_empty() => RuleState::Unknown(format!(
+                "the command of step {step} is too long or too deep to be read in full"
+            )),
             _ => seen.at_most(found.is_empty()),
         };
         let name = match one {

@@ -7,7 +7,7 @@ mod commands;
 mod rules;
 mod skills;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,8 @@ use super::{CodeGrader, MethodSettings, OutputCheck, ResolvedGraders};
 use crate::load::{Code, Node, Problem, SuiteDesk};
 use crate::model::{Cause, Grade, GraderType, NumberKind, OutputValue, RegexFlags};
 use crate::spec::{NameOr, OneOrMany};
-pub use arguments::{ArgumentRule, ArgumentsMode};
 pub(super) use arguments::ArgumentsVerdict;
+pub use arguments::{ArgumentRule, ArgumentsMode};
 pub use budgets::Budgets;
 use budgets::{AGENT_STEPS, TOOL_CALLS, TOOL_ERRORS};
 pub use calls::{CallCount, CallOrder, OrderMode};
@@ -90,9 +90,6 @@ pub struct CountSpec {
     /// Most uses. Default: no limit.
     pub max: Option<u64>,
 }
-
-
-
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -226,8 +223,9 @@ impl MethodSettings for TrajectorySpec {
             ));
         }
         if let Some(name) = rules.contradiction() {
-            let message =
-                format!("no agent can pass: `{name}` must be used, but a rule says that it must not");
+            let message = format!(
+                "no agent can pass: `{name}` must be used, but a rule says that it must not"
+            );
             return desk.refuse(Problem::error(Code::GraderConflict, node.span, message));
         }
         Some(vec![CodeGrader::Trajectory(rules)])
@@ -285,7 +283,9 @@ impl TrajectorySpec {
             if bound.is_some_and(|bound| !bound.is_finite() || bound < 0.0) {
                 let at = place.node.locate(&format!("/{key}"));
                 let message = format!("`{key}` must be a number of at least 0");
-                return place.desk.refuse(Problem::error(Code::OutOfRange, at, message));
+                return place
+                    .desk
+                    .refuse(Problem::error(Code::OutOfRange, at, message));
             }
         }
         Some(Budgets {
@@ -322,8 +322,7 @@ impl SettingPlace<'_, '_> {
         };
         let at = self.node.locate(&format!("/{key}"));
         let message = format!("`{name}` is not a name or a glob: {why}");
-        self.desk
-            .refuse(Problem::error(Code::BadGlob, at, message))
+        self.desk.refuse(Problem::error(Code::BadGlob, at, message))
     }
 
     /// Reports a list that is written and empty.
@@ -412,7 +411,8 @@ impl SettingPlace<'_, '_> {
         let rule = ArgumentRule::new(written);
         if rule.args.is_empty() && rule.mode == ArgumentsMode::Partial {
             let name = &written.name;
-            let message = format!("no argument of `{name}` is compared, so every call of it passes");
+            let message =
+                format!("no argument of `{name}` is compared, so every call of it passes");
             let hint = "add an argument under `args`, set `mode: exact`, or require the tool by its name alone";
             return self.desk.refuse(incomplete(own.span, &message, hint));
         }
@@ -455,9 +455,8 @@ impl TrajectoryRules {
             used.iter().position(|count| denied(&count))
         };
         let tool = both(&self.used, &self.not_used).and_then(|at| self.used.get(at));
-        let skill = || {
-            both(&self.skill_used, &self.skill_not_used).and_then(|at| self.skill_used.get(at))
-        };
+        let skill =
+            || both(&self.skill_used, &self.skill_not_used).and_then(|at| self.skill_used.get(at));
         tool.or_else(skill).map(|count| count.name.as_str())
     }
 }

@@ -91,14 +91,20 @@ impl<'t> SeenTrajectory<'t> {
 
     /// The names of the tools in the order of their calls.
     pub fn tools_called(&self) -> String {
-        let names = self.calls.iter().map(|made| made.call.function_name.clone());
+        let names = self
+            .calls
+            .iter()
+            .map(|made| made.call.function_name.clone());
         listed(names.collect())
     }
 }
 
 /// A few of the words, and how many more there are.
 pub(super) fn listed(words: Vec<String>) -> String {
-    let shown = words.iter().take(limits::GRADE_ENTRIES).map(|word| in_reason(word));
+    let shown = words
+        .iter()
+        .take(limits::GRADE_ENTRIES)
+        .map(|word| in_reason(word));
     let shown = shown.collect::<Vec<_>>().join(", ");
     match words.len().saturating_sub(limits::GRADE_ENTRIES) {
         _ if words.is_empty() => "none".to_owned(),
@@ -108,9 +114,17 @@ pub(super) fn listed(words: Vec<String>) -> String {
 }
 
 fn add_gaps(trajectory: &Trajectory, gaps: &mut Vec<String>) {
-    gaps.extend(trajectory.incomplete().into_iter().map(|why| format!("the trajectory is incomplete: {why}")));
+    gaps.extend(
+        trajectory
+            .incomplete()
+            .into_iter()
+            .map(|why| format!("the trajectory is incomplete: {why}")),
+    );
     if let Some(file) = &trajectory.continued_trajectory_ref {
-        gaps.push(format!("the trajectory is continued in `{}`, which is not part of it", in_reason(file)));
+        gaps.push(format!(
+            "the trajectory is continued in `{}`, which is not part of it",
+            in_reason(file)
+        ));
     }
     let results = trajectory.steps.iter().flat_map(|step| step.results());
     for reference in results.flat_map(|result| &result.subagent_trajectory_ref) {
@@ -134,8 +148,14 @@ impl RuleFinding {
             None => String::new(),
         };
         match &self.state {
-            RuleState::Unknown(why) => format!("`{}`: expected {}, but this is not known: {why}", self.rule, self.expected),
-            _ => format!("`{}`: expected {}, got {}{seen}", self.rule, self.expected, self.actual),
+            RuleState::Unknown(why) => format!(
+                "`{}`: expected {}, but this is not known: {why}",
+                self.rule, self.expected
+            ),
+            _ => format!(
+                "`{}`: expected {}, got {}{seen}",
+                self.rule, self.expected, self.actual
+            ),
         }
     }
 
@@ -148,7 +168,10 @@ impl RuleFinding {
         let mut entry = Map::new();
         entry.insert("rule".to_owned(), Value::from(self.rule));
         entry.insert("outcome".to_owned(), Value::from(outcome));
-        entry.insert("expected".to_owned(), Value::from(in_reason(&self.expected)));
+        entry.insert(
+            "expected".to_owned(),
+            Value::from(in_reason(&self.expected)),
+        );
         entry.insert("actual".to_owned(), Value::from(in_reason(&self.actual)));
         if !self.steps.is_empty() {
             let steps: Vec<&String> = self.steps.iter().take(limits::GRADE_ENTRIES).collect();
@@ -167,11 +190,21 @@ impl TrajectoryRules {
             Ok(findings) => findings,
             Err(why) => return Grade::errored(GraderType::Code, METHOD, Cause::Harness, why),
         };
-        let broken: Vec<&RuleFinding> = findings.iter().filter(|one| one.state == RuleState::Broken).collect();
-        let unknown = findings.iter().find(|one| matches!(one.state, RuleState::Unknown(_)));
+        let broken: Vec<&RuleFinding> = findings
+            .iter()
+            .filter(|one| one.state == RuleState::Broken)
+            .collect();
+        let unknown = findings
+            .iter()
+            .find(|one| matches!(one.state, RuleState::Unknown(_)));
         let mut grade = match (broken.as_slice(), unknown) {
             ([], None) => Grade::passed(GraderType::Code, METHOD),
-            ([], Some(one)) => Grade::errored(GraderType::Code, METHOD, Cause::MissingOutput, one.sentence()),
+            ([], Some(one)) => Grade::errored(
+                GraderType::Code,
+                METHOD,
+                Cause::MissingOutput,
+                one.sentence(),
+            ),
             ([first, rest @ ..], _) => {
                 let more = match rest.len() {
                     0 => String::new(),
@@ -189,22 +222,38 @@ impl TrajectoryRules {
             RuleState::Unknown(_) => 1,
             RuleState::Met => 2,
         });
-        let shown: Vec<&RuleFinding> = match ordered.iter().filter(|one| one.state != RuleState::Met).count() {
+        let shown: Vec<&RuleFinding> = match ordered
+            .iter()
+            .filter(|one| one.state != RuleState::Met)
+            .count()
+        {
             0 => ordered.clone(),
             n => ordered.iter().take(n).copied().collect(),
         };
         let side = |text: fn(&RuleFinding) -> &String| {
             let lines = shown.iter().take(limits::GRADE_ENTRIES);
-            json!(lines.map(|one| format!("{}: {}", one.rule, in_reason(text(one)))).collect::<Vec<_>>())
+            json!(
+                lines
+                    .map(|one| format!("{}: {}", one.rule, in_reason(text(one))))
+                    .collect::<Vec<_>>()
+            )
         };
-        let entries: Vec<Value> = ordered.iter().take(limits::GRADE_ENTRIES).map(|one| one.entry()).collect();
+        let entries: Vec<Value> = ordered
+            .iter()
+            .take(limits::GRADE_ENTRIES)
+            .map(|one| one.entry())
+            .collect();
         grade
             .with_expected(side(|one| &one.expected))
             .with_actual(side(|one| &one.actual))
             .with_detail("rules", entries)
     }
 
-    fn findings(&self, seen: &SeenTrajectory<'_>, patterns: &PatternCache) -> Result<Vec<RuleFinding>, String> {
+    fn findings(
+        &self,
+        seen: &SeenTrajectory<'_>,
+        patterns: &PatternCache,
+    ) -> Result<Vec<RuleFinding>, String> {
         let mut findings = Vec::new();
         for count in &self.used {
             findings.push(count.of_tools(seen));
@@ -220,8 +269,16 @@ impl TrajectoryRules {
         if self.recovers_from_errors {
             findings.push(super::budgets::recovery(seen));
         }
-        findings.extend(super::commands::findings(&self.denied_commands, seen, patterns)?);
-        findings.extend(super::skills::findings(&self.skill_used, &self.skill_not_used, seen));
+        findings.extend(super::commands::findings(
+            &self.denied_commands,
+            seen,
+            patterns,
+        )?);
+        findings.extend(super::skills::findings(
+            &self.skill_used,
+            &self.skill_not_used,
+            seen,
+        ));
         Ok(findings)
     }
 }

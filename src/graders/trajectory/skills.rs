@@ -14,7 +14,15 @@ use eval_base::text::plural;
 const NAME_KEYS: &[&str] = &["skill", "command", "name", "skill_name"];
 
 /// Parts of names of tools that change files: who writes a skill does not use it.
-const WRITING_TOOLS: &[&str] = &["write", "edit", "create", "replace", "patch", "delete", "file_change"];
+const WRITING_TOOLS: &[&str] = &[
+    "write",
+    "edit",
+    "create",
+    "replace",
+    "patch",
+    "delete",
+    "file_change",
+];
 
 static SKILL_FILE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"skills?[/\\]+([^/\\\s'"]+)[/\\]+SKILL\.md"#).ok());
@@ -66,7 +74,10 @@ fn find_in_object(object: &Map<String, Value>, names: &mut Vec<String>) {
 fn find_in(value: &Value, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
-            for found in SKILL_FILE.iter().flat_map(|pattern| pattern.captures_iter(text)) {
+            for found in SKILL_FILE
+                .iter()
+                .flat_map(|pattern| pattern.captures_iter(text))
+            {
                 let name = found.get(1).map_or("", |name| name.as_str());
                 if !names.iter().any(|known| known == name) {
                     names.push(name.to_owned());
@@ -99,7 +110,11 @@ pub(super) fn findings(
         let failed = of(&count.name).filter(|one| one.failed).count();
         let mut finding = count.finding("skill_used", "used", steps, seen);
         if failed > 0 {
-            finding.actual = format!("{}, and {} failed", finding.actual, plural(failed, "attempt"));
+            finding.actual = format!(
+                "{}, and {} failed",
+                finding.actual,
+                plural(failed, "attempt")
+            );
         } else if finding.steps.is_empty() {
             let names = uses.iter().map(|one| one.name.clone()).collect();
             finding.actual = format!("{}; skills: {}", finding.actual, listed(names));
@@ -113,7 +128,7 @@ pub(super) fn findings(
             rule: "skill_not_used",
             expected: format!("`{name}` not used"),
             actual: match found.len() {
-                0 => "not used".to_owned(),
+                0 => "no use".to_owned(),
                 n => format!("{}: {}", plural(n, "attempt"), listed(names)),
             },
             state: seen.at_most(found.is_empty()),
