@@ -28,6 +28,7 @@ use crate::graders::code_execution::demands::{self, TestModes};
 use crate::graders::programs::{
     BoxedFuture, CandidateCode, LanguageLookup, TestBench, language_of, not_run,
 };
+use crate::graders::sample_view::SampleView;
 use crate::graders::{
     ExpectedValues, GradedSample, WorkspaceBench, WorkspaceCheck, no_baseline, run_command,
 };
@@ -453,7 +454,12 @@ impl RunGraders {
 
     async fn code(&self, grader: &CodeGrader, sample: GradedSample<'_>) -> Grade {
         let GradedSample { case, value, .. } = sample;
-        if let Some(grade) = self.text.grade(grader, value).await {
+        let check = grader.as_method().check();
+        let view = check
+            .filter(|check| check.looks_at_trajectory())
+            .map(|_| SampleView::encode(&sample));
+        let looked_at = view.as_ref().unwrap_or(value);
+        if let Some(grade) = self.text.grade(grader, looked_at).await {
             return grade;
         }
         if let CodeGrader::Command(command) = grader {

@@ -21,12 +21,15 @@ pub(crate) mod packed_files;
 pub(crate) mod patterns;
 pub(crate) mod programs;
 mod regex;
+pub(crate) mod sample_view;
 pub(crate) mod settings;
 pub(crate) mod show;
 mod similarity;
 pub(crate) mod structural_match;
 #[cfg(test)]
 mod tests;
+mod tool_calls;
+mod trajectory;
 mod weakened;
 mod workspace_tests;
 
@@ -63,6 +66,8 @@ pub use programs::{CodeLimits, ReferenceSolution};
 pub use regex::*;
 pub use similarity::*;
 pub use structural_match::*;
+pub use tool_calls::*;
+pub use trajectory::*;
 pub use workspace_tests::*;
 
 /// The graders that some settings mean, several where any of them is as good; `None` after reporting
@@ -128,6 +133,12 @@ pub(crate) trait OutputCheck {
     /// Whether the work on this output is linear and small, so that it needs no process that can be
     /// ended.
     fn is_quick(&self, _output: &SmallOutput, _patterns: &PatternCache) -> bool {
+        false
+    }
+
+    /// Whether it looks at the trajectory, too: the value that it grades is a
+    /// [`sample_view::SampleView`].
+    fn looks_at_trajectory(&self) -> bool {
         false
     }
 
@@ -299,6 +310,10 @@ methods! {
     Files = "files" FilesSpec => WorkspaceFiles;
     /// Tests of the workspace that the target left.
     WorkspaceTests = "workspace_tests" WorkspaceTestsSpec => WorkspaceTests;
+    /// What an agent did: which tools it called, in which order, and what it used up.
+    Trajectory = "trajectory" TrajectorySpec => TrajectoryRules;
+    /// The output's tool calls are valid, and the expected ones.
+    ToolCalls = "tool_calls" ToolCallsSpec => ToolCallsMatch;
     /// A custom program decides.
     Command = "command" CommandGraderSpec => CommandGrader;
 }

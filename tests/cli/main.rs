@@ -59,6 +59,7 @@ mod seeds;
 mod show;
 mod sides;
 mod statistics;
+mod trajectory_graders;
 mod validate;
 mod values;
 mod walkthrough;

@@ -27,6 +27,7 @@
 )]
 
 mod build;
+pub mod commands;
 pub mod messages;
 pub mod streams;
 pub mod trajectory;

@@ -227,7 +227,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code}\n",
         said: &[
-            "3:11 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, instructions, diff, files, workspace_tests, command",
+            "3:11 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, instructions, diff, files, workspace_tests, trajectory, tool_calls, command",
         ],
     },
     Broken {
@@ -241,7 +241,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_mtach}}\n",
         said: &[
-            "4:41 unknown-value: `exact_mtach` is not a valid value of `method`: expected one of `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `instructions`, `diff`, `files`, `workspace_tests`, `command` | did you mean `exact_match`?",
+            "4:41 unknown-value: `exact_mtach` is not a valid value of `method`: expected one of `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `instructions`, `diff`, `files`, `workspace_tests`, `trajectory`, `tool_calls`, `command` | did you mean `exact_match`?",
         ],
     },
     Broken {
@@ -748,7 +748,7 @@ vec![
         name: "file.yaml",
         text: "graders:\n  g: {type: code, config: {case_sensitive: false}}\ndefaults: {code: h}\n",
         said: &[
-            "2:6 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, instructions, diff, files, workspace_tests, command",
+            "2:6 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, instructions, diff, files, workspace_tests, trajectory, tool_calls, command",
             "3:18 unknown-grader: unknown grader `h`",
         ],
     },

@@ -1,0 +1,284 @@
+//! What becomes of each rule, and the grade of all of them.
+
+use serde_json::{Map, Value, json};
+
+use super::{METHOD, TrajectoryRules};
+use crate::graders::patterns::PatternCache;
+use crate::graders::show::in_reason;
+use crate::model::limits;
+use crate::model::{Cause, Grade, GraderType};
+use eval_agents::trajectory::{PerformedCall, Trajectory};
+use eval_base::text::plural;
+
+/// A trajectory with what graders need of it more than once.
+pub(crate) struct SeenTrajectory<'t> {
+    pub trajectory: &'t Trajectory,
+    pub calls: Vec<PerformedCall<'t>>,
+    /// Why it does not have all that the agent did.
+    pub gaps: Vec<String>,
+    pub seconds: Option<f64>,
+}
+
+/// Whether a rule holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RuleState {
+    Met,
+    Broken,
+    /// It can't be known, for this reason. Never counted as met.
+    Unknown(String),
+}
+
+/// One line of the grade.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RuleFinding {
+    /// The setting.
+    pub rule: &'static str,
+    pub expected: String,
+    pub actual: String,
+    pub state: RuleState,
+    /// Steps where it was seen.
+    pub steps: Vec<String>,
+}
+
+impl<'t> SeenTrajectory<'t> {
+    pub fn of(trajectory: &'t Trajectory, seconds: Option<f64>) -> SeenTrajectory<'t> {
+        let mut gaps = Vec::new();
+        add_gaps(trajectory, &mut gaps);
+        SeenTrajectory {
+            trajectory,
+            calls: trajectory.tool_calls(),
+            gaps,
+            seconds,
+        }
+    }
+
+    /// Of a rule that further steps can only fulfil.
+    pub fn at_least(&self, is_met: bool) -> RuleState {
+        match (is_met, self.gaps.first()) {
+            (true, _) => RuleState::Met,
+            (false, Some(gap)) => RuleState::Unknown(gap.clone()),
+            (false, None) => RuleState::Broken,
+        }
+    }
+
+    /// Of a rule that further steps can only break.
+    pub fn at_most(&self, is_met: bool) -> RuleState {
+        match (is_met, self.gaps.first()) {
+            (false, _) => RuleState::Broken,
+            (true, Some(gap)) => RuleState::Unknown(gap.clone()),
+            (true, None) => RuleState::Met,
+        }
+    }
+
+    /// Of a rule over everything that was done.
+    pub fn exactly(&self, is_met: bool) -> RuleState {
+        match (is_met, self.gaps.first()) {
+            (_, Some(gap)) => RuleState::Unknown(gap.clone()),
+            (true, None) => RuleState::Met,
+            (false, None) => RuleState::Broken,
+        }
+    }
+
+    /// The step of a call: its number, after the id of the subagent.
+    pub fn step_of(&self, call: &PerformedCall<'_>) -> String {
+        match call.trajectory_id {
+            Some(id) if self.trajectory.trajectory_id.as_deref() != Some(id) => {
+                format!("{id}/{}", call.step.step_id)
+            }
+            _ => call.step.step_id.to_string(),
+        }
+    }
+
+    /// The names of the tools in the order of their calls.
+    pub fn tools_called(&self) -> String {
+        let names = self
+            .calls
+            .iter()
+            .map(|made| made.call.function_name.clone());
+        listed(names.collect())
+    }
+}
+
+/// A few of the words, and how many more there are.
+pub(super) fn listed(words: Vec<String>) -> String {
+    let shown = words
+        .iter()
+        .take(limits::GRADE_ENTRIES)
+        .map(|word| in_reason(word));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match words.len().saturating_sub(limits::GRADE_ENTRIES) {
+        _ if words.is_empty() => "none".to_owned(),
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn add_gaps(trajectory: &Trajectory, gaps: &mut Vec<String>) {
+    gaps.extend(
+        trajectory
+            .incomplete()
+            .into_iter()
+            .map(|why| format!("the trajectory is incomplete: {why}")),
+    );
+    if let Some(file) = &trajectory.continued_trajectory_ref {
+        gaps.push(format!(
+            "the trajectory is continued in `{}`, which is not part of it",
+            in_reason(file)
+        ));
+    }
+    let results = trajectory.steps.iter().flat_map(|step| step.results());
+    for reference in results.flat_map(|result| &result.subagent_trajectory_ref) {
+        let is_here = trajectory
+            .subagent_trajectories
+            .iter()
+            .any(|one| one.trajectory_id.is_some() && one.trajectory_id == reference.trajectory_id);
+        if !is_here {
+            gaps.push("the steps of a subagent are not part of the trajectory".to_owned());
+        }
+    }
+    for subagent in &trajectory.subagent_trajectories {
+        add_gaps(subagent, gaps);
+    }
+}
+
+impl RuleFinding {
+    fn sentence(&self) -> String {
+        let seen = match self.steps.first() {
+            Some(step) => format!(" (step {step})"),
+            None => String::new(),
+        };
+        match &self.state {
+            RuleState::Unknown(why) => format!(
+                "`{}`: expected {}, but this is not known: {why}",
+                self.rule, self.expected
+            ),
+            _ => format!(
+                "`{}`: expected {}, got {}{seen}",
+                self.rule, self.expected, self.actual
+            ),
+        }
+    }
+
+    fn entry(&self) -> Value {
+        let outcome = match &self.state {
+            RuleState::Met => "passed",
+            RuleState::Broken => "failed",
+            RuleState::Unknown(_) => "errored",
+        };
+        let mut entry = Map::new();
+        entry.insert("rule".to_owned(), Value::from(self.rule));
+        entry.insert("outcome".to_owned(), Value::from(outcome));
+        entry.insert(
+            "expected".to_owned(),
+            Value::from(in_reason(&self.expected)),
+        );
+        entry.insert("actual".to_owned(), Value::from(in_reason(&self.actual)));
+        if !self.steps.is_empty() {
+            let steps: Vec<&String> = self.steps.iter().take(limits::GRADE_ENTRIES).collect();
+            entry.insert("steps".to_owned(), json!(steps));
+        }
+        if let RuleState::Unknown(why) = &self.state {
+            entry.insert("reason".to_owned(), Value::from(in_reason(why)));
+        }
+        Value::Object(entry)
+    }
+}
+
+impl TrajectoryRules {
+    pub(super) fn judge(&self, seen: &SeenTrajectory<'_>, patterns: &PatternCache) -> Grade {
+        let findings = match self.findings(seen, patterns) {
+            Ok(findings) => findings,
+            Err(why) => return Grade::errored(GraderType::Code, METHOD, Cause::Harness, why),
+        };
+        let broken: Vec<&RuleFinding> = findings
+            .iter()
+            .filter(|one| one.state == RuleState::Broken)
+            .collect();
+        let unknown = findings
+            .iter()
+            .find(|one| matches!(one.state, RuleState::Unknown(_)));
+        let mut grade = match (broken.as_slice(), unknown) {
+            ([], None) => Grade::passed(GraderType::Code, METHOD),
+            ([], Some(one)) => Grade::errored(
+                GraderType::Code,
+                METHOD,
+                Cause::MissingOutput,
+                one.sentence(),
+            ),
+            ([first, rest @ ..], _) => {
+                let more = match rest.len() {
+                    0 => String::new(),
+                    n => format!("; and {} more", plural(n, "rule")),
+                };
+                let reason = format!("{}{more}", first.sentence());
+                Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason)
+            }
+        };
+        self.add_numbers(seen, &mut grade);
+        // Those that did not hold first: not all of them are kept.
+        let mut ordered: Vec<&RuleFinding> = findings.iter().collect();
+        ordered.sort_by_key(|one| match one.state {
+            RuleState::Broken => 0,
+            RuleState::Unknown(_) => 1,
+            RuleState::Met => 2,
+        });
+        let shown: Vec<&RuleFinding> = match ordered
+            .iter()
+            .filter(|one| one.state != RuleState::Met)
+            .count()
+        {
+            0 => ordered.clone(),
+            n => ordered.iter().take(n).copied().collect(),
+        };
+        let side = |text: fn(&RuleFinding) -> &String| {
+            let lines = shown.iter().take(limits::GRADE_ENTRIES);
+            json!(
+                lines
+                    .map(|one| format!("{}: {}", one.rule, in_reason(text(one))))
+                    .collect::<Vec<_>>()
+            )
+        };
+        let entries: Vec<Value> = ordered
+            .iter()
+            .take(limits::GRADE_ENTRIES)
+            .map(|one| one.entry())
+            .collect();
+        grade
+            .with_expected(side(|one| &one.expected))
+            .with_actual(side(|one| &one.actual))
+            .with_detail("rules", entries)
+    }
+
+    fn findings(
+        &self,
+        seen: &SeenTrajectory<'_>,
+        patterns: &PatternCache,
+    ) -> Result<Vec<RuleFinding>, String> {
+        let mut findings = Vec::new();
+        for count in &self.used {
+            findings.push(count.of_tools(seen));
+        }
+        for name in &self.not_used {
+            findings.push(super::calls::not_used(name, seen));
+        }
+        findings.extend(self.order.as_ref().map(|order| order.finding(seen)));
+        for rule in &self.arguments {
+            findings.push(rule.finding(seen));
+        }
+        findings.extend(self.budgets.findings(seen));
+        if self.recovers_from_errors {
+            findings.push(super::budgets::recovery(seen));
+        }
+        findings.extend(super::commands::findings(
+            &self.denied_commands,
+            seen,
+            patterns,
+        )?);
+        findings.extend(super::skills::findings(
+            &self.skill_used,
+            &self.skill_not_used,
+            seen,
+        ));
+        Ok(findings)
+    }
+}

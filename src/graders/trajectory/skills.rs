@@ -1,0 +1,139 @@
+//! Which skills an agent used: by a tool for skills, or by reading the skill's `SKILL.md`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::calls::{CallCount, name_globs};
+use super::rules::{RuleFinding, SeenTrajectory, listed};
+use eval_agents::trajectory::{PerformedCall, ToolCall};
+use eval_base::text::plural;
+
+/// Arguments of the tool `Skill` that name the skill.
+const NAME_KEYS: &[&str] = &["skill", "command", "name", "skill_name"];
+
+/// Parts of names of tools that change files: who writes a skill does not use it.
+const WRITING_TOOLS: &[&str] = &[
+    "write",
+    "edit",
+    "create",
+    "replace",
+    "patch",
+    "delete",
+    "file_change",
+];
+
+static SKILL_FILE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"skills?[/\\]+([^/\\\s'"]+)[/\\]+SKILL\.md"#).ok());
+
+/// A use of a skill, also one that failed.
+struct SkillUse {
+    name: String,
+    step: String,
+    failed: bool,
+}
+
+fn skill_uses(seen: &SeenTrajectory<'_>) -> Vec<SkillUse> {
+    let uses = seen.calls.iter().flat_map(|made: &PerformedCall<'_>| {
+        let names = skills_of(made.call);
+        names.into_iter().map(|name| SkillUse {
+            name,
+            step: seen.step_of(made),
+            failed: made.is_error() == Some(true),
+        })
+    });
+    uses.collect()
+}
+
+fn skills_of(call: &ToolCall) -> Vec<String> {
+    let tool = call.function_name.to_lowercase();
+    let given = |key: &&str| call.arguments.get(*key).and_then(Value::as_str);
+    if ["skill", "activate_skill", "use_skill", "load_skill"].contains(&tool.as_str())
+        && let Some(name) = NAME_KEYS.iter().find_map(given)
+    {
+        // Arguments may follow the name, as in `/name argument`.
+        let name = name.trim().trim_start_matches('/');
+        let name = name.split_whitespace().next().unwrap_or_default();
+        return vec![name.to_owned()];
+    }
+    let mut names = Vec::new();
+    if !WRITING_TOOLS.iter().any(|part| tool.contains(part)) {
+        find_in_object(&call.arguments, &mut names);
+        if let Some(raw) = call.raw_arguments() {
+            find_in(raw, &mut names);
+        }
+    }
+    names
+}
+
+fn find_in_object(object: &Map<String, Value>, names: &mut Vec<String>) {
+    object.values().for_each(|value| find_in(value, names));
+}
+
+fn find_in(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            for found in SKILL_FILE
+                .iter()
+                .flat_map(|pattern| pattern.captures_iter(text))
+            {
+                let name = found.get(1).map_or("", |name| name.as_str());
+                if !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| find_in(item, names)),
+        Value::Object(object) => find_in_object(object, names),
+        _ => {}
+    }
+}
+
+pub(super) fn findings(
+    used: &[CallCount],
+    not_used: &[String],
+    seen: &SeenTrajectory<'_>,
+) -> Vec<RuleFinding> {
+    if used.is_empty() && not_used.is_empty() {
+        return Vec::new();
+    }
+    let uses = skill_uses(seen);
+    let of = |name: &str| {
+        let globs = name_globs(&[name.to_owned()]);
+        uses.iter().filter(move |one| globs.fit(&one.name))
+    };
+    let mut findings = Vec::new();
+    for count in used {
+        let successful = of(&count.name).filter(|one| !one.failed);
+        let steps = successful.map(|one| one.step.clone()).collect::<Vec<_>>();
+        let failed = of(&count.name).filter(|one| one.failed).count();
+        let mut finding = count.finding("skill_used", "used", steps, seen);
+        if failed > 0 {
+            finding.actual = format!(
+                "{}, and {} failed",
+                finding.actual,
+                plural(failed, "attempt")
+            );
+        } else if finding.steps.is_empty() {
+            let names = uses.iter().map(|one| one.name.clone()).collect();
+            finding.actual = format!("{}; skills: {}", finding.actual, listed(names));
+        }
+        findings.push(finding);
+    }
+    for name in not_used {
+        let found: Vec<&SkillUse> = of(name).collect();
+        let names = found.iter().map(|one| one.name.clone()).collect();
+        findings.push(RuleFinding {
+            rule: "skill_not_used",
+            expected: format!("`{name}` not used"),
+            actual: match found.len() {
+                0 => "no use".to_owned(),
+                n => format!("{}: {}", plural(n, "attempt"), listed(names)),
+            },
+            state: seen.at_most(found.is_empty()),
+            steps: found.iter().map(|one| one.step.clone()).collect(),
+        });
+    }
+    findings
+}
