@@ -58,6 +58,7 @@ mod seeds;
 mod show;
 mod sides;
 mod statistics;
+mod trajectories;
 mod validate;
 mod values;
 mod walkthrough;
