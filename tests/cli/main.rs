@@ -60,6 +60,7 @@ mod show;
 mod sides;
 mod statistics;
 mod trajectory_graders;
+mod trajectories;
 mod validate;
 mod values;
 mod walkthrough;
