@@ -483,14 +483,15 @@ impl WorkspaceTests {
         Ok(TestedWorkspace { run, reported })
     }
 
-    /// A program of the workspace that the target deleted is its failure; any other is missing here.
+    /// A program of the workspace that the target changed or deleted is its failure; any other is
+    /// missing here.
     async fn missing_program(
         &self,
         workspace: &FinishedWorkspace,
         fault: WorkspaceFault,
     ) -> Result<Grade, WorkspaceFault> {
         let program = self.command.first().map_or("", String::as_str);
-        if restore::was_in_workspace(&self.cwd, program, workspace).await? {
+        if restore::is_changed_program(&self.cwd, program, workspace).await? {
             let why =
                 format!("`{program}`, which runs the tests, can't be started any more: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why);

@@ -19,8 +19,9 @@ const PACKAGE_KEYS: [&str; 8] = [
     "scripts", "jest", "vitest", "mocha", "ava", "babel", "c8", "nyc",
 ];
 
-/// The path in the workspace that a program's name means, if it is a path.
-pub(super) fn in_workspace(cwd: &str, name: &str) -> Option<WorkspacePath> {
+/// The path in the workspace that a word of a command means; `None` if it is the name of a program in
+/// PATH, or is elsewhere.
+pub(super) fn workspace_path(cwd: &str, name: &str) -> Option<WorkspacePath> {
     if let Some(inside) = name.strip_prefix(WORKSPACE_FOLDER) {
         return joined("", inside).parse().ok();
     }
@@ -53,7 +54,7 @@ pub(in crate::graders) fn changed_words(
     let put_back = workspace.protected_edits();
     let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
     let named = command.iter().filter_map(|word| {
-        let path = in_workspace(cwd, word);
+        let path = workspace_path(cwd, word);
         path.or_else(|| joined(cwd, word).parse().ok())
     });
     let named = named.filter(is_changed);
@@ -62,16 +63,19 @@ pub(in crate::graders) fn changed_words(
         .collect()
 }
 
-/// Whether a program was in the workspace before the target ran.
-pub(in crate::graders) async fn was_in_workspace(
+/// Whether a program was in the workspace before the target ran, and the target changed or deleted
+/// it.
+pub(in crate::graders) async fn is_changed_program(
     cwd: &str,
     program: &str,
     workspace: &FinishedWorkspace,
 ) -> Result<bool, WorkspaceFault> {
-    match in_workspace(cwd, program) {
-        Some(path) => Ok(workspace.file_before(&path, 0).await? != EntryNow::Absent),
-        None => Ok(false),
-    }
+    let Some(path) = workspace_path(cwd, program) else {
+        return Ok(false);
+    };
+    let is_touched = touched(workspace.changes()).contains(&path)
+        && !workspace.protected_edits().contains(&path);
+    Ok(is_touched && workspace.file_before(&path, 0).await? != EntryNow::Absent)
 }
 
 /// A file of the virtual environment with the interpreter of the tests, if that is in the workspace,
@@ -83,7 +87,7 @@ pub(super) fn changed_interpreter(
     if !matches!(tests.results, TestsFormat::Pytest | TestsFormat::Unittest) {
         return None;
     }
-    let program = in_workspace(&tests.cwd, tests.command.first()?)?;
+    let program = workspace_path(&tests.cwd, tests.command.first()?)?;
     let environment = program.parent()?.parent();
     let protected = workspace.protected_edits();
     let is_below = |path: &WorkspacePath| match &environment {
