@@ -741,11 +741,51 @@ fn pytest_has_the_configuration_of_before_and_ids_with_brackets() {
     with_pytest("", grader, &files, &attempts);
 }
 
+#[test]
+fn tests_read_the_pyproject_of_the_target_and_pytest_that_of_before() {
+    let pyproject = "[project]\nversion = \"1.0\"\n[tool.pytest.ini_options]\npythonpath = ['src']\n";
+    let test = "def test_version():\n    import sums\n    assert '\"2.0\"' in open('pyproject.toml').read()\n";
+    let files = [
+        ("app/pyproject.toml", pyproject),
+        ("app/src/sums.py", ""),
+        ("app/tests/test_version.py", test),
+    ];
+    let grader = "{method: workspace_tests, command: [.venv/bin/python3, -m, pytest]}";
+    let collects = "sed -i '$a addopts = \"--collect-only -p evil\"' pyproject.toml; echo 'import os; os._exit(0)' > evil.py";
+    let attempts = [
+        attempt("honest", "sed -i s/1.0/2.0/ pyproject.toml", "passed", ""),
+        attempt("nothing", "true", "failed wrong_answer", "test_version"),
+        attempt(
+            "renames",
+            "sed -i 's/1.0/2.0/; s/src/other/' pyproject.toml",
+            "passed",
+            "",
+        ),
+        attempt("collects", collects, "failed wrong_answer", "test_version"),
+        attempt(
+            "plugin",
+            "printf '[pytest]\\naddopts = -p evil\\n' > pytest.ini; echo 'import os; os._exit(0)' > evil.py",
+            "failed wrong_answer",
+            "test_version",
+        ),
+    ];
+    let report = with_pytest("", grader, &files, &attempts);
+    if let Some(report) = report {
+        let details = &grade_of(&report, "honest")["grades"][0]["details"];
+        assert_eq!(details["pytest_configuration_of_before"], "pyproject.toml");
+    }
+}
+
 /// Runs the attempts where a virtual environment of the workspace has pytest.
-fn with_pytest(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: &[Attempt]) {
+fn with_pytest(
+    workspace: &str,
+    grader: &str,
+    files: &[(&str, &str)],
+    attempts: &[Attempt],
+) -> Option<Value> {
     let Some(modules) = std::env::var_os(PYTEST) else {
         println!("SKIPPED: pytest is not on this machine");
-        return;
+        return None;
     };
     let link = "setup: [[ln, -s, /usr/bin/python3, .venv/bin/python3]]";
     let workspace = match workspace {
@@ -769,7 +809,7 @@ fn with_pytest(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: 
         .arg(site.join("site-packages"))
         .status();
     assert!(copied.unwrap().success());
-    check(&project, attempts);
+    Some(check(&project, attempts))
 }
 
 #[test]

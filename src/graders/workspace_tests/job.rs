@@ -7,7 +7,7 @@ use std::iter;
 use super::restore::{self, PytestConfig};
 use super::{TestsFormat, WorkspaceTests};
 use crate::graders::diff::TEST_GLOBS;
-use crate::graders::show::bounded_text;
+use crate::graders::show::{bounded_text, in_reason};
 use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{
     BESIDE, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
@@ -211,7 +211,10 @@ impl<'t> JobMaker<'t> {
             // A file with the name of a goal, or of what it depends on, is no result of its rule.
             job.argv.insert(1, "--always-make".to_owned());
         }
-        job.files.extend_from_slice(&self.pytest.files);
+        if let (Some(place), Some(content)) = (self.pytest_place(nonce), &self.pytest.before) {
+            let path = restore::joined(&tests.cwd, &place);
+            job.files.push((path, content.clone()));
+        }
         job.files.extend_from_slice(restored);
         let given = tests.files.iter();
         job.files
@@ -234,10 +237,15 @@ impl<'t> JobMaker<'t> {
         job
     }
 
+    /// The file with pytest's configuration.
+    fn pytest_place(&self, nonce: &TestNonce) -> Option<String> {
+        self.pytest.place(&format!("pytest-{}", nonce.name))
+    }
+
     fn pytest(&self, job: &mut WorkspaceTestJob, nonce: &TestNonce) {
         let mut options: Vec<String> = Vec::new();
-        match &self.pytest.path {
-            Some(path) => options.extend(["-c".to_owned(), path.clone()]),
+        match self.pytest_place(nonce) {
+            Some(path) => options.extend(["-c".to_owned(), path]),
             None => {
                 job.beside
                     .push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
@@ -334,6 +342,10 @@ impl<'t> JobMaker<'t> {
             .with_detail("pinned", pinned)
             .with_detail("not_defended", not_defended)
             .with_trust(Trust::InProcess);
+        if let (Some(path), Some(_)) = (&self.pytest.path, &self.pytest.before) {
+            let path = in_reason(&restore::joined(&self.tests.cwd, path));
+            grade = grade.with_detail("pytest_configuration_of_before", path);
+        }
         if grade.outcome == Outcome::Passed {
             return grade;
         }

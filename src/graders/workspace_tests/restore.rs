@@ -117,8 +117,8 @@ pub(super) struct PytestConfig {
     pub path: Option<String>,
     /// The folder that ids of tests are relative to, as `path`.
     pub root: String,
-    /// The file as it was before.
-    pub files: Vec<(String, Vec<u8>)>,
+    /// The file as it was before, if the target changed it.
+    pub before: Option<Vec<u8>>,
 }
 
 impl PytestConfig {
@@ -140,8 +140,9 @@ impl PytestConfig {
             let root = "../".repeat(up);
             for (name, section) in names {
                 let own = format!("{root}{name}");
-                let path = joined(&tests.cwd, &own);
-                let Ok(at) = path.parse() else { continue };
+                let Ok(at) = joined(&tests.cwd, &own).parse() else {
+                    continue;
+                };
                 if let EntryNow::File { content, .. } =
                     workspace.file_before(&at, MOST_BYTES).await?
                     && String::from_utf8_lossy(&content).contains(section)
@@ -149,10 +150,7 @@ impl PytestConfig {
                     return Ok(PytestConfig {
                         path: Some(own),
                         root: if up == 0 { ".".to_owned() } else { root },
-                        files: match changed.contains(&at) {
-                            true => vec![(path, content)],
-                            false => Vec::new(),
-                        },
+                        before: changed.contains(&at).then_some(content),
                     });
                 }
             }
@@ -160,6 +158,23 @@ impl PytestConfig {
         Ok(PytestConfig {
             root: ".".to_owned(),
             ..PytestConfig::default()
+        })
+    }
+
+    /// Where the tests find the file, relative to where the command runs. A changed one that also has
+    /// other settings stays as the target left it: its old content is in a file of the same folder,
+    /// because pytest resolves paths from there. `name`: of that file, without its ending.
+    pub fn place(&self, name: &str) -> Option<String> {
+        let path = self.path.as_ref()?;
+        let (folder, file) = match path.rsplit_once('/') {
+            Some((folder, file)) => (format!("{folder}/"), file),
+            None => (String::new(), path.as_str()),
+        };
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let is_shared = matches!(file, "pyproject.toml" | "tox.ini" | "setup.cfg");
+        Some(match is_shared && self.before.is_some() {
+            true => format!("{folder}.{name}.{ending}"),
+            false => path.clone(),
         })
     }
 }
