@@ -306,29 +306,42 @@ fn targets_of(entry: EntryNow) -> Option<Vec<String>> {
     let EntryNow::File { content, .. } = entry else {
         return None;
     };
-    let words = [
+    Some(target_lines(&String::from_utf8_lossy(&content)))
+}
+
+fn target_lines(text: &str) -> Vec<String> {
+    let tables = [
         "[[test]]",
         "[lib]",
         "[[bin]]",
         "[[example]]",
         "[[bench]]",
+        "[workspace",
+        "[patch",
+    ];
+    let keys = [
         "autotests",
         "autobins",
         "harness",
         "test",
         "path",
-        "[workspace",
-        "[patch",
         "members",
         "exclude",
         "doctest",
     ];
-    let text = String::from_utf8_lossy(&content).into_owned();
-    let lines = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<String>());
-    let lines = lines.filter(|line| words.iter().any(|word| line.starts_with(word)));
-    Some(lines.collect())
+    // A key may be quoted, or have its table before it.
+    let is_key = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default();
+        let key = key.replace(['"', '\''], "");
+        match key.split_once('.') {
+            Some(("package" | "lib" | "workspace", key)) => keys.contains(&key),
+            _ => keys.contains(&key.as_str()),
+        }
+    };
+    text.lines()
+        .map(|line| line.split_whitespace().collect::<String>())
+        .filter(|line| tables.iter().any(|table| line.starts_with(table)) || is_key(line))
+        .collect()
 }
 
 /// The files that are laid on the workspace because the target changed them.
@@ -409,6 +422,24 @@ fn with_scripts_of(before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dependencies_with_similar_names_are_not_targets() {
+        let text = "[package]\nname = 'x'\n[dependencies]\n";
+        let more = "pathdiff = { path = 'pathdiff' }\ntest-case = '3'\nmembers_only = '1'\nharness2.path = 'h'\n";
+        assert_eq!(target_lines(text), target_lines(&format!("{text}{more}")));
+        for line in [
+            "[[test]]",
+            "[workspace.package]",
+            " test = false",
+            "'harness' = false",
+            "lib.\"test\" = false",
+            "package . autotests=false",
+            "path = 'evil'",
+        ] {
+            assert_eq!(target_lines(&format!("{text}{line}\n")).len(), 1, "{line}");
+        }
+    }
 
     #[test]
     fn scripts_of_a_package_are_those_of_before() {
