@@ -1,10 +1,16 @@
 //! Files that must stay as they are while tests run. The candidate's code runs among the tests, and
 //! could rewrite those that are loaded later.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
 
 use eval_workspace::WorkspacePath;
 
@@ -27,6 +33,7 @@ enum GuardedPlace {
     Folder {
         path: PathBuf,
         before: Vec<Option<FileState>>,
+        folders: FolderWatches,
     },
 }
 
@@ -36,46 +43,131 @@ impl GuardedFiles {
         GuardedFiles { paths, place }
     }
 
-    pub fn in_folder(path: PathBuf, paths: Vec<WorkspacePath>) -> GuardedFiles {
-        let before = paths
-            .iter()
-            .map(|of| state(&path.join(of.as_path())))
-            .collect();
-        let place = GuardedPlace::Folder { path, before };
-        GuardedFiles { paths, place }
+    /// # Errors
+    /// When the kernel has no more watches for the folders of the files.
+    pub fn in_folder(path: PathBuf, paths: Vec<WorkspacePath>) -> io::Result<GuardedFiles> {
+        let folders = FolderWatches::start(&path, &paths)?;
+        let before = paths.iter().map(|of| state(&path, of.as_path())).collect();
+        let place = GuardedPlace::Folder {
+            path,
+            before,
+            folders,
+        };
+        Ok(GuardedFiles { paths, place })
     }
 
     /// Those that were written to, replaced or deleted, also if they are now as before.
-    pub fn changed(self) -> Vec<WorkspacePath> {
+    ///
+    /// # Errors
+    /// When it can't be found out.
+    pub fn changed(self) -> io::Result<Vec<WorkspacePath>> {
         let paths = self.paths.into_iter();
-        match self.place {
+        Ok(match self.place {
             GuardedPlace::Upper(upper) => paths
                 .filter(|path| is_above(&upper, path.as_path()))
                 .collect(),
-            GuardedPlace::Folder { path: root, before } => paths
-                .zip(before)
-                .filter(|(path, before)| state(&root.join(path.as_path())) != *before)
-                .map(|(path, _)| path)
-                .collect(),
+            GuardedPlace::Folder {
+                path: root,
+                before,
+                folders,
+            } => {
+                let moved = folders.moved()?;
+                let is_moved = |path: &Path| path.ancestors().any(|above| moved.contains(above));
+                paths
+                    .zip(before)
+                    .filter(|(path, before)| {
+                        is_moved(path.as_path()) || state(&root, path.as_path()) != *before
+                    })
+                    .map(|(path, _)| path)
+                    .collect()
+            }
+        })
+    }
+}
+
+/// Watches of the folders that lead to files. A folder that was renamed and is back where it was
+/// can't be found out by looking at it: files that are added to it change the same times.
+struct FolderWatches {
+    events: OwnedFd,
+    /// Relative to the workspace, by number of the watch.
+    folders: BTreeMap<i32, PathBuf>,
+}
+
+impl FolderWatches {
+    fn start(root: &Path, paths: &[WorkspacePath]) -> io::Result<FolderWatches> {
+        let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        let above = |path: &WorkspacePath| {
+            let path = path.as_path();
+            let above = path.ancestors().skip(1).map(Path::to_owned);
+            above.collect::<Vec<_>>()
+        };
+        let all: BTreeSet<PathBuf> = paths.iter().flat_map(above).collect();
+        let flags = WatchFlags::MOVE_SELF
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW;
+        let mut folders = BTreeMap::new();
+        for folder in all {
+            match inotify::add_watch(&events, root.join(&folder), flags) {
+                Ok(watch) => drop(folders.insert(watch, folder)),
+                // Its files are then not there either, and none may be there later.
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(FolderWatches { events, folders })
+    }
+
+    /// Folders that were renamed or deleted; all if there were too many events.
+    fn moved(&self) -> io::Result<BTreeSet<PathBuf>> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(&self.events, &mut buffer);
+        let mut moved = BTreeSet::new();
+        loop {
+            match reader.next() {
+                Err(Errno::AGAIN) => return Ok(moved),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
+                    return Ok(self.folders.values().cloned().collect());
+                }
+                Ok(event) => moved.extend(self.folders.get(&event.wd()).cloned()),
+            }
         }
     }
 }
 
-fn state(path: &Path) -> Option<FileState> {
-    let meta = fs::symlink_metadata(path).ok()?;
+/// `None` where the path is not a file's, or leads through a link.
+fn state(root: &Path, path: &Path) -> Option<FileState> {
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    if !folders_of(path).all(|folder| is_folder(&root.join(folder))) {
+        return None;
+    }
+    let meta = fs::symlink_metadata(root.join(path)).ok()?;
     Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
+}
+
+/// The folders that lead to a path, from the top.
+fn folders_of(path: &Path) -> impl Iterator<Item = &Path> {
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.reverse();
+    folders.into_iter()
 }
 
 /// Whether a layer has something in the place of a file of the layers below it.
 fn is_above(upper: &Path, path: &Path) -> bool {
-    match fs::symlink_metadata(upper.join(path)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut folders = path.ancestors().skip(1);
-            folders.any(|folder| is_opaque(&upper.join(folder)))
+    // A link in the place of a folder would be followed, and what it leads to is not in the layer.
+    for folder in folders_of(path) {
+        let folder = upper.join(folder);
+        match fs::symlink_metadata(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+            Ok(meta) if meta.is_dir() && !is_opaque(&folder) => {}
+            // What can't be looked at was shut by who writes there.
+            _ => return true,
         }
-        // What can't be looked at was shut by who writes there.
-        _ => true,
     }
+    let found = fs::symlink_metadata(upper.join(path));
+    found.map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
 }
 
 fn is_opaque(folder: &Path) -> bool {
