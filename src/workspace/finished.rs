@@ -78,7 +78,8 @@ pub struct WorkspaceTestRun {
     pub output_truncated: bool,
     /// What it wrote below `/results`: relative path, content.
     pub results: Vec<(String, Vec<u8>)>,
-    /// Watched files that were there before and that it wrote to, replaced or deleted.
+    /// Watched files that were there before and that it opened for writing, replaced or deleted; data
+    /// that it only opened is not among them.
     pub rewritten: Vec<WorkspacePath>,
 }
 
@@ -481,7 +482,7 @@ impl OpenWorkspaces {
             .collect();
         watched.extend(test.files.iter().filter_map(|(name, _)| name.parse().ok()));
         let guarded = match &root {
-            WorkspaceRoot::Overlay(mount) => GuardedFiles::below(mount.upper.clone(), watched),
+            WorkspaceRoot::Overlay(mount) => GuardedFiles::below(mount.upper.clone(), mount.lowers.clone(), watched),
             WorkspaceRoot::Folder(folder) => {
                 let watches = GuardedFiles::in_folder(folder.clone(), watched);
                 watches.map_err(|error| {

@@ -2,7 +2,7 @@
 //! could rewrite those that are loaded later.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -17,6 +17,16 @@ use eval_workspace::WorkspacePath;
 /// What an overlay calls a folder that hides the one below it.
 const OPAQUE: &str = "user.overlay.opaque";
 
+/// Bytes of a file that is compared.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Endings of files that are code.
+pub const CODE_ENDINGS: [&str; 32] = [
+    "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs", "rb", "java", "kt", "kts",
+    "cs", "sh", "bash", "bats", "php", "pl", "pm", "lua", "c", "cc", "cpp", "h", "hpp", "swift", "scala",
+    "ex", "exs",
+];
+
 /// Number of the file, and when its content, mode or name last changed.
 type FileState = (u64, i64, i64);
 
@@ -27,8 +37,8 @@ pub(super) struct GuardedFiles {
 }
 
 enum GuardedPlace {
-    /// The layer above them, which has whatever is written.
-    Upper(PathBuf),
+    /// `upper`: the layer above them, which has whatever is written.
+    Overlay { upper: PathBuf, lowers: Vec<PathBuf> },
     /// They are changed in place.
     Folder {
         path: PathBuf,
@@ -38,8 +48,9 @@ enum GuardedPlace {
 }
 
 impl GuardedFiles {
-    pub fn below(upper: PathBuf, paths: Vec<WorkspacePath>) -> GuardedFiles {
-        let place = GuardedPlace::Upper(upper);
+    /// Files of an overlay; of `lowers` the topmost is the first.
+    pub fn below(upper: PathBuf, lowers: Vec<PathBuf>, paths: Vec<WorkspacePath>) -> GuardedFiles {
+        let place = GuardedPlace::Overlay { upper, lowers };
         GuardedFiles { paths, place }
     }
 
@@ -56,15 +67,18 @@ impl GuardedFiles {
         Ok(GuardedFiles { paths, place })
     }
 
-    /// Those that were written to, replaced or deleted, also if they are now as before.
+    /// Those that were opened for writing, replaced or deleted, also if they are now as before. Data
+    /// that was only opened does not count.
     ///
     /// # Errors
     /// When it can't be found out.
     pub fn changed(self) -> io::Result<Vec<WorkspacePath>> {
         let paths = self.paths.into_iter();
         Ok(match self.place {
-            GuardedPlace::Upper(upper) => paths
-                .filter(|path| is_above(&upper, path.as_path()))
+            GuardedPlace::Overlay { upper, lowers } => paths
+                .filter(|path| {
+                    is_above(&upper, path.as_path()) && !is_only_opened(&upper, &lowers, path.as_path())
+                })
                 .collect(),
             GuardedPlace::Folder {
                 path: root,
@@ -168,6 +182,40 @@ fn is_above(upper: &Path, path: &Path) -> bool {
     }
     let found = fs::symlink_metadata(upper.join(path));
     found.map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
+}
+
+/// Whether a layer has a file of data only because it was opened for writing: content, rights and
+/// time are as below. Code, which runs between two changes, is not looked at.
+fn is_only_opened(upper: &Path, lowers: &[PathBuf], path: &Path) -> bool {
+    let is_data = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| !CODE_ENDINGS.contains(&ending));
+    let is_in_place = folders_of(path).all(|folder| {
+        let folder = upper.join(folder);
+        fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) && !is_opaque(&folder)
+    });
+    let below = lowers.iter().find(|lower| is_above(lower, path));
+    let Some(below) = below.filter(|_| is_data && is_in_place) else {
+        return false;
+    };
+    let [above, below] = [upper, below].map(|layer| layer.join(path));
+    let is_same = |one: &Metadata, other: &Metadata| {
+        let times = |meta: &Metadata| (meta.mtime(), meta.mtime_nsec());
+        one.is_file()
+            && other.is_file()
+            && one.mode() & 0o111 == 0
+            && one.mode() == other.mode()
+            && one.len() == other.len()
+            && one.len() <= MOST_BYTES
+            && times(one) == times(other)
+    };
+    let look = |path: &PathBuf| fs::symlink_metadata(path);
+    let (Ok(now), Ok(before)) = (look(&above), look(&below)) else {
+        return false;
+    };
+    is_same(&now, &before)
+        && matches!((fs::read(above), fs::read(below)), (Ok(now), Ok(before)) if now == before)
 }
 
 fn is_opaque(folder: &Path) -> bool {

@@ -835,7 +835,7 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
     let data = format!("{}\n{FIX}", script(&honest.replace("log.txt", "data.json")));
     let fails = (
         "failed",
-        "files of the tests were changed while they ran: `tests/",
+        "files of the tests were opened for writing, replaced or deleted while the tests ran: `tests/",
     );
     let attempts = [
         ("rewritten", &scripts[0], fails),
@@ -888,4 +888,37 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
         }
         check(&project(workspace, &grader, &files, &attempts), &attempts);
     }
+}
+
+#[test]
+fn tests_may_open_data_and_write_what_the_author_lists() {
+    let opens = "import unittest\n\n\nclass Data(unittest.TestCase):\n    def test_data(self):\n        import add\n        \
+                 with open('tests/data.db', 'r+b') as file:\n            self.assertEqual(file.read(), b'abc')\n        \
+                 self.assertEqual(add.add(1, 2), 3)\n";
+    let generates = "import pathlib, unittest\n\n\nclass Code(unittest.TestCase):\n    def test_code(self):\n        \
+                     from add import generated\n        path = pathlib.Path('tests/made.py')\n        \
+                     path.write_text(generated())\n        import made\n        self.assertEqual(made.X, 1)\n";
+    let data = ("app/tests/data.db", "abc");
+    let made = ("app/tests/made.py", "X = 0\n");
+    let attempts = [
+        attempt("honest", FIX, "passed", ""),
+        attempt(
+            "rewrites",
+            "printf 'open(\"tests/data.db\", \"w\").write(\"abc\")\\ndef add(a, b):\\n    return a + b\\n' > add.py",
+            "failed forged",
+            "`tests/data.db`",
+        ),
+        attempt("nothing", "true", "failed wrong_answer", "test_data"),
+    ];
+    let unittest = "method: workspace_tests, command: [python3, -m, unittest, discover, -s, tests]";
+    let grader = format!("{{{unittest}}}");
+    let workspace = "{from: {dir: app}, protected: ['tests/**']}";
+    let files = [("app/tests/test_data.py", opens), data];
+    graded(workspace, &grader, &files, &attempts);
+    let work = "echo 'def generated(): return \"X = 1\"' >> add.py";
+    let files = [("app/tests/test_code.py", generates), made];
+    let refused = [attempt("honest", work, "failed forged", "`written_by_tests`")];
+    graded(PLAIN, &grader, &files, &refused);
+    let grader = format!("{{{unittest}, written_by_tests: tests/made.py}}");
+    graded(PLAIN, &grader, &files, &[attempt("honest", work, "passed", "")]);
 }

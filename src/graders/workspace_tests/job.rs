@@ -10,16 +10,13 @@ use crate::graders::diff::TEST_GLOBS;
 use crate::graders::show::{bounded_text, in_reason};
 use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{
-    BESIDE, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
+    BESIDE, CODE_ENDINGS, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
 };
 use eval_sandbox::RESULTS_FOLDER;
 
 const LAUNCH: &str = include_str!("launch.py");
 const CANARY: &str = include_str!("canary.py");
 const REPORTER: &str = include_str!("reporter.mjs");
-
-/// Endings of files that are code.
-const CODE: &str = "{py,js,mjs,cjs,jsx,ts,mts,cts,tsx,go,rs,rb,java,kt,kts,cs,sh,bash,bats,php,pl,pm,lua,c,cc,cpp,h,hpp,swift,scala,ex,exs}";
 
 /// Bytes of stdout, where results are read from it, and otherwise.
 const STDOUT_RESULTS: u64 = 32 << 20;
@@ -147,7 +144,7 @@ fn call_of(command: &[String]) -> RunnerCall<'_> {
 /// A glob of files of tests, without their data, which tests may well write.
 fn of_code(glob: &str) -> String {
     match glob.ends_with("/**") {
-        true => format!("{glob}/*.{CODE}"),
+        true => format!("{glob}/*.{{{}}}", CODE_ENDINGS.join(",")),
         false => glob.to_owned(),
     }
 }

@@ -126,6 +126,10 @@ pub struct WorkspaceTestsSpec {
     /// false.
     #[serde(default)]
     pub allow_weakened_tests: bool,
+    /// Globs of files that the tests write themselves, such as generated code. Others of the tests'
+    /// files must not change while the tests run.
+    #[serde(default)]
+    pub written_by_tests: OneOrMany<String>,
     /// Time limit in seconds for the command. Default 120.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
@@ -156,6 +160,9 @@ pub struct WorkspaceTests {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_share: Option<f64>,
     pub allow_weakened_tests: bool,
+    /// Globs of files that may change while the tests run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written_by_tests: Vec<String>,
     pub timeout: Duration,
     pub memory_mb: u64,
     pub env: BTreeMap<String, String>,
@@ -184,6 +191,13 @@ impl MethodSettings for WorkspaceTestsSpec {
             let message = format!("`{name}` is not the name of an environment variable");
             return desk.refuse(Problem::error(Code::BadFormat, at, message));
         }
+        for (place, glob) in self.written_by_tests.0.iter().enumerate() {
+            if let Err(why) = PathGlobs::new(&[glob]) {
+                let at = node.locate(&format!("/written_by_tests/{place}"));
+                let message = format!("`{glob}` is not a glob: {why}");
+                return desk.refuse(Problem::error(Code::BadFormat, at, message));
+            }
+        }
         let files = self.files.read(desk, node)?;
         let listed = !self.fail_to_pass.0.is_empty() || !self.pass_to_pass.0.is_empty();
         Some(vec![CodeGrader::WorkspaceTests(WorkspaceTests {
@@ -196,6 +210,7 @@ impl MethodSettings for WorkspaceTestsSpec {
             all_pass: self.all_pass.unwrap_or(!listed),
             pass_share,
             allow_weakened_tests: self.allow_weakened_tests,
+            written_by_tests: self.written_by_tests.0.clone(),
             timeout: seconds(self.timeout_seconds.unwrap_or(120.0)),
             memory_mb: self.memory_mb.unwrap_or_else(|| {
                 let limits = case.workspace.map(|workspace| workspace.limits);
@@ -402,7 +417,8 @@ impl WorkspaceTests {
         let mut grade = verdict::grade(self, &reported, &run, before.as_ref());
         if !rewritten.is_empty() && grade.outcome != Outcome::Errored {
             let why = format!(
-                "files of the tests were changed while they ran: {}",
+                "files of the tests were opened for writing, replaced or deleted while the tests ran: {}; if the tests \
+                 write them, list them under `written_by_tests`",
                 listed(&rewritten)
             );
             grade = Grade {
@@ -415,7 +431,7 @@ impl WorkspaceTests {
     }
 
     /// Files of tests that the tests, or what they ran, changed, apart from those that they also
-    /// change where no target has been.
+    /// change where no target has been, and from those that the author excepts.
     async fn rewritten(
         &self,
         maker: &JobMaker<'_>,
@@ -430,7 +446,9 @@ impl WorkspaceTests {
             Some(before) => before.run.rewritten.clone(),
             None => self.tested_before(maker, workspace).await?.run.rewritten,
         };
-        let others = run.rewritten.iter().filter(|path| !usual.contains(path));
+        let written = PathGlobs::new(&self.written_by_tests).unwrap_or_default();
+        let is_other = |path: &&WorkspacePath| !usual.contains(path) && !written.fit(path);
+        let others = run.rewritten.iter().filter(is_other);
         Ok(others.map(WorkspacePath::to_string).collect())
     }
 
