@@ -734,8 +734,8 @@ fn pytest_has_the_configuration_of_before_and_ids_with_brackets() {
         attempt(
             "venv",
             "sed -i s/-/+/ src/sums.py; for f in .venv/lib/python3*/site-packages/pytest/__init__.py; do echo >> $f; done",
-            "failed forged",
-            "belongs to the interpreter of the tests",
+            "failed exited",
+            "in the virtual environment that runs them",
         ),
     ];
     with_pytest("", grader, &files, &attempts);
@@ -921,4 +921,35 @@ fn tests_may_open_data_and_write_what_the_author_lists() {
     graded(PLAIN, &grader, &files, &refused);
     let grader = format!("{{{unittest}, written_by_tests: tests/made.py}}");
     graded(PLAIN, &grader, &files, &[attempt("honest", work, "passed", "")]);
+}
+
+#[test]
+fn environments_that_run_tests_must_not_change() {
+    let setup = "setup: [[ln, -s, /usr/bin/python3, PLACEbin/python3]]";
+    let judged = |place: &str, attempts: &[Attempt]| {
+        let workspace = format!("{{from: {{dir: app}}, {}}}", setup.replace("PLACE", place));
+        let grader = format!(
+            "{{method: workspace_tests, command: [{place}bin/python3, -m, unittest, discover, -s, tests]}}"
+        );
+        let grader = grader.replace("[bin/", "[./bin/");
+        let config = format!("app/{place}pyvenv.cfg");
+        let activate = format!("app/{place}bin/activate");
+        let files = [
+            ("app/tests/test_add.py", UNITTEST),
+            (config.as_str(), "home = /usr/bin\n"),
+            (activate.as_str(), ""),
+        ];
+        graded(&workspace, &grader, &files, attempts);
+    };
+    let refused = |id, script| attempt(id, script, "failed exited", "the tests did not run");
+    let installs = "sed -i s/-/+/ add.py; mkdir -p .venv/lib/python3.11/site-packages; echo > .venv/lib/python3.11/site-packages/dep.py";
+    judged(".venv/", &[attempt("honest", FIX, "passed", ""), refused("installs", installs)]);
+    let own = "sed -i s/-/+/ add.py; mkdir lib; echo > lib/own.py; echo > bin/tool";
+    let attempts = [
+        attempt("own", own, "passed", ""),
+        refused("library", "sed -i s/-/+/ add.py; mkdir -p lib/python3.11; echo > lib/python3.11/os.py"),
+        refused("program", "rm bin/python3; cp /bin/true bin/python3"),
+        refused("link", "sed -i s/-/+/ add.py; ln -s /tmp lib"),
+    ];
+    judged("", &attempts);
 }

@@ -465,9 +465,12 @@ impl WorkspaceTests {
         }
         if let Some(path) = restore::changed_interpreter(self, workspace) {
             let why = format!(
-                "the target changed `{path}`, which belongs to the interpreter of the tests"
+                "the tests did not run: the target changed `{path}` in the virtual environment that runs them; protect \
+                 the environment, or run the tests with an interpreter outside of the workspace"
             );
-            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
+            // Of no cause that `negate` turns into a pass, and no accusation: it may be an installed
+            // package.
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Exited, why);
             return Ok(Some(grade));
         }
         if self.allow_weakened_tests {

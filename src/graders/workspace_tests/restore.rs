@@ -93,10 +93,15 @@ pub(super) fn changed_interpreter(
     let is_below = |path: &WorkspacePath| match &environment {
         Some(environment) => path.is_below(environment),
         // At the top, where the project is, too.
-        None => path
-            .parts()
-            .next()
-            .is_some_and(|first| matches!(first, b"bin" | b"lib" | b"lib64" | b"pyvenv.cfg")),
+        None => {
+            let mut parts = path.parts();
+            let is_python = parts.clone().nth(1).is_some_and(|name| name.starts_with(b"python"));
+            match parts.next() {
+                Some(b"bin") => is_python || *path == program,
+                Some(b"lib" | b"lib64") => is_python || parts.next().is_none(),
+                first => first == Some(b"pyvenv.cfg"),
+            }
+        }
     };
     let is_part = |path: &&WorkspacePath| {
         is_below(path)
