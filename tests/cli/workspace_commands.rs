@@ -254,6 +254,15 @@ fn missing_programs_are_errors_and_deleted_ones_failures() {
         "/workspace/none.sh",
     )];
     graded(PLAIN, none, &[], &attempts);
+    // It could not be started before the target ran, either.
+    let plain = ("app/plain.sh", "#!/bin/sh\nexit 0\n");
+    for grader in [
+        "{command: [/workspace/plain.sh], workspace: true}",
+        "{method: workspace_tests, command: [./plain.sh]}",
+    ] {
+        let attempts = [attempt("fix", FIX, "errored executor_missing", "plain.sh")];
+        graded(PLAIN, grader, &[plain], &attempts);
+    }
     let odd = ("graders/odd", "#!/no/such/interpreter\n");
     let lost = "{command: [./graders/odd], workspace: true}";
     let attempts = [attempt("odd", FIX, "errored executor_missing", "")];

@@ -16,7 +16,7 @@ use crate::graders::output::as_text;
 use crate::graders::programs::{BoxedFuture, allows_in_process, ending_of};
 use crate::graders::settings::{CaseExpectation, incomplete};
 use crate::graders::show::{bounded_text, compared};
-use crate::graders::workspace_tests::restore::{changed_words, joined, was_in_workspace};
+use crate::graders::workspace_tests::restore::{changed_words, is_changed_program, joined};
 use crate::graders::{GivenFile, TestFilesSpec, WorkspaceBench, WorkspaceCheck};
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, check_words};
 use crate::model::{Cause, CommandVerdict, Grade, GraderType, Trust, limits};
@@ -154,7 +154,7 @@ impl CommandGrader {
         let run = match workspace.test(self.job(own, bench, sample, &verdict)).await {
             Err(fault) if fault.cause == Cause::ExecutorMissing => {
                 let program = self.argv.first().map_or("", String::as_str);
-                if !was_in_workspace(&own.cwd, program, workspace).await? {
+                if !is_changed_program(&own.cwd, program, workspace).await? {
                     return Err(fault);
                 }
                 let why = format!("`{program}` can't be started any more: {fault}");

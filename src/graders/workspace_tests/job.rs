@@ -7,10 +7,10 @@ use std::iter;
 use super::restore::{self, PytestConfig};
 use super::{TestsFormat, WorkspaceTests};
 use crate::graders::diff::TEST_GLOBS;
-use crate::graders::show::bounded_text;
+use crate::graders::show::{bounded_text, in_reason};
 use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{
-    BESIDE, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
+    BESIDE, CODE_ENDINGS, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
 };
 use eval_sandbox::RESULTS_FOLDER;
 
@@ -20,9 +20,6 @@ const REPORTER: &str = include_str!("reporter.mjs");
 const JUNIT: &str = include_str!("EvalJunit.java");
 /// In the words of a command, the runner for JUnit 4.
 const JUNIT_WORDS: [&str; 2] = ["{{ junit }}", "{{junit}}"];
-
-/// Endings of files that are code.
-const CODE: &str = "{py,js,mjs,cjs,jsx,ts,mts,cts,tsx,go,rs,rb,java,kt,kts,cs,sh,bash,bats,php,pl,pm,lua,c,cc,cpp,h,hpp,swift,scala,ex,exs}";
 
 /// Bytes of stdout, where results are read from it, and otherwise.
 const STDOUT_RESULTS: u64 = 32 << 20;
@@ -157,7 +154,7 @@ fn call_of(command: &[String]) -> RunnerCall<'_> {
 /// A glob of files of tests, without their data, which tests may well write.
 fn of_code(glob: &str) -> String {
     match glob.ends_with("/**") {
-        true => format!("{glob}/*.{CODE}"),
+        true => format!("{glob}/*.{{{}}}", CODE_ENDINGS.join(",")),
         false => glob.to_owned(),
     }
 }
@@ -221,7 +218,10 @@ impl<'t> JobMaker<'t> {
             // A file with the name of a goal, or of what it depends on, is no result of its rule.
             job.argv.insert(1, "--always-make".to_owned());
         }
-        job.files.extend_from_slice(&self.pytest.files);
+        if let (Some(place), Some(content)) = (self.pytest_place(nonce), &self.pytest.before) {
+            let path = restore::joined(&tests.cwd, &place);
+            job.files.push((path, content.clone()));
+        }
         job.files.extend_from_slice(restored);
         let given = tests.files.iter();
         job.files
@@ -248,10 +248,15 @@ impl<'t> JobMaker<'t> {
         job
     }
 
+    /// The file with pytest's configuration.
+    fn pytest_place(&self, nonce: &TestNonce) -> Option<String> {
+        self.pytest.place(&format!("pytest-{}", nonce.name))
+    }
+
     fn pytest(&self, job: &mut WorkspaceTestJob, nonce: &TestNonce) {
         let mut options: Vec<String> = Vec::new();
-        match &self.pytest.path {
-            Some(path) => options.extend(["-c".to_owned(), path.clone()]),
+        match self.pytest_place(nonce) {
+            Some(path) => options.extend(["-c".to_owned(), path]),
             None => {
                 job.beside
                     .push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
@@ -360,6 +365,10 @@ impl<'t> JobMaker<'t> {
             .with_detail("pinned", pinned)
             .with_detail("not_defended", not_defended)
             .with_trust(Trust::InProcess);
+        if let (Some(path), Some(_)) = (&self.pytest.path, &self.pytest.before) {
+            let path = in_reason(&restore::joined(&self.tests.cwd, path));
+            grade = grade.with_detail("pytest_configuration_of_before", path);
+        }
         if grade.outcome == Outcome::Passed {
             return grade;
         }

@@ -137,7 +137,10 @@ impl ReportedTests {
             TestsFormat::Junit => junit_files(tests.results_path.as_deref(), run),
             TestsFormat::Tap => tap_results(tests.results_path.as_deref(), run),
             TestsFormat::Go => of_stdout(go::read, run),
-            TestsFormat::Cargo => of_stdout(cargo::read, run),
+            TestsFormat::Cargo => {
+                let stderr = String::from_utf8_lossy(&run.stderr);
+                of_stdout(|stdout| cargo::read(stdout, &stderr), run)
+            }
             TestsFormat::ExitCode => exit_code(run),
         };
         if reported.source == ResultsSource::Stdout && run.output_truncated {
@@ -315,7 +318,7 @@ fn tap_results(glob: Option<&str>, run: &WorkspaceTestRun) -> ReportedTests {
     reported
 }
 
-fn of_stdout(read: fn(&str) -> ReportedTests, run: &WorkspaceTestRun) -> ReportedTests {
+fn of_stdout(read: impl Fn(&str) -> ReportedTests, run: &WorkspaceTestRun) -> ReportedTests {
     ReportedTests {
         source: ResultsSource::Stdout,
         ..read(&String::from_utf8_lossy(&run.stdout))
