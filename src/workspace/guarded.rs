@@ -6,13 +6,14 @@ use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use eval_workspace::WorkspacePath;
+use eval_workspace::{PathGlobs, WorkspacePath};
 
 /// What an overlay calls a folder that hides the one below it.
 const OPAQUE: &str = "user.overlay.opaque";
@@ -23,6 +24,8 @@ type FileState = (u64, i64, i64);
 /// Files of a workspace before a command runs in it.
 pub(super) struct GuardedFiles {
     paths: Vec<WorkspacePath>,
+    /// Globs of files of which none may be added.
+    names: PathGlobs,
     place: GuardedPlace,
 }
 
@@ -34,26 +37,41 @@ enum GuardedPlace {
         path: PathBuf,
         before: Vec<Option<FileState>>,
         folders: FolderWatches,
+        /// Files that the globs fit.
+        named: BTreeSet<WorkspacePath>,
     },
 }
 
 impl GuardedFiles {
-    pub fn below(upper: PathBuf, paths: Vec<WorkspacePath>) -> GuardedFiles {
-        let place = GuardedPlace::Upper(upper);
-        GuardedFiles { paths, place }
+    pub fn below(upper: PathBuf, paths: Vec<WorkspacePath>, names: PathGlobs) -> GuardedFiles {
+        GuardedFiles {
+            paths,
+            names,
+            place: GuardedPlace::Upper(upper),
+        }
     }
 
     /// # Errors
     /// When the kernel has no more watches for the folders of the files.
-    pub fn in_folder(path: PathBuf, paths: Vec<WorkspacePath>) -> io::Result<GuardedFiles> {
+    pub fn in_folder(
+        path: PathBuf,
+        paths: Vec<WorkspacePath>,
+        names: PathGlobs,
+    ) -> io::Result<GuardedFiles> {
         let folders = FolderWatches::start(&path, &paths)?;
         let before = paths.iter().map(|of| state(&path, of.as_path())).collect();
+        let named = files_named(&path, &names)?;
         let place = GuardedPlace::Folder {
             path,
             before,
             folders,
+            named,
         };
-        Ok(GuardedFiles { paths, place })
+        Ok(GuardedFiles {
+            paths,
+            names,
+            place,
+        })
     }
 
     /// Those that were written to, replaced or deleted, also if they are now as before.
@@ -61,8 +79,16 @@ impl GuardedFiles {
     /// # Errors
     /// When it can't be found out.
     pub fn changed(self) -> io::Result<Vec<WorkspacePath>> {
+        let known: BTreeSet<WorkspacePath> = self.paths.iter().cloned().collect();
+        let (root, named) = match &self.place {
+            GuardedPlace::Upper(upper) => (upper, BTreeSet::new()),
+            GuardedPlace::Folder { path, named, .. } => (path, named.clone()),
+        };
+        let added = files_named(root, &self.names)?.into_iter();
+        let added = added.filter(|path| !known.contains(path) && !named.contains(path));
+        let added: Vec<WorkspacePath> = added.collect();
         let paths = self.paths.into_iter();
-        Ok(match self.place {
+        let changed: Vec<WorkspacePath> = match self.place {
             GuardedPlace::Upper(upper) => paths
                 .filter(|path| is_above(&upper, path.as_path()))
                 .collect(),
@@ -70,6 +96,7 @@ impl GuardedFiles {
                 path: root,
                 before,
                 folders,
+                ..
             } => {
                 let moved = folders.moved()?;
                 let is_moved = |path: &Path| path.ancestors().any(|above| moved.contains(above));
@@ -81,7 +108,8 @@ impl GuardedFiles {
                     .map(|(path, _)| path)
                     .collect()
             }
-        })
+        };
+        Ok(changed.into_iter().chain(added).collect())
     }
 }
 
@@ -135,6 +163,35 @@ impl FolderWatches {
             }
         }
     }
+}
+
+/// Files and links that globs fit; folders that can't be read have none.
+fn files_named(root: &Path, names: &PathGlobs) -> io::Result<BTreeSet<WorkspacePath>> {
+    let mut found = BTreeSet::new();
+    if names.is_empty() {
+        return Ok(found);
+    }
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(_) if folder != root => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries.flatten() {
+            let kind = entry.file_type()?;
+            let path = entry.path();
+            if kind.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let below = path.strip_prefix(root).unwrap_or(&path);
+            let below = WorkspacePath::new(below.as_os_str().as_bytes());
+            let is_file = kind.is_file() || kind.is_symlink();
+            found.extend(below.ok().filter(|path| is_file && names.fit(path)));
+        }
+    }
+    Ok(found)
 }
 
 /// `None` where the path is not a file's, or leads through a link.

@@ -743,7 +743,8 @@ fn pytest_has_the_configuration_of_before_and_ids_with_brackets() {
 
 #[test]
 fn tests_read_the_pyproject_of_the_target_and_pytest_that_of_before() {
-    let pyproject = "[project]\nversion = \"1.0\"\n[tool.pytest.ini_options]\npythonpath = ['src']\n";
+    let pyproject =
+        "[project]\nversion = \"1.0\"\n[tool.pytest.ini_options]\npythonpath = ['src']\n";
     let test = "def test_version():\n    import sums\n    assert '\"2.0\"' in open('pyproject.toml').read()\n";
     let files = [
         ("app/pyproject.toml", pyproject),
