@@ -63,6 +63,10 @@ pub struct WorkspaceTestJob {
     /// Globs of files whose changes are told in [`WorkspaceTestRun::rewritten`], besides hidden and
     /// protected ones and `files`.
     pub watched: Vec<String>,
+    /// Globs of files of which none may be added either.
+    pub steering: Vec<String>,
+    /// Put back as the template has them, like protected ones.
+    pub put_back: Vec<WorkspacePath>,
     /// Whether the end of stderr is kept, and not its beginning.
     pub stderr_tail: bool,
 }
@@ -78,8 +82,8 @@ pub struct WorkspaceTestRun {
     pub output_truncated: bool,
     /// What it wrote below `/results`: relative path, content.
     pub results: Vec<(String, Vec<u8>)>,
-    /// Watched files that were there before and that it opened for writing, replaced or deleted; data
-    /// that it only opened is not among them.
+    /// Watched files that were there before and that it opened for writing, replaced or deleted, and
+    /// those of `steering` that it added; data that it only opened is not among them.
     pub rewritten: Vec<WorkspacePath>,
 }
 
@@ -185,7 +189,7 @@ impl FinishedWorkspace {
             ),
             (digests(&job.files), digests(&job.beside)),
             (job.timeout, job.memory_mb, job.output_bytes),
-            (&job.watched, job.stderr_tail),
+            (&job.watched, &job.steering, job.stderr_tail),
         ));
         let cell = {
             let before = self.open.before.lock();
@@ -395,9 +399,9 @@ impl OpenWorkspaces {
         let folder = |name: &str| self.store.folder(place.path().join(name)).map_err(io);
         let edits = files.map(|files| WorkspaceEdits::read(&template.view, &files.view()));
         let edits = edits.transpose().map_err(tree)?;
-        let plan = edits
-            .as_ref()
-            .map(|edits| edits.restore_plan(&template.kept_globs));
+        let kept = template.kept_globs.clone();
+        let kept = kept.with_paths(test.put_back.iter().cloned());
+        let plan = edits.as_ref().map(|edits| edits.restore_plan(&kept));
         let plan = plan.transpose().map_err(tree)?;
         let is_copy = matches!(self.mode, WorkspaceMode::Copy { .. });
         let (root, tests) = match files {
@@ -473,18 +477,22 @@ impl OpenWorkspaces {
             beside = Some(folder);
         }
         let globs = super::globs(&test.watched)?;
+        let steering = super::globs(&test.steering)?;
         let [shown, hidden] = &template.files;
         let mut watched: Vec<WorkspacePath> = shown
             .iter()
-            .filter(|path| globs.fit(path) || template.kept_globs.fit(path))
+            .filter(|path| globs.fit(path) || steering.fit(path) || template.kept_globs.fit(path))
             .chain(hidden)
             .cloned()
             .collect();
         watched.extend(test.files.iter().filter_map(|(name, _)| name.parse().ok()));
         let guarded = match &root {
-            WorkspaceRoot::Overlay(mount) => GuardedFiles::below(mount.upper.clone(), mount.lowers.clone(), watched),
+            WorkspaceRoot::Overlay(mount) => {
+                let (upper, lowers) = (mount.upper.clone(), mount.lowers.clone());
+                GuardedFiles::below(upper, lowers, watched, steering)
+            }
             WorkspaceRoot::Folder(folder) => {
-                let watches = GuardedFiles::in_folder(folder.clone(), watched);
+                let watches = GuardedFiles::in_folder(folder.clone(), watched, steering);
                 watches.map_err(|error| {
                     cannot(format!(
                         "the folders of its tests can't be watched ({error}); raise `fs.inotify.max_user_instances` \

@@ -6,13 +6,14 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use eval_workspace::WorkspacePath;
+use eval_workspace::{PathGlobs, WorkspacePath};
 
 /// What an overlay calls a folder that hides the one below it.
 const OPAQUE: &str = "user.overlay.opaque";
@@ -22,9 +23,9 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Endings of files that are code.
 pub const CODE_ENDINGS: [&str; 32] = [
-    "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs", "rb", "java", "kt", "kts",
-    "cs", "sh", "bash", "bats", "php", "pl", "pm", "lua", "c", "cc", "cpp", "h", "hpp", "swift", "scala",
-    "ex", "exs",
+    "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs", "rb", "java", "kt",
+    "kts", "cs", "sh", "bash", "bats", "php", "pl", "pm", "lua", "c", "cc", "cpp", "h", "hpp",
+    "swift", "scala", "ex", "exs",
 ];
 
 /// Number of the file, and when its content, mode or name last changed.
@@ -33,38 +34,64 @@ type FileState = (u64, i64, i64);
 /// Files of a workspace before a command runs in it.
 pub(super) struct GuardedFiles {
     paths: Vec<WorkspacePath>,
+    /// Globs of files of which none may be added.
+    names: PathGlobs,
     place: GuardedPlace,
 }
 
 enum GuardedPlace {
     /// `upper`: the layer above them, which has whatever is written.
-    Overlay { upper: PathBuf, lowers: Vec<PathBuf> },
+    Overlay {
+        upper: PathBuf,
+        lowers: Vec<PathBuf>,
+    },
     /// They are changed in place.
     Folder {
         path: PathBuf,
         before: Vec<Option<FileState>>,
         folders: FolderWatches,
+        /// Files that the globs fit.
+        named: BTreeSet<WorkspacePath>,
     },
 }
 
 impl GuardedFiles {
     /// Files of an overlay; of `lowers` the topmost is the first.
-    pub fn below(upper: PathBuf, lowers: Vec<PathBuf>, paths: Vec<WorkspacePath>) -> GuardedFiles {
+    pub fn below(
+        upper: PathBuf,
+        lowers: Vec<PathBuf>,
+        paths: Vec<WorkspacePath>,
+        names: PathGlobs,
+    ) -> GuardedFiles {
         let place = GuardedPlace::Overlay { upper, lowers };
-        GuardedFiles { paths, place }
+        GuardedFiles {
+            paths,
+            names,
+            place,
+        }
     }
 
     /// # Errors
     /// When the kernel has no more watches for the folders of the files.
-    pub fn in_folder(path: PathBuf, paths: Vec<WorkspacePath>) -> io::Result<GuardedFiles> {
+    pub fn in_folder(
+        path: PathBuf,
+        paths: Vec<WorkspacePath>,
+        names: PathGlobs,
+    ) -> io::Result<GuardedFiles> {
         let folders = FolderWatches::start(&path, &paths)?;
         let before = paths.iter().map(|of| state(&path, of.as_path())).collect();
+        let named = files_named(&path, &names)?;
         let place = GuardedPlace::Folder {
             path,
             before,
             folders,
+            named,
         };
-        Ok(GuardedFiles { paths, place })
+        Ok(GuardedFiles {
+            paths,
+            names,
+            place,
+        })
     }
 
     /// Those that were opened for writing, replaced or deleted, also if they are now as before. Data
@@ -73,17 +100,27 @@ impl GuardedFiles {
     /// # Errors
     /// When it can't be found out.
     pub fn changed(self) -> io::Result<Vec<WorkspacePath>> {
+        let known: BTreeSet<WorkspacePath> = self.paths.iter().cloned().collect();
+        let (root, named) = match &self.place {
+            GuardedPlace::Overlay { upper, .. } => (upper, BTreeSet::new()),
+            GuardedPlace::Folder { path, named, .. } => (path, named.clone()),
+        };
+        let added = files_named(root, &self.names)?.into_iter();
+        let added = added.filter(|path| !known.contains(path) && !named.contains(path));
+        let added: Vec<WorkspacePath> = added.collect();
         let paths = self.paths.into_iter();
-        Ok(match self.place {
+        let changed: Vec<WorkspacePath> = match self.place {
             GuardedPlace::Overlay { upper, lowers } => paths
                 .filter(|path| {
-                    is_above(&upper, path.as_path()) && !is_only_opened(&upper, &lowers, path.as_path())
+                    is_above(&upper, path.as_path())
+                        && !is_only_opened(&upper, &lowers, path.as_path())
                 })
                 .collect(),
             GuardedPlace::Folder {
                 path: root,
                 before,
                 folders,
+                ..
             } => {
                 let moved = folders.moved()?;
                 let is_moved = |path: &Path| path.ancestors().any(|above| moved.contains(above));
@@ -95,7 +132,8 @@ impl GuardedFiles {
                     .map(|(path, _)| path)
                     .collect()
             }
-        })
+        };
+        Ok(changed.into_iter().chain(added).collect())
     }
 }
 
@@ -149,6 +187,35 @@ impl FolderWatches {
             }
         }
     }
+}
+
+/// Files and links that globs fit; folders that can't be read have none.
+fn files_named(root: &Path, names: &PathGlobs) -> io::Result<BTreeSet<WorkspacePath>> {
+    let mut found = BTreeSet::new();
+    if names.is_empty() {
+        return Ok(found);
+    }
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(_) if folder != root => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries.flatten() {
+            let kind = entry.file_type()?;
+            let path = entry.path();
+            if kind.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let below = path.strip_prefix(root).unwrap_or(&path);
+            let below = WorkspacePath::new(below.as_os_str().as_bytes());
+            let is_file = kind.is_file() || kind.is_symlink();
+            found.extend(below.ok().filter(|path| is_file && names.fit(path)));
+        }
+    }
+    Ok(found)
 }
 
 /// `None` where the path is not a file's, or leads through a link.

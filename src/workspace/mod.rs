@@ -37,8 +37,8 @@ use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs,
 
 pub use agent::{AgentFolders, AgentPort};
 pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
-pub use recorded::RecordedWork;
 pub(crate) use guarded::CODE_ENDINGS;
+pub use recorded::RecordedWork;
 pub(crate) use sample::CarriedFiles;
 pub use sample::{SampleWorkspace, WorkspaceProgram};
 pub use service::{ServiceAnswer, ServiceFault};

@@ -16,7 +16,9 @@ use crate::graders::output::as_text;
 use crate::graders::programs::{BoxedFuture, allows_in_process, ending_of};
 use crate::graders::settings::{CaseExpectation, incomplete};
 use crate::graders::show::{bounded_text, compared};
+use crate::graders::workspace_tests::put_back::{GraderCommand, PutBackPaths};
 use crate::graders::workspace_tests::restore::{changed_words, is_changed_program, joined};
+use crate::graders::workspace_tests::{PYTHON_CACHE, bytecode_folder};
 use crate::graders::{GivenFile, TestFilesSpec, WorkspaceBench, WorkspaceCheck};
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, check_words};
 use crate::model::{Cause, CommandVerdict, Grade, GraderType, Trust, limits};
@@ -149,9 +151,19 @@ impl CommandGrader {
         }
         let sample = sample_file::of(self, &bench.sample).await;
         let sample = sample.map_err(|why| WorkspaceFault::new(Cause::Harness, why))?;
+        let command = GraderCommand {
+            argv: &own.argv,
+            cwd: &own.cwd,
+            files: &own.files,
+            tests: None,
+        };
+        let put_back = command.put_back(workspace).await?;
         // Nothing that ran before could know it.
         let verdict = format!("{:016x}{:016x}.json", random(), random());
-        let run = match workspace.test(self.job(own, bench, sample, &verdict)).await {
+        let run = match workspace
+            .test(self.job(own, bench, sample, &verdict, &put_back))
+            .await
+        {
             Err(fault) if fault.cause == Cause::ExecutorMissing => {
                 let program = self.argv.first().map_or("", String::as_str);
                 if !is_changed_program(&own.cwd, program, workspace).await? {
@@ -205,7 +217,12 @@ impl CommandGrader {
             }
             .to_owned(),
         );
+        not_defended.extend(put_back.not_defended);
         let grade = grade.with_detail("not_defended", not_defended);
+        let grade = match put_back.shown.is_empty() {
+            true => grade,
+            false => grade.with_detail("restored", put_back.shown),
+        };
         Ok(grade.with_trust(Trust::InProcess))
     }
 
@@ -242,6 +259,7 @@ impl CommandGrader {
         bench: &WorkspaceBench<'_>,
         sample: Vec<u8>,
         verdict: &str,
+        put_back: &PutBackPaths,
     ) -> WorkspaceTestJob {
         let of_workspace = &bench.workspace.definition().env;
         let file = format!("{BESIDE}/{SAMPLE_FILE}");
@@ -257,6 +275,12 @@ impl CommandGrader {
         if self.verdict == CommandVerdict::JsonFile {
             let path = format!("{RESULTS_FOLDER}/{verdict}");
             env.push(("EVAL_VERDICT".to_owned(), path));
+        }
+        if !env.iter().any(|(name, _)| name == PYTHON_CACHE)
+            && !of_workspace.contains_key(PYTHON_CACHE)
+        {
+            let name = format!("{:016x}", random());
+            env.push((PYTHON_CACHE.to_owned(), bytecode_folder(&name)));
         }
         let contents = |file: &GivenFile, path: String| (path, file.content.to_vec());
         let carried = own.carried.iter();
@@ -275,6 +299,8 @@ impl CommandGrader {
             memory_mb: own.memory_mb,
             output_bytes: limits::GRADER_STDOUT.max(limits::GRADER_STDERR) as u64,
             watched: Vec::new(),
+            steering: Vec::new(),
+            put_back: put_back.paths.iter().cloned().collect(),
             stderr_tail: true,
         }
     }

@@ -2,9 +2,8 @@
 //! test runner is pinned: configuration, plugins, interpreter options, the files of results.
 
 use std::collections::BTreeMap;
-use std::iter;
 
-use super::restore::{self, PytestConfig};
+use super::restore::{self, PytestConfig, RestoredFiles};
 use super::{TestsFormat, WorkspaceTests};
 use crate::graders::diff::TEST_GLOBS;
 use crate::graders::show::{bounded_text, in_reason};
@@ -12,7 +11,7 @@ use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{
     BESIDE, CODE_ENDINGS, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
 };
-use eval_sandbox::RESULTS_FOLDER;
+use eval_sandbox::{RESULTS_FOLDER, WORKSPACE_HOME};
 
 const LAUNCH: &str = include_str!("launch.py");
 const CANARY: &str = include_str!("canary.py");
@@ -24,6 +23,14 @@ const JUNIT_WORDS: [&str; 2] = ["{{ junit }}", "{{junit}}"];
 /// Bytes of stdout, where results are read from it, and otherwise.
 const STDOUT_RESULTS: u64 = 32 << 20;
 const STDOUT_SHOWN: u64 = 1 << 20;
+
+/// Names the folder where Python keeps bytecode, and looks for it.
+pub(in crate::graders) const PYTHON_CACHE: &str = "PYTHONPYCACHEPREFIX";
+
+/// A folder that no target could have filled: Python loads bytecode instead of sources.
+pub(in crate::graders) fn bytecode_folder(name: &str) -> String {
+    format!("{WORKSPACE_HOME}/.cache/{name}")
+}
 
 /// What a target can't have known: names and a key, drawn for each run of tests.
 pub(super) struct TestNonce {
@@ -106,7 +113,7 @@ fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-fn is_python(name: &str) -> bool {
+pub(super) fn is_python(name: &str) -> bool {
     let rest = name.strip_prefix("python");
     rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
@@ -188,7 +195,7 @@ impl<'t> JobMaker<'t> {
     }
 
     /// `restored`: files that are laid on the workspace besides those of the grader.
-    pub fn job(&self, nonce: &TestNonce, restored: &[(String, Vec<u8>)]) -> WorkspaceTestJob {
+    pub fn job(&self, nonce: &TestNonce, restored: &RestoredFiles) -> WorkspaceTestJob {
         let tests = self.tests;
         let mut job = WorkspaceTestJob {
             argv: tests.command.iter().map(|part| filled(part)).collect(),
@@ -211,6 +218,8 @@ impl<'t> JobMaker<'t> {
                 true => Vec::new(),
                 false => TEST_GLOBS.map(of_code).to_vec(),
             },
+            steering: restore::steering_files(tests),
+            put_back: Vec::new(),
             stderr_tail: false,
         };
         let program = tests.command.first().map_or("", String::as_str);
@@ -222,7 +231,8 @@ impl<'t> JobMaker<'t> {
             let path = restore::joined(&tests.cwd, &place);
             job.files.push((path, content.clone()));
         }
-        job.files.extend_from_slice(restored);
+        job.files.extend_from_slice(&restored.files);
+        job.put_back = restored.paths.paths.iter().cloned().collect();
         let given = tests.files.iter();
         job.files
             .extend(given.map(|file| (file.path.clone(), file.content.to_vec())));
@@ -232,6 +242,8 @@ impl<'t> JobMaker<'t> {
             set_unless_written(&mut job.env, name, value);
         }
         set_unless_written(&mut job.env, "EVAL_RESULTS_DIR", RESULTS_FOLDER);
+        let bytecode = bytecode_folder(&nonce.name);
+        set_unless_written(&mut job.env, PYTHON_CACHE, &bytecode);
         match tests.results {
             TestsFormat::Pytest => self.pytest(&mut job, nonce),
             TestsFormat::Unittest => launch(&mut job, nonce, "unittest", Vec::new()),
@@ -276,7 +288,7 @@ impl<'t> JobMaker<'t> {
     }
 
     /// What is pinned, and what is not.
-    fn pinned(&self) -> (Vec<&'static str>, Vec<String>) {
+    fn pinned(&self, restored: &RestoredFiles) -> (Vec<&'static str>, Vec<String>) {
         let shared = "code of the workspace that changes its tests in memory, or looks for the key of the results, in the process that they share";
         let (pinned, not_defended): (&[&str], &[&str]) = match self.tests.results {
             TestsFormat::Pytest => (
@@ -350,17 +362,31 @@ impl<'t> JobMaker<'t> {
         };
         let mut not_defended: Vec<String> =
             not_defended.iter().map(|&text| text.to_owned()).collect();
-        not_defended.extend(self.changed_files.iter().cloned());
-        let of_all = "files of tests, which must not change while the tests run";
+        let script = restored
+            .paths
+            .script
+            .as_ref()
+            .map(|path| format!("`{path}`"));
+        let changed = self.changed_files.iter();
+        not_defended.extend(
+            changed
+                .filter(|words| !script.as_ref().is_some_and(|script| words.contains(script)))
+                .cloned(),
+        );
+        not_defended.extend(restored.paths.not_defended.iter().cloned());
+        let of_all = [
+            "files of tests and those that decide how they run, which must not change while they run",
+            "no caches of the target",
+        ];
         (
-            iter::once(of_all).chain(pinned.iter().copied()).collect(),
+            of_all.into_iter().chain(pinned.iter().copied()).collect(),
             not_defended,
         )
     }
 
     /// The grade with what was pinned and, where it did not pass, the end of the output.
-    pub fn explain(&self, grade: Grade, run: &WorkspaceTestRun) -> Grade {
-        let (pinned, not_defended) = self.pinned();
+    pub fn explain(&self, grade: Grade, restored: &RestoredFiles, run: &WorkspaceTestRun) -> Grade {
+        let (pinned, not_defended) = self.pinned(restored);
         let mut grade = grade
             .with_detail("pinned", pinned)
             .with_detail("not_defended", not_defended)
@@ -527,6 +553,8 @@ mod tests {
             memory_mb: 1,
             output_bytes: 1,
             watched: Vec::new(),
+            steering: Vec::new(),
+            put_back: Vec::new(),
             stderr_tail: false,
         };
         let nonce = TestNonce::new([1, 2, 3, 4]);

@@ -9,6 +9,7 @@ mod cargo;
 mod given_files;
 mod go;
 mod job;
+pub(super) mod put_back;
 mod reports;
 pub(super) mod restore;
 mod selection;
@@ -35,10 +36,12 @@ use crate::model::{Cause, Grade, GraderType, Outcome, Trust};
 use crate::spec::OneOrMany;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault, WorkspaceTestRun};
 use eval_base::globs::id_glob;
+use eval_sandbox::ProgramEnding;
 use eval_workspace::{PathGlobs, WorkspacePath};
 
 pub use given_files::{GivenFile, TestFilesSpec};
 use job::{JobMaker, TestNonce};
+pub(super) use job::{PYTHON_CACHE, bytecode_folder};
 use reports::ReportedTests;
 use restore::RestoredFiles;
 
@@ -393,7 +396,7 @@ impl WorkspaceTests {
         };
         let restored = RestoredFiles::of(self, workspace).await?;
         let nonce = TestNonce::new([random(), random(), random(), random()]);
-        let job = maker.job(&nonce, &restored.files);
+        let job = maker.job(&nonce, &restored);
         let run = match workspace.test(job).await {
             Err(fault) if fault.cause == Cause::ExecutorMissing => {
                 return self.missing_program(workspace, fault).await;
@@ -437,7 +440,39 @@ impl WorkspaceTests {
             };
             grade = grade.with_trust(Trust::InProcess);
         }
-        Ok(maker.explain(restored.explain(grade), &run))
+        if let Some(why) = self.needs_no_target(&maker, workspace, &restored).await?
+            && grade.outcome == Outcome::Passed
+        {
+            grade = Grade {
+                details: grade.details,
+                ..Grade::failed(GraderType::Code, METHOD, Cause::Forged, why)
+            };
+            grade = grade.with_trust(Trust::InProcess);
+        }
+        Ok(maker.explain(restored.explain(grade), &restored, &run))
+    }
+
+    /// Why an exit code says nothing: the script that was put back also passes where no target has
+    /// been, so what the target wrote in its place was not looked at.
+    async fn needs_no_target(
+        &self,
+        maker: &JobMaker<'_>,
+        workspace: &FinishedWorkspace,
+        restored: &RestoredFiles,
+    ) -> Result<Option<String>, WorkspaceFault> {
+        let Some(script) = &restored.paths.script else {
+            return Ok(None);
+        };
+        if self.results != TestsFormat::ExitCode {
+            return Ok(None);
+        }
+        let before = self.tested_before(maker, workspace).await?;
+        let passes = before.run.ending == ProgramEnding::Exited(0);
+        Ok(passes.then(|| {
+            format!(
+                "the target changed `{script}`, which the command runs and which passes without the target's changes"
+            )
+        }))
     }
 
     /// Files of tests that the tests, or what they ran, changed, apart from those that they also
@@ -509,7 +544,9 @@ impl WorkspaceTests {
     ) -> Result<TestedWorkspace, WorkspaceFault> {
         // The same job for all samples, so that it runs once. Nothing of a target is there.
         let nonce = TestNonce::new([0; 4]);
-        let run = workspace.test_before(maker.job(&nonce, &[])).await?;
+        let run = workspace
+            .test_before(maker.job(&nonce, &RestoredFiles::default()))
+            .await?;
         let reported = ReportedTests::read(self, &nonce, &run);
         Ok(TestedWorkspace { run, reported })
     }

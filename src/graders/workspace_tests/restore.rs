@@ -3,13 +3,15 @@
 
 use serde_json::Value;
 
+use super::put_back::{GraderCommand, PutBackPaths};
 use super::{TestsFormat, WorkspaceTests};
 use crate::graders::diff::touched;
 use crate::graders::show::in_reason;
 use crate::model::Grade;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault};
+use eval_base::globs::is_glob;
 use eval_sandbox::WORKSPACE_FOLDER;
-use eval_workspace::{EntryNow, WorkspacePath};
+use eval_workspace::{EntryNow, PathGlobs, WorkspacePath};
 
 /// Bytes of a file that is restored.
 const MOST_BYTES: u64 = 8 << 20;
@@ -94,11 +96,11 @@ pub(super) fn changed_interpreter(
         Some(environment) => path.is_below(environment),
         // At the top, where the project is, too.
         None => {
-            let mut parts = path.parts();
-            let is_python = parts.clone().nth(1).is_some_and(|name| name.starts_with(b"python"));
-            match parts.next() {
+            let (first, second) = (path.parts().next(), path.parts().nth(1));
+            let is_python = second.is_some_and(|name| name.starts_with(b"python"));
+            match first {
                 Some(b"bin") => is_python || *path == program,
-                Some(b"lib" | b"lib64") => is_python || parts.next().is_none(),
+                Some(b"lib" | b"lib64") => is_python || second.is_none(),
                 first => first == Some(b"pyvenv.cfg"),
             }
         }
@@ -195,43 +197,65 @@ enum FileSteering {
     PackageScripts,
 }
 
-fn steering(tests: &WorkspaceTests, path: &str) -> Option<FileSteering> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+/// Globs of the files that decide how the tests run.
+fn steering_globs(tests: &WorkspaceTests) -> Vec<(&'static str, FileSteering)> {
+    use FileSteering::{PackageScripts, Restored, RestoredIfKnown};
     let program = tests.command.first().map_or("", String::as_str);
     let program = program.rsplit('/').next().unwrap_or(program);
-    let is_config = |start: &str| name.starts_with(start) && name.contains("config");
-    match (tests.results, program) {
-        _ if uses_pytest(tests) && name == "conftest.py" => Some(FileSteering::Restored),
-        (format, _) if uses_pytest(tests) && is_pytest_config(name) => match format {
-            // The one that counts is named to pytest.
-            TestsFormat::Pytest => None,
-            _ => Some(FileSteering::RestoredIfKnown),
-        },
-        (TestsFormat::Cargo, _) | (_, "cargo") => {
-            let is_config = path.ends_with(".cargo/config.toml") || path.ends_with(".cargo/config");
-            let is_toolchain = matches!(name, "rust-toolchain" | "rust-toolchain.toml");
-            match (is_config, is_toolchain) {
-                (true, _) => Some(FileSteering::Restored),
-                (_, true) => Some(FileSteering::RestoredIfKnown),
-                _ => None,
-            }
+    let mut globs = Vec::new();
+    if uses_pytest(tests) {
+        globs.push(("**/conftest.py", Restored));
+        // With `results: pytest`, the one that counts is named to pytest.
+        if tests.results != TestsFormat::Pytest {
+            let names = "**/{pytest.ini,.pytest.ini,pytest.toml,tox.ini,setup.cfg}";
+            globs.push((names, RestoredIfKnown));
         }
-        (_, "make" | "gmake") => is_makefile(name).then_some(FileSteering::RestoredIfKnown),
-        (_, "npm" | "npx" | "yarn" | "pnpm" | "jest" | "vitest" | "mocha") => match name {
-            "package.json" => Some(FileSteering::PackageScripts),
-            ".npmrc" | ".yarnrc" | ".yarnrc.yml" => Some(FileSteering::Restored),
-            _ if name.starts_with(".mocharc.") || name.starts_with("vitest.workspace") => {
-                Some(FileSteering::RestoredIfKnown)
-            }
-            _ if ["jest.", "vitest.", "vite.", "babel."]
-                .into_iter()
-                .any(is_config) =>
-            {
-                Some(FileSteering::RestoredIfKnown)
-            }
-            _ => None,
-        },
-        _ => None,
+    }
+    match (tests.results, program) {
+        (TestsFormat::Cargo, _) | (_, "cargo") => globs.extend([
+            ("**/.cargo/{config,config.toml}", Restored),
+            ("**/{rust-toolchain,rust-toolchain.toml}", RestoredIfKnown),
+        ]),
+        (_, "make" | "gmake") => globs.extend([
+            ("**/{Makefile,makefile,GNUmakefile}", RestoredIfKnown),
+            ("**/*.mk", Restored),
+        ]),
+        (_, "npm" | "npx" | "yarn" | "pnpm" | "jest" | "vitest" | "mocha") => globs.extend([
+            ("**/package.json", PackageScripts),
+            ("**/{.npmrc,.yarnrc,.yarnrc.yml}", Restored),
+            ("**/{.mocharc.*,vitest.workspace*}", RestoredIfKnown),
+            ("**/{jest,vitest,vite,babel}.*config*", RestoredIfKnown),
+        ]),
+        _ => {}
+    }
+    globs
+}
+
+/// The globs alone, of files that must not change while the tests run.
+pub(super) fn steering_files(tests: &WorkspaceTests) -> Vec<String> {
+    let globs = steering_globs(tests).into_iter();
+    let globs = globs.map(|(glob, _)| glob.to_owned());
+    // A shell reads its script while it runs.
+    let scripts = GraderCommand::of_tests(tests).scripts().into_iter();
+    let scripts = scripts.map(|path| path.to_string());
+    globs.chain(scripts.filter(|path| !is_glob(path))).collect()
+}
+
+/// How files steer tests, by path.
+struct SteeringRules(Vec<(PathGlobs, FileSteering)>);
+
+impl SteeringRules {
+    fn of(tests: &WorkspaceTests) -> SteeringRules {
+        let globs = steering_globs(tests).into_iter();
+        let rules =
+            globs.map(|(glob, steering)| (PathGlobs::new(&[glob]).unwrap_or_default(), steering));
+        SteeringRules(rules.collect())
+    }
+
+    fn steering(&self, path: &WorkspacePath) -> Option<FileSteering> {
+        let mut rules = self.0.iter();
+        let rule = rules.find(|(globs, _)| globs.fit(path));
+        rule.map(|(_, steering)| *steering)
     }
 }
 
@@ -242,17 +266,6 @@ fn uses_pytest(tests: &WorkspaceTests) -> bool {
         matches!(name, "pytest" | "py.test" | "-mpytest")
     };
     tests.results == TestsFormat::Pytest || tests.command.iter().any(is_pytest)
-}
-
-fn is_pytest_config(name: &str) -> bool {
-    matches!(
-        name,
-        "pytest.ini" | ".pytest.ini" | "pytest.toml" | "tox.ini" | "setup.cfg"
-    )
-}
-
-fn is_makefile(name: &str) -> bool {
-    matches!(name, "Makefile" | "makefile" | "GNUmakefile")
 }
 
 /// Why the tests can't be believed: a file that decides how they run and that can't be put back.
@@ -268,6 +281,7 @@ pub(super) async fn steered(
         "npm" | "npx" | "yarn" | "pnpm" | "jest" | "vitest" | "mocha" | "node"
     );
     let protected = workspace.protected_edits();
+    let rules = SteeringRules::of(tests);
     for at in touched(workspace.changes()) {
         let path = at.as_path().to_string_lossy().into_owned();
         let given = tests.files.iter().any(|file| file.path == path);
@@ -275,7 +289,7 @@ pub(super) async fn steered(
             continue;
         }
         let shown = in_reason(&path);
-        let is_config = steering(tests, &path) == Some(FileSteering::RestoredIfKnown);
+        let is_config = rules.steering(at) == Some(FileSteering::RestoredIfKnown);
         if is_config && workspace.file_before(at, 0).await? == EntryNow::Absent {
             return Ok(Some(format!(
                 "the target added `{shown}`, which decides how the tests run"
@@ -353,6 +367,8 @@ fn target_lines(text: &str) -> Vec<String> {
 #[derive(Debug, Default)]
 pub(super) struct RestoredFiles {
     pub files: Vec<(String, Vec<u8>)>,
+    /// Those that are as the template has them, or gone if it does not.
+    pub paths: PutBackPaths,
 }
 
 impl RestoredFiles {
@@ -361,12 +377,17 @@ impl RestoredFiles {
         workspace: &FinishedWorkspace,
     ) -> Result<RestoredFiles, WorkspaceFault> {
         let protected = workspace.protected_edits();
-        let mut restored = RestoredFiles::default();
+        let mut restored = RestoredFiles {
+            files: Vec::new(),
+            paths: GraderCommand::of_tests(tests).put_back(workspace).await?,
+        };
+        let rules = SteeringRules::of(tests);
         for at in touched(workspace.changes()) {
             let path = at.as_path().to_string_lossy().into_owned();
             let given = tests.files.iter().any(|file| file.path == path);
-            let Some(steering) =
-                steering(tests, &path).filter(|_| !given && !protected.contains(at))
+            let Some(steering) = rules
+                .steering(at)
+                .filter(|_| !given && !protected.contains(at))
             else {
                 continue;
             };
@@ -394,10 +415,11 @@ impl RestoredFiles {
     }
 
     pub fn explain(&self, grade: Grade) -> Grade {
-        if self.files.is_empty() {
+        let files = self.files.iter().map(|(path, _)| in_reason(path));
+        let paths: Vec<String> = files.chain(self.paths.shown.iter().cloned()).collect();
+        if paths.is_empty() {
             return grade;
         }
-        let paths: Vec<String> = self.files.iter().map(|(path, _)| in_reason(path)).collect();
         grade.with_detail("restored", paths)
     }
 }
