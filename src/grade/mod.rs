@@ -291,6 +291,7 @@ impl RunGraders {
                 tier: Tier::None.name().to_owned(),
                 enforced: false,
                 notes: Vec::new(),
+                workspaces: Vec::new(),
                 landlock_abi: None,
                 cgroup: None,
             });

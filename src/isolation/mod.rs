@@ -194,6 +194,7 @@ impl From<&SandboxReport> for SandboxState {
             tier: report.tier.name().to_owned(),
             enforced: report.enforced,
             notes: report.notes.clone(),
+            workspaces: Vec::new(),
             landlock_abi: report.landlock_abi,
             cgroup: report.cgroup.clone(),
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{JournalError, JournalReader};
-use crate::model::{AnswerSource, Attempt, Event, ModelCall, Outcome, SampleFinished};
+use crate::model::{AnswerSource, Attempt, Cause, Event, ModelCall, Outcome, SampleFinished};
 use eval_base::blocks::FileBlocks;
 use eval_base::names::InternedTexts;
 
@@ -39,9 +39,13 @@ impl SampleEnding {
         let last = sample.attempts.last()?;
         let is_recorded = |call: &ModelCall| call.source == AnswerSource::Recording;
         let mut attempts = sample.attempts.iter();
+        // A workspace that could not be made again can't be the next time, either.
+        let is_lost = last.verdict.outcome == Outcome::Errored
+            && last.verdict.cause == Some(Cause::PatchRejected);
+        let has_output = last.output.is_some() || last.stored.is_some();
         Some(SampleEnding {
             outcome: last.verdict.outcome,
-            answered: last.is_answer() && (last.output.is_some() || last.stored.is_some()),
+            answered: last.is_answer() && has_output && !is_lost,
             redacted: attempts.any(|attempt| attempt.is_answer() && attempt.redacted),
             replayed: [
                 sample
@@ -283,6 +287,21 @@ mod tests {
         let path = journal(dir.path(), &events, b"");
         assert_eq!(told(&path, |eval, case| eval == "e1" && case == "b"), "");
         assert_eq!(told(&path, |_, case| case == "b").lines().count(), 2);
+    }
+
+    #[test]
+    fn workspace_that_could_not_be_made_again_is_no_answer() {
+        for (cause, answered) in [(Cause::PatchRejected, false), (Cause::Harness, true)] {
+            let Event::SampleFinished(mut sample) = finished("e", "a", 0, "x") else {
+                unreachable!("it is a sample");
+            };
+            sample.attempts[0].verdict = Verdict::without_grades(cause, "");
+            let ending = SampleEnding::of(&sample).unwrap();
+            assert_eq!(
+                (ending.outcome, ending.answered),
+                (Outcome::Errored, answered)
+            );
+        }
     }
 
     #[test]

@@ -204,6 +204,9 @@ pub struct SandboxState {
     /// What the tier does not provide, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What workspaces do not provide here, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspaces: Vec<String>,
     /// The kernel's Landlock version, if the tier uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,

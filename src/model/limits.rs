@@ -21,6 +21,8 @@ pub const WORKSPACE_DIFF: usize = 256 << 10;
 pub const WORKSPACE_PATH_BYTES: usize = 64 << 10;
 /// Bytes of the changed files of one sample that are recorded where the diff does not have all.
 pub const WORKSPACE_RECORD: u64 = 64 << 20;
+/// The same of all samples of a run.
+pub const WORKSPACE_RECORDS: u64 = 8 << 30;
 
 /// Steps of a timeline, and bytes of its texts.
 pub const TIMELINE_STEPS: usize = 120;

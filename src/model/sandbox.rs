@@ -73,15 +73,19 @@ impl SandboxState {
         } else {
             (self, other)
         };
-        let mut seen = std::collections::BTreeSet::new();
-        let mut notes = [weaker.notes, stronger.notes].concat();
-        notes.retain(|note| seen.insert(note.clone()));
+        let both = |one: Vec<String>, other: Vec<String>| {
+            let mut seen = std::collections::BTreeSet::new();
+            let mut notes = [one, other].concat();
+            notes.retain(|note| seen.insert(note.clone()));
+            notes
+        };
         SandboxState {
             enforced: weaker.enforced && stronger.enforced,
             cgroup: weaker
                 .cgroup
                 .filter(|cgroup| Some(cgroup) == stronger.cgroup.as_ref()),
-            notes,
+            notes: both(weaker.notes, stronger.notes),
+            workspaces: both(weaker.workspaces, stronger.workspaces),
             ..weaker
         }
     }
@@ -128,6 +132,7 @@ mod tests {
             tier: tier.into(),
             enforced,
             notes: vec!["both".into(), format!("of {tier}")],
+            workspaces: vec!["of all".into()],
             landlock_abi: (tier == "landlock").then_some(7),
             cgroup: cgroup.map(Into::into),
         }

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::command::{self, FinishedCommand};
 use super::results::files::{self, EarlierFiles};
-use super::results::{RunnerResults, SummaryReader, TestTally};
+use super::results::{RunnerResults, SummaryReader, TestTally, say_each};
 use crate::load::absolute_glob;
 use crate::model::{CaseWorkspace, PhaseStep, StepCommand, StepResult, StepStatus, TestResults};
 use crate::run::{CancelLevel, CancelSwitch};
 use crate::spec::StepType;
-use crate::workspace::{RunWorkspaces, WorkspaceFault};
+use crate::workspace::{RunWorkspaces, WorkspaceFault, WrittenFiles};
 use eval_base::redact::Redactor;
 use eval_base::text::{plural, sanitize};
 use eval_sandbox::process_tree::WatchedEnd;
@@ -110,13 +110,15 @@ async fn in_copy(
     };
     let torn_down = workspace.tear_down().await;
     let ran = ran?;
-    let read = read.transpose()?.map(|folder| {
+    let read = read.transpose()?.map(|WrittenFiles { folder, unread }| {
         let globs: Vec<String> = command
             .junit
             .iter()
             .map(|glob| absolute_glob(&folder, glob))
             .collect();
-        files::read(&globs, &folder, None)
+        let mut read = files::read(&globs, &folder, None);
+        say_each(&mut read.tally.doubts, unread);
+        read
     });
     let evidence = TestEvidence::of(read, summaries.and_then(SummaryReader::finish));
     let mut done = concluded(step, command, &ran, evidence);

@@ -106,6 +106,9 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
     }
     all.extend(repeated(summary));
     all.extend(empty_passes(summary));
+    let sandbox = summary.metadata.environment.sandbox.as_ref();
+    let limits = sandbox.into_iter().flat_map(|sandbox| &sandbox.workspaces);
+    all.extend(limits.map(PageNotice::quiet));
     if any_trust(summary, Trust::InProcess) {
         all.push(PageNotice::quiet(
             "Some tests shared an interpreter with the candidate's code (trust: in_process); \

@@ -644,6 +644,11 @@ async fn remade(
     let (Some(definition), Some(left)) = (&case.workspace, &output.workspace) else {
         return Ok(None);
     };
+    if left.left.is_empty() {
+        let why = "the run was made by an earlier version of eval-harness, which did not record a digest of all that the \
+                   target left in the workspace, so it can't be checked that it is made again: run it again";
+        return Err(WorkspaceFault::new(Cause::PatchRejected, why));
+    }
     let workspaces = bench.graders.workspaces().await;
     if workspaces.digest(definition).await? != left.template {
         let why = "the workspace begins with other files than when the target worked in it";

@@ -407,7 +407,8 @@ async fn put_away(
             match finished.record(to, bench.redactor.clone()).await {
                 Ok(true) => recorded.record = Some(format!("{shown}{RECORD}")),
                 Ok(false) => {}
-                Err(fault) => take_away(case, fault, verdict),
+                // Only `regrade` misses it.
+                Err(fault) => add_reason(verdict, &fault.reason),
             }
         }
     }

@@ -184,7 +184,11 @@ impl RunTargets {
                     Some(_) => None,
                 };
                 let asked = number.and_then(|number| asked.get_mut(number));
-                if asked.is_some_and(|(_, asked)| !asked.add(&eval.info.id, case.id)) {
+                let Some((_, asked)) = asked else { continue };
+                if case.profile.has_workspace {
+                    asked.in_workspaces.insert(case.id.to_owned());
+                }
+                if !asked.add(&eval.info.id, case.id) {
                     return Err(TargetError::TooManyCases);
                 }
             }

@@ -386,7 +386,11 @@ impl Recording {
                 let left = output.workspace.as_mut();
                 if let Some(tree) = left.and_then(|left| left.tree.as_mut()) {
                     tree.path = self.trees.find(&tree.name).map_err(|why| {
-                        format!("{} of {name}: the workspace `{}` {why}", place(), tree.name)
+                        let tree = match self.asked.private {
+                            true => "its workspace".to_owned(),
+                            false => format!("the workspace `{}`", tree.name),
+                        };
+                        format!("{} of {name}: {tree} {why}", place())
                     })?;
                 }
                 if let Some((trajectory, is_output)) = trajectory {

@@ -11,7 +11,8 @@ use super::guarded::GuardedFiles;
 use super::sample::{SampleFiles, give};
 use super::store::LiveFolder;
 use super::template::{WorkspaceTemplate, fault, list};
-use super::{OpenWorkspaces, WorkspaceFault, WorkspaceMode, blocking, record, set_all};
+use super::{OpenWorkspaces, WorkspaceFault, blocking, record, set_all};
+use crate::model::limits::WORKSPACE_RECORD;
 use crate::model::{CaseWorkspace, Cause, Fingerprint, WorkspaceOutput};
 use eval_base::redact::Redactor;
 use eval_base::text::hex;
@@ -272,8 +273,13 @@ impl FinishedWorkspace {
             return Ok(false);
         }
         let (template, files) = (Arc::clone(&self.template), self.files.clone());
+        let open = Arc::clone(&self.open);
         blocking(move || {
             let edits = WorkspaceEdits::read(&template.view, &files.view()).map_err(unread)?;
+            let bytes = edits.bytes();
+            if bytes > WORKSPACE_RECORD || !record::reserve(&open.records, bytes) {
+                return Ok(false);
+            }
             record::write(&edits, &to, &redactor).map_err(|error| {
                 let to = to.display();
                 let reason = format!("the workspace can't be recorded in {to}: {error}");
@@ -403,7 +409,7 @@ impl OpenWorkspaces {
         let kept = kept.with_paths(test.put_back.iter().cloned());
         let plan = edits.as_ref().map(|edits| edits.restore_plan(&kept));
         let plan = plan.transpose().map_err(tree)?;
-        let is_copy = matches!(self.mode, WorkspaceMode::Copy { .. });
+        let is_copy = self.mode.is_copy();
         let (root, tests) = match files {
             Some(SampleFiles::Upper(_)) | None if !is_copy => {
                 let tests = folder("tests")?;

@@ -23,6 +23,7 @@ use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 
 use crate::isolation::{SandboxRefusal, SandboxRequest};
+use crate::model::limits::WORKSPACE_RECORDS;
 use crate::model::{CaseWorkspace, Cause, Fingerprint, NetworkAccess, SandboxState};
 use eval_sandbox::{
     MountAbility, ProgramEnding, Sandbox, SandboxError, Tier, WorkspaceJob, WorkspaceMount,
@@ -40,7 +41,7 @@ pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun
 pub(crate) use guarded::CODE_ENDINGS;
 pub use recorded::RecordedWork;
 pub(crate) use sample::CarriedFiles;
-pub use sample::{SampleWorkspace, WorkspaceProgram};
+pub use sample::{SampleWorkspace, WorkspaceProgram, WrittenFiles};
 pub use service::{ServiceAnswer, ServiceFault};
 
 /// The attributes by which overlays mark what changed: none is mounted by root.
@@ -79,17 +80,24 @@ impl WorkspaceFault {
 /// How workspaces are made on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WorkspaceMode {
-    /// A layer of its own for each sample, above a template that all share.
-    Overlay,
+    /// A layer of its own for each sample, above a template that all share. `renames`: folders of
+    /// the template can be renamed.
+    Overlay {
+        renames: bool,
+    },
     Copy {
         why: String,
     },
 }
 
 impl WorkspaceMode {
+    fn is_copy(&self) -> bool {
+        matches!(self, WorkspaceMode::Copy { .. })
+    }
+
     fn name(&self) -> &'static str {
         match self {
-            WorkspaceMode::Overlay => "overlay",
+            WorkspaceMode::Overlay { .. } => "overlay",
             WorkspaceMode::Copy { .. } => "copy",
         }
     }
@@ -124,6 +132,8 @@ pub(crate) struct OpenWorkspaces {
     before: Mutex<HashMap<Fingerprint, Arc<BeforeCell>>>,
     /// Folders of PATH that programs see.
     path: String,
+    /// Bytes that records of the run may still have.
+    records: Mutex<u64>,
 }
 
 impl std::fmt::Debug for OpenWorkspaces {
@@ -160,10 +170,16 @@ impl RunWorkspaces {
     pub async fn prepare(&self) -> Result<SandboxState, SandboxRefusal> {
         let open = self.open().await?;
         let mut state = SandboxState::from(open.closed.state());
-        if let WorkspaceMode::Copy { why } = &open.mode {
-            let note = format!("workspaces are copies, because an overlay can't be had: {why}");
-            state.notes.push(note);
-        }
+        state.workspaces.extend(match &open.mode {
+            WorkspaceMode::Copy { why } => Some(format!(
+                "Workspaces are copies, because an overlay can't be used: {why}"
+            )),
+            WorkspaceMode::Overlay { renames: false } => Some(
+                "Programs in workspaces can't rename folders of the template in one step (EXDEV)"
+                    .to_owned(),
+            ),
+            WorkspaceMode::Overlay { renames: true } => None,
+        });
         Ok(state)
     }
 
@@ -197,7 +213,7 @@ impl RunWorkspaces {
         let (open, template) = self.template(workspace).await?;
         let kind = match (on_host, &open.mode) {
             (true, _) => FolderKind::Host,
-            (false, WorkspaceMode::Overlay) => FolderKind::Layer,
+            (false, WorkspaceMode::Overlay { .. }) => FolderKind::Layer,
             (false, WorkspaceMode::Copy { .. }) => FolderKind::Programs,
         };
         SampleWorkspace::new(open, template, Arc::clone(workspace), kind).await
@@ -285,7 +301,7 @@ impl OpenWorkspaces {
             store = elsewhere;
         }
         let mode = match closed.mount_ability().await {
-            Ok(MountAbility::Overlay { .. }) => WorkspaceMode::Overlay,
+            Ok(MountAbility::Overlay { renames }) => WorkspaceMode::Overlay { renames },
             Ok(MountAbility::Copy { why }) => WorkspaceMode::Copy { why },
             Err(error) => return Err(refusal(error)),
         };
@@ -315,6 +331,7 @@ impl OpenWorkspaces {
             request: request.clone(),
             before: Mutex::default(),
             path: path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            records: Mutex::new(WORKSPACE_RECORDS),
         })
     }
 
@@ -408,7 +425,7 @@ impl OpenWorkspaces {
         let of = |folder: &Path| Some(list(folder).ok()?.digest());
         let [shown, hidden] = key.digests;
         // In place, a setup changes the files.
-        let is_before = self.mode == WorkspaceMode::Overlay || workspace.setup.is_empty();
+        let is_before = !self.mode.is_copy() || workspace.setup.is_empty();
         let is_right = (!is_before || of(&layer.join("tree"))? == shown)
             && of(&template.hidden)? == hidden
             && fs::read_to_string(layer.join(DIGEST)).ok()? == template.digest;
@@ -426,7 +443,7 @@ impl OpenWorkspaces {
         self.store.folder(changed.clone()).map_err(cannot)?;
         for (at, argv) in workspace.setup.iter().enumerate() {
             let root = match &self.mode {
-                WorkspaceMode::Overlay => WorkspaceRoot::Overlay(WorkspaceMount {
+                WorkspaceMode::Overlay { .. } => WorkspaceRoot::Overlay(WorkspaceMount {
                     lowers: vec![staged.tree.clone()],
                     upper: changed.clone(),
                     work: self.work_folder(staged.place.path()).map_err(cannot)?,
@@ -516,7 +533,7 @@ fn read_template(
     let tree = layer.join("tree");
     // In place, a setup may have made links that lead out, as it may in a layer.
     let rules = CopyRules {
-        outside_links: *mode != WorkspaceMode::Overlay && !workspace.setup.is_empty(),
+        outside_links: mode.is_copy() && !workspace.setup.is_empty(),
         ..CopyRules::default()
     };
     let listing = list_source(&tree, &rules);
@@ -525,7 +542,7 @@ fn read_template(
     let mut view = TemplateView::new(&tree, listing)
         .map_err(|error| fault(format!("cannot read a layer: {error}")))?;
     let mut layers = vec![tree];
-    if *mode == WorkspaceMode::Overlay && !workspace.setup.is_empty() {
+    if !mode.is_copy() && !workspace.setup.is_empty() {
         let setup = layer.join("setup");
         view = view
             .with_layer(&setup, ATTRIBUTES)

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -25,15 +26,20 @@ struct RecordLine {
     left: LeftEntry,
 }
 
-/// Writes a record; false, and no file, where there is too much to record, a secret, or a device.
+/// Takes the bytes of a record from those that are left for the run; false where they are fewer.
+pub(super) fn reserve(left: &Mutex<u64>, bytes: u64) -> bool {
+    let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+    let rest = left.checked_sub(bytes);
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
+}
+
+/// Writes a record; false, and no file, where there is a secret or a device.
 pub(super) fn write(
     edits: &WorkspaceEdits<'_>,
     to: &Path,
     redactor: &Redactor,
 ) -> io::Result<bool> {
-    if edits.bytes() > WORKSPACE_RECORD {
-        return Ok(false);
-    }
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -85,4 +91,16 @@ pub(super) fn put(from: &Path, top: &Path, owner: Option<(u32, u32)>) -> Result<
             .map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_a_run_have_a_bound() {
+        let left = Mutex::new(10);
+        let taken = [6, 6, 4, 1, 0].map(|bytes| reserve(&left, bytes));
+        assert_eq!(taken, [true, false, true, false, true]);
+    }
 }

@@ -94,6 +94,14 @@ pub struct WorkspaceProgram<'c> {
     pub private: Vec<(String, Vec<u8>)>,
 }
 
+/// Copies of files that programs wrote.
+pub struct WrittenFiles {
+    /// Goes with the workspace.
+    pub folder: PathBuf,
+    /// What is not there: sentences.
+    pub unread: Vec<String>,
+}
+
 impl SampleWorkspace {
     pub(super) async fn new(
         open: Arc<OpenWorkspaces>,
@@ -362,12 +370,11 @@ impl SampleWorkspace {
         Ok(ran.map_err(WorkspaceFault::of_sandbox)?.result)
     }
 
-    /// Copies the files that programs added or changed, and that one of the globs fits, into a
-    /// folder that goes with the workspace. Links are left out.
+    /// Copies the files that programs added or changed, and that one of the globs fits.
     ///
     /// # Errors
-    /// Files that can't be read, or that are too large.
-    pub async fn copy_written(&self, globs: Vec<String>) -> Result<PathBuf, WorkspaceFault> {
+    /// When there is no place for them.
+    pub async fn copy_written(&self, globs: Vec<String>) -> Result<WrittenFiles, WorkspaceFault> {
         let (template, files) = (Arc::clone(&self.template), self.files.clone());
         let to = self.place.path().join("written");
         blocking(move || {
@@ -381,23 +388,30 @@ impl SampleWorkspace {
             let edits = WorkspaceEdits::read(&template.view, &files.view());
             let edits = edits.map_err(|error| unread(&error))?;
             std::fs::create_dir_all(&to).map_err(|error| unread(&error))?;
+            let mut unread_files = Vec::new();
             for path in edits.written() {
                 let name = path.as_path();
                 if !globs.iter().any(|glob| glob.is_match(name)) {
                     continue;
                 }
-                let found = edits.look(path, WRITTEN_BYTES);
-                let EntryNow::File { bytes, content, .. } =
-                    found.map_err(|error| unread(&error))?
-                else {
-                    continue;
+                let why = match edits.look(path, WRITTEN_BYTES) {
+                    Ok(EntryNow::File { bytes, .. }) if bytes > WRITTEN_BYTES => {
+                        "is larger than 256 MiB".to_owned()
+                    }
+                    Ok(EntryNow::File { content, .. }) => {
+                        let written = write_file(&to, path, &content, false, None);
+                        written.map_err(|error| unread(&error))?;
+                        continue;
+                    }
+                    Ok(_) => "is a link, which is not followed".to_owned(),
+                    Err(error) => format!("can't be read: {error}"),
                 };
-                if bytes > WRITTEN_BYTES {
-                    return Err(unread(&format!("{path} is larger than 256 MiB")));
-                }
-                write_file(&to, path, &content, false, None).map_err(|error| unread(&error))?;
+                unread_files.push(format!("`{path}` {why}"));
             }
-            Ok(to)
+            Ok(WrittenFiles {
+                folder: to,
+                unread: unread_files,
+            })
         })
         .await
     }

@@ -154,7 +154,10 @@ fn a_link_in_the_place_of_a_junit_file_is_not_followed() {
         &plan.replace("'{}'", &format!("'{}'", target.display())),
     );
     let (report, _) = phase(&project, 3);
-    assert_eq!(report["steps"][0]["reason"], "no file matches `out/*.xml`");
+    assert_eq!(
+        report["steps"][0]["reason"],
+        "no file matches `out/*.xml`; `out/r.xml` is a link, which is not followed"
+    );
 }
 
 #[test]
@@ -307,6 +310,46 @@ fn limits_of_a_step_in_a_copy_hold_and_end_what_it_started() {
     assert!(told[3].starts_with("incomplete "), "{}", told[3]);
     assert!(told[3].contains("no-such-program"), "{}", told[3]);
     eventually("every process has ended", || !runs(&mark));
+}
+
+#[test]
+fn junit_files_that_are_not_read_allow_no_pass() {
+    let passes =
+        "echo '<testsuite tests=\\\"1\\\"><testcase name=\\\"a\\\"/></testsuite>' > r/a.xml";
+    let step = |script: &str| {
+        format!(
+            "    - {{type: test, command: [sh, -c, \"mkdir r; {script}\"], config: {{junit: 'r/*.xml'}}}}\n"
+        )
+    };
+    let steps = [
+        step(passes),
+        step(&format!(
+            "{passes}; mv r/a.xml x; ln -s ../x r/a.xml; {passes}2; cp r/a.xml2 r/b.xml"
+        )),
+        step(&format!("{passes}; truncate -s 300M r/b.xml")),
+        step("truncate -s 300M r/b.xml; exit 1"),
+    ];
+    for (number, (status, reason)) in [
+        ("passed", ""),
+        ("incomplete", "`r/a.xml` is a link"),
+        ("incomplete", "`r/b.xml` is larger than 256 MiB"),
+        ("failed", "code 1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let project = project(&format!(
+            "phase:\n  id: p\n  name: P\n  {COPY}\n  steps:\n{}    - {{type: check, command: ['true']}}\n",
+            steps[number]
+        ));
+        project.call(&["phase", "--plan", "plan.yaml"]);
+        let text = std::fs::read_to_string(project.path().join("results/phases/phase-p.json"));
+        let report: Value = serde_json::from_str(&text.expect("a report")).expect("JSON");
+        let step = &report["phase_report"]["steps"][0];
+        assert_eq!(step["status"], status, "{step:#}");
+        let told = step["reason"].as_str().unwrap_or_default();
+        assert!(told.contains(reason), "{told}");
+    }
 }
 
 #[test]

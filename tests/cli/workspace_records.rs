@@ -292,6 +292,35 @@ fn a_lost_or_changed_record_is_an_error() {
     }
 }
 
+#[test]
+fn runs_of_earlier_versions_say_why_they_are_not_graded_again() {
+    let works = [work("file", "echo x > new", "test -e new")];
+    let project = project("{from: {dir: app}}", &works);
+    run(&project, &[]).expect(1);
+    let day = fs::canonicalize(project.path().join("results/latest")).unwrap();
+    let files = fs::read_dir(day)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let journal = files
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .max()
+        .unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    let left = samples(&project)[0].1["workspace"]["left"].to_string();
+    let earlier = text
+        .replace(&format!("\"left\":{left},"), "")
+        .replace(&format!(",\"left\":{left}"), "");
+    assert_ne!(text, earlier);
+    fs::write(&journal, earlier).unwrap();
+    regrade(&project).expect(3);
+    for (id, sample) in samples(&project) {
+        assert_eq!(sample["cause"], "patch_rejected", "{id}");
+        let reason = sample["reason"].as_str().unwrap();
+        assert!(reason.contains("an earlier version"), "{id}: {reason}");
+    }
+}
+
 fn gzip(text: &str) -> Vec<u8> {
     use std::io::Write as _;
     let mut child = std::process::Command::new("gzip")
@@ -549,6 +578,50 @@ fn hostile_recorded_workspaces_are_errored() {
         for (_, sample) in samples(&project) {
             assert_eq!(sample["cause"], cause, "{sample:#}");
         }
+    }
+}
+
+#[test]
+fn folders_of_cases_without_a_workspace_are_no_outputs() {
+    let project = Project::with(&[
+        (
+            "suite.yaml",
+            "eval_suite:\n  name: Words\n  evals: [{$ref: cases.yaml}]\n  target: {type: command, command: [cat]}\n",
+        ),
+        (
+            "cases.yaml",
+            "metadata: {id: words, name: Words}\ntest_cases:\n  - {id: a, input: x, expected: ok}\n",
+        ),
+        ("outputs/a/0.txt", "ok"),
+        ("outputs/a/2024/notes", "of the author"),
+    ]);
+    run(&project, &["--outputs", "outputs"]).expect(0);
+    assert_eq!(samples(&project)[0].1["output"], "ok");
+}
+
+#[test]
+fn workspaces_of_private_cases_are_not_named() {
+    let cases = "metadata: {id: work, name: Work}\ndataset: {path: rows.jsonl, private: true, case: {id: '{{ row.id }}', input: x, expected: ok}}\n";
+    for (output, expected) in [("0.txt", "another file is sample 0"), ("1/a", "")] {
+        let project = recorded();
+        project.write("cases.yaml", cases);
+        project.write("rows.jsonl", "{\"id\": \"hushed\"}\n");
+        fs::create_dir_all(project.path().join("outputs/all/hushed")).unwrap();
+        std::os::unix::fs::symlink("/etc", project.path().join("outputs/all/hushed/0")).unwrap();
+        project.write(&format!("outputs/all/hushed/{output}"), "x");
+        let call = run(&project, &["--outputs", "outputs/all"]);
+        assert_ne!(call.code, Some(0));
+        let said = format!(
+            "{}{}{}",
+            call.stdout,
+            call.stderr,
+            match expected {
+                "" => project.report().to_string(),
+                _ => String::new(),
+            }
+        );
+        assert!(said.contains(expected), "{said}");
+        assert!(!said.contains("hushed"), "{said}");
     }
 }
 

@@ -117,6 +117,26 @@ fn each_sample_works_in_a_folder_of_its_own_and_its_changes_are_recorded() {
 }
 
 #[test]
+fn reports_say_that_folders_cannot_be_renamed_where_it_is_so() {
+    let script = "python3 -c 'import os\ntry:\n os.rename(\"tests\", \"moved\")\n print(\"moved\")\nexcept OSError as e:\n \
+                  print(os.strerror(e.errno))'";
+    let suite = suite(WORKSPACE, TARGET, &case("a", script, "e"));
+    let call = suite.call(&["run", "--suite", "suite.yaml"]);
+    let report = suite.report();
+    let output = sample(&suite, "a")["output"].as_str().unwrap().to_owned();
+    let note = "can't rename folders of the template in one step (EXDEV)";
+    let in_report = report["metadata"]["environment"]["sandbox"]["workspaces"].to_string();
+    let is_refused = match output.trim() {
+        "Invalid cross-device link" => true,
+        "moved" => false,
+        other => panic!("{other}"),
+    };
+    assert_eq!(in_report.contains(note), is_refused, "{in_report}");
+    let shown = call.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(shown.contains(note), is_refused, "{shown}");
+}
+
+#[test]
 fn no_target_sees_hidden_files_the_history_or_the_suite() {
     let root = |project: &Project| project.path().to_str().unwrap().to_owned();
     let look = "ls -a; ls tests; cat tests/hidden/secret.py 2>&1 || echo no secret; pwd; ls $HOME /results";
@@ -795,6 +815,21 @@ fn a_service_needs_a_workspace_and_has_no_other_address() {
             "{}",
             service(", isolation: none"),
             "a service cannot run outside of its workspace",
+        ),
+        (
+            "{}",
+            service("").replace("endpoint: /", "endpoint: 'http://127.0.0.1/x'"),
+            "write only the path: the service has another port in each sample",
+        ),
+        (
+            "{}",
+            service("").replace("endpoint", "insecure: true, endpoint"),
+            "`insecure` has no effect with `serve`",
+        ),
+        (
+            "{}",
+            service("").replace("endpoint", "retries: 2, endpoint"),
+            "`retries` has no effect with `serve`",
         ),
         (
             "{}",

@@ -67,6 +67,21 @@ pub(super) fn resolve(
             }
         },
     };
+    if target.serve.is_some() {
+        let unused = [
+            ("retries", spec.retries.is_some()),
+            ("insecure", spec.insecure.is_some()),
+            ("ca_file", spec.ca_file.is_some()),
+        ];
+        if let Some((key, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
+            let at = node.key_span(&format!("/{key}"));
+            let message = format!("`{key}` has no effect with `serve`");
+            let problem = Problem::error(Code::WorkspaceSetting, at, message);
+            return desk.refuse(problem.hint(
+                "remove it: each service is started for one sample, and called without TLS on 127.0.0.1",
+            ));
+        }
+    }
     check_headers(desk, &spec.headers, node)?;
     desk.suite.secrets.of_headers(&spec.headers);
     for (name, value) in &spec.headers {
@@ -341,11 +356,23 @@ pub(in crate::load) fn unfilled<'t>(text: &'t str, names: &[&str]) -> Option<&'t
 }
 
 fn check_endpoint(desk: &mut SuiteDesk, base: &str, endpoint: &str, at: Span) -> Option<()> {
-    let Err(error) = net::join(base, endpoint) else {
+    // The port of a service is only known when it starts.
+    let is_served = base == SERVED;
+    let Err(error) = net::join(
+        if is_served {
+            "http://127.0.0.1:0"
+        } else {
+            base
+        },
+        endpoint,
+    ) else {
         return Some(());
     };
     let problem = Problem::error(Code::BadRequest, at, error.to_string());
     desk.refuse(match error {
+        net::JoinError::Elsewhere(_) if is_served => {
+            problem.hint("write only the path: the service has another port in each sample")
+        }
         net::JoinError::Elsewhere(_) => problem.hint(format!(
             "write only the path; it is appended to {}",
             without_secret_parameters(&without_userinfo(base))

@@ -351,6 +351,7 @@ pub(super) fn rich() -> Summary {
                         tier: "userns".to_owned(),
                         enforced: true,
                         notes: Vec::new(),
+                        workspaces: Vec::new(),
                         landlock_abi: None,
                         cgroup: Some("v2".to_owned()),
                     }),
@@ -427,6 +428,7 @@ pub(super) fn unsandboxed() -> Summary {
         tier: "none".to_owned(),
         enforced: false,
         notes: vec!["programs can read the network".to_owned()],
+        workspaces: Vec::new(),
         landlock_abi: None,
         cgroup: None,
     });

@@ -1,6 +1,6 @@
 //! Which cases a recording is asked for: each has a number, its slot.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::target::line::shown;
 use eval_base::names::InternedTexts;
@@ -16,6 +16,8 @@ pub(in crate::target) struct RecordedCases {
     further: HashMap<(u32, u32), u32>,
     /// The second eval with a case of this id, for messages.
     second: HashMap<u32, u32>,
+    /// Ids of the cases with a workspace.
+    pub in_workspaces: HashSet<String>,
     /// Some of the cases are of a private dataset: messages name none.
     pub private: bool,
 }

@@ -187,6 +187,11 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
             )));
         }
     }
+    // Folders and files have the names of cases.
+    let shown = |path: &Path| match asked.private {
+        true => "(private)".to_owned(),
+        false => path.display().to_string(),
+    };
     let mut tasks = names_in(folder)?;
     tasks.sort();
     let mut lines = Vec::new();
@@ -195,7 +200,7 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
         if !inside.is_dir() {
             if task.ends_with(".json") || task.ends_with(".json.gz") {
                 push_completions(&inside, most, &mut lines)
-                    .map_err(|error| invalid(format!("{}: {error}", inside.display())))?;
+                    .map_err(|error| invalid(format!("{}: {error}", shown(&inside))))?;
                 if lines.len() as u64 > most {
                     return Err(too_large("a folder of samples", most));
                 }
@@ -215,9 +220,12 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
         for (place, file) in files.iter().enumerate() {
             let path = inside.join(file);
             let number = number_of(file);
-            let is_tree = path.is_dir() || archive_stem(file).is_some();
+            // A case without a workspace may have folders of other things.
+            let known = ids.get(task.as_str());
+            let takes_folders = known.is_none_or(|id| asked.in_workspaces.contains(*id));
+            let is_tree = path.is_dir() && takes_folders || archive_stem(file).is_some();
             if let (true, Some(sample)) = (is_tree, number) {
-                check_first(&mut samples, sample, &path)?;
+                check_first(&mut samples, sample, &shown(&path))?;
                 let tree = format!("{task}/{file}");
                 push(
                     &mut lines,
@@ -232,10 +240,10 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
                 return Err(too_large("a folder of samples", most));
             }
             let code = fs::read_to_string(&path).map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+                io::Error::new(error.kind(), format!("{}: {error}", shown(&path)))
             })?;
             let sample = number.unwrap_or(place as u64);
-            check_first(&mut samples, sample, &path)?;
+            check_first(&mut samples, sample, &shown(&path))?;
             push(
                 &mut lines,
                 &json!({"task_id": id, "sample": sample, "solution": code}),
@@ -245,12 +253,11 @@ fn of_folder(folder: &Path, asked: &RecordedCases, most: u64) -> io::Result<Vec<
     Ok(lines)
 }
 
-fn check_first(samples: &mut HashSet<u64>, sample: u64, path: &Path) -> io::Result<()> {
+fn check_first(samples: &mut HashSet<u64>, sample: u64, path: &str) -> io::Result<()> {
     match samples.insert(sample) {
         true => Ok(()),
         false => Err(invalid(format!(
-            "{}: another file is sample {sample}, too",
-            path.display()
+            "{path}: another file is sample {sample}, too"
         ))),
     }
 }
