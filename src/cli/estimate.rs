@@ -101,13 +101,59 @@ pub fn lines(work: &PlannedWork<'_>) -> io::Result<Vec<(&'static str, String)>> 
         .map(|words| ("judged", words))
         .into_iter()
         .collect();
-    lines.extend(told(&asked));
-    if !asked.is_empty() {
+    let agents = agents(work);
+    let calls_agents = !agents.is_empty();
+    lines.extend(agents.into_iter().map(|words| ("agent", words)));
+    if !asked.is_empty() || !calls_agents {
+        lines.extend(told(&asked));
+    }
+    if !asked.is_empty() || calls_agents {
         lines.extend(
             budget(work.prepared.plan.settings.models.budget).map(|words| ("budget", words)),
         );
     }
     Ok(lines)
+}
+
+/// The samples of agents that call a model, and what each of them may spend: how many calls an agent
+/// makes is not known.
+fn agents(work: &PlannedWork<'_>) -> Vec<String> {
+    let plan = &work.prepared.plan;
+    let mut all: BTreeMap<(&str, String), (u64, Option<f64>)> = BTreeMap::new();
+    for (outline, (samples, _)) in work.cases().filter(|(_, (samples, _))| *samples > 0) {
+        let target = outline.profile.target.as_ref().or(plan.target.as_ref());
+        let Some(Target::Agent(agent)) = target else {
+            continue;
+        };
+        let Some(endpoint) = agent
+            .endpoint
+            .as_ref()
+            .filter(|model| !is_offline(plan, model))
+        else {
+            continue;
+        };
+        let most = agent.limits.cost_usd.map(|most| most * samples as f64);
+        let sum = all
+            .entry((agent.name(), endpoint.name()))
+            .or_insert((0, Some(0.0)));
+        *sum = (
+            sum.0 + samples,
+            sum.1.zip(most).map(|(sum, most)| sum + most),
+        );
+    }
+    let line = |((agent, model), (samples, most)): ((&str, String), (u64, Option<f64>))| {
+        let samples = plural(usize::try_from(samples).unwrap_or(usize::MAX), "sample");
+        let most = match most {
+            Some(most) => format!("at most {} in all", cost(most)),
+            None => "no limit of dollars (`limits: {cost_usd: ...}`)".to_owned(),
+        };
+        format!(
+            "{} with {}, {samples}, {most}",
+            one_line(agent),
+            one_line(&model)
+        )
+    };
+    all.into_iter().map(line).collect()
 }
 
 /// The calls of judges, and how many of them at once at most; `None` when none would be asked.

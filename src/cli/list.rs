@@ -147,10 +147,10 @@ fn type_name(kind: EvalType) -> &'static str {
 
 /// The model that is asked for a case's outputs.
 fn model_of(plan: &Plan, profile: &CaseProfile) -> Option<String> {
-    match profile.target.as_ref().or(plan.target.as_ref()) {
-        Some(Target::Model(model)) => Some(model.endpoint.name()),
-        _ => None,
-    }
+    let target = profile.target.as_ref().or(plan.target.as_ref());
+    target
+        .and_then(Target::endpoint)
+        .map(|endpoint| endpoint.name())
 }
 
 /// The methods of a case, each once, in order; inferred ones with a mark.

@@ -74,6 +74,8 @@ pub struct GradersConfig {
     pub dir: PathBuf,
     /// More folders that candidates' programs may read.
     pub readable: Vec<PathBuf>,
+    /// What the programs of agents consist of, which programs in workspaces see.
+    pub agents: Vec<PathBuf>,
     /// What judges are asked through; `None` where no judge is to be asked.
     pub models: Option<Arc<RunModels>>,
     /// What judges must not be shown.
@@ -588,6 +590,7 @@ impl RunGraders {
             let mut request = wanted(&self.config);
             // Whatever is installed: what tests and targets start is not known.
             request.readable = self.languages.toolchains();
+            request.readable.extend(self.config.agents.iter().cloned());
             let path = std::env::var_os("PATH");
             Arc::new(RunWorkspaces::new(request, self.cache.clone(), path))
         });

@@ -15,6 +15,7 @@ fn graders() -> RunGraders {
         models: None,
         redactor: Redactor::default(),
         readable: vec![],
+        agents: Vec::new(),
     })
 }
 

@@ -21,12 +21,28 @@ struct Syntax {
     block_comment: Option<(&'static str, &'static str)>,
     /// Longer ones first.
     quotes: &'static [&'static str],
+    /// The quote in whose texts a backslash is a plain character.
+    raw_quote: Option<&'static str>,
+    /// Whether `/` begins a regular expression where a value is expected.
+    has_regexes: bool,
 }
 
 const C_LIKE: Syntax = Syntax {
     line_comment: "//",
     block_comment: Some(("/*", "*/")),
     quotes: &["\"", "'", "`"],
+    raw_quote: None,
+    has_regexes: false,
+};
+
+const ECMASCRIPT: Syntax = Syntax {
+    has_regexes: true,
+    ..C_LIKE
+};
+
+const GOLANG: Syntax = Syntax {
+    raw_quote: Some("`"),
+    ..C_LIKE
 };
 
 /// A `'` also begins a lifetime, so that it is left as it is.
@@ -39,6 +55,8 @@ const SCRIPT: Syntax = Syntax {
     line_comment: "#",
     block_comment: None,
     quotes: &["\"\"\"", "'''", "\"", "'"],
+    raw_quote: None,
+    has_regexes: false,
 };
 
 /// A shell's texts hold commands.
@@ -73,7 +91,7 @@ impl TestWords {
         });
         static JAVASCRIPT: LazyLock<TestWords> = LazyLock::new(|| {
             TestWords::new(
-                C_LIKE,
+                ECMASCRIPT,
                 [
                     r"\bexpect\w*\s*[(.]|\bassert\w*\s*[(.]|\.should\b|\bt\.(is|not|deepEqual|throws|true|false|truthy|falsy|equal|ok)\(",
                     r"\b(it|test)(\.\w+)*\s*\(",
@@ -83,7 +101,7 @@ impl TestWords {
         });
         static GO: LazyLock<TestWords> = LazyLock::new(|| {
             TestWords::new(
-                C_LIKE,
+                GOLANG,
                 [
                     r"\.(Error|Errorf|Fatal|Fatalf|Fail|FailNow)\s*\(|\b(assert|require)\.\w+\s*\(|\bpanic\(",
                     r"\bfunc\s+(Test|Fuzz|Example)\w*",
@@ -152,14 +170,23 @@ fn code_only(text: &str, syntax: Syntax) -> String {
         if rest.starts_with(syntax.line_comment) && is_comment(&code, syntax) {
             rest = rest.find('\n').map_or("", |at| &rest[at..]);
         } else if let Some((begin, end)) = syntax.block_comment
-            && rest.starts_with(begin)
+            && let Some(after) = rest.strip_prefix(begin)
+            // Without an end it begins none.
+            && let Some((_, after)) = after.split_once(end)
         {
-            let after = &rest[begin.len()..];
-            rest = after.find(end).map_or("", |at| &after[at + end.len()..]);
-        } else if let Some(quote) = quote {
-            let after = &rest[quote.len()..];
+            rest = after;
+        } else if let Some(quote) = quote
+            && let Some(end) = text_end(&rest[quote.len()..], quote, syntax)
+        {
             code.push_str("\"\"");
-            rest = &after[text_end(after, quote)..];
+            rest = &rest[quote.len() + end..];
+        } else if letter == '/'
+            && syntax.has_regexes
+            && expects_value(&code)
+            && let Some(end) = regex_end(&rest[1..])
+        {
+            code.push_str("/ /");
+            rest = &rest[1 + end..];
         } else {
             code.push(letter);
             rest = &rest[letter.len_utf8()..];
@@ -174,22 +201,64 @@ fn is_comment(before: &str, syntax: Syntax) -> bool {
 }
 
 /// The bytes of a text up to the end of its closing quote; a text of one line ends with the line.
-fn text_end(after: &str, quote: &str) -> usize {
+/// `None` if a longer text has no end, so that the quote begins none.
+fn text_end(after: &str, quote: &str, syntax: Syntax) -> Option<usize> {
     let is_long = quote.len() > 1 || quote == "`";
+    let is_raw = syntax.raw_quote == Some(quote);
     let mut at = 0;
     while let Some(letter) = after[at..].chars().next() {
         if after[at..].starts_with(quote) {
-            return at + quote.len();
+            return Some(at + quote.len());
         }
         if letter == '\n' && !is_long {
-            return at;
+            return Some(at);
         }
         at += letter.len_utf8();
-        if letter == '\\' {
+        if letter == '\\' && !is_raw {
             at += after[at..].chars().next().map_or(0, char::len_utf8);
         }
     }
-    at
+    (!is_long).then_some(at)
+}
+
+/// Whether a `/` after this code of JavaScript begins a regular expression and does not divide. In
+/// doubt it divides: otherwise a quote in what is not an expression would show text as code.
+fn expects_value(code: &str) -> bool {
+    let code = code.trim_end();
+    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
+    // In TypeScript a `!` also follows a value.
+    if let Some(before) = code.strip_suffix('!') {
+        return expects_value(before);
+    }
+    let before = code.trim_end_matches(is_word);
+    match &code[before.len()..] {
+        "" => {
+            code.is_empty()
+                || code.ends_with("=>")
+                || code.ends_with(['(', ',', '=', ':', '[', '&', '|', '?', ';', '{'])
+        }
+        "return" | "typeof" | "case" | "throw" | "void" | "delete" | "in" | "instanceof" => {
+            !before.ends_with('.')
+        }
+        _ => false,
+    }
+}
+
+/// The bytes of a regular expression up to its closing `/`, which is on the same line.
+fn regex_end(after: &str) -> Option<usize> {
+    let (mut is_class, mut is_escaped) = (false, false);
+    for (at, letter) in after.char_indices() {
+        match letter {
+            '\n' => return None,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => is_class = true,
+            ']' => is_class = false,
+            '/' if !is_class => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// In words, how the tests of a file are fewer or weaker than before; `None` if they are not.
@@ -301,6 +370,24 @@ mod tests {
                 "1 assertion removed",
             ),
             (
+                "a.js",
+                "test('a', () => { assert(f()); });",
+                "test('a', () => { x = a / 2; y = b++ /'/ assert(f()) /'/ 1; `assert(1)`; z = a! /'/assert(1)/'/ 1; });",
+                "1 assertion removed",
+            ),
+            (
+                "a.js",
+                "test('a', () => { assert(f()); });",
+                "test('a', () => { x = {} /'/ assert(f()) /'/ 1; y = o.in /'/ assert(1) /'/ 1; });",
+                "1 assertion removed",
+            ),
+            (
+                "a_test.go",
+                "func TestA(t *testing.T) { t.Fatal(1) }",
+                "func TestA(t *testing.T) { x := `\\` + ` t.Fatal(1) ` }",
+                "1 assertion removed",
+            ),
+            (
                 "t.sh",
                 "grep -q x out || exit 1\n",
                 "grep -q x out || true\n",
@@ -340,6 +427,31 @@ mod tests {
                 "a.rs",
                 "#[test] fn a() { assert!(x); }",
                 "#[test] fn a() { assert!(x, \"#[ignore\"); }",
+            ),
+            (
+                "a.js",
+                "test('a', () => { assert(1); });",
+                "test('b', () => { assert.ok(/`/.test(f())); });\ntest('a', () => { assert(1); });",
+            ),
+            (
+                "a.js",
+                "test('a', () => { assert(1); });",
+                "const slash = /[/*'\"]\\//;\ntest('a', () => { assert(1); return /`/; });",
+            ),
+            (
+                "a.ts",
+                "test('a', () => { expect(1).toBe(1); });",
+                "const half = a! / 2, open = '`', end = !/`/.test(x);\ntest('a', () => { expect(1).toBe(1); });",
+            ),
+            (
+                "a_test.go",
+                "func TestA(t *testing.T) { t.Fatal(1) }",
+                "func TestB(t *testing.T) { if len(`C:\\`) != 3 { t.Fatal(1) } }\nfunc TestA(t *testing.T) { t.Fatal(1) }",
+            ),
+            (
+                "a.rs",
+                "#[test] fn a() { assert!(x); }",
+                "// a ` alone\nmacro_rules! m { () => { /* } }\n#[test] fn a() { assert!(x); }",
             ),
             ("a.txt", "anything", "something else"),
         ];

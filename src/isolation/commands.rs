@@ -155,7 +155,7 @@ pub fn tree_output(result: ProgramResult, command: &TreeCommand) -> TreeOutput {
 }
 
 /// How a command ended that ran in a sandbox.
-pub fn tree_end(ending: &ProgramEnding) -> TreeEnd {
+fn tree_end(ending: &ProgramEnding) -> TreeEnd {
     match *ending {
         ProgramEnding::Exited(code) => TreeEnd::Exited(code),
         ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),

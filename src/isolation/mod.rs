@@ -11,7 +11,7 @@ use eval_sandbox::{
 
 use crate::model::{MinimumTier, NamedPython, SandboxDemand, SandboxState};
 
-pub use commands::{CommandSandbox, PRIVATE_FOLDER, tree_end, tree_output};
+pub use commands::{CommandSandbox, PRIVATE_FOLDER, tree_output};
 pub use private_folder::PrivateFolder;
 
 /// What a run wants of a sandbox.

@@ -18,7 +18,9 @@ mod writer;
 
 pub use follow::JournalFollower;
 pub use hidden::PrivateCases;
-pub use paths::{RunPaths, days, find_run, hold_results, list_runs, lock_results, scan_runs};
+pub use paths::{
+    RunPaths, days, find_run, folder_name, hold_results, list_runs, lock_results, scan_runs,
+};
 pub use reader::{
     JournalReader, evals, planned_cases, private_evals, read, read_case, read_counts, sessions,
     started,

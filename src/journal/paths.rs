@@ -7,8 +7,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::JournalError;
+use crate::model::Fingerprint;
 use eval_base::clock::calendar;
 use eval_base::files::{LockState, lock, lock_shared};
+use eval_base::percent::encode;
 
 const JOURNAL: &str = ".journal.jsonl";
 
@@ -256,6 +258,19 @@ pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> 
             }
         }
     })
+}
+
+/// An id as the name of a folder.
+pub fn folder_name(id: &str) -> String {
+    const LONGEST: usize = 120;
+    let name = encode(id);
+    if name.bytes().all(|byte| byte == b'.') {
+        return name.replace('.', "%2E");
+    }
+    match name.get(..LONGEST) {
+        Some(begin) if name.len() > LONGEST => format!("{begin}-{}", Fingerprint::of(&id)),
+        _ => name,
+    }
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
     let (command, depends_on) = match target {
         Target::Command(command) => (Some(command), &command.depends_on),
         Target::Skill(skill) => (Some(&skill.command), &skill.command.depends_on),
+        Target::Agent(agent) => (Some(&agent.command), &agent.command.depends_on),
         Target::Http(http) => (http.serve.as_deref(), &http.depends_on),
         // Recordings are recorded by their content; of a model nothing more can be known.
         Target::Recorded { .. } | Target::Echo | Target::Model(_) => {
@@ -86,7 +87,8 @@ pub(super) fn of_target(target: &Target, suite: &SuiteScope) -> Dependencies {
         (None, Target::Command(_) | Target::Http(_)) if !named.is_empty() => {
             UnseenDependencies::MoreFiles
         }
-        // The command of a skill names the agent, and not what the skill says.
+        // The command of a skill names the agent, and not what the skill says; what the model of
+        // an agent says is not known either.
         (None, _) => UnseenDependencies::Everything,
     };
     let mut found = named;

@@ -415,7 +415,11 @@ fn regression_case(
     };
     let baseline = known.as_ref().map(|known| &known.output);
     let of_suite = desk.suite.workspace.as_ref();
-    let workspace = workspace::of_level(desk, &spec.workspace, node, of_suite);
+    let mut workspace = workspace::of_level(desk, &spec.workspace, node, of_suite);
+    let is_agent = matches!(target, Some(Some(Target::Agent(_))));
+    if workspace.is_none() && is_agent && spec.workspace.is_inherited() {
+        workspace = Some(workspace::empty(desk, execution.span));
+    }
     let settled = workspace.as_ref().map(|workspace| &workspace.settled);
     let known_of_case = (baseline, settled.map(|settled| &**settled));
     let grading = regressions::grading(desk, written, comparison, known_of_case, id_at);

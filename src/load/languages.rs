@@ -70,9 +70,8 @@ impl DescribedLanguage {
         spec.languages = vec![name.to_owned()];
         spec.languages.extend(self.others.iter().cloned());
         spec.readable = self
-            .settings
-            .iter()
-            .flat_map(|folder| folders(folder))
+            .settings_folders()
+            .into_iter()
             .map(|folder| folder.to_string_lossy().into_owned())
             .collect();
         let mut chosen = chosen(name.to_owned(), spec, Path::new("/"));
@@ -80,6 +79,12 @@ impl DescribedLanguage {
             own.compiles_alone = true;
         }
         chosen
+    }
+
+    /// The folders of this machine outside `/usr` whose files its programs read.
+    pub fn settings_folders(&self) -> Vec<PathBuf> {
+        let settings = self.settings.iter();
+        settings.flat_map(|folder| folders(folder)).collect()
     }
 
     /// What its programs get of memory where nothing else is written, in MiB.

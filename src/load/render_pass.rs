@@ -20,8 +20,7 @@ const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
 /// Of the program that an HTTP target starts.
 const PORT_PLACEHOLDER: &str = "{{ port }}";
 /// What the command of tests may name, and its environment.
-const OF_TESTS: &str = "results";
-const OF_TESTS_PLACEHOLDER: &str = "{{ results }}";
+const OF_TESTS: [(&str, &str); 2] = [("results", "{{ results }}"), ("junit", "{{ junit }}")];
 /// Names that a skill's command line is filled with: some when it is known which skill, the rest
 /// when it runs.
 const OF_SKILLS: [&str; 7] = [
@@ -203,13 +202,17 @@ impl RenderPass<'_> {
             }
         }
         let is_of_tests = config.get("method").and_then(Node::as_text) == Some("workspace_tests");
-        let filled = match is_of_tests {
-            true => (OF_TESTS, Jinja::from(OF_TESTS_PLACEHOLDER)),
-            false => (AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER)),
+        let filled: &[(&str, &str)] = match is_of_tests {
+            true => &OF_TESTS,
+            false => &[(AT_RUN, AT_RUN_PLACEHOLDER)],
         };
+        let filled = filled
+            .iter()
+            .map(|(name, text)| (*name, Jinja::from(*text)));
+        let filled: Vec<_> = filled.collect();
         for key in ["command"].into_iter().chain(is_of_tests.then_some("env")) {
             if let Some(node) = config.get_mut(key) {
-                self.text(node, std::slice::from_ref(&filled));
+                self.text(node, &filled);
             }
         }
     }

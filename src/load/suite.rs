@@ -41,7 +41,7 @@ use plan::PlanParts;
 pub(super) use variables::check_vars;
 
 use crate::model::{Eval, Plan, Target};
-use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
+use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec, TargetSpec};
 
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it
 /// reaches.
@@ -406,7 +406,15 @@ impl SuiteLoader<'_> {
         if let (Some(above), Some(own)) = (&above, &own) {
             workspace::check_suite_is_left_out(&mut desk, above, own, &self.path, node.span);
         }
-        scope.workspace = own;
+        let is_agent = match &scope.asks {
+            Some(target) => matches!(target, Target::Agent(_)),
+            // One of several, or with a problem that is reported already.
+            None => {
+                let mut written = spec.target.iter().chain(spec.targets.values());
+                written.any(|target| matches!(target, TargetSpec::Agent(_)))
+            }
+        };
+        scope.workspace = own.or_else(|| is_agent.then(|| workspace::empty(&desk, node.span)));
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);

@@ -1,5 +1,6 @@
 //! Targets: paths made absolute, programs looked for, the one target of a run chosen.
 
+mod agent;
 mod http;
 mod skill;
 
@@ -71,6 +72,7 @@ pub(super) fn resolve(
         TargetSpec::Model(m) => Target::Model(Box::new(models::resolve(desk, m, node, dir)?)),
         TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
         TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node, dir)?)),
+        TargetSpec::Agent(a) => Target::Agent(Box::new(agent::resolve(desk, a, node, dir)?)),
     })
 }
 

@@ -334,6 +334,8 @@ impl Attempt {
                 Cause::TargetUnreachable
                 | Cause::TargetFailed
                 | Cause::TargetTimeout
+                | Cause::Limit
+                | Cause::ReplayDiverged
                 | Cause::MissingOutput,
             ) => true,
             // With `on_error: fail`, in a journal that does not say it otherwise.

@@ -1,5 +1,6 @@
 //! Plans, outcomes, grades, events and summaries: plain data that the modules hand to each other.
 
+mod agent;
 mod baseline;
 mod cases;
 mod check;
@@ -40,6 +41,7 @@ pub mod testing;
 mod trajectory;
 mod workspace;
 
+pub use agent::*;
 pub use baseline::*;
 pub use cases::*;
 pub use check::*;

@@ -40,6 +40,8 @@ causes! {
     MemoryLimit = "memory_limit" in Failed,
     /// The candidate exceeded its output limit.
     OutputLimit = "output_limit" in Failed,
+    /// An agent exceeded its limit of turns, tokens or dollars.
+    Limit = "limit" in Failed,
     /// The candidate program was killed by the signal that the reason names.
     Crashed = "crashed" in Failed,
     /// The candidate tried an operation that the sandbox forbids.
@@ -61,6 +63,8 @@ causes! {
     /// There is no recorded output for this sample. (An output in which `extract` finds nothing has
     /// failed.)
     MissingOutput = "missing_output" in Errored,
+    /// An agent requested something that the recording of its model has no answer to.
+    ReplayDiverged = "replay_diverged" in Errored,
     JudgeUnreachable = "judge_unreachable" in Errored,
     JudgeUnparseable = "judge_unparseable" in Errored,
     /// The interpreter or program that a grader needs is not on this machine.

@@ -15,6 +15,7 @@ use crate::spec::words::{
 use eval_base::ordered::OrderedValue;
 use eval_models::ModelSettings;
 
+use super::agent::AgentTarget;
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::EvalCases;
 use super::check::ProbeExcuse;
@@ -82,6 +83,34 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The agents that its cases may be given to.
+    pub fn agents(&self) -> impl Iterator<Item = &AgentTarget> {
+        let own = self.evals.iter().flat_map(|eval| eval.cases.profiles());
+        let own = own.filter_map(|profile| profile.target.as_ref());
+        own.chain(&self.target).filter_map(|target| match target {
+            Target::Agent(agent) => Some(&**agent),
+            _ => None,
+        })
+    }
+
+    /// What the programs of its agents consist of, besides what every sandbox shows.
+    pub fn agent_folders(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = self
+            .agents()
+            .flat_map(|agent| &agent.readable)
+            .cloned()
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Versions of the programs of its agents, by the agent's name, as far as they are known.
+    pub fn agent_versions(&self) -> BTreeMap<String, String> {
+        let version = |agent: &AgentTarget| Some((agent.name().to_owned(), agent.version.clone()?));
+        self.agents().filter_map(version).collect()
+    }
+
     /// The prompts to choose from, while none is chosen: those of the selected evals whose outputs
     /// are not recorded. They are in the order in which they are written, those of the suite first.
     pub fn open_prompts(&self) -> Vec<&str> {

@@ -286,7 +286,8 @@ pub struct Estimate {
     pub best: Option<f64>,
     /// Reason why there is no value.
     pub undefined: Option<String>,
-    /// Note on the interval, such as the reason why there is none.
+    /// Note on the value or its interval: samples that are left out, or the reason why there is no
+    /// interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -11,6 +11,7 @@ use eval_base::ordered::OrderedValue;
 use eval_base::redact::{serialize_headers, serialize_url, without_secret_parameters};
 use eval_models::{Endpoint, SamplingOptions};
 
+use super::agent::AgentTarget;
 use super::dependency::DependsOn;
 use super::env_file::EnvFile;
 use crate::spec::words::{OnError, OutputFormat, TargetIsolation};
@@ -33,6 +34,7 @@ pub enum Target {
     Model(Box<ModelTarget>),
     Http(Box<HttpTarget>),
     Skill(Box<SkillTarget>),
+    Agent(Box<AgentTarget>),
 }
 
 impl Target {
@@ -45,6 +47,16 @@ impl Target {
             Target::Model(_) => "model",
             Target::Http(_) => "http",
             Target::Skill(_) => "skill",
+            Target::Agent(_) => "agent",
+        }
+    }
+
+    /// The model that gives the answers, if one does: the target itself, or that of an agent.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Target::Model(model) => Some(&model.endpoint),
+            Target::Agent(agent) => agent.endpoint.as_ref(),
+            _ => None,
         }
     }
 }

@@ -35,7 +35,7 @@ pub async fn send(
         method: "POST".to_owned(),
         url,
         headers,
-        body: Some(body),
+        body: Some(body.into()),
         timeout: hook.timeout,
         first_byte: None,
         // A redirect would carry the message, and what the address holds, to somebody who was not

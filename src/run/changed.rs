@@ -312,8 +312,10 @@ impl<'a> ChangePlanner<'a> {
             Some(Target::Recorded { path, .. }) if !self.same_recording(path) => {
                 Some(ChangeCause::RecordedOutputs)
             }
-            Some(Target::Model(model))
-                if model.endpoint.replay.is_some() || plan.settings.models.replay.is_some() =>
+            Some(asked)
+                if asked.endpoint().is_some_and(|endpoint| {
+                    endpoint.replay.is_some() || plan.settings.models.replay.is_some()
+                }) =>
             {
                 Some(ChangeCause::Replayed)
             }

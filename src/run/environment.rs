@@ -27,7 +27,7 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
         Some(Target::Model(target)) => Some(target),
         _ => None,
     };
-    let endpoint = model.map(|target| &target.endpoint);
+    let endpoint = plan.target.as_ref().and_then(Target::endpoint);
     let budget = plan.settings.models.budget;
     let set = endpoint.filter(|endpoint| endpoint.address_variable.is_some());
     Environment {

@@ -11,14 +11,14 @@ use super::queue::SampleWork;
 use super::regrade::{RegradeContext, RegradeItem, grade_sample};
 use super::reuse::StoredSamples;
 use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
+use crate::journal::folder_name;
 use crate::model::{
-    Attempt, Case, CaseOutline, Cause, Fingerprint, JudgeVote, KeepWorkspace, ModelCall, Outcome,
-    Output, ReusedFrom, Verdict, WorkspaceOutput,
+    Attempt, Case, CaseOutline, Cause, JudgeVote, KeepWorkspace, ModelCall, Outcome, Output,
+    ReusedFrom, Verdict, WorkspaceOutput,
 };
 use crate::target::{RunTargets, TargetAnswer, TargetFailure, WorkspaceUse};
 use crate::workspace::{FinishedWorkspace, RecordedWork, SampleWorkspace, WorkspaceFault};
 use eval_base::backoff::Backoff;
-use eval_base::percent::encode;
 use eval_base::redact::Redactor;
 use eval_models::RunModels;
 
@@ -440,19 +440,6 @@ fn add_reason(verdict: &mut Verdict, reason: &str) {
 fn file_name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
-}
-
-/// An id as the name of a folder.
-fn folder_name(id: &str) -> String {
-    const LONGEST: usize = 120;
-    let name = encode(id);
-    if name.bytes().all(|byte| byte == b'.') {
-        return name.replace('.', "%2E");
-    }
-    match name.get(..LONGEST) {
-        Some(begin) if name.len() > LONGEST => format!("{begin}-{}", Fingerprint::of(&id)),
-        _ => name,
-    }
 }
 
 /// An output that is graded.

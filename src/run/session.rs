@@ -333,6 +333,7 @@ pub(crate) fn graders(
         demand: plan.settings.sandbox.clone(),
         dir: plan.suite.dir.clone(),
         readable: plan.readable.clone(),
+        agents: plan.agent_folders(),
         models: Some(Arc::clone(models)),
         redactor: Redactor::new(plan.secrets.iter().cloned()),
     });
@@ -357,6 +358,7 @@ async fn prepared_environment(
         graders.packages(),
         environment.sandbox.as_ref(),
     );
+    environment.interpreters.extend(plan.agent_versions());
     if let Some(stamp) = checked {
         stamp.verify(&tools).map_err(RunError::Refused)?;
     }

@@ -8,6 +8,7 @@
 
 pub mod words;
 
+mod agent;
 mod baseline;
 mod cache;
 mod check;
@@ -39,6 +40,7 @@ mod thresholds;
 mod unions;
 mod workspace;
 
+pub use agent::*;
 pub use baseline::*;
 pub use cache::*;
 pub use check::*;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::agent::AgentSpec;
 use super::prices::PriceSpec;
 use super::providers::RequestSpec;
 use super::words::{OnError, OutputFormat, TargetIsolation, ThoughtsMode};
@@ -28,10 +29,12 @@ pub enum TargetSpec {
     Http(HttpSpec),
     /// A skill of a coding agent.
     Skill(SkillSpec),
+    /// A coding agent, which works in the workspace of each sample.
+    Agent(AgentSpec),
 }
 
 tagged!(TargetSpec by "type" {
-    Recorded = "recorded", Command = "command", Echo = "echo", Model = "model", Http = "http", Skill = "skill",
+    Recorded = "recorded", Command = "command", Echo = "echo", Model = "model", Http = "http", Skill = "skill", Agent = "agent",
 });
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -355,6 +355,22 @@ pub enum TargetIsolation {
     None,
 }
 
+/// A coding agent that can be run.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentName {
+    ClaudeCode,
+    Codex,
+    GeminiCli,
+    Opencode,
+    Aider,
+    MiniSweAgent,
+    /// The program of `command`.
+    Command,
+}
+
 /// Workspaces that stay in the results folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

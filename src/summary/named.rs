@@ -98,10 +98,18 @@ impl NamedMetric {
             return None;
         }
         let share = over.share().filter(|_| is_score && single);
-        let estimate = match is_score {
+        let mut estimate = match is_score {
             true => over.estimate(intervals.is_some()),
             false => of_values(&values, intervals),
         };
+        let unmeasured = missing - ungraded;
+        if unmeasured > 0 {
+            let why = format!(
+                "`{name}` leaves out {unmeasured} of {samples} samples, in which it could not be measured"
+            );
+            let note = estimate.note.filter(|note| !note.is_empty());
+            estimate.note = Some(note.map_or_else(|| why.clone(), |note| format!("{note}; {why}")));
+        }
         let numbers = if is_score {
             NamedNumbers::Scores(over)
         } else {

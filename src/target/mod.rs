@@ -2,6 +2,7 @@
 //!
 //! Nothing here judges an output.
 
+mod agent;
 mod command;
 mod http;
 mod input;
@@ -29,6 +30,7 @@ use eval_base::redact::Redactor;
 use eval_models::net::HttpClients;
 use eval_models::{KeptError, ModelSpending, ModelsConfig, RunModels};
 
+use agent::{AgentSample, RunAgents};
 use command::CommandPlace;
 pub use model::question_bytes;
 pub use prompt::filled;
@@ -128,6 +130,7 @@ pub struct RunTargets {
     /// Of HTTP targets, with their open connections.
     clients: HttpClients,
     models: Arc<RunModels>,
+    agents: RunAgents,
 }
 
 impl RunTargets {
@@ -190,7 +193,9 @@ impl RunTargets {
             .into_iter()
             .map(|(path, number)| (path.to_owned(), number))
             .collect();
+        let redactor = Redactor::new(plan.secrets.iter().cloned());
         let mut targets = RunTargets {
+            agents: RunAgents::new(&plan.settings.models, redactor.clone()),
             target: plan.target.clone(),
             prompt: plan.prompt.clone(),
             main,
@@ -203,9 +208,18 @@ impl RunTargets {
                 settings: plan.settings.models.clone(),
                 spent: ModelSpending::default(),
                 clock: Arc::new(SystemClock),
-                redactor: Redactor::new(plan.secrets.iter().cloned()),
+                redactor,
             })),
         };
+        let mut free = plan
+            .agents()
+            .filter(|agent| agent.command.isolation == Some(TargetIsolation::Workspace));
+        if let Some(agent) = free.next() {
+            targets.warnings.push(format!(
+                "`isolation: workspace`: {} runs outside of the sandbox, with your rights and the network of this machine",
+                agent.name()
+            ));
+        }
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
             targets.warnings.extend(warnings);
@@ -379,6 +393,15 @@ impl RunTargets {
             Some(Target::Model(target)) => {
                 model::ask(target, case, sample, attempt, &self.models).await
             }
+            Some(Target::Agent(target)) => {
+                let asked = AgentSample {
+                    eval_id,
+                    case,
+                    sample,
+                    attempt,
+                };
+                agent::ask(target, asked, workspace, (&self.agents, &self.models)).await
+            }
         };
         asked.unwrap_or_else(|failure| uncalled(Err(failure), None))
     }
@@ -389,6 +412,7 @@ impl RunTargets {
             _ if case.workspace.is_none() => return WorkspaceUse::Nothing,
             Some(Target::Command(command)) => command,
             Some(Target::Skill(skill)) => &skill.command,
+            Some(Target::Agent(agent)) => &agent.command,
             Some(Target::Http(http)) => match &http.serve {
                 Some(service) => service,
                 None => return WorkspaceUse::Nothing,
@@ -408,6 +432,8 @@ impl RunTargets {
             // A service that was started again would find what it left in its workspace.
             Some(Target::Http(target)) if target.serve.is_some() => Some(0),
             Some(Target::Http(target)) => Some(target.retries),
+            // It would find what it left in its workspace.
+            Some(Target::Agent(_)) => Some(0),
             // Models are asked again where they are asked, which knows better when that helps.
             Some(Target::Model(_)) => Some(0),
             _ => None,

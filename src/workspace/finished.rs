@@ -78,7 +78,8 @@ pub struct WorkspaceTestRun {
     pub output_truncated: bool,
     /// What it wrote below `/results`: relative path, content.
     pub results: Vec<(String, Vec<u8>)>,
-    /// Watched files that were there before and that it wrote to, replaced or deleted.
+    /// Watched files that were there before and that it opened for writing, replaced or deleted; data
+    /// that it only opened is not among them.
     pub rewritten: Vec<WorkspacePath>,
 }
 
@@ -351,7 +352,14 @@ impl OpenWorkspaces {
         let ran = self.closed.run_in_workspace(job).await;
         let ran = ran.map_err(WorkspaceFault::of_sandbox)?;
         let guarded = place.guarded;
-        let rewritten = blocking(move || Ok(guarded.changed())).await?;
+        let rewritten = blocking(move || {
+            let changed = guarded.changed();
+            changed.map_err(|error| {
+                let reason = format!("whether files of tests changed can't be found out: {error}");
+                WorkspaceFault::new(Cause::Harness, reason)
+            })
+        });
+        let rewritten = rewritten.await?;
         let streams = ran.result.streams;
         Ok(WorkspaceTestRun {
             ending: ran.result.ending,
@@ -474,8 +482,16 @@ impl OpenWorkspaces {
             .collect();
         watched.extend(test.files.iter().filter_map(|(name, _)| name.parse().ok()));
         let guarded = match &root {
-            WorkspaceRoot::Overlay(mount) => GuardedFiles::below(mount.upper.clone(), watched),
-            WorkspaceRoot::Folder(folder) => GuardedFiles::in_folder(folder.clone(), watched),
+            WorkspaceRoot::Overlay(mount) => GuardedFiles::below(mount.upper.clone(), mount.lowers.clone(), watched),
+            WorkspaceRoot::Folder(folder) => {
+                let watches = GuardedFiles::in_folder(folder.clone(), watched);
+                watches.map_err(|error| {
+                    cannot(format!(
+                        "the folders of its tests can't be watched ({error}); raise `fs.inotify.max_user_instances` \
+                         and `fs.inotify.max_user_watches`"
+                    ))
+                })?
+            }
         };
         Ok(TestPlace {
             _place: place,

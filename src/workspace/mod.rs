@@ -1,6 +1,7 @@
 //! Workspaces while a suite runs: templates are made once, each sample gets a folder of its own, and
 //! graders look at what the target left in it or run tests in a cell above it.
 
+mod agent;
 mod archive;
 mod finished;
 mod guarded;
@@ -34,8 +35,10 @@ use sample::FolderKind;
 use store::{WorkspaceStore, random_name};
 use template::{LayerKey, StagedFiles, WorkspaceTemplate, fault, foreseen, globs, list, stage};
 
+pub use agent::{AgentFolders, AgentPort};
 pub use finished::{BESIDE, FinishedWorkspace, WorkspaceTestJob, WorkspaceTestRun};
 pub use recorded::RecordedWork;
+pub(crate) use guarded::CODE_ENDINGS;
 pub(crate) use sample::CarriedFiles;
 pub use sample::{SampleWorkspace, WorkspaceProgram};
 pub use service::{ServiceAnswer, ServiceFault};

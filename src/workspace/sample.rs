@@ -25,6 +25,9 @@ use eval_workspace::{
 /// Where programs in the sandbox find files of the suite.
 const CARRIED: &str = "/tmp/suite";
 
+/// Where programs in the sandbox find contents that are theirs alone.
+pub(super) const PRIVATE: &str = "/tmp/private";
+
 /// Bytes of one file that a command wrote and that is read.
 const WRITTEN_BYTES: u64 = 256 << 20;
 
@@ -177,9 +180,14 @@ impl SampleWorkspace {
         }
     }
 
+    /// Whether its programs run outside of the sandbox.
+    pub(super) fn is_on_host(&self) -> bool {
+        self.kind == FolderKind::Host
+    }
+
     /// Whether its programs use the network of the host.
     pub(super) fn is_on_host_network(&self) -> bool {
-        self.kind == FolderKind::Host || self.definition.network == NetworkAccess::All
+        self.is_on_host() || self.definition.network == NetworkAccess::All
     }
 
     /// Why a program of it can't be a service.
@@ -201,10 +209,7 @@ impl SampleWorkspace {
         let private = self.place.path().join("private");
         let written = || {
             self.open.store.folder(private.clone())?;
-            for (name, content) in &program.private {
-                std::fs::write(private.join(name), content)?;
-            }
-            Ok(())
+            write_all(&private, &program.private)
         };
         written().map_err(|error: io::Error| StartError {
             reason: format!("cannot write input.json: {error}"),
@@ -318,11 +323,9 @@ impl SampleWorkspace {
             return Ok(String::new());
         }
         let from = self.open.store.folder(self.place.path().join("private"))?;
-        for (name, content) in files {
-            std::fs::write(from.join(name), content)?;
-        }
+        write_all(&from, &files)?;
         give(&from, self.open.store.owner)?;
-        let at = self.shown_at(&from, Path::new("/tmp/private"));
+        let at = self.shown_at(&from, Path::new(PRIVATE));
         let shown = at.to_string_lossy().into_owned();
         read_only.push(ReadOnlyBind { from, at });
         Ok(shown)
@@ -541,6 +544,16 @@ fn recorded_changes(changes: &WorkspaceChanges) -> WorkspaceChanges {
     kept.truncated |= count < kept.files.len();
     kept.files.truncate(count);
     kept
+}
+
+/// Writes files below a folder, by their relative paths.
+fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
+    for (name, content) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        std::fs::write(path, content)?;
+    }
+    Ok(())
 }
 
 /// The time of the file system now, as its files have it.

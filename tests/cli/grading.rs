@@ -21,6 +21,7 @@ fn graders() -> RunGraders {
         demand: Default::default(),
         dir: std::env::temp_dir(),
         readable: Vec::new(),
+        agents: Vec::new(),
     })
 }
 

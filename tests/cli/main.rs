@@ -12,6 +12,7 @@ mod support;
 mod tier;
 
 mod accept;
+mod agents;
 mod apps;
 mod baseline_cycle;
 mod baseline_store;
@@ -59,6 +60,7 @@ mod show;
 mod sides;
 mod statistics;
 mod trajectory_graders;
+mod trajectories;
 mod validate;
 mod values;
 mod walkthrough;

@@ -183,34 +183,41 @@ sys.exit(0 if do == 'pass' else 'not enough')
         attempt(
             "two",
             "echo two > do",
-            "errored harness",
-            "exited with code 2",
+            "failed exited",
+            "the grader python3 exited with code 2",
         ),
         attempt(
             "traceback",
             "echo traceback > do",
-            "errored harness",
+            "failed exited",
             "KeyError: 'traceback'",
         ),
         attempt(
             "noise",
             "echo noise > do",
-            "errored harness",
+            "failed exited",
             "KeyError: 'noise'",
         ),
-        attempt("signal", "echo signal > do", "errored harness", "SIGKILL"),
+        attempt("signal", "echo signal > do", "failed crashed", "SIGKILL"),
     ];
     graded(PLAIN, grader, &file, &attempts);
+    let negated = format!("{grader}, negate: true");
+    let attempts = [
+        attempt("fail", "true", "passed", "negated"),
+        attempt("two", "echo two > do", "failed exited", "code 2"),
+        attempt("traceback", "echo traceback > do", "failed exited", "KeyError"),
+    ];
+    graded(PLAIN, &negated, &file, &attempts);
     let limited = "{command: [python3, graders/check.py], workspace: true, timeout_seconds: 2}";
     let attempts = [attempt(
         "sleep",
         "echo sleep > do",
-        "errored grader_timeout",
-        "did not end within 2 s",
+        "failed timeout",
+        "the grader python3 did not end within 2 s",
     )];
     graded(PLAIN, limited, &file, &attempts);
     let workspace = "{from: {dir: app}, memory_mb: 128}";
-    let attempts = [attempt("memory", "echo memory > do", "errored", "")];
+    let attempts = [attempt("memory", "echo memory > do", "failed", "")];
     graded(workspace, grader, &file, &attempts);
 }
 
@@ -247,6 +254,15 @@ fn missing_programs_are_errors_and_deleted_ones_failures() {
         "/workspace/none.sh",
     )];
     graded(PLAIN, none, &[], &attempts);
+    // It could not be started before the target ran, either.
+    let plain = ("app/plain.sh", "#!/bin/sh\nexit 0\n");
+    for grader in [
+        "{command: [/workspace/plain.sh], workspace: true}",
+        "{method: workspace_tests, command: [./plain.sh]}",
+    ] {
+        let attempts = [attempt("fix", FIX, "errored executor_missing", "plain.sh")];
+        graded(PLAIN, grader, &[plain], &attempts);
+    }
     let odd = ("graders/odd", "#!/no/such/interpreter\n");
     let lost = "{command: [./graders/odd], workspace: true}";
     let attempts = [attempt("odd", FIX, "errored executor_missing", "")];
@@ -563,6 +579,33 @@ test_cases:
     near("lines_changed", 7.0 / 3.0);
     let expected = (4.0 * 0.5 + 3.0 * 2.0 / 3.0 + 2.0 * 2.0 / 3.0 + (1.0 - 7.0 / 60.0)) / 10.0;
     near("code_quality", expected);
+}
+
+#[test]
+fn build_rate_counts_every_exit_code_and_says_what_it_leaves_out() {
+    let cases = "metadata: {id: work, name: Work}
+graders:
+  - {type: code, metric: build_rate, informative: true, config: {command: [sh, /workspace/build.sh], workspace: true}}
+  - {type: code, config: {method: diff, max_lines: 200}}
+test_cases:
+  - {id: good, input: 'true'}
+  - {id: make, input: 'echo exit 2 > build.sh'}
+  - {id: cargo, input: 'echo exit 101 > build.sh'}
+  - {id: missing, input: 'echo exit 127 > build.sh'}
+";
+    let attempts = [attempt("good", "true", "passed", "")];
+    let build = ("app/build.sh", "exit 0\n");
+    let project = project(PLAIN, "{}", &[build], &attempts);
+    project.write("cases.yaml", cases);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--quiet"])
+        .expect(0);
+    let report = project.report();
+    let rate = report["metrics"]["build_rate"].as_f64().unwrap();
+    assert!((rate - 1.0 / 3.0).abs() < 1e-9, "{rate}");
+    let note = report["estimates"]["build_rate"]["note"].as_str().unwrap();
+    let left_out = "`build_rate` leaves out 1 of 4 samples, in which it could not be measured";
+    assert!(note.contains(left_out), "{note}");
 }
 
 #[test]

@@ -734,18 +734,58 @@ fn pytest_has_the_configuration_of_before_and_ids_with_brackets() {
         attempt(
             "venv",
             "sed -i s/-/+/ src/sums.py; for f in .venv/lib/python3*/site-packages/pytest/__init__.py; do echo >> $f; done",
-            "failed forged",
-            "belongs to the interpreter of the tests",
+            "failed exited",
+            "in the virtual environment that runs them",
         ),
     ];
     with_pytest("", grader, &files, &attempts);
 }
 
+#[test]
+fn tests_read_the_pyproject_of_the_target_and_pytest_that_of_before() {
+    let pyproject = "[project]\nversion = \"1.0\"\n[tool.pytest.ini_options]\npythonpath = ['src']\n";
+    let test = "def test_version():\n    import sums\n    assert '\"2.0\"' in open('pyproject.toml').read()\n";
+    let files = [
+        ("app/pyproject.toml", pyproject),
+        ("app/src/sums.py", ""),
+        ("app/tests/test_version.py", test),
+    ];
+    let grader = "{method: workspace_tests, command: [.venv/bin/python3, -m, pytest]}";
+    let collects = "sed -i '$a addopts = \"--collect-only -p evil\"' pyproject.toml; echo 'import os; os._exit(0)' > evil.py";
+    let attempts = [
+        attempt("honest", "sed -i s/1.0/2.0/ pyproject.toml", "passed", ""),
+        attempt("nothing", "true", "failed wrong_answer", "test_version"),
+        attempt(
+            "renames",
+            "sed -i 's/1.0/2.0/; s/src/other/' pyproject.toml",
+            "passed",
+            "",
+        ),
+        attempt("collects", collects, "failed wrong_answer", "test_version"),
+        attempt(
+            "plugin",
+            "printf '[pytest]\\naddopts = -p evil\\n' > pytest.ini; echo 'import os; os._exit(0)' > evil.py",
+            "failed wrong_answer",
+            "test_version",
+        ),
+    ];
+    let report = with_pytest("", grader, &files, &attempts);
+    if let Some(report) = report {
+        let details = &grade_of(&report, "honest")["grades"][0]["details"];
+        assert_eq!(details["pytest_configuration_of_before"], "pyproject.toml");
+    }
+}
+
 /// Runs the attempts where a virtual environment of the workspace has pytest.
-fn with_pytest(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: &[Attempt]) {
+fn with_pytest(
+    workspace: &str,
+    grader: &str,
+    files: &[(&str, &str)],
+    attempts: &[Attempt],
+) -> Option<Value> {
     let Some(modules) = std::env::var_os(PYTEST) else {
         println!("SKIPPED: pytest is not on this machine");
-        return;
+        return None;
     };
     let link = "setup: [[ln, -s, /usr/bin/python3, .venv/bin/python3]]";
     let workspace = match workspace {
@@ -769,7 +809,7 @@ fn with_pytest(workspace: &str, grader: &str, files: &[(&str, &str)], attempts: 
         .arg(site.join("site-packages"))
         .status();
     assert!(copied.unwrap().success());
-    check(&project, attempts);
+    Some(check(&project, attempts))
 }
 
 #[test]
@@ -795,7 +835,7 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
     let data = format!("{}\n{FIX}", script(&honest.replace("log.txt", "data.json")));
     let fails = (
         "failed",
-        "files of the tests were changed while they ran: `tests/",
+        "files of the tests were opened for writing, replaced or deleted while the tests ran: `tests/",
     );
     let attempts = [
         ("rewritten", &scripts[0], fails),
@@ -848,4 +888,68 @@ fn tests_that_are_rewritten_while_they_run_have_not_passed() {
         }
         check(&project(workspace, &grader, &files, &attempts), &attempts);
     }
+}
+
+#[test]
+fn tests_may_open_data_and_write_what_the_author_lists() {
+    let opens = "import unittest\n\n\nclass Data(unittest.TestCase):\n    def test_data(self):\n        import add\n        \
+                 with open('tests/data.db', 'r+b') as file:\n            self.assertEqual(file.read(), b'abc')\n        \
+                 self.assertEqual(add.add(1, 2), 3)\n";
+    let generates = "import pathlib, unittest\n\n\nclass Code(unittest.TestCase):\n    def test_code(self):\n        \
+                     from add import generated\n        path = pathlib.Path('tests/made.py')\n        \
+                     path.write_text(generated())\n        import made\n        self.assertEqual(made.X, 1)\n";
+    let data = ("app/tests/data.db", "abc");
+    let made = ("app/tests/made.py", "X = 0\n");
+    let attempts = [
+        attempt("honest", FIX, "passed", ""),
+        attempt(
+            "rewrites",
+            "printf 'open(\"tests/data.db\", \"w\").write(\"abc\")\\ndef add(a, b):\\n    return a + b\\n' > add.py",
+            "failed forged",
+            "`tests/data.db`",
+        ),
+        attempt("nothing", "true", "failed wrong_answer", "test_data"),
+    ];
+    let unittest = "method: workspace_tests, command: [python3, -m, unittest, discover, -s, tests]";
+    let grader = format!("{{{unittest}}}");
+    let workspace = "{from: {dir: app}, protected: ['tests/**']}";
+    let files = [("app/tests/test_data.py", opens), data];
+    graded(workspace, &grader, &files, &attempts);
+    let work = "echo 'def generated(): return \"X = 1\"' >> add.py";
+    let files = [("app/tests/test_code.py", generates), made];
+    let refused = [attempt("honest", work, "failed forged", "`written_by_tests`")];
+    graded(PLAIN, &grader, &files, &refused);
+    let grader = format!("{{{unittest}, written_by_tests: tests/made.py}}");
+    graded(PLAIN, &grader, &files, &[attempt("honest", work, "passed", "")]);
+}
+
+#[test]
+fn environments_that_run_tests_must_not_change() {
+    let setup = "setup: [[ln, -s, /usr/bin/python3, PLACEbin/python3]]";
+    let judged = |place: &str, attempts: &[Attempt]| {
+        let workspace = format!("{{from: {{dir: app}}, {}}}", setup.replace("PLACE", place));
+        let grader = format!(
+            "{{method: workspace_tests, command: [{place}bin/python3, -m, unittest, discover, -s, tests]}}"
+        );
+        let grader = grader.replace("[bin/", "[./bin/");
+        let config = format!("app/{place}pyvenv.cfg");
+        let activate = format!("app/{place}bin/activate");
+        let files = [
+            ("app/tests/test_add.py", UNITTEST),
+            (config.as_str(), "home = /usr/bin\n"),
+            (activate.as_str(), ""),
+        ];
+        graded(&workspace, &grader, &files, attempts);
+    };
+    let refused = |id, script| attempt(id, script, "failed exited", "the tests did not run");
+    let installs = "sed -i s/-/+/ add.py; mkdir -p .venv/lib/python3.11/site-packages; echo > .venv/lib/python3.11/site-packages/dep.py";
+    judged(".venv/", &[attempt("honest", FIX, "passed", ""), refused("installs", installs)]);
+    let own = "sed -i s/-/+/ add.py; mkdir lib; echo > lib/own.py; echo > bin/tool";
+    let attempts = [
+        attempt("own", own, "passed", ""),
+        refused("library", "sed -i s/-/+/ add.py; mkdir -p lib/python3.11; echo > lib/python3.11/os.py"),
+        refused("program", "rm bin/python3; cp /bin/true bin/python3"),
+        refused("link", "sed -i s/-/+/ add.py; ln -s /tmp lib"),
+    ];
+    judged("", &attempts);
 }

@@ -621,7 +621,7 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
                             method: "POST".to_owned(),
                             url,
                             headers: Vec::new(),
-                            body: Some(b"x".to_vec()),
+                            body: Some(b"x".to_vec().into()),
                             timeout: Duration::from_secs(60),
                             first_byte: None,
                             redirects: 0,

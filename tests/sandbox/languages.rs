@@ -24,6 +24,7 @@ fn graders_in(dir: &Path) -> RunGraders {
         demand: SandboxDemand::default(),
         dir: dir.to_owned(),
         readable: vec![],
+        agents: Vec::new(),
     })
 }
 

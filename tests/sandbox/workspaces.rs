@@ -5,12 +5,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eval_sandbox::{
-    MountAbility, ProgramEnding, ReadOnlyBind, Sandbox, SandboxConfig, SandboxError, Tier,
-    WORKSPACE_USER, WorkspaceJob, WorkspaceMount, WorkspaceNetwork, WorkspaceResult, WorkspaceRoot,
-    WorkspaceSettings,
+    CellPorts, MountAbility, ProgramEnding, ReadOnlyBind, Sandbox, SandboxConfig, SandboxError,
+    Tier, WORKSPACE_USER, WorkspaceJob, WorkspaceMount, WorkspaceNetwork, WorkspaceResult,
+    WorkspaceRoot, WorkspaceSettings,
 };
 
 use crate::support::eventually;
@@ -520,6 +521,46 @@ async fn servers_on_the_loopback_device_work(tier: Tier) {
     assert_eq!(succeeded(&result), format!("b'hello'\n101\n{refused}"));
 }
 
+/// The harness accepts what a program connects to in its own network; nothing else is there, and
+/// the next job has the port for itself.
+async fn a_port_of_the_cell_is_the_harness(tier: Tier) {
+    const PORT: u16 = 41_000;
+    let bench = bench!(tier);
+    let base = bench.layer("base", &[]);
+    let code = "import socket, sys\n\
+        with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as s:\n\
+        \x20   s.sendall(b'asked'); print(s.recv(9))\n\
+        try: socket.create_connection(('127.0.0.1', int(sys.argv[2])))\n\
+        except OSError as e: print(e.errno)\n";
+    let host = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = host.local_addr().unwrap().port().to_string();
+    for turn in ["first", "second"] {
+        let argv = ["/usr/bin/python3", "-c", code, &PORT.to_string(), &closed];
+        let argv = argv.map(str::to_owned).to_vec();
+        let mut job = WorkspaceJob::new(argv, bench.root(&[&base], turn).await);
+        job.limits.wall = Duration::from_secs(30);
+        let (ports, listener) = CellPorts::listening(PORT);
+        let served = async {
+            let listener = listener.await.unwrap();
+            tokio::task::spawn_blocking(move || {
+                let (mut stream, from) = listener.accept().unwrap();
+                assert!(from.ip().is_loopback());
+                let mut asked = [0; 5];
+                std::io::Read::read_exact(&mut stream, &mut asked).unwrap();
+                std::io::Write::write_all(&mut stream, turn.as_bytes()).unwrap();
+            })
+            .await
+            .unwrap();
+        };
+        let ports = Some(Arc::new(ports));
+        let ran = bench
+            .sandbox
+            .serve_in_workspace(std::future::pending(), job, ports);
+        let (result, ()) = tokio::join!(ran, served);
+        assert_eq!(succeeded(&result.unwrap()), format!("b'{turn}'\n111\n"));
+    }
+}
+
 async fn the_network_of_the_host_works_where_it_is_allowed(tier: Tier) {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
@@ -742,7 +783,7 @@ mod userns {
     workspaces!(Tier::Userns => the_network_of_the_host_works_where_it_is_allowed folders_of_layers_can_be_renamed_for_root changes_leave_the_layers_as_they_were the_store_and_the_host_are_out_of_reach
         a_frozen_upper_is_a_layer_of_the_next_job read_only_binds_can_be_read_and_nothing_beside_them
         home_and_tmp_are_fresh_and_results_are_collected each_limit_ends_the_program privileged_files_give_no_privilege
-        servers_on_the_loopback_device_work many_workspaces_at_once_and_one_after_the_other
+        servers_on_the_loopback_device_work a_port_of_the_cell_is_the_harness many_workspaces_at_once_and_one_after_the_other
         a_dropped_job_ends_and_its_workspace_can_be_used_again what_can_not_start_says_why
         a_killed_harness_leaves_no_mount_and_no_process tools_work);
 }
@@ -752,7 +793,7 @@ mod rootns {
     workspaces!(Tier::Rootns => the_network_of_the_host_works_where_it_is_allowed folders_of_layers_can_be_renamed_for_root changes_leave_the_layers_as_they_were the_store_and_the_host_are_out_of_reach
         a_frozen_upper_is_a_layer_of_the_next_job read_only_binds_can_be_read_and_nothing_beside_them
         home_and_tmp_are_fresh_and_results_are_collected each_limit_ends_the_program privileged_files_give_no_privilege
-        servers_on_the_loopback_device_work many_workspaces_at_once_and_one_after_the_other
+        servers_on_the_loopback_device_work a_port_of_the_cell_is_the_harness many_workspaces_at_once_and_one_after_the_other
         a_dropped_job_ends_and_its_workspace_can_be_used_again what_can_not_start_says_why
         a_killed_harness_leaves_no_mount_and_no_process tools_work);
 }

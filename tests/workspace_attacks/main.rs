@@ -13,6 +13,7 @@ mod tier;
 
 mod cargo;
 mod go;
+mod java;
 mod node;
 mod python;
 mod runs;
@@ -85,6 +86,7 @@ fn sets() -> Vec<AttackSet> {
     sets.extend(shell::sets());
     sets.extend(go::sets());
     sets.extend(cargo::sets());
+    sets.extend(java::sets());
     sets
 }
 
@@ -146,6 +148,11 @@ fn shell_attacks_fail() {
 #[test]
 fn go_attacks_fail() {
     runs::hold(&go::sets(), &runs::heavy());
+}
+
+#[test]
+fn junit_attacks_fail() {
+    runs::hold(&java::sets(), &runs::heavy());
 }
 
 /// Only as the user that runs the tests, whose home holds the compiler.

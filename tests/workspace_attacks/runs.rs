@@ -201,7 +201,16 @@ fn install_pytest(project: &Project) {
     std::fs::create_dir_all(&site).unwrap();
     let modules = std::env::var_os(PYTEST).expect("a folder");
     let to = site.join("site-packages");
-    let copied = Command::new("cp").arg("-r").arg(modules).arg(to).status();
+    // Without what no test loads, which a copy of the workspace for each sample would contain.
+    let copied = Command::new("sh")
+        .arg("-euc")
+        .arg(
+            "cp -r \"$0\" \"$1\"; cd \"$1\"; rm -rf bin xdist execnet*\n\
+             find . -name __pycache__ -prune -exec rm -rf {} +\n\
+             find pygments/lexers -name '[a-z]*.py' ! -name python.py ! -name diff.py -delete",
+        )
+        .args([modules.as_os_str(), to.as_os_str()])
+        .status();
     assert!(copied.unwrap().success());
 }
 

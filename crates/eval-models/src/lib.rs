@@ -49,7 +49,7 @@ pub use endpoint::{
 pub use fault::{FaultKind, ModelFault};
 pub use kept::KeptError;
 pub use key::QuestionKey;
-pub use providers::places_of;
+pub use providers::{UsageForm, places_of};
 pub use recordings::RecordingsError;
 pub use settings::{CACHE_FILE_NAME, CacheMode, ModelSettings, RunBudget};
 pub use thoughts::SplitAnswer;

@@ -131,7 +131,8 @@ impl SandboxWorker {
         let cell = self.cell()?;
         let theirs = ports.open()?;
         send(cell.link.socket.as_fd(), OPEN_PORTS, &[theirs.as_fd()])?;
-        Ok(())
+        drop(theirs);
+        Ok(ports.listen()?)
     }
 
     /// Starts a program whose system calls `listener` makes known to the harness, once the program

@@ -1,17 +1,19 @@
 //! Connections from outside of a cell to the ports of its 127.0.0.1, which no other process has where
-//! the cell has a network namespace.
+//! the cell has a network namespace, and a port of it on which the harness listens.
 //!
-//! A fork of the cell, which is in the cell's network and in none of its jobs, is sent a port (two
-//! bytes, the higher one first) and answers with a connected socket, or with an error number (four
-//! bytes).
+//! A fork of the cell, which is in the cell's network and in none of its jobs, is sent a letter (`C`
+//! to connect, `L` to listen) and a port (two bytes, the higher one first). It answers with a socket,
+//! or with an error number (four bytes). A socket belongs to the network in which it was made,
+//! whichever process has it.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use tokio::sync::oneshot;
 
 use super::channel::{message_pair, receive, send};
 
@@ -24,6 +26,8 @@ const ANSWER: Duration = Duration::from_secs(7);
 #[derive(Debug, Default)]
 pub struct CellPorts {
     state: Mutex<PortsState>,
+    /// The port on which the harness listens, and who gets the listener.
+    listened: Mutex<Option<(u16, oneshot::Sender<TcpListener>)>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,18 +40,36 @@ enum PortsState {
     Closed,
 }
 
+const CONNECT: u8 = b'C';
+const LISTEN: u8 = b'L';
+
 impl CellPorts {
+    /// With a port of 127.0.0.1 on which the harness listens, before the job's first program starts.
+    /// The listener does not come where the job does not begin.
+    pub fn listening(port: u16) -> (CellPorts, oneshot::Receiver<TcpListener>) {
+        let (to, listener) = oneshot::channel();
+        let ports = CellPorts {
+            listened: Mutex::new(Some((port, to))),
+            ..CellPorts::default()
+        };
+        (ports, listener)
+    }
+
     /// Connects to a port of 127.0.0.1 as the job's programs see it. Blocks for as long as that
     /// takes, which is seconds at most.
     ///
     /// # Errors
     /// `NotConnected` while the job has not begun, `ConnectionRefused` while no program listens.
     pub fn connect(&self, port: u16) -> io::Result<TcpStream> {
+        self.socket(CONNECT, port).map(TcpStream::from)
+    }
+
+    fn socket(&self, letter: u8, port: u16) -> io::Result<OwnedFd> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = match &*state {
             PortsState::Waiting => return Err(io::ErrorKind::NotConnected.into()),
             PortsState::Closed => return Err(io::Error::other("the program has ended")),
-            PortsState::Open(socket) => connected(socket, port),
+            PortsState::Open(socket) => made(socket, letter, port),
         };
         match result {
             Ok(answer) => answer,
@@ -71,16 +93,27 @@ impl CellPorts {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = PortsState::Open(ours);
         Ok(theirs)
     }
+
+    /// Listens, if the harness does, once the other end is served.
+    pub(super) fn listen(&self) -> io::Result<()> {
+        let mut listened = self.listened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((port, to)) = listened.take() {
+            // Who waited for it may have been dropped.
+            let _ = to.send(self.socket(LISTEN, port)?.into());
+        }
+        Ok(())
+    }
 }
 
 /// The outer error is one of the cell.
-fn connected(socket: &OwnedFd, port: u16) -> io::Result<io::Result<TcpStream>> {
-    send(socket.as_fd(), &port.to_be_bytes(), &[])?;
+fn made(socket: &OwnedFd, letter: u8, port: u16) -> io::Result<io::Result<OwnedFd>> {
+    let [high, low] = port.to_be_bytes();
+    send(socket.as_fd(), &[letter, high, low], &[])?;
     let mut answer = [0; 4];
     let (length, fds) = receive(socket.as_fd(), &mut answer)?;
     match (length, fds.into_iter().next()) {
         (0, _) => Err(io::Error::other("the cell ended")),
-        (_, Some(fd)) => Ok(Ok(TcpStream::from(fd))),
+        (_, Some(fd)) => Ok(Ok(fd)),
         (4, None) => Ok(Err(io::Error::from_raw_os_error(i32::from_be_bytes(
             answer,
         )))),
@@ -92,14 +125,20 @@ fn connected(socket: &OwnedFd, port: u16) -> io::Result<io::Result<TcpStream>> {
 
 /// Answers until the other side is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
-    let mut port = [0; 2];
+    let mut asked = [0; 3];
     loop {
-        if receive(socket.as_fd(), &mut port)?.0 != port.len() {
+        if receive(socket.as_fd(), &mut asked)?.0 != asked.len() {
             return Ok(());
         }
-        let place = SocketAddrV4::new(Ipv4Addr::LOCALHOST, u16::from_be_bytes(port));
-        match TcpStream::connect_timeout(&place.into(), PATIENCE) {
-            Ok(stream) => send(socket.as_fd(), b"C", &[stream.as_fd()])?,
+        let [letter, high, low] = asked;
+        let port = u16::from_be_bytes([high, low]);
+        let place = SocketAddrV4::new(Ipv4Addr::LOCALHOST, port).into();
+        let made: io::Result<OwnedFd> = match letter {
+            LISTEN => TcpListener::bind::<SocketAddr>(place).map(OwnedFd::from),
+            _ => TcpStream::connect_timeout(&place, PATIENCE).map(OwnedFd::from),
+        };
+        match made {
+            Ok(made) => send(socket.as_fd(), b"S", &[made.as_fd()])?,
             Err(error) => {
                 let number = error.raw_os_error().unwrap_or(libc::ETIMEDOUT);
                 send(socket.as_fd(), &number.to_be_bytes(), &[])?;

@@ -251,6 +251,7 @@ pub(in crate::cli) fn looking_graders(plan: &Plan) -> Result<RunGraders, CliFail
         demand: plan.settings.sandbox.clone(),
         dir: plan.suite.dir.clone(),
         readable: Vec::new(),
+        agents: Vec::new(),
         models: None,
         redactor: eval_base::redact::Redactor::default(),
     }))

@@ -203,8 +203,9 @@ impl CaptureReport<'_> {
         if let Some(model) = &environment.model {
             about.insert("model".to_owned(), model.clone().into());
         }
-        if let Some(Target::Model(target)) = &subject.case.target {
-            about.insert("model".to_owned(), target.endpoint.name().into());
+        let own = subject.case.target.as_ref();
+        if let Some(endpoint) = own.and_then(Target::endpoint) {
+            about.insert("model".to_owned(), endpoint.name().into());
         }
         BaselineFile {
             format_version: BASELINE_VERSION,

@@ -73,6 +73,7 @@ fn graders_with(redactor: Redactor, settings: ModelSettings) -> RunGraders {
         demand: SandboxDemand::default(),
         dir: "/".into(),
         readable: vec![],
+        agents: Vec::new(),
         models: Some(Arc::new(models)),
         redactor,
     })

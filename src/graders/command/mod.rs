@@ -95,7 +95,8 @@ pub struct CommandGrader {
     #[serde(skip)]
     pub env_file: EnvFile,
     pub timeout: Duration,
-    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
+    /// `exit_code`: 0 passes, 1 fails, anything else is errored; in a workspace, all but 126 and 127
+    /// fail. `json`: stdout is
     /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`; `json_file`: the
     /// same, in a file.
     pub verdict: CommandVerdict,
@@ -148,6 +149,14 @@ impl MethodSettings for CommandGraderSpec {
             sandbox: self.sandbox,
             workspace,
         })])
+    }
+}
+
+impl CommandGrader {
+    /// Whether an exit code is a failure of the workspace. With 126 and 127 a shell says that a
+    /// program could not be run.
+    fn fails_with(&self, code: i32) -> bool {
+        self.workspace.is_some() && !matches!(code, 0 | 126 | 127)
     }
 }
 
@@ -246,17 +255,16 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
     let name = grader.argv.first().map(String::as_str).unwrap_or_default();
     let stderr = printable(&ended.stderr_tail);
     let traced = stderr.lines().any(|line| line == TRACEBACK);
-    // A traceback says last what went wrong.
-    let told = if traced {
-        stderr.lines().last().unwrap_or_default()
-    } else {
-        &stderr
+    // The last line of a traceback names the exception.
+    let message = match traced {
+        true => stderr.lines().last().unwrap_or_default(),
+        false => stderr.as_str(),
     };
-    let said = if stderr.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", in_reason(told))
+    let suffix = |message: &str| match message {
+        "" => String::new(),
+        message => format!(": {}", in_reason(message)),
     };
+    let said = suffix(message);
     let code = match ended.end {
         TreeEnd::Exited(code) => code,
         TreeEnd::Signaled(signal) => {
@@ -293,6 +301,20 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
                 |text| in_reason(&text),
             );
             Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
+        }
+        // `make` fails with 2, `cargo` with 101. Of no cause that `negate` turns into a pass: a check
+        // that broke off has shown nothing.
+        (CommandVerdict::ExitCode, code) if grader.fails_with(code) => {
+            let said = match stderr.is_empty() {
+                true => suffix(&printable(&ended.stdout)),
+                false => said,
+            };
+            let why = format!("the grader {name} exited with code {code}{said}");
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Exited, why);
+            match traced {
+                true => grade.with_detail("stderr", bounded_text(&stderr)),
+                false => grade,
+            }
         }
         (CommandVerdict::Json | CommandVerdict::JsonFile, 0) => {
             let verdict = match (grader.verdict, file) {

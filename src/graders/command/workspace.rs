@@ -13,17 +13,16 @@ use super::{read_verdict, sample_file};
 use crate::graders::code_execution::random;
 use crate::graders::diff::fault_grade;
 use crate::graders::output::as_text;
-use crate::graders::programs::{BoxedFuture, allows_in_process};
+use crate::graders::programs::{BoxedFuture, allows_in_process, ending_of};
 use crate::graders::settings::{CaseExpectation, incomplete};
-use crate::graders::show::compared;
-use crate::graders::workspace_tests::restore::{changed_words, joined, was_in_workspace};
+use crate::graders::show::{bounded_text, compared};
+use crate::graders::workspace_tests::restore::{changed_words, is_changed_program, joined};
 use crate::graders::{GivenFile, TestFilesSpec, WorkspaceBench, WorkspaceCheck};
-use crate::isolation::tree_end;
 use crate::load::{Code, Node, Problem, SuiteDesk, check_program, check_words};
 use crate::model::{Cause, CommandVerdict, Grade, GraderType, Trust, limits};
 use crate::workspace::{BESIDE, CarriedFiles, WorkspaceFault, WorkspaceTestJob};
-use eval_sandbox::process_tree::TreeOutput;
-use eval_sandbox::{RESULTS_FOLDER, WORKSPACE_FOLDER};
+use eval_sandbox::process_tree::{TreeEnd, TreeOutput, printable};
+use eval_sandbox::{ProgramEnding, RESULTS_FOLDER, WORKSPACE_FOLDER};
 
 /// Bytes of a file of the suite that a command names.
 const MOST_BYTES: u64 = 64 << 20;
@@ -155,7 +154,7 @@ impl CommandGrader {
         let run = match workspace.test(self.job(own, bench, sample, &verdict)).await {
             Err(fault) if fault.cause == Cause::ExecutorMissing => {
                 let program = self.argv.first().map_or("", String::as_str);
-                if !was_in_workspace(&own.cwd, program, workspace).await? {
+                if !is_changed_program(&own.cwd, program, workspace).await? {
                     return Err(fault);
                 }
                 let why = format!("`{program}` can't be started any more: {fault}");
@@ -166,14 +165,30 @@ impl CommandGrader {
             run => run?,
         };
         let file = run.results.iter().find(|(path, _)| *path == verdict);
-        let ended = TreeOutput {
-            end: tree_end(&run.ending),
-            stdout: run.stdout,
-            stdout_truncated: run.stdout_truncated,
-            stderr_tail: run.stderr,
-            elapsed: Duration::ZERO,
+        let file = file.map(|(_, content)| content.as_slice());
+        let grade = match run.ending {
+            ProgramEnding::Exited(code) => {
+                let ended = TreeOutput {
+                    end: TreeEnd::Exited(code),
+                    stdout: run.stdout,
+                    stdout_truncated: run.stdout_truncated,
+                    stderr_tail: run.stderr,
+                    elapsed: Duration::ZERO,
+                };
+                read_verdict(self, &ended, file)
+            }
+            // Code of the target may have run.
+            ending => {
+                let program = self.argv.first().map_or("", String::as_str);
+                let (cause, why) = ending_of(&ending, self.timeout, own.memory_mb);
+                let why = why.replacen("the program", &format!("the grader {program}"), 1);
+                let grade = Grade::failed(GraderType::Code, METHOD, cause, why);
+                match printable(&run.stderr) {
+                    stderr if stderr.is_empty() => grade,
+                    stderr => grade.with_detail("stderr", bounded_text(&stderr)),
+                }
+            }
         };
-        let grade = read_verdict(self, &ended, file.map(|(_, content)| content.as_slice()));
         let mut not_defended = changed_words(&own.argv, &own.cwd, workspace);
         not_defended.insert(
             0,

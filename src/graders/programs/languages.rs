@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::OnceCell;
 
-use crate::load::language_of_executor;
+use crate::load::{DescribedLanguage, described_languages, language_of_executor};
 use crate::model::{Cause, ConfiguredExecutor, Executor, Grade, GraderType};
 use eval_sandbox::languages::{
     BuiltinLanguage, HostProgram, LanguageRuntime, MissingLanguage, find, locate, version_of,
@@ -94,11 +94,19 @@ impl LanguageLookup {
         found.chain(own.readable.iter().cloned()).collect()
     }
 
-    /// Host folders of installed toolchains whose programs are in none of the folders that are
-    /// searched inside the sandbox.
+    /// Host folders of installed toolchains: those of settings of languages, and those whose
+    /// programs are in none of the folders that are searched inside the sandbox.
     pub fn toolchains(&self) -> Vec<PathBuf> {
         let programs = TOOLCHAINS.iter().filter_map(|name| self.program(name));
-        programs.filter_map(|program| program.readable).collect()
+        let folders = programs.filter_map(|program| program.readable);
+        // A JVM without its settings can't compute a digest.
+        let settings = described_languages()
+            .values()
+            .flat_map(DescribedLanguage::settings_folders);
+        let mut readable: Vec<PathBuf> = folders.chain(settings).collect();
+        readable.sort();
+        readable.dedup();
+        readable
     }
 
     fn program(&self, name: &str) -> Option<HostProgram> {

@@ -5,9 +5,19 @@ use super::reports::{ReportedTest, ReportedTests, TestStatus};
 use crate::model::Cause;
 use eval_base::text::plural;
 
-pub(super) fn read(text: &str) -> ReportedTests {
+/// `stderr`: what cargo itself printed.
+pub(super) fn read(text: &str, stderr: &str) -> ReportedTests {
     let mut reported = ReportedTests::default();
-    // Tests of the program that runs, which have not been heard of.
+    if !text.lines().any(|line| begun(line).is_some()) {
+        let error = stderr.lines().find(|line| is_error(line));
+        let error = error.map(|line| ("cargo test".to_owned(), line.to_owned()));
+        if error.is_some() {
+            let why = "no test program started".to_owned();
+            reported.doubts.push((Cause::Exited, why));
+        }
+        reported.broken.extend(error);
+    }
+    // Tests of the program that runs, which have not reported yet.
     let mut awaited: Option<usize> = None;
     let mut unended = 0;
     for line in text.lines() {
@@ -37,6 +47,12 @@ pub(super) fn read(text: &str) -> ReportedTests {
     reported
 }
 
+/// `error: no such file`, or `error[E0308]: mismatched types`.
+fn is_error(line: &str) -> bool {
+    let rest = line.strip_prefix("error");
+    rest.is_some_and(|rest| rest.starts_with([':', '[']))
+}
+
 /// 2 of `running 2 tests`.
 fn begun(line: &str) -> Option<usize> {
     let (count, word) = line.strip_prefix("running ")?.split_once(' ')?;
@@ -62,11 +78,18 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        let reported = read(text);
+        shown_with(text, "")
+    }
+
+    fn shown_with(text: &str, stderr: &str) -> String {
+        let reported = read(text, stderr);
         let tests = reported.tests.iter();
         let tests = tests.map(|test| format!("{} {}", test.id, test.status.name()));
         let doubts = reported.doubts.iter().map(|(_, why)| format!("? {why}"));
-        tests.chain(doubts).collect::<Vec<_>>().join("; ")
+        let broken = reported.broken.iter();
+        let broken = broken.map(|(what, why)| format!("! {what}: {why}"));
+        let all = tests.chain(doubts).chain(broken);
+        all.collect::<Vec<_>>().join("; ")
     }
 
     #[test]
@@ -78,6 +101,17 @@ mod tests {
             shown(text),
             "a::ok passed; a::bad failed; a::later skipped; b passed"
         );
+    }
+
+    #[test]
+    fn code_that_does_not_compile_is_broken() {
+        let stderr = "   Compiling app v0.1.0\nwarning: unused\nerror[E0308]: mismatched types\n --> src/lib.rs:1:32\n\
+                      error: could not compile `app` (lib) due to 1 previous error\n";
+        let broken = "? no test program started; ! cargo test: error[E0308]: mismatched types";
+        assert_eq!(shown_with("", stderr), broken);
+        let failed = "error: test failed, to rerun pass `--lib`\n";
+        let text = "running 1 test\ntest a ... FAILED\ntest result: FAILED. 0 passed\n";
+        assert_eq!(shown_with(text, failed), "a failed");
     }
 
     #[test]

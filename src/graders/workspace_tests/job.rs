@@ -7,19 +7,19 @@ use std::iter;
 use super::restore::{self, PytestConfig};
 use super::{TestsFormat, WorkspaceTests};
 use crate::graders::diff::TEST_GLOBS;
-use crate::graders::show::bounded_text;
+use crate::graders::show::{bounded_text, in_reason};
 use crate::model::{Grade, Outcome, Trust};
 use crate::workspace::{
-    BESIDE, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
+    BESIDE, CODE_ENDINGS, FinishedWorkspace, WorkspaceFault, WorkspaceTestJob, WorkspaceTestRun,
 };
 use eval_sandbox::RESULTS_FOLDER;
 
 const LAUNCH: &str = include_str!("launch.py");
 const CANARY: &str = include_str!("canary.py");
 const REPORTER: &str = include_str!("reporter.mjs");
-
-/// Endings of files that are code.
-const CODE: &str = "{py,js,mjs,cjs,jsx,ts,mts,cts,tsx,go,rs,rb,java,kt,kts,cs,sh,bash,bats,php,pl,pm,lua,c,cc,cpp,h,hpp,swift,scala,ex,exs}";
+const JUNIT: &str = include_str!("EvalJunit.java");
+/// In the words of a command, the runner for JUnit 4.
+const JUNIT_WORDS: [&str; 2] = ["{{ junit }}", "{{junit}}"];
 
 /// Bytes of stdout, where results are read from it, and otherwise.
 const STDOUT_RESULTS: u64 = 32 << 20;
@@ -56,6 +56,7 @@ impl TestNonce {
         let filled = text
             .replace("@KEY@", &self.key)
             .replace("@CANARY@", &self.canary())
+            .replace("@FILE@", &self.file())
             .replace("@PASSING@", &self.passing)
             .replace("@FAILING@", &self.failing);
         filled.into_bytes()
@@ -93,6 +94,12 @@ pub(super) fn runner_of(command: &[String]) -> Option<TestsFormat> {
         },
         _ => None,
     }
+}
+
+/// Whether a command starts the harness's runner for JUnit.
+pub(super) fn uses_junit_runner(command: &[String]) -> bool {
+    let names = |part: &String| JUNIT_WORDS.iter().any(|word| part.contains(word));
+    command.iter().any(names)
 }
 
 fn name_of(program: &str) -> &str {
@@ -147,7 +154,7 @@ fn call_of(command: &[String]) -> RunnerCall<'_> {
 /// A glob of files of tests, without their data, which tests may well write.
 fn of_code(glob: &str) -> String {
     match glob.ends_with("/**") {
-        true => format!("{glob}/*.{CODE}"),
+        true => format!("{glob}/*.{{{}}}", CODE_ENDINGS.join(",")),
         false => glob.to_owned(),
     }
 }
@@ -211,7 +218,10 @@ impl<'t> JobMaker<'t> {
             // A file with the name of a goal, or of what it depends on, is no result of its rule.
             job.argv.insert(1, "--always-make".to_owned());
         }
-        job.files.extend_from_slice(&self.pytest.files);
+        if let (Some(place), Some(content)) = (self.pytest_place(nonce), &self.pytest.before) {
+            let path = restore::joined(&tests.cwd, &place);
+            job.files.push((path, content.clone()));
+        }
         job.files.extend_from_slice(restored);
         let given = tests.files.iter();
         job.files
@@ -228,16 +238,25 @@ impl<'t> JobMaker<'t> {
             TestsFormat::Node => node(&mut job, nonce),
             TestsFormat::Go => go(&mut job),
             TestsFormat::Cargo => cargo(&mut job),
+            TestsFormat::Junit if uses_junit_runner(&tests.command) => {
+                let runner = ("EvalJunit.java".to_owned(), nonce.fill(JUNIT));
+                job.beside.push(runner);
+            }
             TestsFormat::Junit => junit(&mut job, nonce),
             TestsFormat::Tap | TestsFormat::ExitCode => {}
         }
         job
     }
 
+    /// The file with pytest's configuration.
+    fn pytest_place(&self, nonce: &TestNonce) -> Option<String> {
+        self.pytest.place(&format!("pytest-{}", nonce.name))
+    }
+
     fn pytest(&self, job: &mut WorkspaceTestJob, nonce: &TestNonce) {
         let mut options: Vec<String> = Vec::new();
-        match &self.pytest.path {
-            Some(path) => options.extend(["-c".to_owned(), path.clone()]),
+        match self.pytest_place(nonce) {
+            Some(path) => options.extend(["-c".to_owned(), path]),
             None => {
                 job.beside
                     .push(("pytest.ini".to_owned(), b"[pytest]\n".to_vec()));
@@ -308,6 +327,18 @@ impl<'t> JobMaker<'t> {
                     "build scripts",
                 ],
             ),
+            TestsFormat::Junit if uses_junit_runner(&self.tests.command) => (
+                &[
+                    "a runner of the harness, and no second copy of JUnit in folders of the class path",
+                    "results in a file with a random name, each line with a digest over a random key",
+                    "tests with random names, of which some must fail",
+                ],
+                &[
+                    shared,
+                    "objects that claim to equal every other",
+                    "what compiles the tests, and the order of the class path",
+                ],
+            ),
             TestsFormat::Junit | TestsFormat::Tap => (
                 &["a folder for results that is empty before"],
                 &["programs of the workspace that write files of results"],
@@ -334,6 +365,10 @@ impl<'t> JobMaker<'t> {
             .with_detail("pinned", pinned)
             .with_detail("not_defended", not_defended)
             .with_trust(Trust::InProcess);
+        if let (Some(path), Some(_)) = (&self.pytest.path, &self.pytest.before) {
+            let path = in_reason(&restore::joined(&self.tests.cwd, path));
+            grade = grade.with_detail("pytest_configuration_of_before", path);
+        }
         if grade.outcome == Outcome::Passed {
             return grade;
         }
@@ -355,10 +390,14 @@ fn tail(stream: &[u8]) -> &[u8] {
         .unwrap_or(stream)
 }
 
-/// With the folder for results filled in.
+/// With the folder for results and the runner for JUnit filled in.
 fn filled(text: &str) -> String {
-    text.replace("{{ results }}", RESULTS_FOLDER)
-        .replace("{{results}}", RESULTS_FOLDER)
+    let text = text
+        .replace("{{ results }}", RESULTS_FOLDER)
+        .replace("{{results}}", RESULTS_FOLDER);
+    JUNIT_WORDS.iter().fold(text, |text, word| {
+        text.replace(word, &format!("{BESIDE}/EvalJunit.java"))
+    })
 }
 
 fn set_unless_written(env: &mut Vec<(String, String)>, name: &str, value: &str) {

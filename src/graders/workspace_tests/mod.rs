@@ -94,11 +94,12 @@ pub enum TestsScore {
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceTestsSpec {
     /// Program and arguments. `{{ results }}` is a folder outside of the workspace for files of
-    /// results, which the environment variable `EVAL_RESULTS_DIR` also names.
+    /// results, which the environment variable `EVAL_RESULTS_DIR` also names. `{{ junit }}` is the
+    /// path of a Java program that runs the JUnit 4 classes that its arguments name.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// What the results are read from. Default: by the command, for pytest, unittest, `go test`,
-    /// `cargo test` and `node --test`; otherwise `exit_code`.
+    /// `cargo test`, `node --test` and `{{ junit }}`; otherwise `exit_code`.
     pub results: Option<TestsFormat>,
     /// Glob of the files of results below `{{ results }}`, for `junit` and `tap`. Default for
     /// `junit`: all `.xml` files.
@@ -126,6 +127,10 @@ pub struct WorkspaceTestsSpec {
     /// false.
     #[serde(default)]
     pub allow_weakened_tests: bool,
+    /// Globs of files that the tests write themselves, such as generated code. Others of the tests'
+    /// files must not change while the tests run.
+    #[serde(default)]
+    pub written_by_tests: OneOrMany<String>,
     /// Time limit in seconds for the command. Default 120.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
@@ -156,6 +161,9 @@ pub struct WorkspaceTests {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_share: Option<f64>,
     pub allow_weakened_tests: bool,
+    /// Globs of files that may change while the tests run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written_by_tests: Vec<String>,
     pub timeout: Duration,
     pub memory_mb: u64,
     pub env: BTreeMap<String, String>,
@@ -184,6 +192,13 @@ impl MethodSettings for WorkspaceTestsSpec {
             let message = format!("`{name}` is not the name of an environment variable");
             return desk.refuse(Problem::error(Code::BadFormat, at, message));
         }
+        for (place, glob) in self.written_by_tests.0.iter().enumerate() {
+            if let Err(why) = PathGlobs::new(&[glob]) {
+                let at = node.locate(&format!("/written_by_tests/{place}"));
+                let message = format!("`{glob}` is not a glob: {why}");
+                return desk.refuse(Problem::error(Code::BadFormat, at, message));
+            }
+        }
         let files = self.files.read(desk, node)?;
         let listed = !self.fail_to_pass.0.is_empty() || !self.pass_to_pass.0.is_empty();
         Some(vec![CodeGrader::WorkspaceTests(WorkspaceTests {
@@ -196,6 +211,7 @@ impl MethodSettings for WorkspaceTestsSpec {
             all_pass: self.all_pass.unwrap_or(!listed),
             pass_share,
             allow_weakened_tests: self.allow_weakened_tests,
+            written_by_tests: self.written_by_tests.0.clone(),
             timeout: seconds(self.timeout_seconds.unwrap_or(120.0)),
             memory_mb: self.memory_mb.unwrap_or_else(|| {
                 let limits = case.workspace.map(|workspace| workspace.limits);
@@ -220,7 +236,13 @@ impl WorkspaceTestsSpec {
             return desk.refuse(Problem::error(Code::BadCommand, at, message));
         }
         let known = job::runner_of(&self.command);
+        let with_runner = job::uses_junit_runner(&self.command);
+        let known = known.or(with_runner.then_some(TestsFormat::Junit));
         let format = self.results.or(known).unwrap_or(TestsFormat::ExitCode);
+        if with_runner && format != TestsFormat::Junit {
+            let message = "`{{ junit }}` is the runner of `results: junit`";
+            return desk.refuse(Problem::error(Code::GraderConflict, at, message));
+        }
         let needs_runner = matches!(
             format,
             TestsFormat::Pytest
@@ -239,11 +261,14 @@ impl WorkspaceTestsSpec {
                 "have the command write a JUnit file below `{{ results }}`, and set `results: junit`",
             ));
         }
-        let takes_files = matches!(format, TestsFormat::Junit | TestsFormat::Tap);
+        let takes_files = matches!(format, TestsFormat::Junit | TestsFormat::Tap) && !with_runner;
         if let Some(glob) = &self.results_path {
             let at = node.key_span("/results_path");
             if !takes_files {
-                let message = "`results_path` applies only to `results: junit` and `results: tap`";
+                let message = match with_runner {
+                    true => "`results_path` has no effect with `{{ junit }}`",
+                    false => "`results_path` applies only to `results: junit` and `results: tap`",
+                };
                 return desk.refuse(Problem::error(Code::GraderConflict, at, message));
             }
             if glob.starts_with('/') || glob.contains("..") || PathGlobs::new(&[glob]).is_err() {
@@ -402,7 +427,8 @@ impl WorkspaceTests {
         let mut grade = verdict::grade(self, &reported, &run, before.as_ref());
         if !rewritten.is_empty() && grade.outcome != Outcome::Errored {
             let why = format!(
-                "files of the tests were changed while they ran: {}",
+                "files of the tests were opened for writing, replaced or deleted while the tests ran: {}; if the tests \
+                 write them, list them under `written_by_tests`",
                 listed(&rewritten)
             );
             grade = Grade {
@@ -415,7 +441,7 @@ impl WorkspaceTests {
     }
 
     /// Files of tests that the tests, or what they ran, changed, apart from those that they also
-    /// change where no target has been.
+    /// change where no target has been, and from those that the author excepts.
     async fn rewritten(
         &self,
         maker: &JobMaker<'_>,
@@ -430,7 +456,9 @@ impl WorkspaceTests {
             Some(before) => before.run.rewritten.clone(),
             None => self.tested_before(maker, workspace).await?.run.rewritten,
         };
-        let others = run.rewritten.iter().filter(|path| !usual.contains(path));
+        let written = PathGlobs::new(&self.written_by_tests).unwrap_or_default();
+        let is_other = |path: &&WorkspacePath| !usual.contains(path) && !written.fit(path);
+        let others = run.rewritten.iter().filter(is_other);
         Ok(others.map(WorkspacePath::to_string).collect())
     }
 
@@ -447,9 +475,12 @@ impl WorkspaceTests {
         }
         if let Some(path) = restore::changed_interpreter(self, workspace) {
             let why = format!(
-                "the target changed `{path}`, which belongs to the interpreter of the tests"
+                "the tests did not run: the target changed `{path}` in the virtual environment that runs them; protect \
+                 the environment, or run the tests with an interpreter outside of the workspace"
             );
-            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
+            // Of no cause that `negate` turns into a pass, and no accusation: it may be an installed
+            // package.
+            let grade = Grade::failed(GraderType::Code, METHOD, Cause::Exited, why);
             return Ok(Some(grade));
         }
         if self.allow_weakened_tests {
@@ -483,14 +514,15 @@ impl WorkspaceTests {
         Ok(TestedWorkspace { run, reported })
     }
 
-    /// A program of the workspace that the target deleted is its failure; any other is missing here.
+    /// A program of the workspace that the target changed or deleted is its failure; any other is
+    /// missing here.
     async fn missing_program(
         &self,
         workspace: &FinishedWorkspace,
         fault: WorkspaceFault,
     ) -> Result<Grade, WorkspaceFault> {
         let program = self.command.first().map_or("", String::as_str);
-        if restore::was_in_workspace(&self.cwd, program, workspace).await? {
+        if restore::is_changed_program(&self.cwd, program, workspace).await? {
             let why =
                 format!("`{program}`, which runs the tests, can't be started any more: {fault}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why);

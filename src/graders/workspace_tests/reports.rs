@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::job::TestNonce;
+use super::job::{TestNonce, uses_junit_runner};
 use super::{TestsFormat, WorkspaceTests, cargo, go, tap};
 use crate::model::Cause;
 use crate::test_results::junit::{self, JunitVerdict};
@@ -129,10 +129,18 @@ impl ReportedTests {
                 reported
             }
             TestsFormat::Node => ReportedTests::lines(nonce, run),
+            TestsFormat::Junit if uses_junit_runner(&tests.command) => {
+                let mut reported = ReportedTests::lines(nonce, run);
+                reported.take_canaries(nonce, 1);
+                reported
+            }
             TestsFormat::Junit => junit_files(tests.results_path.as_deref(), run),
             TestsFormat::Tap => tap_results(tests.results_path.as_deref(), run),
             TestsFormat::Go => of_stdout(go::read, run),
-            TestsFormat::Cargo => of_stdout(cargo::read, run),
+            TestsFormat::Cargo => {
+                let stderr = String::from_utf8_lossy(&run.stderr);
+                of_stdout(|stdout| cargo::read(stdout, &stderr), run)
+            }
             TestsFormat::ExitCode => exit_code(run),
         };
         if reported.source == ResultsSource::Stdout && run.output_truncated {
@@ -310,7 +318,7 @@ fn tap_results(glob: Option<&str>, run: &WorkspaceTestRun) -> ReportedTests {
     reported
 }
 
-fn of_stdout(read: fn(&str) -> ReportedTests, run: &WorkspaceTestRun) -> ReportedTests {
+fn of_stdout(read: impl Fn(&str) -> ReportedTests, run: &WorkspaceTestRun) -> ReportedTests {
     ReportedTests {
         source: ResultsSource::Stdout,
         ..read(&String::from_utf8_lossy(&run.stdout))

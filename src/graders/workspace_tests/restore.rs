@@ -19,8 +19,9 @@ const PACKAGE_KEYS: [&str; 8] = [
     "scripts", "jest", "vitest", "mocha", "ava", "babel", "c8", "nyc",
 ];
 
-/// The path in the workspace that a program's name means, if it is a path.
-pub(super) fn in_workspace(cwd: &str, name: &str) -> Option<WorkspacePath> {
+/// The path in the workspace that a word of a command means; `None` if it is the name of a program in
+/// PATH, or is elsewhere.
+pub(super) fn workspace_path(cwd: &str, name: &str) -> Option<WorkspacePath> {
     if let Some(inside) = name.strip_prefix(WORKSPACE_FOLDER) {
         return joined("", inside).parse().ok();
     }
@@ -53,7 +54,7 @@ pub(in crate::graders) fn changed_words(
     let put_back = workspace.protected_edits();
     let is_changed = |path: &WorkspacePath| changed.contains(path) && !put_back.contains(path);
     let named = command.iter().filter_map(|word| {
-        let path = in_workspace(cwd, word);
+        let path = workspace_path(cwd, word);
         path.or_else(|| joined(cwd, word).parse().ok())
     });
     let named = named.filter(is_changed);
@@ -62,16 +63,19 @@ pub(in crate::graders) fn changed_words(
         .collect()
 }
 
-/// Whether a program was in the workspace before the target ran.
-pub(in crate::graders) async fn was_in_workspace(
+/// Whether a program was in the workspace before the target ran, and the target changed or deleted
+/// it.
+pub(in crate::graders) async fn is_changed_program(
     cwd: &str,
     program: &str,
     workspace: &FinishedWorkspace,
 ) -> Result<bool, WorkspaceFault> {
-    match in_workspace(cwd, program) {
-        Some(path) => Ok(workspace.file_before(&path, 0).await? != EntryNow::Absent),
-        None => Ok(false),
-    }
+    let Some(path) = workspace_path(cwd, program) else {
+        return Ok(false);
+    };
+    let is_touched = touched(workspace.changes()).contains(&path)
+        && !workspace.protected_edits().contains(&path);
+    Ok(is_touched && workspace.file_before(&path, 0).await? != EntryNow::Absent)
 }
 
 /// A file of the virtual environment with the interpreter of the tests, if that is in the workspace,
@@ -83,16 +87,21 @@ pub(super) fn changed_interpreter(
     if !matches!(tests.results, TestsFormat::Pytest | TestsFormat::Unittest) {
         return None;
     }
-    let program = in_workspace(&tests.cwd, tests.command.first()?)?;
+    let program = workspace_path(&tests.cwd, tests.command.first()?)?;
     let environment = program.parent()?.parent();
     let protected = workspace.protected_edits();
     let is_below = |path: &WorkspacePath| match &environment {
         Some(environment) => path.is_below(environment),
         // At the top, where the project is, too.
-        None => path
-            .parts()
-            .next()
-            .is_some_and(|first| matches!(first, b"bin" | b"lib" | b"lib64" | b"pyvenv.cfg")),
+        None => {
+            let mut parts = path.parts();
+            let is_python = parts.clone().nth(1).is_some_and(|name| name.starts_with(b"python"));
+            match parts.next() {
+                Some(b"bin") => is_python || *path == program,
+                Some(b"lib" | b"lib64") => is_python || parts.next().is_none(),
+                first => first == Some(b"pyvenv.cfg"),
+            }
+        }
     };
     let is_part = |path: &&WorkspacePath| {
         is_below(path)
@@ -113,8 +122,8 @@ pub(super) struct PytestConfig {
     pub path: Option<String>,
     /// The folder that ids of tests are relative to, as `path`.
     pub root: String,
-    /// The file as it was before.
-    pub files: Vec<(String, Vec<u8>)>,
+    /// The file as it was before, if the target changed it.
+    pub before: Option<Vec<u8>>,
 }
 
 impl PytestConfig {
@@ -136,8 +145,9 @@ impl PytestConfig {
             let root = "../".repeat(up);
             for (name, section) in names {
                 let own = format!("{root}{name}");
-                let path = joined(&tests.cwd, &own);
-                let Ok(at) = path.parse() else { continue };
+                let Ok(at) = joined(&tests.cwd, &own).parse() else {
+                    continue;
+                };
                 if let EntryNow::File { content, .. } =
                     workspace.file_before(&at, MOST_BYTES).await?
                     && String::from_utf8_lossy(&content).contains(section)
@@ -145,10 +155,7 @@ impl PytestConfig {
                     return Ok(PytestConfig {
                         path: Some(own),
                         root: if up == 0 { ".".to_owned() } else { root },
-                        files: match changed.contains(&at) {
-                            true => vec![(path, content)],
-                            false => Vec::new(),
-                        },
+                        before: changed.contains(&at).then_some(content),
                     });
                 }
             }
@@ -156,6 +163,23 @@ impl PytestConfig {
         Ok(PytestConfig {
             root: ".".to_owned(),
             ..PytestConfig::default()
+        })
+    }
+
+    /// Where the tests find the file, relative to where the command runs. A changed one that also has
+    /// other settings stays as the target left it: its old content is in a file of the same folder,
+    /// because pytest resolves paths from there. `name`: of that file, without its ending.
+    pub fn place(&self, name: &str) -> Option<String> {
+        let path = self.path.as_ref()?;
+        let (folder, file) = match path.rsplit_once('/') {
+            Some((folder, file)) => (format!("{folder}/"), file),
+            None => (String::new(), path.as_str()),
+        };
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let is_shared = matches!(file, "pyproject.toml" | "tox.ini" | "setup.cfg");
+        Some(match is_shared && self.before.is_some() {
+            true => format!("{folder}.{name}.{ending}"),
+            false => path.clone(),
         })
     }
 }
@@ -287,29 +311,42 @@ fn targets_of(entry: EntryNow) -> Option<Vec<String>> {
     let EntryNow::File { content, .. } = entry else {
         return None;
     };
-    let words = [
+    Some(target_lines(&String::from_utf8_lossy(&content)))
+}
+
+fn target_lines(text: &str) -> Vec<String> {
+    let tables = [
         "[[test]]",
         "[lib]",
         "[[bin]]",
         "[[example]]",
         "[[bench]]",
+        "[workspace",
+        "[patch",
+    ];
+    let keys = [
         "autotests",
         "autobins",
         "harness",
         "test",
         "path",
-        "[workspace",
-        "[patch",
         "members",
         "exclude",
         "doctest",
     ];
-    let text = String::from_utf8_lossy(&content).into_owned();
-    let lines = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<String>());
-    let lines = lines.filter(|line| words.iter().any(|word| line.starts_with(word)));
-    Some(lines.collect())
+    // A key may be quoted, or have its table before it.
+    let is_key = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default();
+        let key = key.replace(['"', '\''], "");
+        match key.split_once('.') {
+            Some(("package" | "lib" | "workspace", key)) => keys.contains(&key),
+            _ => keys.contains(&key.as_str()),
+        }
+    };
+    text.lines()
+        .map(|line| line.split_whitespace().collect::<String>())
+        .filter(|line| tables.iter().any(|table| line.starts_with(table)) || is_key(line))
+        .collect()
 }
 
 /// The files that are laid on the workspace because the target changed them.
@@ -392,6 +429,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn dependencies_with_similar_names_are_not_targets() {
+        let text = "[package]\nname = 'x'\n[dependencies]\n";
+        let more = "pathdiff = { path = 'pathdiff' }\ntest-case = '3'\nmembers_only = '1'\nharness2.path = 'h'\n";
+        assert_eq!(target_lines(text), target_lines(&format!("{text}{more}")));
+        for line in [
+            "[[test]]",
+            "[workspace.package]",
+            " test = false",
+            "'harness' = false",
+            "lib.\"test\" = false",
+            "package . autotests=false",
+            "path = 'evil'",
+        ] {
+            assert_eq!(target_lines(&format!("{text}{line}\n")).len(), 1, "{line}");
+        }
+    }
+
+    #[test]
     fn scripts_of_a_package_are_those_of_before() {
         let now =
             br#"{"name": "x", "type": "module", "scripts": {"test": "true"}, "jest": {"bail": 1}}"#;
@@ -407,7 +462,7 @@ mod tests {
 
     #[test]
     fn programs_with_a_slash_are_files_of_the_workspace() {
-        let shown = |cwd: &str, name: &str| in_workspace(cwd, name).map(|path| path.to_string());
+        let shown = |cwd: &str, name: &str| workspace_path(cwd, name).map(|path| path.to_string());
         assert_eq!(shown("", "./run.sh").as_deref(), Some("run.sh"));
         assert_eq!(shown("pkg/a", "../bin/run").as_deref(), Some("pkg/bin/run"));
         assert_eq!(shown("pkg", "pytest"), None);

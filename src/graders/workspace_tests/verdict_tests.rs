@@ -24,6 +24,7 @@ fn tests(results: TestsFormat) -> WorkspaceTests {
         all_pass: true,
         pass_share: None,
         allow_weakened_tests: false,
+        written_by_tests: Vec::new(),
         timeout: Duration::from_secs(5),
         memory_mb: 64,
         env: BTreeMap::new(),

@@ -460,6 +460,18 @@ fn settings_of_workspace_graders_are_checked_where_they_are_written() {
         ),
         (
             "workspace: {}, ",
+            "command: [java, '{{ junit }}', A], results_path: a.xml",
+            "`results_path` has no effect with `{{ junit }}`",
+            "results_path",
+        ),
+        (
+            "workspace: {}, ",
+            "command: [java, '{{ junit }}', A], results: tap",
+            "`{{ junit }}` is the runner of `results: junit`",
+            "[java, '{{ junit }}', A]",
+        ),
+        (
+            "workspace: {}, ",
             "command: [pytest], fail_to_pass: [a], pass_to_pass: [b, a]",
             "`a` is in `fail_to_pass` and in `pass_to_pass`",
             "pass_to_pass",

@@ -370,13 +370,7 @@ impl<'a> AskedModels<'a> {
         let profiles = || evals.iter().flat_map(|eval| eval.cases.profiles());
         let main = target.filter(|_| profiles().any(|profile| profile.target.is_none()));
         let own = profiles().filter_map(|profile| profile.target.as_ref());
-        let targets = main
-            .into_iter()
-            .chain(own)
-            .filter_map(|target| match target {
-                Target::Model(model) => Some(&model.endpoint),
-                _ => None,
-            });
+        let targets = main.into_iter().chain(own).filter_map(Target::endpoint);
         let judges = judge_models(evals).into_iter().map(|model| &model.endpoint);
         AskedModels {
             targets: targets.collect(),

@@ -109,5 +109,6 @@ fn kind_word(target: &TargetSpec) -> &'static str {
         TargetSpec::Model(_) => "model",
         TargetSpec::Http(_) => "http",
         TargetSpec::Skill(_) => "skill",
+        TargetSpec::Agent(_) => "agent",
     }
 }

@@ -113,6 +113,16 @@ pub(super) fn of_level(
     }))
 }
 
+/// An empty workspace, for a target that needs one.
+pub(super) fn empty(desk: &SuiteDesk, at: Span) -> Arc<LevelWorkspace> {
+    let layer = WorkspaceLayer::default();
+    Arc::new(LevelWorkspace {
+        settled: Arc::new(layer.settle(vec![desk.suite.output_dir.clone()])),
+        layer,
+        at,
+    })
+}
+
 /// The workspace of a phase's step as that of the level above a suite, which begins at `at`.
 pub(super) fn above_suite(outer: &PhaseWorkspace, results: &Path, at: Span) -> Arc<LevelWorkspace> {
     let layer = outer.0.clone();
@@ -166,9 +176,13 @@ pub(super) fn check_target(
         return Some(());
     };
     let is_served = matches!(target, Target::Http(http) if http.serve.is_some());
+    let is_agent = matches!(target, Target::Agent(_));
     let Some(at) = workspace else {
-        return if is_served {
-            let message = "a target with `serve` needs a workspace for its program";
+        return if is_served || is_agent {
+            let message = match is_agent {
+                true => "an agent needs a workspace",
+                false => "a target with `serve` needs a workspace for its program",
+            };
             let at = own.map_or(case, |(_, span)| span);
             let problem = Problem::error(Code::WorkspaceSetting, at, message);
             desk.refuse(problem.hint("add `workspace: {}` to the suite, the eval or the case"))
@@ -177,13 +191,15 @@ pub(super) fn check_target(
         };
     };
     match target {
-        Target::Command(_) | Target::Skill(_) | Target::Recorded { .. } => Some(()),
+        Target::Command(_) | Target::Skill(_) | Target::Agent(_) | Target::Recorded { .. } => {
+            Some(())
+        }
         _ if is_served => Some(()),
         Target::Model(_) | Target::Echo | Target::Http(_) => {
             let kind = target.kind();
             let message = format!("a target of type `{kind}` cannot work in a workspace");
             let problem = Problem::error(Code::WorkspaceSetting, at, message).hint(
-                "use a target of type `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the \
+                "use a target of type `agent`, `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the \
                  workspace that it inherits",
             );
             desk.refuse(problem.related(own.map(|(_, span)| span), "the target"))

@@ -86,6 +86,14 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
             AdviceRank::Unknown,
             format!("Repair the target, which failed on {at}{detail}"),
         ),
+        Cause::Limit => (
+            AdviceRank::Kind,
+            format!("Raise the `limits` of the agent, or look at what it did in {at}{detail}"),
+        ),
+        Cause::ReplayDiverged => (
+            AdviceRank::Unknown,
+            format!("Record the agent's model again for {at}{detail}"),
+        ),
         Cause::MissingOutput => (
             AdviceRank::Unknown,
             format!("Record outputs for {at}, or exclude them with a filter{detail}"),
@@ -145,7 +153,7 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::Crashed => (AdviceRank::Kind, format!("Find what crashed {at}{detail}")),
         Cause::Exited => (
             AdviceRank::Kind,
-            format!("Remove `sys.exit` and similar calls in {at}{detail}"),
+            format!("Find why a program of {at} ended with an error, or before its tests did{detail}"),
         ),
         Cause::MaxFail => (
             AdviceRank::Skipped,

@@ -966,16 +966,16 @@ vec![
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: model, model: 'openai:x'}\n  workspace: {}\n  evals: [{$ref: other.yaml}, {id: a, input: x, expected: y}]\n",
         said: &[
-            "4:3 workspace-setting: a target of type `model` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+            "4:3 workspace-setting: a target of type `model` cannot work in a workspace | use a target of type `agent`, `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
         ],
     },
     Broken {
         name: "suite.yaml",
         text: "eval_suite:\n  name: s\n  target: {type: echo}\n  evals:\n    - {id: a, input: x, expected: y, workspace: {}}\n    - id: b\n      workspace: {}\n      baseline: y\n      current: {input: {method: GET, endpoint: /}, execution: {type: http, base_url: 'http://127.0.0.1:9'}}\n    - metadata: {id: c}\n      workspace: {}\n      dataset: {path: rows.csv, case: {id: '{{ row.id }}', input: x, expected: y}}\n",
         said: &[
-            "5:38 workspace-setting: a target of type `echo` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
-            "7:7 workspace-setting: a target of type `http` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
-            "11:7 workspace-setting: a target of type `echo` cannot work in a workspace | use a target of type `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+            "5:38 workspace-setting: a target of type `echo` cannot work in a workspace | use a target of type `agent`, `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+            "7:7 workspace-setting: a target of type `http` cannot work in a workspace | use a target of type `agent`, `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
+            "11:7 workspace-setting: a target of type `echo` cannot work in a workspace | use a target of type `agent`, `command`, `skill` or `recorded`, or of type `http` with `serve`; `workspace: null` in an eval or a case ends the workspace that it inherits",
         ],
     },
     Broken {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 
@@ -14,7 +15,7 @@ pub struct NetworkRequest {
     pub url: Url,
     /// By name, in any case; of two that differ only in case the last counts.
     pub headers: Vec<(String, String)>,
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Bytes>,
     /// For the whole call, from the connection to the last byte, redirects included.
     pub timeout: Duration,
     /// Until the head of the answer, the way to it included; `None`: as long as the whole call.
@@ -84,7 +85,7 @@ pub(super) struct PreparedRequest {
     pub method: Method,
     pub url: Url,
     pub headers: HeaderMap,
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Bytes>,
 }
 
 impl PreparedRequest {

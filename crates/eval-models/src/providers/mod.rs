@@ -11,10 +11,12 @@ mod limits;
 mod openai;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod words;
 
 pub(super) use anthropic::MAX_TOKENS as ANTHROPIC_MAX_TOKENS;
 pub(super) use limits::ToldLimits;
+pub use usage::UsageForm;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -255,7 +257,7 @@ fn request(endpoint: &Endpoint, call: &ModelRequest) -> Result<NetworkRequest, M
         method: spoken.method,
         url,
         headers: headers.chain(endpoint.headers.clone()).collect(),
-        body: spoken.body,
+        body: spoken.body.map(Into::into),
         timeout: endpoint.patience.total.unwrap_or(call.timeout),
         first_byte: endpoint.patience.first_byte,
         redirects: REDIRECTS,

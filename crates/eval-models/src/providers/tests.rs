@@ -90,7 +90,7 @@ fn sent(endpoint: &Endpoint, call: &ModelRequest) -> String {
     for (name, value) in &request.headers {
         out.push_str(&format!("{name}: {value}\n"));
     }
-    out.push_str(&String::from_utf8(request.body.unwrap_or_default()).unwrap());
+    out.push_str(&String::from_utf8(request.body.unwrap_or_default().into()).unwrap());
     out.push('\n');
     out
 }

@@ -15,7 +15,9 @@ use std::process::{Command, Stdio};
 #[cfg(target_os = "linux")]
 pub(super) use in_process::run_tests;
 pub(crate) use programs::SEARCH;
-pub use programs::{HostProgram, locate, version_of};
+pub use programs::{
+    HostProgram, InstalledProgram, installed, locate, version_of, version_without_home,
+};
 
 /// A language that is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

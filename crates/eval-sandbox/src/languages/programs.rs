@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::is_shown_anyway;
@@ -100,17 +102,89 @@ fn visible(path: &Path, base: &Path) -> PathBuf {
     }
 }
 
+/// A program that was installed with others that it needs: a script in a folder of packages of npm
+/// or in a virtual environment of Python, or a file that needs nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstalledProgram {
+    /// The file that is started: a link is followed.
+    pub path: PathBuf,
+    /// What must be visible for it, besides what every sandbox shows.
+    pub readable: Vec<PathBuf>,
+}
+
+/// What the program at `path` consists of. Nothing that contains `base` is made visible.
+pub fn installed(path: &Path, search: &OsStr, base: &Path) -> InstalledProgram {
+    let path = super::resolved(path);
+    let mut readable = vec![package_folder(&path).unwrap_or_else(|| visible(&path, base))];
+    let line = crate::process_tree::shebang(&path).unwrap_or_default();
+    let mut words = line
+        .strip_prefix("#!")
+        .unwrap_or_default()
+        .split_whitespace();
+    let interpreter = words.next().map(PathBuf::from);
+    if interpreter
+        .as_deref()
+        .is_some_and(|path| path.ends_with("env"))
+    {
+        let name = words.find(|word| !word.starts_with('-') && !word.contains('='));
+        let found = name.and_then(|name| locate(name, search, base));
+        readable.extend(found.and_then(|program| program.readable));
+    } else if let Some(interpreter) = interpreter {
+        // A virtual environment has the interpreter as a link, and its packages beside it.
+        let around = interpreter.parent().and_then(Path::parent);
+        readable.extend(
+            around
+                .filter(|folder| folder.join("pyvenv.cfg").exists())
+                .map(Path::to_owned),
+        );
+        readable.push(visible(&super::resolved(&interpreter), base));
+    }
+    readable.retain(|folder| !is_shown_anyway(folder));
+    readable.sort();
+    readable.dedup_by(|inner, outer| inner.starts_with(outer));
+    InstalledProgram { path, readable }
+}
+
+/// The outermost folder of npm's packages around a file.
+fn package_folder(path: &Path) -> Option<PathBuf> {
+    let outermost = path
+        .ancestors()
+        .filter(|folder| folder.ends_with("node_modules"));
+    outermost.last().map(Path::to_owned)
+}
+
 /// What a program says of its version; `words` make it say so.
 pub fn version_of(program: &Path, words: &[String]) -> Option<String> {
-    // Some say it on stderr. The command holds the writing ends until it is dropped.
+    let mut command = Command::new(program);
+    version_said(command.args(words), PATIENCE)
+}
+
+/// The same with no environment but PATH and an empty home folder, and within `patience`.
+pub fn version_without_home(program: &Path, words: &[&str], patience: Duration) -> Option<String> {
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    let name = format!("eval-harness-home-{}-{serial}", std::process::id());
+    let home = std::env::temp_dir().join(name);
+    fs::DirBuilder::new().mode(0o700).create(&home).ok()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut command = Command::new(program);
+    let clean = command.args(words).env_clear().env("PATH", path);
+    let version = version_said(clean.env("HOME", &home).current_dir(&home), patience);
+    let _ = fs::remove_dir_all(&home);
+    version
+}
+
+fn version_said(command: &mut Command, patience: Duration) -> Option<String> {
+    // Some say it on stderr.
     let (mut output, input) = std::io::pipe().ok()?;
-    let mut child = Command::new(program)
-        .args(words)
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(input.try_clone().ok()?)
         .stderr(input)
         .spawn()
         .ok()?;
+    // It holds the writing ends.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     // A reader of its own: what the program leaves behind may hold the pipe open.
     let (said, heard) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -118,10 +192,10 @@ pub fn version_of(program: &Path, words: &[String]) -> Option<String> {
         let _ = output.by_ref().take(4096).read_to_end(&mut text);
         let _ = said.send(String::from_utf8_lossy(&text).into_owned());
     });
-    let text = heard.recv_timeout(PATIENCE);
+    let text = heard.recv_timeout(patience);
     let start = Instant::now();
     while matches!(child.try_wait(), Ok(None)) {
-        if text.is_err() || start.elapsed() > PATIENCE {
+        if text.is_err() || start.elapsed() > patience {
             let _ = child.kill();
             let _ = child.wait();
             return None;
@@ -152,6 +226,51 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn installed_programs_need_their_packages_and_interpreters() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let find = |path: &Path| installed(path, OsStr::new("/usr/bin:/bin"), Path::new("/none"));
+        let script = write(
+            "lib/node_modules/@a/b/node_modules/c/cli.js",
+            "#!/usr/bin/env sh\n",
+        );
+        fs::create_dir(root.join("bin")).unwrap();
+        let link = root.join("bin/c");
+        symlink(&script, &link).unwrap();
+        let packages = vec![root.join("lib/node_modules")];
+        assert_eq!(
+            find(&link),
+            InstalledProgram {
+                path: script,
+                readable: packages
+            }
+        );
+        write("venv/pyvenv.cfg", "home = /usr/bin\n");
+        let python = root.join("venv/bin/python3");
+        let own = write("base/bin/python3", "");
+        let tool = write("venv/bin/tool", &format!("#!{}\n", python.display()));
+        symlink(&own, &python).unwrap();
+        let readable = vec![root.join("base"), root.join("venv")];
+        assert_eq!(
+            find(&tool),
+            InstalledProgram {
+                path: tool,
+                readable
+            }
+        );
+        let alone = write("programs/alone", "");
+        assert_eq!(find(&alone).readable, [alone]);
+    }
 
     #[test]
     fn a_program_is_found_with_the_folder_that_it_needs() {

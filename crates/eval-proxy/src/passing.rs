@@ -1,0 +1,484 @@
+//! An answer of a model API on its way to the agent: passed on as it arrives, counted and recorded
+//! on the side.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use eval_base::sync::lock;
+use eval_models::net::HttpResponse;
+use eval_models::{TokenCounts, TokenPrice, about_tokens};
+use hyper::body::Bytes;
+use serde_json::Value;
+
+use crate::answer_reading::AnswerReader;
+use crate::bodies::PassedPiece;
+use crate::ledger::{CallEnd, CallSpending};
+use crate::recording::{RecordedAnswer, RequestRecord};
+use crate::session::SessionState;
+use crate::sse::SseSplitter;
+use crate::{ApiProtocol, SessionEnd};
+
+/// Bytes of an answer that are passed on.
+const LONGEST_ANSWER: u64 = 256 << 20;
+/// Bytes of an answer that are kept to be counted and recorded.
+const LONGEST_KEPT: usize = 16 << 20;
+/// Bytes of a stream for each token of it, about: most of an event is not text.
+const STREAM_BYTES: usize = 40;
+
+/// The accounts of one call of a model: it is ended exactly once, also when it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenTurn {
+    session: Arc<SessionState>,
+    model: Option<String>,
+    price: Option<TokenPrice>,
+    spent: CallSpending,
+    request_bytes: usize,
+    is_open: bool,
+}
+
+impl OpenTurn {
+    /// Of a call that the ledger admitted.
+    pub fn new(
+        session: Arc<SessionState>,
+        model: Option<String>,
+        request_bytes: usize,
+    ) -> OpenTurn {
+        let price = session.price_of(model.as_deref());
+        OpenTurn {
+            session,
+            model,
+            price,
+            spent: CallSpending::default(),
+            request_bytes,
+            is_open: true,
+        }
+    }
+
+    /// Ends it without an answer.
+    pub fn fail(mut self, kind: &str) {
+        lock(&self.session.ledger).add_fault(kind);
+        self.end(CallEnd::Failed, None, 0);
+    }
+
+    /// Ends it as a call that was not made.
+    pub fn cancel(mut self) {
+        self.end(CallEnd::Failed, None, 0);
+    }
+
+    /// Ends it with an answer from a recording.
+    pub fn answer(mut self, reader: &AnswerReader, bytes: usize) {
+        self.end(CallEnd::Answered, Some(reader), bytes);
+    }
+
+    fn update(&mut self, reader: &AnswerReader) {
+        let Some(usage) = reader.usage() else {
+            return;
+        };
+        self.find_price(reader);
+        let mut ledger = lock(&self.session.ledger);
+        let reached = ledger.update(&mut self.spent, &usage, self.price.as_ref());
+        drop(ledger);
+        self.session.reach(reached);
+    }
+
+    /// An answer may name its model with the date that the price has.
+    fn find_price(&mut self, reader: &AnswerReader) {
+        if self.price.is_none() {
+            self.price = self.session.price_of(reader.model());
+        }
+    }
+
+    fn end(&mut self, end: CallEnd, reader: Option<&AnswerReader>, answer_tokens: usize) {
+        if !std::mem::replace(&mut self.is_open, false) {
+            return;
+        }
+        if let Some(reader) = reader {
+            self.find_price(reader);
+        }
+        let model = self.model.as_deref();
+        let model = model.or(reader.and_then(|reader| reader.model()));
+        let estimate = TokenCounts {
+            input: about_tokens(self.request_bytes),
+            output: answer_tokens as u64,
+            ..TokenCounts::default()
+        };
+        let mut ledger = lock(&self.session.ledger);
+        let reached = ledger.end_turn(
+            end,
+            model,
+            self.price.as_ref(),
+            self.spent,
+            reader.and_then(AnswerReader::usage),
+            estimate,
+        );
+        drop(ledger);
+        self.session.turn_ended.notify_waiters();
+        self.session.reach(reached);
+    }
+}
+
+impl Drop for OpenTurn {
+    /// The agent closed the connection before there was an answer, which the model may have made all
+    /// the same.
+    fn drop(&mut self) {
+        self.end(CallEnd::Answered, None, 0);
+    }
+}
+
+/// How the bytes of an answer are read.
+#[derive(Debug)]
+enum AnswerForm {
+    Events {
+        splitter: SseSplitter,
+        events: Vec<String>,
+        /// Events that only the proxy requested are taken out, and what is of the event under way is
+        /// held back for that.
+        held: Option<Vec<u8>>,
+    },
+    Whole(Vec<u8>),
+    /// Compressed against the request, or too long to be kept.
+    Unread,
+}
+
+/// An answer under way.
+pub(crate) struct PassingAnswer {
+    response: HttpResponse,
+    session: Arc<SessionState>,
+    turn: Option<OpenTurn>,
+    request: Option<RequestRecord>,
+    reader: Option<AnswerReader>,
+    form: AnswerForm,
+    status: u16,
+    content_type: Option<String>,
+    received: u64,
+    kept: usize,
+    began: Instant,
+    is_settled: bool,
+}
+
+/// What is known of a call whose answer begins.
+pub(crate) struct BegunCall {
+    pub turn: Option<OpenTurn>,
+    pub request: RequestRecord,
+    pub began: Instant,
+    /// The proxy requested a final event with usage, which the agent did not.
+    pub hides_usage: bool,
+}
+
+impl PassingAnswer {
+    pub fn new(session: Arc<SessionState>, response: HttpResponse, call: BegunCall) -> Self {
+        let status = response.status();
+        let header = |name: &str| {
+            let found = response.headers().find(|(other, _)| *other == name);
+            found.map(|(_, value)| String::from_utf8_lossy(value).to_ascii_lowercase())
+        };
+        let content_type = header("content-type");
+        let is_stream = content_type
+            .as_deref()
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let is_plain = header("content-encoding").is_none_or(|coding| coding == "identity");
+        let form = match (is_plain, is_stream) {
+            (false, _) => AnswerForm::Unread,
+            (true, true) => AnswerForm::Events {
+                splitter: SseSplitter::default(),
+                events: Vec::new(),
+                held: call.hides_usage.then(Vec::new),
+            },
+            (true, false) => AnswerForm::Whole(Vec::new()),
+        };
+        PassingAnswer {
+            reader: call.request.protocol.map(AnswerReader::new),
+            response,
+            session,
+            turn: call.turn,
+            request: Some(call.request),
+            form,
+            status,
+            content_type,
+            received: 0,
+            kept: 0,
+            began: call.began,
+            is_settled: false,
+        }
+    }
+
+    /// The next bytes for the agent; `None` at the end.
+    pub async fn next(mut self) -> (PassingAnswer, PassedPiece) {
+        loop {
+            // A limit that is reached ends answers, also those of other calls; one that has only its
+            // end to come is passed on and recorded as a whole.
+            if let Some(end) = self.session.end().filter(|_| !self.is_final()) {
+                let cut = io::Error::other(end.to_string());
+                return (self, Some(Err(cut)));
+            }
+            match self.response.chunk().await {
+                Ok(Some(bytes)) => {
+                    self.received += bytes.len() as u64;
+                    if self.received > LONGEST_ANSWER {
+                        self.settle(Some("too_long"));
+                        let cut = io::Error::other("the answer exceeds 256 MiB");
+                        return (self, Some(Err(cut)));
+                    }
+                    let passed = self.take(bytes);
+                    if !passed.is_empty() {
+                        return (self, Some(Ok(passed.into())));
+                    }
+                }
+                Ok(None) => {
+                    let rest = self.take_end();
+                    self.settle(None);
+                    let rest = (!rest.is_empty()).then_some(Ok(Bytes::from(rest)));
+                    // The stream of the upstream repeats its end.
+                    return (self, rest);
+                }
+                Err(error) => {
+                    self.settle(Some("cut_off"));
+                    let cut = io::Error::other(error.to_string());
+                    return (self, Some(Err(cut)));
+                }
+            }
+        }
+    }
+
+    /// Reads bytes on the side, and returns what is passed on now.
+    fn take(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+        self.kept += bytes.len();
+        let is_too_long = self.kept > LONGEST_KEPT;
+        let mut passed = None;
+        let mut changed = false;
+        match &mut self.form {
+            AnswerForm::Unread => {}
+            AnswerForm::Whole(_) if is_too_long => self.form = AnswerForm::Unread,
+            AnswerForm::Whole(kept) => kept.extend_from_slice(&bytes),
+            AnswerForm::Events {
+                splitter,
+                events,
+                held,
+            } => {
+                let mut out = Vec::new();
+                let mut at = 0;
+                splitter.push(&bytes, |block| {
+                    if let Some(reader) = &mut self.reader {
+                        changed |= reader.event(&block);
+                    }
+                    let is_own = held.is_some() && is_usage_chunk(block.data.as_deref());
+                    if let Some(held) = held {
+                        let rest = bytes.get(at..block.end).unwrap_or_default();
+                        held.extend_from_slice(rest);
+                        at = block.end;
+                        if !is_own {
+                            out.append(held);
+                        }
+                        held.clear();
+                    }
+                    // Replayed answers have what the agent got.
+                    if !is_too_long && !is_own {
+                        events.extend(block.text());
+                    }
+                });
+                if is_too_long {
+                    events.clear();
+                }
+                if let Some(held) = held {
+                    held.extend_from_slice(bytes.get(at..).unwrap_or_default());
+                    passed = Some(out);
+                }
+            }
+        }
+        if changed && let (Some(turn), Some(reader)) = (&mut self.turn, &self.reader) {
+            turn.update(reader);
+        }
+        passed.unwrap_or(bytes)
+    }
+
+    /// Reads what the end of the answer ends.
+    fn take_end(&mut self) -> Vec<u8> {
+        match &mut self.form {
+            AnswerForm::Events {
+                splitter,
+                events,
+                held,
+            } => {
+                let held = held.take().unwrap_or_default();
+                let Some(block) = splitter.finish() else {
+                    return held;
+                };
+                if let Some(reader) = &mut self.reader {
+                    reader.event(&block);
+                }
+                events.extend(block.text());
+                match is_usage_chunk(block.data.as_deref()) {
+                    true if !held.is_empty() => Vec::new(),
+                    _ => held,
+                }
+            }
+            AnswerForm::Whole(kept) => {
+                if let (Some(reader), Ok(value)) =
+                    (&mut self.reader, serde_json::from_slice::<Value>(kept))
+                {
+                    reader.body(&value);
+                }
+                Vec::new()
+            }
+            AnswerForm::Unread => Vec::new(),
+        }
+    }
+
+    /// Counts and records the answer, once. `cut` is why it has no end.
+    fn settle(&mut self, cut: Option<&str>) {
+        if std::mem::replace(&mut self.is_settled, true) {
+            return;
+        }
+        let is_good = (200..300).contains(&self.status);
+        let is_unread = matches!(self.form, AnswerForm::Unread);
+        let reader = self.reader.as_ref();
+        let is_whole = match reader {
+            Some(reader) if is_good && !is_unread => reader.is_complete(),
+            _ => cut.is_none(),
+        };
+        let fault = match (is_good, is_whole) {
+            (false, _) => Some(self.status.to_string()),
+            (true, true) => None,
+            (true, false) => {
+                let own = reader.and_then(AnswerReader::fault);
+                Some(own.or(cut).unwrap_or("cut_off").to_owned())
+            }
+        };
+        if let Some(fault) = &fault {
+            lock(&self.session.ledger).add_fault(fault);
+        }
+        if let Some(mut turn) = self.turn.take() {
+            let end = match fault {
+                None => CallEnd::Answered,
+                Some(_) => CallEnd::Failed,
+            };
+            turn.end(end, reader, self.estimate());
+        }
+        // What an agent tries again is no answer. One that another request would get, too, is.
+        let is_answer = match is_good {
+            true => fault.is_none(),
+            false => cut.is_none() && matches!(self.status, 400 | 404 | 405 | 413 | 422),
+        };
+        if is_answer {
+            self.record(is_unread);
+        }
+    }
+
+    fn is_final(&self) -> bool {
+        let usage = self.reader.as_ref().and_then(AnswerReader::usage);
+        usage.is_some_and(|usage| usage.is_final)
+    }
+
+    /// The agent closed the connection before the end of an answer, or a limit ended it.
+    fn abandon(&mut self) {
+        let is_complete = self.reader.as_ref().is_some_and(AnswerReader::is_complete);
+        if is_complete || !(200..300).contains(&self.status) {
+            self.settle(None);
+            return;
+        }
+        if std::mem::replace(&mut self.is_settled, true) {
+            return;
+        }
+        if let Some(mut turn) = self.turn.take() {
+            turn.end(CallEnd::Answered, self.reader.as_ref(), self.estimate());
+        }
+        // In a replay the same part of the answer reaches the same limit.
+        if matches!(self.session.end(), Some(SessionEnd::Limit(_))) {
+            self.record(matches!(self.form, AnswerForm::Unread));
+        }
+    }
+
+    /// About how many tokens the answer has so far.
+    fn estimate(&self) -> usize {
+        let bytes = usize::try_from(self.received).unwrap_or(usize::MAX);
+        match &self.form {
+            AnswerForm::Events { .. } => bytes / STREAM_BYTES,
+            AnswerForm::Whole(_) | AnswerForm::Unread => bytes / 4,
+        }
+    }
+
+    fn record(&mut self, is_unread: bool) {
+        let Some(request) = self.request.take() else {
+            return;
+        };
+        let mut log = lock(&self.session.log);
+        if is_unread || self.kept > LONGEST_KEPT {
+            log.fail("an answer is compressed, or exceeds 16 MiB");
+            return;
+        }
+        let mut answer = RecordedAnswer {
+            status: self.status,
+            content_type: self.content_type.take(),
+            ..RecordedAnswer::default()
+        };
+        match std::mem::replace(&mut self.form, AnswerForm::Unread) {
+            AnswerForm::Events { events, .. } => {
+                let clean = |event: String| self.session.redact(event);
+                answer.events = Some(events.into_iter().map(clean).collect());
+            }
+            AnswerForm::Whole(bytes) => {
+                let text = self
+                    .session
+                    .redact(String::from_utf8_lossy(&bytes).into_owned());
+                match serde_json::from_str(&text) {
+                    Ok(body) => answer.body = Some(body),
+                    Err(_) => answer.text = Some(text),
+                }
+            }
+            AnswerForm::Unread => {}
+        }
+        let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        log.append(request, answer, took);
+    }
+}
+
+impl Drop for PassingAnswer {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+/// The last chunk of a chat that has usage and no text.
+fn is_usage_chunk(data: Option<&str>) -> bool {
+    let Some(data) = data.filter(|data| data.contains("\"usage\"")) else {
+        return false;
+    };
+    serde_json::from_str::<Value>(data).is_ok_and(|chunk| {
+        let is_empty = |choices: &Value| choices.as_array().is_some_and(Vec::is_empty);
+        chunk.get("choices").is_some_and(is_empty)
+            && chunk.get("usage").is_some_and(Value::is_object)
+    })
+}
+
+/// Whether usage may be requested of an upstream's streams of chats: it is, until it was refused.
+#[derive(Debug, Default)]
+pub(crate) struct UsageRequests(AtomicBool);
+
+impl UsageRequests {
+    pub fn are_refused(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn refuse(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// The body of a chat that streams with a request of its usage; `None` where the agent has one,
+    /// or no stream. Put in as text: the order of fields is part of what the model reads.
+    pub fn add(&self, protocol: Option<ApiProtocol>, value: &Value, body: &Bytes) -> Option<Bytes> {
+        let is_stream = value.get("stream").and_then(Value::as_bool) == Some(true);
+        if protocol != Some(ApiProtocol::OpenaiChat)
+            || !is_stream
+            || value.get("stream_options").is_some()
+            || self.are_refused()
+        {
+            return None;
+        }
+        let at = body.iter().position(|byte| *byte == b'{')? + 1;
+        let (begin, rest) = body.split_at_checked(at)?;
+        let option = br#""stream_options":{"include_usage":true},"#;
+        Some([begin, option, rest].concat().into())
+    }
+}

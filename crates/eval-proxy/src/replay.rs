@@ -1,0 +1,384 @@
+//! Answers from a recording: which recorded exchange a request is, or where it differs.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use eval_base::text::truncate_bytes;
+use serde_json::Value;
+
+use crate::ApiProtocol;
+use crate::conversation::{BodyShape, ShortDigest, conversation_key, digest_of};
+use crate::normalize::Normalization;
+use crate::recording::{RecordedAnswer, RecordedExchange, RecordingReader, compressed, unpacked};
+use crate::report::{ReplayDivergence, whole_request};
+
+/// Bytes of a value in a divergence.
+const SHOWN: usize = 400;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UseState {
+    Unused,
+    /// The answer is under way.
+    InUse,
+    Used,
+}
+
+#[derive(Debug)]
+struct ReplayExchange {
+    protocol: Option<ApiProtocol>,
+    /// Without the query.
+    path: String,
+    shape: BodyShape,
+    /// Compressed JSON of its answer.
+    answer: Vec<u8>,
+    state: UseState,
+}
+
+/// A recording that answers.
+#[derive(Debug)]
+pub(crate) struct ReplayIndex {
+    file: PathBuf,
+    /// With the folders as they were then.
+    recorded_rules: Normalization,
+    /// Calls of models by their numbers, then the others.
+    exchanges: Vec<ReplayExchange>,
+    conversations: HashMap<ShortDigest, Vec<usize>>,
+}
+
+/// The answer to a request, and the exchange that it is from.
+#[derive(Debug)]
+pub(crate) struct ReplayedAnswer {
+    pub index: usize,
+    pub answer: RecordedAnswer,
+}
+
+/// What a count of tokens or a list of models is found by.
+pub(crate) fn side_key(
+    method: &str,
+    path: &str,
+    body: &Value,
+    rules: &Normalization,
+) -> ShortDigest {
+    let body = rules.field("", body).unwrap_or_default();
+    digest_of(format!("{method} {}\n{body}", without_query(path)).as_bytes())
+}
+
+fn without_query(path: &str) -> &str {
+    path.split('?').next().unwrap_or(path)
+}
+
+impl ReplayIndex {
+    /// # Errors
+    /// A sentence, when the file is not a sound recording.
+    pub fn open(path: &Path, rules: &Normalization) -> Result<ReplayIndex, String> {
+        let mut models: Vec<ReplayExchange> = Vec::new();
+        let mut sides: Vec<(ShortDigest, ReplayExchange)> = Vec::new();
+        let mut keys: HashMap<usize, ShortDigest> = HashMap::new();
+        let mut conversations: HashMap<ShortDigest, Vec<usize>> = HashMap::new();
+        let mut reader = RecordingReader::open(path)?;
+        let rules = &rules.with_folders(&reader.folders);
+        while let Some(line) = reader.next()? {
+            let answer = serde_json::to_vec(&line.answer).map_err(|error| error.to_string())?;
+            let mut exchange = ReplayExchange {
+                protocol: line.protocol,
+                path: without_query(&line.path).to_owned(),
+                shape: BodyShape::default(),
+                answer: compressed(&answer).map_err(|error| error.to_string())?,
+                state: UseState::Unused,
+            };
+            let Some(protocol) = line.protocol else {
+                let key = side_key(&line.method, &line.path, &line.request, rules);
+                sides.push((key, exchange));
+                continue;
+            };
+            if line.exchange != Some(models.len()) {
+                return Err(reader.at(&format!("expected exchange {}", models.len())));
+            }
+            let written = BodyShape::normalized(&line.request, rules);
+            let shape = match &line.continues {
+                None => Some(written),
+                Some(continues) => models
+                    .get(continues.exchange)
+                    .and_then(|earlier| BodyShape::continued(&earlier.shape, written, continues)),
+            };
+            let Some(shape) = shape else {
+                return Err(reader.at(&"the request that it continues does not fit"));
+            };
+            exchange.shape = shape;
+            let known = line.conversation.and_then(|number| keys.get(&number));
+            let key = match (known, line.conversation, &line.continues) {
+                (Some(key), ..) => *key,
+                (None, Some(number), None) => {
+                    *keys
+                        .entry(number)
+                        .or_insert(conversation_key(protocol, &line.request, rules))
+                }
+                _ => return Err(reader.at(&"the conversation has no beginning")),
+            };
+            conversations.entry(key).or_default().push(models.len());
+            models.push(exchange);
+        }
+        for (key, exchange) in sides {
+            conversations.entry(key).or_default().push(models.len());
+            models.push(exchange);
+        }
+        Ok(ReplayIndex {
+            file: path.to_owned(),
+            recorded_rules: rules.clone(),
+            exchanges: models,
+            conversations,
+        })
+    }
+
+    /// The answer to a count of tokens or a list of models; it may be requested often.
+    pub fn find_side(&mut self, key: &ShortDigest) -> Option<ReplayedAnswer> {
+        let list = self.conversations.get(key)?;
+        let is_free = |at: &&usize| self.is_unused(**at);
+        let index = *list.iter().find(is_free).or(list.last())?;
+        self.take(index)
+    }
+
+    /// The first unused exchange of the conversation that is this request. The body is without
+    /// secrets.
+    ///
+    /// # Errors
+    /// Where the request differs from what the recording has next.
+    pub fn find(
+        &mut self,
+        protocol: ApiProtocol,
+        path: &str,
+        body: &Value,
+        rules: &Normalization,
+    ) -> Result<ReplayedAnswer, ReplayDivergence> {
+        let path = without_query(path);
+        let shape = BodyShape::normalized(body, rules);
+        let key = conversation_key(protocol, body, rules);
+        let list = self.conversations.get(&key).cloned().unwrap_or_default();
+        let is_same = |at: &&usize| {
+            self.exchanges.get(**at).is_some_and(|exchange| {
+                exchange.state == UseState::Unused
+                    && exchange.path == path
+                    && exchange.shape == shape
+            })
+        };
+        if let Some(index) = list.iter().find(is_same).copied()
+            && let Some(found) = self.take(index)
+        {
+            return Ok(found);
+        }
+        // The next one of the conversation; of a new conversation, the next beginning of one.
+        let is_known = !list.is_empty();
+        let next = match is_known {
+            true => list.iter().copied().find(|at| self.is_unused(*at)),
+            false => {
+                let mut firsts: Vec<usize> = self
+                    .conversations
+                    .values()
+                    .filter_map(|list| list.first().copied())
+                    .collect();
+                firsts.sort_unstable();
+                firsts.into_iter().find(|at| {
+                    self.is_unused(*at)
+                        && self
+                            .exchanges
+                            .get(*at)
+                            .is_some_and(|exchange| exchange.protocol == Some(protocol))
+                })
+            }
+        };
+        Err(self.divergence(next, is_known, path, body, rules))
+    }
+
+    fn is_unused(&self, index: usize) -> bool {
+        let exchange = self.exchanges.get(index);
+        exchange.is_some_and(|exchange| exchange.state == UseState::Unused)
+    }
+
+    fn take(&mut self, index: usize) -> Option<ReplayedAnswer> {
+        let exchange = self.exchanges.get_mut(index)?;
+        let answer = unpacked(&exchange.answer)?;
+        exchange.state = UseState::InUse;
+        Some(ReplayedAnswer { index, answer })
+    }
+
+    /// The answer was passed on as a whole; or it was not, so that the same request gets it again.
+    pub fn settle(&mut self, index: usize, is_delivered: bool) {
+        if let Some(exchange) = self.exchanges.get_mut(index) {
+            exchange.state = match is_delivered {
+                true => UseState::Used,
+                false => UseState::Unused,
+            };
+        }
+    }
+
+    /// Recorded answers of models that were not requested.
+    pub fn unused(&self) -> u64 {
+        let unused = self
+            .exchanges
+            .iter()
+            .filter(|exchange| exchange.protocol.is_some() && exchange.state == UseState::Unused);
+        unused.count() as u64
+    }
+
+    fn divergence(
+        &self,
+        next: Option<usize>,
+        is_known: bool,
+        path: &str,
+        body: &Value,
+        rules: &Normalization,
+    ) -> ReplayDivergence {
+        let requested = normalized(body, rules);
+        let Some(index) = next else {
+            let message = match is_known {
+                true => "the agent made a request after the last recorded one of this conversation",
+                false => "the agent began a conversation that the recording does not have",
+            };
+            let last = last_item(&requested);
+            return ReplayDivergence {
+                exchange: None,
+                pointer: String::new(),
+                recorded: None,
+                requested: Some(truncate_bytes(&last, SHOWN).to_owned()),
+                message: message.to_owned(),
+            };
+        };
+        let recorded_path = self
+            .exchanges
+            .get(index)
+            .map_or("", |exchange| &exchange.path);
+        let (pointer, recorded, requested) = match recorded_path == path {
+            false => (
+                String::new(),
+                Some(Value::from(recorded_path)),
+                Some(Value::from(path)),
+            ),
+            true => {
+                let recorded = self.whole_request(index).unwrap_or_default();
+                let recorded = normalized(&recorded, &self.recorded_rules);
+                first_difference(&recorded, &requested).unwrap_or_default()
+            }
+        };
+        let (recorded, requested) = excerpts(recorded, requested);
+        let place = match pointer.as_str() {
+            "" => "the request".to_owned(),
+            pointer => format!("`{pointer}`"),
+        };
+        let message = format!(
+            "the agent's request differs from recorded exchange {index} at {place}: recorded {}, requested {}",
+            recorded.as_deref().unwrap_or("nothing"),
+            requested.as_deref().unwrap_or("nothing"),
+        );
+        ReplayDivergence {
+            exchange: Some(index),
+            pointer,
+            recorded,
+            requested,
+            message,
+        }
+    }
+
+    /// Read from the file again: a replay diverges once.
+    fn whole_request(&self, index: usize) -> Option<Value> {
+        let mut lines: Vec<RecordedExchange> = Vec::new();
+        let mut reader = RecordingReader::open(&self.file).ok()?;
+        // As far as it can be read.
+        while let Ok(Some(mut line)) = reader.next() {
+            line.answer = RecordedAnswer::default();
+            if line.exchange.is_some() {
+                lines.push(line);
+            }
+        }
+        let at = |index: usize| {
+            let line = lines.get(index)?;
+            Some((&line.request, line.continues.as_ref()))
+        };
+        whole_request(at, index)
+    }
+}
+
+/// A body as it is compared.
+fn normalized(body: &Value, rules: &Normalization) -> Value {
+    let Value::Object(fields) = body else {
+        return rules.field("", body).unwrap_or_default();
+    };
+    let fields = fields.iter().filter_map(|(name, value)| {
+        let value = match value {
+            Value::Array(items) => {
+                rules.field(name, &Value::Null)?;
+                items.iter().map(|item| rules.item(name, item)).collect()
+            }
+            value => rules.field(name, value)?,
+        };
+        Some((name.clone(), value))
+    });
+    Value::Object(fields.collect())
+}
+
+/// The last message of a request, as JSON.
+fn last_item(body: &Value) -> String {
+    let lists = ["messages", "input", "contents"];
+    let list = lists.iter().find_map(|name| body.get(name)?.as_array());
+    list.and_then(|list| list.last())
+        .unwrap_or(body)
+        .to_string()
+}
+
+/// A JSON pointer, and the two values there.
+type ValueDifference = (String, Option<Value>, Option<Value>);
+
+/// The first place where two values differ, in the order of keys and items; `None` when they are
+/// equal.
+fn first_difference(recorded: &Value, requested: &Value) -> Option<ValueDifference> {
+    let below = |part: &str, recorded: Option<&Value>, requested: Option<&Value>| {
+        let part = part.replace('~', "~0").replace('/', "~1");
+        match (recorded, requested) {
+            (Some(recorded), Some(requested)) => first_difference(recorded, requested)
+                .map(|(pointer, a, b)| (format!("/{part}{pointer}"), a, b)),
+            (a, b) => Some((format!("/{part}"), a.cloned(), b.cloned())),
+        }
+    };
+    match (recorded, requested) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
+            names.sort();
+            names.dedup();
+            let mut differences = names
+                .into_iter()
+                .filter(|name| a.get(*name) != b.get(*name));
+            differences.find_map(|name| below(name, a.get(name), b.get(name)))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            let mut places = 0..a.len().max(b.len());
+            let at = places.find(|at| a.get(*at) != b.get(*at))?;
+            below(&at.to_string(), a.get(at), b.get(at))
+        }
+        (a, b) if a == b => None,
+        (a, b) => Some((String::new(), Some(a.clone()), Some(b.clone()))),
+    }
+}
+
+/// Both values as short texts, which show the place of their first difference.
+fn excerpts(a: Option<Value>, b: Option<Value>) -> (Option<String>, Option<String>) {
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let (a, b) = (a.map(text), b.map(text));
+    let common = match (&a, &b) {
+        (Some(a), Some(b)) => a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count(),
+        _ => 0,
+    };
+    let cut = |text: String| {
+        let mut start = common.saturating_sub(SHOWN / 4).min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let rest = text.get(start..).unwrap_or_default();
+        let shown = truncate_bytes(rest, SHOWN);
+        let (before, after) = (start > 0, shown.len() < rest.len());
+        let mark = |is_cut| if is_cut { "…" } else { "" };
+        format!("\"{}{shown}{}\"", mark(before), mark(after))
+    };
+    (a.map(cut), b.map(cut))
+}

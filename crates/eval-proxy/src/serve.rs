@@ -1,0 +1,408 @@
+//! Requests of an agent: who may ask for what, and where the answer is from.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eval_base::sync::lock;
+use eval_models::net::{HttpResponse, NetError, NetworkRequest, join};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use serde_json::Value;
+
+use crate::answer_reading::AnswerReader;
+use crate::bodies::{LONGEST_BODY, ReplyBody, read_body, refusal};
+use crate::conversation::conversation_key;
+use crate::headers::{answer_headers, upstream_headers};
+use crate::ledger::TurnAdmission;
+use crate::passing::{BegunCall, OpenTurn, PassingAnswer};
+use crate::recording::{RecordedAnswer, RequestRecord};
+use crate::replay::{ReplayedAnswer, side_key};
+use crate::routes::{ApiRoute, RouteKind, api_of, is_authorized};
+use crate::session::{SessionState, Upstream};
+use crate::sse::SseBlock;
+use crate::tunnel;
+use crate::{AgentApi, ApiProtocol, SessionEnd};
+
+/// An answer of a model may take this long; the sample's own limit of time is shorter.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(4 * 3600);
+
+/// Memory for the values of a request's JSON.
+const HEAVIEST_BODY: usize = 96 << 20;
+
+/// Bytes of an answer that may say that usage cannot be requested.
+const REFUSAL_BYTES: usize = 64 << 10;
+
+/// A recorded answer that is under way to the agent.
+#[derive(Debug)]
+pub(crate) struct ReplayUse {
+    session: Arc<SessionState>,
+    index: usize,
+    is_delivered: bool,
+}
+
+impl ReplayUse {
+    pub fn deliver(&mut self) {
+        self.is_delivered = true;
+    }
+}
+
+impl Drop for ReplayUse {
+    fn drop(&mut self) {
+        if let Some(replay) = &self.session.replay {
+            lock(replay).settle(self.index, self.is_delivered);
+        }
+    }
+}
+
+/// Answers one request.
+pub(crate) async fn serve(
+    session: Arc<SessionState>,
+    request: Request<Incoming>,
+) -> Response<ReplyBody> {
+    if *request.method() == Method::CONNECT {
+        return tunnel::connect(session, request).await;
+    }
+    // A client that uses the proxy for all addresses sends the whole address of its base URL, too.
+    if request.uri().authority().is_some() && !session.is_own_address(request.uri()) {
+        return tunnel::forward(session, request).await;
+    }
+    let Some(api) = api_of(request.uri().path()) else {
+        return session.deny(
+            None,
+            &described(&request),
+            "this path belongs to no model API",
+        );
+    };
+    let Some(route) = ApiRoute::of(api, request.method(), request.uri()) else {
+        let why = "this method and path of the API is not passed on";
+        return session.deny(Some(api), &described(&request), why);
+    };
+    if !is_authorized(request.headers(), request.uri(), &session.token) {
+        lock(&session.ledger).add_unauthorized();
+        let why = "the API key is not the token of this sample";
+        return refusal(Some(api), StatusCode::UNAUTHORIZED, why);
+    }
+    if let Some(end) = session.end() {
+        return refusal(Some(api), StatusCode::FORBIDDEN, &end.to_string());
+    }
+    let upstream = session.upstream(api);
+    if upstream.is_none() && session.replay.is_none() {
+        return session.deny(
+            Some(api),
+            &described(&request),
+            "no server is set for this API",
+        );
+    }
+    lock(&session.ledger).count_call();
+    let (parts, body) = request.into_parts();
+    let body = match read_body(body, &session.memory, session.shared_memory()).await {
+        Ok(body) => body,
+        Err(fault) => return refusal(Some(api), fault.status(), fault.message()),
+    };
+    let value = match parse(&parts.method, &body.bytes) {
+        Ok(value) => value,
+        Err(why) => return refusal(Some(api), StatusCode::BAD_REQUEST, why),
+    };
+    let call = ApiCall {
+        session,
+        route,
+        model: None,
+        body: body.bytes.clone(),
+    };
+    call.answer(parts, value, upstream).await
+}
+
+/// Method and path, without the query, which may have a key.
+fn described(request: &Request<Incoming>) -> String {
+    format!("{} {}", request.method(), request.uri().path())
+}
+
+/// The JSON of a body; `Null` for a request without one.
+fn parse(method: &Method, body: &Bytes) -> Result<Value, &'static str> {
+    if *method == Method::GET {
+        return Ok(Value::Null);
+    }
+    if body.len() > LONGEST_BODY || eval_base::json::is_heavier(body, HEAVIEST_BODY) {
+        return Err("the request's body is too large to be read");
+    }
+    match serde_json::from_slice(body) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        _ => Err("the request's body is not a JSON object"),
+    }
+}
+
+/// A call that is let in.
+struct ApiCall {
+    session: Arc<SessionState>,
+    route: ApiRoute,
+    model: Option<String>,
+    body: Bytes,
+}
+
+impl ApiCall {
+    fn protocol(&self) -> Option<ApiProtocol> {
+        match self.route.kind {
+            RouteKind::Model(protocol) => Some(protocol),
+            RouteKind::Side => None,
+        }
+    }
+
+    fn refuse(&self, status: StatusCode, why: &str) -> Response<ReplyBody> {
+        refusal(Some(self.route.api), status, why)
+    }
+
+    async fn answer(
+        mut self,
+        parts: hyper::http::request::Parts,
+        mut value: Value,
+        upstream: Option<Arc<Upstream>>,
+    ) -> Response<ReplyBody> {
+        let named = value.get("model").and_then(Value::as_str);
+        self.model = self.route.model.clone().or(named.map(str::to_owned));
+        let mut turn = None;
+        if self.protocol().is_some() {
+            if let Some(why) = self.unpriced() {
+                return self.session.deny(Some(self.route.api), &why, &why);
+            }
+            match self.begin_turn().await {
+                Ok(begun) => turn = Some(begun),
+                Err(response) => return response,
+            }
+        }
+        // With the usage that only the proxy requests; before secrets are taken out of the value.
+        let with_usage = upstream
+            .as_ref()
+            .and_then(|upstream| upstream.usage.add(self.protocol(), &value, &self.body));
+        self.session.redact_value(&mut value);
+        let path = format!("{}{}", self.route.api.replaced_path(), self.route.path);
+        let rules = &self.session.rules;
+        if let Some(replay) = &self.session.replay {
+            let found = match self.protocol() {
+                Some(protocol) => lock(replay).find(protocol, &path, &value, rules),
+                None => {
+                    let key = side_key(parts.method.as_str(), &path, &value, rules);
+                    let Some(found) = lock(replay).find_side(&key) else {
+                        let why = "the recording has no answer to this request";
+                        return self.refuse(StatusCode::NOT_FOUND, why);
+                    };
+                    Ok(found)
+                }
+            };
+            return match found {
+                Ok(found) => self.replayed(found, turn),
+                Err(divergence) => {
+                    if let Some(turn) = turn {
+                        turn.cancel();
+                    }
+                    let end = SessionEnd::Diverged(divergence);
+                    let why = end.to_string();
+                    self.session.finish_with(end);
+                    self.refuse(StatusCode::FORBIDDEN, &why)
+                }
+            };
+        }
+        let key = match self.protocol() {
+            Some(protocol) => conversation_key(protocol, &value, rules),
+            None => Default::default(),
+        };
+        let record = lock(&self.session.log).prepare(
+            self.protocol(),
+            parts.method.as_str(),
+            &path,
+            key,
+            value,
+        );
+        match upstream {
+            Some(upstream) => self.pass(parts, &upstream, record, turn, with_usage).await,
+            None => self.refuse(StatusCode::FORBIDDEN, "no server is set for this API"),
+        }
+    }
+
+    /// Why a model may not be called: its dollars could not be limited.
+    fn unpriced(&self) -> Option<String> {
+        let is_limited = lock(&self.session.ledger).limits().cost_usd.is_some();
+        let model = self.model.as_deref();
+        if !is_limited || self.session.price_of(model).is_some() {
+            return None;
+        }
+        let model = model.unwrap_or("without a name");
+        Some(format!(
+            "the model {model} has no price, and the sample has a limit of dollars"
+        ))
+    }
+
+    async fn begin_turn(&self) -> Result<OpenTurn, Response<ReplyBody>> {
+        loop {
+            let ended = self.session.turn_ended.notified();
+            let mut ended = std::pin::pin!(ended);
+            // Before the look at the ledger, so that no end is missed.
+            ended.as_mut().enable();
+            let admission = lock(&self.session.ledger).begin_turn();
+            match admission {
+                TurnAdmission::Admitted => {
+                    let session = Arc::clone(&self.session);
+                    return Ok(OpenTurn::new(session, self.model.clone(), self.body.len()));
+                }
+                TurnAdmission::Wait => ended.await,
+                TurnAdmission::Reached(limit) => {
+                    let end = SessionEnd::Limit(limit);
+                    let why = end.to_string();
+                    self.session.finish_with(end);
+                    return Err(self.refuse(StatusCode::FORBIDDEN, &why));
+                }
+            }
+        }
+    }
+
+    /// Passes the call on, and its answer back as it arrives.
+    async fn pass(
+        self,
+        parts: hyper::http::request::Parts,
+        upstream: &Upstream,
+        request: RequestRecord,
+        turn: Option<OpenTurn>,
+        with_usage: Option<Bytes>,
+    ) -> Response<ReplyBody> {
+        let began = Instant::now();
+        let hides_usage = with_usage.is_some();
+        let mut result = self.open(&parts, upstream, with_usage.clone()).await;
+        if let Ok(response) = &mut result
+            && hides_usage
+            && matches!(response.status(), 400 | 422)
+        {
+            // A server that does not know the option: the agent's own request is made.
+            let mut said = Vec::new();
+            let _ = response.read(&mut said, REFUSAL_BYTES).await;
+            if String::from_utf8_lossy(&said).contains("stream_options") {
+                upstream.usage.refuse();
+            }
+            result = self.open(&parts, upstream, None).await;
+        }
+        let response = match result {
+            Ok(response) => response,
+            Err(why) => {
+                let kind = match &why {
+                    PassError::Net(_) => "network",
+                    PassError::Settings(_) => "settings",
+                };
+                match turn {
+                    Some(turn) => turn.fail(kind),
+                    None => lock(&self.session.ledger).add_fault(kind),
+                }
+                let why = self.session.redact(why.to_string());
+                return self.refuse(StatusCode::BAD_GATEWAY, &why);
+            }
+        };
+        let status = StatusCode::from_u16(response.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+        let headers = answer_headers(response.headers());
+        let call = BegunCall {
+            turn,
+            request,
+            began,
+            hides_usage,
+        };
+        let passing = PassingAnswer::new(Arc::clone(&self.session), response, call);
+        let mut reply = Response::new(ReplyBody::passing(passing));
+        *reply.status_mut() = status;
+        *reply.headers_mut() = headers;
+        reply
+    }
+
+    async fn open(
+        &self,
+        parts: &hyper::http::request::Parts,
+        upstream: &Upstream,
+        body: Option<Bytes>,
+    ) -> Result<HttpResponse, PassError> {
+        let settings = &upstream.settings;
+        if settings.key.as_ref().is_some_and(|key| key.get().is_none()) {
+            return Err(PassError::Settings(
+                "the key of this API is not set".to_owned(),
+            ));
+        }
+        let url = join(&settings.base_url, &self.route.path)
+            .map_err(|error| PassError::Settings(error.to_string()))?;
+        let is_get = parts.method == Method::GET;
+        let request = NetworkRequest {
+            method: parts.method.as_str().to_owned(),
+            url,
+            headers: upstream_headers(&parts.headers, settings, &self.session.token),
+            body: (!is_get).then(|| body.unwrap_or_else(|| self.body.clone())),
+            timeout: ANSWER_PATIENCE,
+            first_byte: None,
+            // A redirect would carry the key elsewhere.
+            redirects: 0,
+        };
+        let clients = self.session.clients();
+        let opened = clients.open(&upstream.client, &request).await;
+        opened.map_err(PassError::Net)
+    }
+
+    /// Counts and sends a recorded answer.
+    fn replayed(self, found: ReplayedAnswer, turn: Option<OpenTurn>) -> Response<ReplyBody> {
+        let ReplayedAnswer { index, answer } = found;
+        if let (Some(turn), Some(protocol)) = (turn, self.protocol()) {
+            count_recorded(protocol, &answer, turn);
+        }
+        let kind = answer.content_type.as_deref();
+        let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
+        let body = match (answer.events, answer.body, answer.text) {
+            (Some(events), ..) => {
+                let texts = events.into_iter().map(|event| event + "\n\n");
+                texts.collect::<String>()
+            }
+            (_, Some(body), _) => serde_json::to_string(&body).unwrap_or_default(),
+            (.., text) => text.unwrap_or_default(),
+        };
+        let used = ReplayUse {
+            session: self.session,
+            index,
+            is_delivered: false,
+        };
+        let mut reply = Response::new(ReplyBody::Replayed(Some(body.into()), used));
+        *reply.status_mut() = StatusCode::from_u16(answer.status).unwrap_or_default();
+        let kind = kind.unwrap_or(HeaderValue::from_static("application/json"));
+        reply.headers_mut().insert(CONTENT_TYPE, kind);
+        reply
+    }
+}
+
+/// Counts a recorded answer as if it arrived now.
+fn count_recorded(protocol: ApiProtocol, answer: &RecordedAnswer, turn: OpenTurn) {
+    if !(200..300).contains(&answer.status) {
+        turn.fail(&answer.status.to_string());
+        return;
+    }
+    let mut reader = AnswerReader::new(protocol);
+    for event in answer.events.iter().flatten() {
+        reader.event(&SseBlock::of_text(event));
+    }
+    if let Some(body) = &answer.body {
+        reader.body(&body.to_value());
+    }
+    turn.answer(&reader, 0);
+}
+
+/// Why a call was not passed on.
+#[derive(Debug, thiserror::Error)]
+enum PassError {
+    #[error("{0}")]
+    Net(NetError),
+    #[error("{0}")]
+    Settings(String),
+}
+
+impl SessionState {
+    /// Refuses a request for what is not allowed, and lists it.
+    pub(crate) fn deny(&self, api: Option<AgentApi>, what: &str, why: &str) -> Response<ReplyBody> {
+        lock(&self.ledger).add_denied(what);
+        refusal(api, StatusCode::FORBIDDEN, why)
+    }
+
+    fn is_own_address(&self, uri: &Uri) -> bool {
+        let host = uri.host().unwrap_or_default();
+        let is_own_host = matches!(host, "127.0.0.1" | "localhost");
+        is_own_host && uri.scheme_str() == Some("http") && uri.port_u16() == Some(self.port)
+    }
+}

@@ -1,0 +1,436 @@
+//! The proxy of a run and the sessions of its samples.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fs::File;
+use std::future::Future;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use eval_base::redact::{Redactor, secrets_of_header};
+use eval_base::sync::lock;
+use eval_base::text::hex;
+use eval_models::net::{
+    ClientSettings, HttpClients, certificates, check_header, read_base, secrets_of_address,
+};
+use eval_models::{TokenPrice, cost_of};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::answer_reading::AnswerReader;
+use crate::assemble::{gemini, whole_body};
+use crate::bodies::BodyMemory;
+use crate::ledger::SessionLedger;
+use crate::normalize::Normalization;
+use crate::passing::UsageRequests;
+use crate::recording::{ExchangeLog, RecordedExchange};
+use crate::replay::ReplayIndex;
+use crate::routes::digest;
+use crate::serve::serve;
+use crate::sse::SseBlock;
+use crate::{
+    AgentApi, AllowedHosts, ApiProtocol, ApiUpstream, Exchange, ProxySettings, ReachedLimit,
+    RecordingPlan, SessionEnd, SessionReport, SessionSettings,
+};
+
+/// Why a proxy or a session cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyError {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// An upstream's address, header or certificate.
+    #[error("the {api} API: {why}")]
+    Upstream { api: &'static str, why: String },
+    /// The token would be guessed or match by chance.
+    #[error("the token of a session needs at least 16 characters of letters, digits, `-` and `_`")]
+    Token,
+    #[error("{}: {why}", path.display())]
+    Recording { path: PathBuf, why: String },
+}
+
+/// A token for [`SessionSettings::token`]: 64 hex digits from the system's random numbers.
+///
+/// # Errors
+/// When the system has none.
+pub fn new_token() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(hex(&bytes))
+}
+
+/// Characters of a token.
+const SHORTEST_TOKEN: usize = 16;
+
+/// Open connections of one session; further ones wait.
+const CONNECTIONS: usize = 64;
+/// Bytes of the headers of a request.
+const HEADERS: usize = 64 << 10;
+/// How long an agent may take for the headers of a request, and keep an idle connection.
+const HEADER_PATIENCE: Duration = Duration::from_secs(90);
+/// After a failure to accept, such as for want of descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The server of one API, and how it is called.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    pub settings: ApiUpstream,
+    pub client: ClientSettings,
+    pub usage: UsageRequests,
+}
+
+#[derive(Debug)]
+struct ProxyCore {
+    upstreams: Vec<Arc<Upstream>>,
+    prices: BTreeMap<String, TokenPrice>,
+    redactor: Redactor,
+    clients: HttpClients,
+    memory: BodyMemory,
+}
+
+/// The proxy of a run: connections to the APIs, keys and prices, shared by its sessions. Cheap to
+/// clone.
+#[derive(Debug, Clone)]
+pub struct AgentProxy(Arc<ProxyCore>);
+
+impl AgentProxy {
+    /// # Errors
+    /// When the address, a header or the certificates of an upstream cannot be used.
+    pub fn new(settings: ProxySettings) -> Result<AgentProxy, ProxyError> {
+        let mut upstreams: Vec<Arc<Upstream>> = Vec::new();
+        for upstream in settings.upstreams {
+            let bad = |why: String| ProxyError::Upstream {
+                api: upstream.api.name(),
+                why,
+            };
+            if upstreams
+                .iter()
+                .any(|other| other.settings.api == upstream.api)
+            {
+                return Err(bad("it has two servers".to_owned()));
+            }
+            read_base(&upstream.base_url).map_err(|error| bad(error.to_string()))?;
+            for (name, value) in &upstream.headers {
+                check_header(name, value).map_err(|error| bad(error.to_string()))?;
+            }
+            if let Some(file) = &upstream.ca_file {
+                certificates(file).map_err(bad)?;
+            }
+            let client = ClientSettings {
+                ca_file: upstream.ca_file.clone(),
+                insecure: upstream.insecure,
+                ..ClientSettings::default()
+            };
+            upstreams.push(Arc::new(Upstream {
+                settings: upstream,
+                client,
+                usage: UsageRequests::default(),
+            }));
+        }
+        Ok(AgentProxy(Arc::new(ProxyCore {
+            upstreams,
+            prices: settings.prices,
+            redactor: settings.redactor,
+            clients: HttpClients::default(),
+            memory: BodyMemory::of_run(),
+        })))
+    }
+
+    /// Begins to serve the connections of `listener`, within a tokio runtime, until the session is
+    /// finished or dropped. In a replay the recording is read here. Keys that are set later are not
+    /// redacted in this session.
+    ///
+    /// # Errors
+    /// When the token is too short, the recording cannot be read, or its place cannot be written.
+    pub fn start(
+        &self,
+        listener: TcpListener,
+        settings: SessionSettings,
+    ) -> Result<ProxySession, ProxyError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if settings.token.len() < SHORTEST_TOKEN || !settings.token.chars().all(is_plain) {
+            return Err(ProxyError::Token);
+        }
+        let port = listener.local_addr()?.port();
+        let rules = Normalization::new(&settings.agent, &settings.folders);
+        let unusable = |path: &Path, why: String| ProxyError::Recording {
+            path: path.to_owned(),
+            why,
+        };
+        let mut log = ExchangeLog::default();
+        let mut replay = None;
+        match &settings.recording {
+            RecordingPlan::Off => {}
+            RecordingPlan::Write(path) => {
+                log = ExchangeLog::create(path, &settings.agent, &settings.folders)
+                    .map_err(|error| unusable(path, error.to_string()))?;
+            }
+            RecordingPlan::Read(path) => {
+                let index = ReplayIndex::open(path, &rules).map_err(|why| unusable(path, why))?;
+                replay = Some(Mutex::new(index));
+            }
+        }
+        let keys = self.0.upstreams.iter().flat_map(|upstream| {
+            let own = &upstream.settings;
+            let key = own
+                .key
+                .as_ref()
+                .and_then(|key| key.get())
+                .map(str::to_owned);
+            let headers = own.headers.iter();
+            let headers = headers.flat_map(|(name, value)| secrets_of_header(name, value));
+            let address = secrets_of_address(&own.base_url);
+            key.into_iter()
+                .chain(headers)
+                .chain(address)
+                .collect::<Vec<_>>()
+        });
+        let secrets = keys.chain([settings.token.clone()]);
+        let state = Arc::new(SessionState {
+            core: Arc::clone(&self.0),
+            token: digest(settings.token.as_bytes()),
+            redactor: Redactor::new(secrets),
+            rules,
+            hosts: settings.hosts,
+            port,
+            ledger: Mutex::new(SessionLedger::new(settings.limits)),
+            turn_ended: Notify::new(),
+            end: watch::Sender::new(None),
+            log: Mutex::new(log),
+            replay,
+            memory: BodyMemory::of_session(),
+            tasks: Mutex::new(JoinSet::new()),
+        });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
+        Ok(ProxySession { state, accepting })
+    }
+}
+
+/// What the connections of a session share.
+#[derive(Debug)]
+pub(crate) struct SessionState {
+    core: Arc<ProxyCore>,
+    /// The token's digest.
+    pub token: [u8; 32],
+    redactor: Redactor,
+    pub rules: Normalization,
+    pub hosts: AllowedHosts,
+    /// That the agent connects to.
+    pub port: u16,
+    pub ledger: Mutex<SessionLedger>,
+    pub turn_ended: Notify,
+    end: watch::Sender<Option<SessionEnd>>,
+    pub log: Mutex<ExchangeLog>,
+    pub replay: Option<Mutex<ReplayIndex>>,
+    pub memory: BodyMemory,
+    /// Connections and tunnels.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl SessionState {
+    pub fn upstream(&self, api: AgentApi) -> Option<Arc<Upstream>> {
+        let mut all = self.core.upstreams.iter();
+        all.find(|upstream| upstream.settings.api == api).cloned()
+    }
+
+    pub fn clients(&self) -> &HttpClients {
+        &self.core.clients
+    }
+
+    pub fn shared_memory(&self) -> &BodyMemory {
+        &self.core.memory
+    }
+
+    pub fn price_of(&self, model: Option<&str>) -> Option<TokenPrice> {
+        self.core.prices.get(model?).copied()
+    }
+
+    pub fn end(&self) -> Option<SessionEnd> {
+        self.end.borrow().clone()
+    }
+
+    /// Ends the session; the first reason counts.
+    pub fn finish_with(&self, end: SessionEnd) {
+        self.end.send_if_modified(|known| {
+            let is_first = known.is_none();
+            known.get_or_insert(end);
+            is_first
+        });
+    }
+
+    pub fn reach(&self, limit: Option<ReachedLimit>) {
+        if let Some(limit) = limit {
+            self.finish_with(SessionEnd::Limit(limit));
+        }
+    }
+
+    /// A text without secrets.
+    pub fn redact(&self, text: String) -> String {
+        let text = self.redactor.redact(&text).unwrap_or(text);
+        self.core.redactor.redact(&text).unwrap_or(text)
+    }
+
+    pub fn redact_value(&self, value: &mut Value) {
+        self.redactor.redact_value(value);
+        if !self.core.redactor.is_empty() {
+            self.core.redactor.redact_value(value);
+        }
+    }
+
+    /// Runs a part of the session that ends with it.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
+        // Those that ended are let go.
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}
+
+/// The proxy of one attempt at a sample. Dropping it ends its connections and leaves no recording.
+#[derive(Debug)]
+pub struct ProxySession {
+    state: Arc<SessionState>,
+    accepting: JoinHandle<()>,
+}
+
+impl ProxySession {
+    /// Waits until a limit is reached or the replay diverges; then the agent must be stopped, as
+    /// every further call is refused. Never returns when neither happens. May be called often.
+    pub async fn ended(&self) -> SessionEnd {
+        let mut end = self.state.end.subscribe();
+        match end.wait_for(Option::is_some).await.map(|end| end.clone()) {
+            Ok(Some(end)) => end,
+            // The sender is part of the state.
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Why the session ended, if it did.
+    pub fn end(&self) -> Option<SessionEnd> {
+        self.state.end()
+    }
+
+    /// Ends all connections, puts the recording in its place, and returns what was counted. Call it
+    /// once the agent has ended: calls under way are cut off.
+    pub async fn finish(mut self) -> SessionReport {
+        self.accepting.abort();
+        let _ = (&mut self.accepting).await;
+        let mut tasks = std::mem::take(&mut *lock(&self.state.tasks));
+        tasks.shutdown().await;
+        let log = lock(&self.state.log).finish();
+        let mut report = lock(&self.state.ledger).report();
+        report.exchanges_left_out = log.left_out;
+        report.recording_fault = log.fault;
+        let replay = self.state.replay.as_ref();
+        report.unused = replay.map_or(0, |replay| lock(replay).unused());
+        match self.state.end() {
+            Some(SessionEnd::Limit(limit)) => report.limit = Some(limit),
+            Some(SessionEnd::Diverged(divergence)) => report.divergence = Some(divergence),
+            None => {}
+        }
+        let exchanges = log.exchanges.into_iter();
+        let exchanges = exchanges.filter_map(|line| self.exchange(line));
+        report.exchanges = exchanges.collect();
+        report
+    }
+
+    /// A recorded line as it is reported.
+    fn exchange(&self, line: RecordedExchange) -> Option<Exchange> {
+        let protocol = line.protocol?;
+        let mut reader = AnswerReader::new(protocol);
+        let answer = match (line.answer.events, line.answer.body, line.answer.text) {
+            (Some(events), ..) => {
+                for event in &events {
+                    reader.event(&SseBlock::of_text(event));
+                }
+                whole_body(protocol, events.iter().map(String::as_str))
+            }
+            (_, Some(body), _) => {
+                let body = body.to_value();
+                reader.body(&body);
+                match body {
+                    Value::Array(pieces) if protocol == ApiProtocol::Gemini => {
+                        gemini(pieces.into_iter())
+                    }
+                    body => body,
+                }
+            }
+            (.., text) => text.map_or(Value::Null, Value::String),
+        };
+        let named = line.request.get("model").and_then(Value::as_str);
+        let model = named.or(reader.model());
+        let usage = reader.usage().map(|usage| usage.tokens);
+        let price = self.state.price_of(named);
+        let price = price.or(self.state.price_of(reader.model()));
+        Some(Exchange {
+            protocol,
+            at: line.at.parse().unwrap_or_default(),
+            duration_ms: line.duration_ms,
+            conversation: line.conversation.unwrap_or_default(),
+            model: model.map(str::to_owned),
+            request: line.request,
+            continues: line.continues,
+            status: line.answer.status,
+            answer,
+            usage,
+            cost_usd: price
+                .zip(usage)
+                .map(|(price, usage)| cost_of(&price, usage)),
+        })
+    }
+}
+
+impl Drop for ProxySession {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        lock(&self.state.tasks).abort_all();
+    }
+}
+
+/// Serves connections until it is aborted.
+async fn accept(listener: TcpListener, state: Arc<SessionState>) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADER_PATIENCE)
+        .max_buf_size(HEADERS);
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        // Never closed.
+        let permit = Arc::clone(&permits)
+            .acquire_owned()
+            .await
+            .ok()
+            .map(Arc::new);
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::clone(&state);
+        let held = permit.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            // A tunnel keeps the place of the connection that it was.
+            if let Some(permit) = &held {
+                request.extensions_mut().insert(Arc::clone(permit));
+            }
+            let answer = serve(Arc::clone(&shared), request);
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
+        let connection = http
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        state.spawn(async move {
+            // A connection that breaks concerns no other one.
+            let _ = connection.await;
+            drop(permit);
+        });
+    }
+}

@@ -1,0 +1,551 @@
+//! Agent targets: a coding agent is started in the workspace of a sample, and calls its model through
+//! a proxy that counts, bounds and records what it does.
+
+mod trajectory;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+
+use crate::input::RenderedInput;
+use crate::journal::folder_name;
+use crate::model::{
+    AgentFile, AgentLaunch, AgentPrompt, AgentStream, AgentTarget, AgentValues, AnswerSource,
+    CacheMode, Case, Cause, Endpoint, ModelCall, ModelSettings, Output, TrajectoryRecord, Usage,
+    limits,
+};
+use crate::spec::words::AgentName;
+use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
+use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
+use eval_base::redact::Redactor;
+use eval_models::{ModelSpending, RunModels};
+use eval_proxy::{
+    AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
+    SessionEnd, SessionReport, SessionSettings, new_token,
+};
+use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
+
+use super::{TargetAnswer, TargetFailure};
+
+/// The folder of agents in a folder of recorded exchanges.
+const RECORDED: &str = "agents";
+
+/// The prompt, among the files for the agent.
+const PROMPT_FILE: &str = "prompt";
+
+/// What the agents of a run share.
+#[derive(Debug)]
+pub(super) struct RunAgents {
+    record: Option<PathBuf>,
+    replay: Option<PathBuf>,
+    /// Models are not called over the network.
+    is_offline: bool,
+    redactor: Redactor,
+    /// With the models that they were made for.
+    proxies: Mutex<Vec<(Option<Endpoint>, AgentProxy)>>,
+}
+
+/// What is asked of an agent.
+#[derive(Clone, Copy)]
+pub(super) struct AgentSample<'s> {
+    pub eval_id: &'s str,
+    pub case: &'s Case,
+    pub sample: u32,
+    pub attempt: u32,
+}
+
+impl RunAgents {
+    pub fn new(settings: &ModelSettings, redactor: Redactor) -> RunAgents {
+        RunAgents {
+            record: settings.record.clone(),
+            replay: settings.replay.clone(),
+            is_offline: settings.cache == CacheMode::Only,
+            redactor,
+            proxies: Mutex::default(),
+        }
+    }
+
+    fn proxy(&self, target: &AgentTarget) -> Result<AgentProxy, ProxyError> {
+        let mut known = self.proxies.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known
+            .iter()
+            .find(|(endpoint, _)| *endpoint == target.endpoint);
+        if let Some((_, proxy)) = found {
+            return Ok(proxy.clone());
+        }
+        let mut settings = ProxySettings {
+            redactor: self.redactor.clone(),
+            ..ProxySettings::default()
+        };
+        if let (Some(endpoint), Some(api)) = (&target.endpoint, target.api) {
+            settings.upstreams.push(ApiUpstream {
+                api,
+                base_url: endpoint.base_url.clone(),
+                key: endpoint.key.as_ref().map(|key| key.value.clone()),
+                headers: endpoint.headers.clone(),
+                ca_file: endpoint.ca_file.clone(),
+                insecure: endpoint.insecure,
+            });
+            let price = endpoint.price.as_ref();
+            settings.prices = price
+                .map(|price| (endpoint.model.clone(), price.clone()))
+                .into_iter()
+                .collect();
+        }
+        let proxy = AgentProxy::new(settings)?;
+        known.push((target.endpoint.clone(), proxy.clone()));
+        Ok(proxy)
+    }
+
+    /// Where the exchanges of a sample are written, or read.
+    fn recording(&self, target: &AgentTarget, asked: AgentSample<'_>) -> RecordingPlan {
+        let Some(endpoint) = &target.endpoint else {
+            return RecordingPlan::Off;
+        };
+        let of_target = [target.name().to_owned(), endpoint.name()];
+        let of_case = [asked.eval_id.to_owned(), asked.case.id.clone()];
+        let file = |folder: &Path| {
+            let names = of_target.iter().chain(&of_case);
+            let mut path = folder.join(RECORDED);
+            path.extend(names.map(|name| folder_name(name)));
+            path.join(format!("{}-{}.jsonl", asked.sample, asked.attempt))
+        };
+        let compressed = |file: &Path| file.with_extension("jsonl.gz");
+        match (
+            self.replay.as_ref().or(endpoint.replay.as_ref()),
+            &self.record,
+        ) {
+            (Some(folder), _) => {
+                let plain = file(folder);
+                // Those of a repository may be unpacked, for people to read.
+                RecordingPlan::Read(match plain.exists() {
+                    true => plain,
+                    false => compressed(&plain),
+                })
+            }
+            (None, Some(folder)) => RecordingPlan::Write(compressed(&file(folder))),
+            (None, None) => RecordingPlan::Off,
+        }
+    }
+}
+
+/// Runs the agent once.
+pub(super) async fn ask(
+    target: &AgentTarget,
+    asked: AgentSample<'_>,
+    workspace: Option<&SampleWorkspace>,
+    (agents, models): (&RunAgents, &RunModels),
+) -> Result<TargetAnswer, TargetFailure> {
+    let harness = |why: String| TargetFailure::new(Cause::Harness, why);
+    let Some(workspace) = workspace else {
+        return Err(harness("an agent needs a workspace".to_owned()));
+    };
+    if target.endpoint.is_some() && models.is_spent() {
+        return Err(TargetFailure::new(Cause::Budget, "the budget is spent"));
+    }
+    let recording = agents.recording(target, asked);
+    let is_replay = matches!(recording, RecordingPlan::Read(_));
+    if agents.is_offline && target.endpoint.is_some() && !is_replay {
+        let why = "calls of agents are not cached, so `--cache only` cannot answer them; use `--replay DIR`";
+        return Err(TargetFailure::new(Cause::MissingOutput, why));
+    }
+    let proxy = agents.proxy(target);
+    let proxy = proxy.map_err(|error| harness(format!("the proxy of the agent: {error}")))?;
+    let port = workspace.agent_port().await;
+    let port = port
+        .map_err(|error| harness(format!("cannot use a port of 127.0.0.1: {error}")))?
+        .ok_or_else(|| {
+            let why = "an agent in the sandbox needs network namespaces, which are not available here; \
+                       `isolation: workspace` runs it outside of the sandbox";
+            TargetFailure::new(Cause::SandboxUnavailable, why)
+        })?;
+    let folders = workspace.agent_folders();
+    let folders =
+        folders.map_err(|error| harness(format!("cannot make a home folder: {error}")))?;
+    let token = new_token().map_err(|error| harness(format!("no random numbers: {error}")))?;
+    let settings = SessionSettings {
+        limits: ProxyLimits {
+            turns: target.limits.turns,
+            tokens: target.limits.tokens,
+            cost_usd: target.limits.cost_usd,
+        },
+        hosts: AllowedHosts::new(&target.hosts).map_err(|error| harness(error.to_string()))?,
+        recording,
+        agent: target.name().to_owned(),
+        folders: vec![
+            (folders.workspace.clone(), "workspace".to_owned()),
+            (folders.home.clone(), "home".to_owned()),
+        ],
+        ..SessionSettings::new(token.clone())
+    };
+    let prepared = prepare(target, asked.case, &folders, (&token, port.number)).await?;
+    let mut ran = run(workspace, &prepared, port, &proxy, settings).await?;
+    let (form, printed) = (
+        form_of(target.stream),
+        std::mem::take(&mut ran.ended.stdout),
+    );
+    let (name, version) = (target.name().to_owned(), target.version.clone());
+    let reading = spawn_blocking(move || {
+        let mut reading = read_stream(form, &printed);
+        trajectory::complete(&mut reading.trajectory, (name, version), &ran.report);
+        (reading, ran)
+    });
+    let (reading, ran) = reading
+        .await
+        .map_err(|error| harness(format!("the output could not be read: {error}")))?;
+    let usage = usage_of(&ran.report);
+    let call = target.endpoint.as_ref().map(|endpoint| {
+        Box::new(ModelCall {
+            model: endpoint.name(),
+            source: match is_replay {
+                true => AnswerSource::Recording,
+                false => AnswerSource::Network,
+            },
+            requests: if is_replay {
+                0
+            } else {
+                small(ran.report.calls)
+            },
+            faults: ran
+                .report
+                .upstream_faults
+                .iter()
+                .map(|(kind, count)| (kind.clone(), small(*count)))
+                .collect(),
+            ..ModelCall::default()
+        })
+    });
+    if let (false, Some(usage)) = (is_replay, usage) {
+        models.spent_before(ModelSpending::from(usage));
+    }
+    Ok(TargetAnswer {
+        latency: Some(ran.ended.elapsed),
+        exit_code: match ran.ended.end {
+            TreeEnd::Exited(code) => Some(code),
+            _ => None,
+        },
+        result: judge_ending(target, &prepared.command, (ran, reading), usage),
+        call,
+    })
+}
+
+fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+struct PreparedAgent {
+    command: TreeCommand,
+    /// Files that it can read, by name.
+    files: Vec<(String, Vec<u8>)>,
+}
+
+async fn prepare(
+    target: &AgentTarget,
+    case: &Case,
+    folders: &AgentFolders,
+    (token, port): (&str, u16),
+) -> Result<PreparedAgent, TargetFailure> {
+    let prompt = RenderedInput::of(&case.input).await?.into_text();
+    let base = target.api.map_or("", |api| api.base_path());
+    let base = format!("http://127.0.0.1:{port}{base}");
+    let endpoint = target.endpoint.as_ref();
+    let values = AgentValues {
+        api: target.api,
+        model: endpoint.map_or("", |endpoint| &endpoint.model),
+        base_url: &base,
+        token,
+        home: &folders.home,
+    };
+    let launch = AgentLaunch::of(target.agent);
+    let mut files = Vec::new();
+    for (path, file) in &target.home {
+        let content = match file {
+            AgentFile::Text(text) => text.clone().into_bytes(),
+            AgentFile::Copy { path, .. } => tokio::fs::read(path).await.map_err(|error| {
+                let why = format!("cannot read {}: {error}", path.display());
+                TargetFailure::new(Cause::Harness, why)
+            })?,
+        };
+        files.push((format!("home/{path}"), content));
+    }
+    if let Some((path, usual)) = launch.and_then(|launch| launch.settings) {
+        let path = format!("home/{path}");
+        let known = files.iter().position(|(name, _)| *name == path);
+        let written = known.map(|at| files.swap_remove(at).1);
+        files.push((path, settings(usual(), written)));
+    }
+    let mut argv = target.command.argv.clone();
+    if let (Some(program), false) = (argv.first_mut(), target.program.as_os_str().is_empty()) {
+        *program = target.program.to_string_lossy().into_owned();
+    }
+    argv.extend(launch.map_or_else(Vec::new, |launch| (launch.arguments)(&values)));
+    argv.extend(target.args.iter().cloned());
+    let form = launch.map_or(AgentPrompt::Stdin, |launch| launch.prompt);
+    let stream = launch.map_or(AgentStream::Own, |launch| launch.stream);
+    if let AgentPrompt::File(option) = form {
+        argv.extend([option.to_owned(), format!("{}/{PROMPT_FILE}", folders.own)]);
+    }
+    if form != AgentPrompt::Stdin {
+        files.push((PROMPT_FILE.to_owned(), prompt.clone().into_bytes()));
+    }
+    let mut env = vec![
+        ("HOME".to_owned(), OsString::from(&folders.home)),
+        ("LANG".to_owned(), "C.UTF-8".into()),
+        ("TERM".to_owned(), "dumb".into()),
+    ];
+    let variables = AgentLaunch::variables_of(target.agent, &values);
+    env.extend(
+        variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.into())),
+    );
+    if !target.hosts.is_empty() {
+        let address = OsString::from(format!("http://127.0.0.1:{port}"));
+        for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
+            env.push((name.to_owned(), address.clone()));
+        }
+        for name in ["no_proxy", "NO_PROXY"] {
+            env.push((name.to_owned(), "127.0.0.1,localhost".into()));
+        }
+    }
+    for (name, value) in target.command.env_file.environment_of(&target.command.env) {
+        if !env.iter().any(|(of, _)| *of == name) {
+            env.push((name, value));
+        }
+    }
+    Ok(PreparedAgent {
+        command: TreeCommand {
+            argv: wrapped(argv, &folders.own, form, stream),
+            dir: target.command.dir.clone(),
+            env,
+            stdin: match form {
+                AgentPrompt::Stdin => prompt.into_bytes(),
+                AgentPrompt::File(_) | AgentPrompt::Word(_) => Vec::new(),
+            },
+            timeout: target.command.timeout.unwrap_or(case.timeout),
+            keep_stdout: limits::TARGET_STDOUT,
+            keep_stderr: limits::TARGET_STDERR,
+        },
+        files,
+    })
+}
+
+/// Settings of an agent with those of the suite's file on top, whose text is kept where it is not
+/// JSON.
+fn settings(mut usual: Value, written: Option<Vec<u8>>) -> Vec<u8> {
+    match written {
+        Some(text) => match serde_json::from_slice(&text) {
+            Ok(own) => lay(&mut usual, own),
+            Err(_) => return text,
+        },
+        None => {}
+    }
+    usual.to_string().into_bytes()
+}
+
+fn lay(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                lay(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
+}
+
+/// A command that fills the home folder before it starts the agent: agents change their files there,
+/// so that these are copies.
+fn wrapped(argv: Vec<String>, own: &str, form: AgentPrompt, stream: AgentStream) -> Vec<String> {
+    let mut script =
+        "own=$1; shift; [ ! -d \"$own/home\" ] || cp -R \"$own/home/.\" \"$HOME/\" || exit; "
+            .to_owned();
+    if let AgentPrompt::Word(option) = form {
+        script += &format!("set -- \"$@\" {option} \"$(cat \"$own/{PROMPT_FILE}\")\"; ");
+    }
+    script += &match stream {
+        AgentStream::Own => "exec \"$@\"".to_owned(),
+        AgentStream::File(name) => format!(
+            "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; exit $code"
+        ),
+    };
+    let shell = ["/bin/sh", "-c", &script, "agent", own];
+    shell
+        .iter()
+        .map(|word| (*word).to_owned())
+        .chain(argv)
+        .collect()
+}
+
+struct RanAgent {
+    ended: TreeOutput,
+    end: Option<SessionEnd>,
+    report: SessionReport,
+}
+
+async fn run(
+    workspace: &SampleWorkspace,
+    prepared: &PreparedAgent,
+    port: AgentPort,
+    proxy: &AgentProxy,
+    settings: SessionSettings,
+) -> Result<RanAgent, TargetFailure> {
+    let program = WorkspaceProgram {
+        command: &prepared.command,
+        private: prepared.files.clone(),
+    };
+    let (needed, unneeded) = oneshot::channel::<()>();
+    let unneeded = async {
+        let _ = unneeded.await;
+    };
+    let (listener, running) = workspace.run_agent(unneeded, program, port);
+    let unstarted = |error: StartError| TargetFailure::new(Cause::TargetUnreachable, error.reason);
+    tokio::pin!(running);
+    let opened = tokio::select! {
+        biased;
+        listener = listener.open() => listener,
+        ended = &mut running => {
+            let ended = ended.map_err(unstarted)?;
+            return Ok(RanAgent { ended, end: None, report: SessionReport::default() });
+        }
+    };
+    let session = match opened
+        .map_err(ProxyError::from)
+        .and_then(|listener| proxy.start(listener, settings))
+    {
+        Ok(session) => session,
+        Err(error) => {
+            drop(needed);
+            // The job that did not begin knows better why.
+            let _ = running.await.map_err(unstarted)?;
+            let cause = match &error {
+                ProxyError::Recording { .. } => Cause::MissingOutput,
+                _ => Cause::Harness,
+            };
+            return Err(TargetFailure::new(
+                cause,
+                format!("the proxy of the agent: {error}"),
+            ));
+        }
+    };
+    let ended = tokio::select! {
+        biased;
+        ended = &mut running => ended,
+        _ = session.ended() => {
+            drop(needed);
+            running.await
+        }
+    };
+    let end = session.end();
+    let report = session.finish().await;
+    let ended = ended.map_err(unstarted)?;
+    Ok(RanAgent { ended, end, report })
+}
+
+fn form_of(stream: AgentName) -> StreamFormat {
+    match stream {
+        AgentName::ClaudeCode => StreamFormat::ClaudeCode,
+        AgentName::Codex => StreamFormat::Codex,
+        AgentName::GeminiCli => StreamFormat::GeminiCli,
+        AgentName::Opencode => StreamFormat::Opencode,
+        AgentName::Aider => StreamFormat::Aider,
+        AgentName::MiniSweAgent => StreamFormat::MiniSweAgent,
+        AgentName::Command => StreamFormat::Text,
+    }
+}
+
+fn usage_of(report: &SessionReport) -> Option<Usage> {
+    (report.turns > 0).then_some(Usage {
+        input_tokens: report.usage.input,
+        output_tokens: report.usage.output,
+        cost_usd: report.cost_usd,
+    })
+}
+
+fn judge_ending(
+    target: &AgentTarget,
+    command: &TreeCommand,
+    (ran, reading): (RanAgent, AgentReading),
+    usage: Option<Usage>,
+) -> Result<Output, TargetFailure> {
+    let RanAgent { ended, end, report } = ran;
+    let name = target.name();
+    let endpoint = target.endpoint.as_ref();
+    let AgentReading {
+        trajectory,
+        text,
+        error,
+    } = reading;
+    let output = Output {
+        truncated: ended.stdout_truncated,
+        usage,
+        model: endpoint.map(Endpoint::name).filter(|_| usage.is_some()),
+        trajectory: Some(Box::new(TrajectoryRecord::new(trajectory))),
+        ..Output::text(text.unwrap_or_default())
+    };
+    let failed = |cause, reason: String, output: Output| {
+        Err(TargetFailure {
+            output: Some(Box::new(output)),
+            ..TargetFailure::new(cause, reason)
+        })
+    };
+    match end {
+        Some(SessionEnd::Limit(limit)) => {
+            let reason = format!("{name} was ended: {limit}");
+            return failed(Cause::Limit, reason, output);
+        }
+        Some(SessionEnd::Diverged(divergence)) => {
+            return failed(Cause::ReplayDiverged, divergence.message, output);
+        }
+        None => {}
+    }
+    let stderr = process_tree::printable(&ended.stderr_tail);
+    let said = match error.unwrap_or(stderr) {
+        said if said.is_empty() => ", and printed nothing to stderr".to_owned(),
+        said => format!(": {said}"),
+    };
+    match ended.end {
+        TreeEnd::TimedOut => {
+            let reason = format!(
+                "{name} did not end within {} s; it and all processes that it started were stopped",
+                command.timeout.as_secs_f64()
+            );
+            return failed(Cause::Timeout, reason, output);
+        }
+        TreeEnd::Signaled(signal) => {
+            let reason = format!("{name} was ended by {}{said}", signal_name(signal));
+            return failed(Cause::Crashed, reason, output);
+        }
+        TreeEnd::Stopped(why) => {
+            return failed(Cause::Crashed, format!("{name} was stopped: {why}"), output);
+        }
+        TreeEnd::Exited(_) => {}
+    }
+    if report.turns == 0 && !report.upstream_faults.is_empty() {
+        let faults = report.upstream_faults.iter();
+        let faults: Vec<String> = faults.map(|(kind, n)| format!("{kind} x {n}")).collect();
+        let reason = format!("the model of {name} gave no answer ({})", faults.join(", "));
+        return failed(Cause::TargetUnreachable, reason, output);
+    }
+    match ended.end {
+        TreeEnd::Exited(0) => {}
+        TreeEnd::Exited(code) => {
+            let reason = format!("{name} exited with code {code}{said}");
+            return failed(Cause::TargetFailed, reason, output);
+        }
+        _ => {}
+    }
+    // What ended well without a word to its model has done nothing that could be measured.
+    if endpoint.is_some() && report.turns == 0 {
+        let reason = format!("{name} did not call its model{said}");
+        return failed(Cause::TargetFailed, reason, output);
+    }
+    if let Some(fault) = report.recording_fault {
+        return failed(Cause::Harness, fault, output);
+    }
+    Ok(output)
+}

@@ -1,0 +1,410 @@
+//! Agents as targets: what they see, what they leave, and what ends them.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Call, Project, eventually};
+
+/// Runs its prompt as a script.
+const AGENT: &str = "sh -c \"$(cat)\"\n";
+
+/// A suite whose agent is a shell script; `settings` are more keys of the target.
+fn suite(settings: &str, cases: &[(&str, &str)]) -> Project {
+    let suite = format!(
+        "eval_suite:\n  name: Agents\n  evals: [{{$ref: cases.yaml}}]\n  \
+         target: {{type: agent, agent: command, command: [sh, agent.sh]{settings}}}\n"
+    );
+    let cases: Vec<String> = cases
+        .iter()
+        .map(|(id, script)| {
+            format!(
+                "  - {{id: {id}, input: {script:?}, expected: {{type: contains, value: done}}}}\n"
+            )
+        })
+        .collect();
+    let cases = format!(
+        "metadata: {{id: work, name: Work}}\ntest_cases:\n{}",
+        cases.concat()
+    );
+    Project::with(&[
+        ("suite.yaml", &suite),
+        ("cases.yaml", &cases),
+        ("agent.sh", AGENT),
+    ])
+}
+
+fn run(project: &Project, variables: &[(&str, &str)]) -> Call {
+    let mut command = project.command(&["run", "--suite", "suite.yaml", "--quiet"]);
+    Call::of(command.envs(variables.iter().copied()).output().unwrap())
+}
+
+/// The first sample of a case in the latest run.
+fn sample(project: &Project, id: &str) -> Value {
+    let report = project.report();
+    let cases = report["evals"][0]["cases"].as_array().unwrap();
+    let case = cases.iter().find(|case| case["id"] == id);
+    case.unwrap_or_else(|| panic!("no case {id}"))["samples"][0].clone()
+}
+
+#[test]
+fn agent_without_workspace_key_gets_an_empty_one_and_its_own_home() {
+    let look = "echo $HOME; pwd; ls -A; find $HOME -type f | sort; cat $HOME/.conf/a; echo; env | cut -d= -f1 | sort | tr '\\n' ' '; echo $SHOWN; \
+                echo more >> $HOME/.conf/a && echo new > made.txt && echo done";
+    let home = ", env: [SHOWN], home: {files: {.conf/a: text, skills: {file: skills}}}";
+    let project = suite(home, &[("look", look)]);
+    project.write("skills/b/SKILL.md", "a skill\n");
+    run(&project, &[("SHOWN", "yes"), ("HIDDEN_KEY", "no")]).expect(0);
+    let said = sample(&project, "look")["output"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    insta::assert_snapshot!(said, @r"
+    /home/agent
+    /workspace
+    /home/agent/.conf/a
+    /home/agent/skills/b/SKILL.md
+    text
+    HOME LANG LC_ALL OPENBLAS_NUM_THREADS PATH PWD PYTHONDONTWRITEBYTECODE PYTHONHASHSEED SHOWN TERM TMPDIR TZ yes
+    done
+    ");
+    assert_eq!(
+        sample(&project, "look")["workspace"]["changes"]["added"][0],
+        "made.txt"
+    );
+}
+
+#[test]
+fn runaway_agents_end_within_their_limits_and_leave_nothing() {
+    let daemon = "(setsid sh -c 'while :; do sleep 1; : eval-agent-daemon; done' &) ; echo done";
+    let cases = [
+        ("loop", "while :; do :; done"),
+        ("fork", "b() { b | b & }; b; sleep 60"),
+        ("output", "head -c 10G /dev/zero; echo done"),
+        ("daemon", daemon),
+        (
+            "git",
+            "mkdir -p .git; printf '[core]\\n\\tfsmonitor = touch /tmp/run-by-git\\n' > .git/config; echo done",
+        ),
+        (
+            "plant",
+            "echo 'echo planted' > $HOME/.profile; cat $HOME/.bashrc 2>&1; echo done",
+        ),
+        (
+            "after",
+            "ls -A $HOME; cat .git/config 2>/dev/null; echo done",
+        ),
+    ];
+    let project = suite(", limits: {wall_seconds: 4}", &cases);
+    run(&project, &[]).expect(1);
+    for id in ["loop", "fork"] {
+        let ended = sample(&project, id);
+        assert_eq!(
+            (&ended["outcome"], &ended["cause"]),
+            (&"failed".into(), &"timeout".into()),
+            "{ended}"
+        );
+    }
+    for id in ["daemon", "git", "plant", "after"] {
+        assert_eq!(sample(&project, id)["outcome"], "passed", "{id}");
+    }
+    assert_eq!(sample(&project, "after")["output"], "done\n");
+    eventually("no process is left", || !is_running("eval-agent-daemon"));
+}
+
+fn is_running(word: &str) -> bool {
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(word)
+    })
+}
+
+#[test]
+fn wrong_settings_of_agents_are_reported() {
+    for (target, message) in [
+        ("{type: agent, agent: codex}", "`codex` has no `model`"),
+        (
+            "{type: agent, agent: command}",
+            "`agent: command` has no `command`",
+        ),
+        (
+            "{type: agent, agent: claude-code, model: 'openai:gpt-5', api_key_env: K}",
+            "`claude-code` cannot call the API of `openai:gpt-5`",
+        ),
+        (
+            "{type: agent, agent: command, command: [sh], isolation: none}",
+            "an agent cannot run outside of its workspace",
+        ),
+        (
+            "{type: agent, agent: command, command: [sh], env: [HOME]}",
+            "`env` of an agent cannot contain HOME",
+        ),
+        (
+            "{type: agent, agent: command, command: [sh], model: 'anthropic:m', base_url: 'http://127.0.0.1:9/v1', env: [ANTHROPIC_API_KEY]}",
+            "`env` of an agent cannot contain ANTHROPIC_API_KEY",
+        ),
+        (
+            "{type: agent, agent: command, command: [sh], network: {allow: ['a b']}}",
+            "`a b` is not a host",
+        ),
+        (
+            "{type: agent, agent: codex, model: gpt-5, base_url: 'http://127.0.0.1:1/v1'}",
+            "command not found: codex",
+        ),
+    ] {
+        let suite = format!(
+            "eval_suite:\n  name: A\n  target: {target}\n  evals: [{{$ref: cases.yaml}}]\n"
+        );
+        let cases = "metadata: {id: work, name: Work}\ntest_cases:\n  - {id: a, input: x, expected: {type: contains, value: x}}\n";
+        let project = Project::with(&[("suite.yaml", &suite), ("cases.yaml", cases)]);
+        let call = run(&project, &[("PATH", "/usr/bin:/bin")]).expect(2);
+        assert!(
+            call.stderr.contains(message),
+            "{message} is not in {}",
+            call.stderr
+        );
+    }
+}
+
+/// A scripted model on 127.0.0.1, and the requests that it got.
+struct ScriptedModel {
+    server: Child,
+    url: String,
+    log: PathBuf,
+}
+
+impl ScriptedModel {
+    fn start(project: &Project, script: Value) -> ScriptedModel {
+        let own = tempfile::tempdir().unwrap().keep();
+        let (file, log) = (own.join("script.json"), own.join("log"));
+        std::fs::write(&file, script.to_string()).unwrap();
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/agents/model.py");
+        let mut server = Command::new("python3")
+            .arg(program)
+            .arg("0")
+            .args([Path::new("--script"), &file, Path::new("--log"), &log])
+            .stdout(Stdio::piped())
+            .current_dir(project.path())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        let said = server.stdout.take().unwrap();
+        BufReader::new(said).read_line(&mut port).unwrap();
+        let url = format!("http://127.0.0.1:{}/v1", port.trim());
+        ScriptedModel { server, url, log }
+    }
+
+    fn requests(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = std::fs::remove_dir_all(self.log.parent().unwrap());
+    }
+}
+
+/// A suite with the small agent of `evals/agents`; `settings` are more keys of its target.
+fn small_agent(settings: &str, input: &str) -> Project {
+    let target = format!(
+        "{{type: agent, agent: command, command: [python3, agent.py], stream: claude-code, model: 'anthropic:m'{settings}}}"
+    );
+    let suite = format!(
+        "eval_suite:\n  name: Agents\n  evals: [{{$ref: cases.yaml}}]\n  target: {target}\n"
+    );
+    let cases = format!(
+        "metadata: {{id: work, name: Work}}\ntest_cases:\n  - id: a\n    input: {input:?}\n    \
+         grader: {{type: code, config: {{method: files, files: {{made.txt: {{contains: made}}}}}}}}\n"
+    );
+    let agent = include_str!("../../evals/agents/agent.py");
+    Project::with(&[
+        ("suite.yaml", &suite),
+        ("cases.yaml", &cases),
+        ("agent.py", agent),
+    ])
+}
+
+/// Every file below, unpacked.
+fn contents(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            contents(&path, found);
+            continue;
+        }
+        let mut bytes = std::fs::read(&path).unwrap();
+        if path.extension().is_some_and(|end| end == "gz") {
+            let mut plain = Vec::new();
+            flate2::read::MultiGzDecoder::new(&bytes[..])
+                .read_to_end(&mut plain)
+                .unwrap();
+            bytes = plain;
+        }
+        found.push((path, bytes));
+    }
+}
+
+#[test]
+fn key_stays_with_the_proxy_and_a_recording_replays_without_it() {
+    const KEY: &str = "sk-the-real-key-0123456789";
+    let script = json!([{
+        "if": "look",
+        "do": ["env; cat /proc/*/environ | tr '\\0' '\\n'", "echo made > made.txt"],
+        "end": "I looked around.",
+    }]);
+    let project = small_agent("", "look around");
+    let model = ScriptedModel::start(&project, script);
+    let with = format!(", api_key_env: REAL_KEY, base_url: '{}'", model.url);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    let suite = suite.replace("'anthropic:m'", &format!("'anthropic:m'{with}"));
+    project.write("suite.yaml", &suite);
+    let record = [
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--quiet",
+        "--record",
+        "exchanges",
+    ];
+    let mut command = project.command(&record);
+    Call::of(command.env("REAL_KEY", KEY).output().unwrap()).expect(0);
+    let recorded = sample(&project, "a");
+    assert_eq!(recorded["output"], "I looked around.");
+    assert_eq!(recorded["usage"]["output_tokens"], 150, "{recorded}");
+    assert_eq!(recorded["call"]["requests"], 3);
+    assert_eq!(recorded["trajectory"]["tool_calls"], 2, "{recorded}");
+    let requests = model.requests();
+    assert_eq!(requests.len(), 3);
+    let has_key = |request: &Value| {
+        let headers = request["headers"].as_object().unwrap();
+        headers.values().any(|value| value == KEY)
+    };
+    assert!(requests.iter().all(has_key), "{requests:?}");
+    // The agent printed what it could see.
+    let said = requests[2]["body"]["messages"].to_string();
+    assert!(
+        said.contains("ANTHROPIC_API_KEY") && !said.contains(KEY),
+        "{said}"
+    );
+    let mut all = Vec::new();
+    contents(project.path(), &mut all);
+    assert!(all.iter().any(|(path, _)| path.ends_with("0-0.jsonl.gz")));
+    for (path, bytes) in all {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(KEY), "the key is in {}", path.display());
+    }
+    drop(model);
+    let replay = [
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--quiet",
+        "--replay",
+        "exchanges",
+    ];
+    project.call(&replay).expect(0);
+    let replayed = sample(&project, "a");
+    assert_eq!(replayed["output"], recorded["output"]);
+    assert_eq!(replayed["workspace"]["diff"], recorded["workspace"]["diff"]);
+    assert_eq!(replayed["call"]["source"], "recording");
+    project.write(
+        "cases.yaml",
+        &std::fs::read_to_string(project.path().join("cases.yaml"))
+            .unwrap()
+            .replace("look around", "look elsewhere"),
+    );
+    project.call(&replay).expect(3);
+    let diverged = sample(&project, "a");
+    assert_eq!(diverged["cause"], "replay_diverged", "{diverged}");
+    let why = diverged["reason"].as_str().unwrap();
+    assert!(
+        why.contains("look elsewhere") && why.contains("look around"),
+        "{why}"
+    );
+}
+
+#[test]
+fn agent_that_calls_tools_for_ever_fails_at_its_limits() {
+    let script = json!([{ "if": "", "do": ["echo made > made.txt"], "end": "", "repeat": true }]);
+    for (limits, why) in [
+        (
+            "{turns: 6, wall_seconds: 60}",
+            "the limit of 6 turns is reached",
+        ),
+        // 1,350 tokens each.
+        (
+            "{tokens: 5000, wall_seconds: 60}",
+            "the limit of 5000 tokens is reached",
+        ),
+        (
+            "{cost_usd: 0.01, wall_seconds: 60}",
+            "the limit of $0.01 is reached",
+        ),
+    ] {
+        let project = small_agent("", "go on");
+        let model = ScriptedModel::start(&project, script.clone());
+        let with = format!(
+            ", base_url: '{}', price: {{input_per_million: 1, output_per_million: 10}}, limits: {limits}",
+            model.url
+        );
+        let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+        let suite = suite.replace("'anthropic:m'", &format!("'anthropic:m'{with}"));
+        project.write("suite.yaml", &suite);
+        run(&project, &[]).expect(1);
+        let ended = sample(&project, "a");
+        assert_eq!(ended["cause"], "limit", "{ended}");
+        let reason = ended["reason"].as_str().unwrap();
+        assert!(reason.ends_with(why), "{reason}");
+        let calls = model.requests().len();
+        assert!((3..=8).contains(&calls), "{limits}: {calls} calls");
+        assert!(
+            ended["usage"]["cost_usd"]
+                .as_f64()
+                .is_some_and(|usd| usd > 0.0),
+            "{ended}"
+        );
+    }
+}
+
+#[test]
+fn model_that_gives_no_answer_makes_the_sample_errored() {
+    let project = small_agent(", base_url: 'http://127.0.0.1:9/v1'", "go on");
+    run(&project, &[]).expect(3);
+    let ended = sample(&project, "a");
+    assert_eq!(ended["cause"], "target_unreachable", "{ended}");
+}
+
+#[test]
+fn bundled_suite_of_agents_runs_without_a_key() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/agents/eval-suite.yaml");
+    let project = Project::new();
+    let suite = suite.to_str().unwrap();
+    let results = project.path().join("results");
+    let call = project.call(&[
+        "run",
+        "--suite",
+        suite,
+        "--quiet",
+        "--output-dir",
+        results.to_str().unwrap(),
+    ]);
+    call.expect(0);
+    let report = project.report();
+    let cases = report["evals"][0]["cases"].as_array().unwrap();
+    let outcomes: Vec<&str> = cases
+        .iter()
+        .map(|case| case["samples"][0]["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(outcomes, ["passed", "failed"]);
+}
