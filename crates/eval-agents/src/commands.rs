@@ -306,6 +306,7 @@ mod tests {
             "! rm -rf x",
             "ls # nothing\nrm -rf x",
             "ssh host 'rm -rf x'",
+            "cat <<EOF\n\\\"'$(rm -rf x)'\nEOF",
         ] {
             assert!(runs(text, "rm -rf x"), "{text}: {:?}", lines(text));
         }

@@ -220,7 +220,8 @@ impl Splitter<'_> {
             }
             // A shell runs what is substituted in it, whatever program reads it.
             if document.contains("$(") || document.contains('`') {
-                let within = split(&format!("\"{}\"", document.replace('"', "\\\"")));
+                // Its own quotation marks must not end the quotes around it.
+                let within = split(&format!("\"{}\"", document.replace('"', " ")));
                 self.found.substitutions.extend(within.substitutions);
             }
             self.found.documents.push(document);
