@@ -114,8 +114,8 @@ const KEYWORDS: &[&str] = &[
 /// What was found in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellReading {
-    /// Commands with their arguments, joined by single spaces: without quotes, and with the name of
-    /// the program in place of its path.
+    /// Commands with their arguments, joined by single spaces: without quotes, and the program
+    /// without its path.
     pub commands: Vec<String>,
     /// True if the text is too long or too deep to be read in full.
     pub truncated: bool,
@@ -306,6 +306,7 @@ mod tests {
             "! rm -rf x",
             "ls # nothing\nrm -rf x",
             "ssh host 'rm -rf x'",
+            "cat <<EOF\n\\\"'$(rm -rf x)'\nEOF",
         ] {
             assert!(runs(text, "rm -rf x"), "{text}: {:?}", lines(text));
         }

@@ -218,9 +218,10 @@ impl Splitter<'_> {
                 document.push_str(bare);
                 document.push('\n');
             }
-            // A shell runs what is substituted in it, whoever reads it.
+            // A shell runs what is substituted in it, whatever program reads it.
             if document.contains("$(") || document.contains('`') {
-                let within = split(&format!("\"{}\"", document.replace('"', "\\\"")));
+                // Its own quotation marks must not end the quotes around it.
+                let within = split(&format!("\"{}\"", document.replace('"', " ")));
                 self.found.substitutions.extend(within.substitutions);
             }
             self.found.documents.push(document);
