@@ -83,6 +83,8 @@ pub struct WorkspaceTestRun {
     pub output_truncated: bool,
     /// What it wrote below `/results`: relative path, content.
     pub results: Vec<(String, Vec<u8>)>,
+    /// Whether files were left out of `results`.
+    pub results_cut: bool,
     /// Watched files that were there before and that it opened for writing, replaced or deleted, and
     /// those of `steering` that it added; data that it only opened is not among them.
     pub rewritten: Vec<WorkspacePath>,
@@ -378,6 +380,7 @@ impl OpenWorkspaces {
             stdout: streams.stdout,
             stderr: streams.stderr,
             results: ran.results,
+            results_cut: ran.results_cut,
             rewritten,
         })
     }

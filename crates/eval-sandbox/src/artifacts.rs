@@ -11,9 +11,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// More than this is left out, and the program then lacks it.
-const MOST_FILES: usize = 256;
+const MOST_FILES: usize = 10_000;
 const MOST_BYTES: u64 = 64 << 20;
-const DEEPEST: usize = 8;
+const DEEPEST: usize = 32;
+/// Instead of the length of a path: a file was left out.
+const LEFT_OUT: u64 = u64::MAX;
 const CACHE: &str = ".cache";
 
 /// A file of a finished job.
@@ -25,9 +27,17 @@ pub(super) struct JobArtifact {
     pub executable: bool,
 }
 
+/// The files of a finished job.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct JobArtifacts {
+    pub files: Vec<JobArtifact>,
+    /// Whether regular files or folders were left out.
+    pub is_cut: bool,
+}
+
 /// Writes the regular files below `folder`: for each its path's length, whether it may be executed,
-/// its own length (8 bytes, little endian, each), path and content. Left out are folders of the
-/// host that are mounted inside it, and `.cache`, where compilers keep what no program reads.
+/// its own length (8 bytes, little endian, each), path and content; then a mark if any was left out.
+/// Not looked at are folders of the host that are mounted inside it, and `.cache`, where compilers keep what no program reads.
 pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
     let mut to = fs::File::from(to.try_clone()?);
     to.set_len(0)?;
@@ -37,9 +47,14 @@ pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
         device,
         files_left: MOST_FILES,
         bytes_left: MOST_BYTES,
+        is_cut: false,
         to: &mut to,
     };
-    walk.folder(folder, "", DEEPEST)
+    walk.folder(folder, "", DEEPEST)?;
+    match walk.is_cut {
+        true => to.write_all(&LEFT_OUT.to_le_bytes()),
+        false => Ok(()),
+    }
 }
 
 /// What is collected, and how much more may be.
@@ -48,6 +63,7 @@ struct ArtifactWalk<'t> {
     device: u64,
     files_left: usize,
     bytes_left: u64,
+    is_cut: bool,
     to: &'t mut fs::File,
 }
 
@@ -56,10 +72,11 @@ impl ArtifactWalk<'_> {
         let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
-            let Ok(meta) = fs::symlink_metadata(entry.path()) else {
+            let (Ok(name), Ok(meta)) = (
+                entry.file_name().into_string(),
+                fs::symlink_metadata(entry.path()),
+            ) else {
+                self.is_cut = true;
                 continue;
             };
             // A file of an overlay may report the device of the layer that holds it, a folder never
@@ -75,13 +92,18 @@ impl ArtifactWalk<'_> {
             } else {
                 format!("{prefix}/{name}")
             };
-            if meta.is_dir() && depth > 0 {
-                let _ = self.folder(&entry.path(), &path, depth - 1);
-            } else if meta.is_file() && self.files_left > 0 && meta.len() <= self.bytes_left {
-                let Ok(content) = fs::read(entry.path()) else {
-                    continue;
-                };
-                self.file(&path, meta.permissions().mode() & 0o100 != 0, &content)?;
+            if meta.is_dir() {
+                let is_read = depth > 0 && self.folder(&entry.path(), &path, depth - 1).is_ok();
+                self.is_cut |= !is_read;
+            } else if meta.is_file() {
+                let is_kept = self.files_left > 0 && meta.len() <= self.bytes_left;
+                let content = is_kept.then(|| fs::read(entry.path()).ok());
+                match content.flatten() {
+                    Some(content) => {
+                        self.file(&path, meta.permissions().mode() & 0o100 != 0, &content)?;
+                    }
+                    None => self.is_cut = true,
+                }
             }
         }
         Ok(())
@@ -103,7 +125,7 @@ impl ArtifactWalk<'_> {
 }
 
 /// Reads what [`collect`] wrote; `None` when it is cut off.
-pub(super) fn read(from: OwnedFd) -> Option<Vec<JobArtifact>> {
+pub(super) fn read(from: OwnedFd) -> Option<JobArtifacts> {
     let mut file = fs::File::from(from);
     file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = Vec::new();
@@ -111,9 +133,13 @@ pub(super) fn read(from: OwnedFd) -> Option<Vec<JobArtifact>> {
     parse(&bytes)
 }
 
-fn parse(mut bytes: &[u8]) -> Option<Vec<JobArtifact>> {
-    let mut found = Vec::new();
+fn parse(mut bytes: &[u8]) -> Option<JobArtifacts> {
+    let mut found = JobArtifacts::default();
     while !bytes.is_empty() {
+        if bytes == LEFT_OUT.to_le_bytes() {
+            found.is_cut = true;
+            break;
+        }
         let mut number = || {
             let (head, rest) = bytes.split_first_chunk::<8>()?;
             bytes = rest;
@@ -123,7 +149,7 @@ fn parse(mut bytes: &[u8]) -> Option<Vec<JobArtifact>> {
         let (path, rest) = bytes.split_at_checked(path)?;
         let (content, rest) = rest.split_at_checked(length)?;
         bytes = rest;
-        found.push(JobArtifact {
+        found.files.push(JobArtifact {
             path: String::from_utf8(path.to_vec()).ok()?,
             content: content.to_vec(),
             executable: executable != 0,
@@ -162,7 +188,43 @@ mod tests {
             artifact("classes/a/Main.class", b"", false),
             artifact("prog", b"\x7fELF", true),
         ];
-        assert_eq!(read(file).unwrap(), want);
+        let found = read(file).unwrap();
+        assert_eq!(found.files, want);
+        assert!(!found.is_cut);
+    }
+
+    #[test]
+    fn files_that_are_left_out_are_marked() {
+        let cut = |make: &dyn Fn(&Path)| {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("a"), b"a").unwrap();
+            make(dir.path());
+            let file = memory_file().unwrap();
+            collect(dir.path(), &file).unwrap();
+            let found = read(file).unwrap();
+            assert_eq!(found.files[0].path, "a");
+            found.is_cut
+        };
+        assert!(cut(&|dir| {
+            for n in 0..MOST_FILES {
+                fs::write(dir.join(format!("b{n}")), b"").unwrap();
+            }
+        }));
+        assert!(cut(&|dir| {
+            let file = fs::File::create(dir.join("large")).unwrap();
+            file.set_len(MOST_BYTES).unwrap();
+        }));
+        assert!(cut(&|dir| {
+            let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"b\xff");
+            fs::write(dir.join(name), b"").unwrap();
+        }));
+        assert!(cut(&|dir| {
+            fs::create_dir_all(dir.join("b/".repeat(DEEPEST + 1))).unwrap();
+        }));
+        assert!(!cut(&|dir| {
+            fs::create_dir_all(dir.join("b/".repeat(DEEPEST))).unwrap();
+            std::os::unix::fs::symlink("a", dir.join("link")).unwrap();
+        }));
     }
 
     #[test]
@@ -172,7 +234,7 @@ mod tests {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend(b"abc");
-        assert_eq!(parse(&bytes).unwrap().len(), 1);
+        assert_eq!(parse(&bytes).unwrap().files.len(), 1);
         for cut in 1..bytes.len() {
             assert_eq!(parse(&bytes[..cut]), None, "{cut}");
         }

@@ -99,7 +99,7 @@ pub(super) fn build(
     if built.result.ending == ProgramEnding::Exited(0) {
         let artifacts = artifacts::read(kept)
             .ok_or_else(|| SandboxError::lost("the list of built files is incomplete"))?;
-        for artifact in artifacts {
+        for artifact in artifacts.files {
             if artifact.executable {
                 built.executables.push(artifact.path.clone());
             }

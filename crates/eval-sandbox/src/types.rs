@@ -266,6 +266,8 @@ pub struct WorkspaceResult {
     /// Below [`RESULTS_FOLDER`], read after every process of the job had ended; nothing when a limit
     /// ended the program.
     pub results: Vec<(String, Vec<u8>)>,
+    /// Whether files were left out: too many, too large, too deep, or names that are not UTF-8.
+    pub results_cut: bool,
 }
 
 /// How workspaces can be made here.

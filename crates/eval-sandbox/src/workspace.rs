@@ -135,12 +135,17 @@ fn run_process(
     running.disk = Some(disk);
     let result = conclude(running, &program)?;
     // A program that a limit ended took its minder along, who collects.
-    let results = artifacts::read(kept)
-        .unwrap_or_default()
-        .into_iter()
+    let found = artifacts::read(kept).unwrap_or_default();
+    let results_cut = found.is_cut;
+    let results = found.files.into_iter();
+    let results = results
         .map(|artifact| (artifact.path, artifact.content))
         .collect();
-    Ok(WorkspaceResult { result, results })
+    Ok(WorkspaceResult {
+        result,
+        results,
+        results_cut,
+    })
 }
 
 fn cannot_mount(reason: String) -> SandboxError {

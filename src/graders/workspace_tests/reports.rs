@@ -147,6 +147,10 @@ impl ReportedTests {
             let why = "the command wrote more than is kept, so its results are not known";
             reported.doubts.push((Cause::OutputLimit, why.to_owned()));
         }
+        if reported.source == ResultsSource::Files && run.results_cut {
+            let why = "the command wrote more files of results than are read, or one whose name is not UTF-8";
+            reported.doubts.push((Cause::OutputLimit, why.to_owned()));
+        }
         reported
     }
 

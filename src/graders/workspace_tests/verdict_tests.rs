@@ -50,6 +50,7 @@ fn ended(ending: ProgramEnding, stdout: &str) -> WorkspaceTestRun {
         stdout_truncated: false,
         output_truncated: false,
         results: Vec::new(),
+        results_cut: false,
         rewritten: Vec::new(),
     }
 }
@@ -300,6 +301,11 @@ fn junit_files_are_read_outside_of_the_workspace_alone() {
         told(&all, &with("x.txt", xml)),
         "failed exited: the command wrote no file of results that matches `**/*.xml`"
     );
+    let left_out = WorkspaceTestRun {
+        results_cut: true,
+        ..with("x.xml", xml)
+    };
+    assert!(told(&one, &left_out).starts_with("failed output_limit: "));
     let cut = &xml[..xml.len() - 4];
     assert!(told(&one, &with("x.xml", cut)).starts_with("failed exited: `x.xml`: "));
 }
