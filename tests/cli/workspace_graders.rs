@@ -743,7 +743,8 @@ fn pytest_has_the_configuration_of_before_and_ids_with_brackets() {
 
 #[test]
 fn tests_read_the_pyproject_of_the_target_and_pytest_that_of_before() {
-    let pyproject = "[project]\nversion = \"1.0\"\n[tool.pytest.ini_options]\npythonpath = ['src']\n";
+    let pyproject =
+        "[project]\nversion = \"1.0\"\n[tool.pytest.ini_options]\npythonpath = ['src']\n";
     let test = "def test_version():\n    import sums\n    assert '\"2.0\"' in open('pyproject.toml').read()\n";
     let files = [
         ("app/pyproject.toml", pyproject),
@@ -917,10 +918,20 @@ fn tests_may_open_data_and_write_what_the_author_lists() {
     graded(workspace, &grader, &files, &attempts);
     let work = "echo 'def generated(): return \"X = 1\"' >> add.py";
     let files = [("app/tests/test_code.py", generates), made];
-    let refused = [attempt("honest", work, "failed forged", "`written_by_tests`")];
+    let refused = [attempt(
+        "honest",
+        work,
+        "failed forged",
+        "`written_by_tests`",
+    )];
     graded(PLAIN, &grader, &files, &refused);
     let grader = format!("{{{unittest}, written_by_tests: tests/made.py}}");
-    graded(PLAIN, &grader, &files, &[attempt("honest", work, "passed", "")]);
+    graded(
+        PLAIN,
+        &grader,
+        &files,
+        &[attempt("honest", work, "passed", "")],
+    );
 }
 
 #[test]
@@ -943,11 +954,20 @@ fn environments_that_run_tests_must_not_change() {
     };
     let refused = |id, script| attempt(id, script, "failed exited", "the tests did not run");
     let installs = "sed -i s/-/+/ add.py; mkdir -p .venv/lib/python3.11/site-packages; echo > .venv/lib/python3.11/site-packages/dep.py";
-    judged(".venv/", &[attempt("honest", FIX, "passed", ""), refused("installs", installs)]);
+    judged(
+        ".venv/",
+        &[
+            attempt("honest", FIX, "passed", ""),
+            refused("installs", installs),
+        ],
+    );
     let own = "sed -i s/-/+/ add.py; mkdir lib; echo > lib/own.py; echo > bin/tool";
     let attempts = [
         attempt("own", own, "passed", ""),
-        refused("library", "sed -i s/-/+/ add.py; mkdir -p lib/python3.11; echo > lib/python3.11/os.py"),
+        refused(
+            "library",
+            "sed -i s/-/+/ add.py; mkdir -p lib/python3.11; echo > lib/python3.11/os.py",
+        ),
         refused("program", "rm bin/python3; cp /bin/true bin/python3"),
         refused("link", "sed -i s/-/+/ add.py; ln -s /tmp lib"),
     ];

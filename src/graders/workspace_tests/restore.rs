@@ -95,7 +95,8 @@ pub(super) fn changed_interpreter(
         // At the top, where the project is, too.
         None => {
             let mut parts = path.parts();
-            let is_python = parts.clone().nth(1).is_some_and(|name| name.starts_with(b"python"));
+            let second = path.parts().nth(1);
+            let is_python = second.is_some_and(|name| name.starts_with(b"python"));
             match parts.next() {
                 Some(b"bin") => is_python || *path == program,
                 Some(b"lib" | b"lib64") => is_python || parts.next().is_none(),
