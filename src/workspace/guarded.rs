@@ -22,9 +22,9 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Endings of files that are code.
 pub const CODE_ENDINGS: [&str; 32] = [
-    "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs", "rb", "java", "kt", "kts",
-    "cs", "sh", "bash", "bats", "php", "pl", "pm", "lua", "c", "cc", "cpp", "h", "hpp", "swift", "scala",
-    "ex", "exs",
+    "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs", "rb", "java", "kt",
+    "kts", "cs", "sh", "bash", "bats", "php", "pl", "pm", "lua", "c", "cc", "cpp", "h", "hpp",
+    "swift", "scala", "ex", "exs",
 ];
 
 /// Number of the file, and when its content, mode or name last changed.
@@ -38,7 +38,10 @@ pub(super) struct GuardedFiles {
 
 enum GuardedPlace {
     /// `upper`: the layer above them, which has whatever is written.
-    Overlay { upper: PathBuf, lowers: Vec<PathBuf> },
+    Overlay {
+        upper: PathBuf,
+        lowers: Vec<PathBuf>,
+    },
     /// They are changed in place.
     Folder {
         path: PathBuf,
@@ -77,7 +80,8 @@ impl GuardedFiles {
         Ok(match self.place {
             GuardedPlace::Overlay { upper, lowers } => paths
                 .filter(|path| {
-                    is_above(&upper, path.as_path()) && !is_only_opened(&upper, &lowers, path.as_path())
+                    is_above(&upper, path.as_path())
+                        && !is_only_opened(&upper, &lowers, path.as_path())
                 })
                 .collect(),
             GuardedPlace::Folder {
