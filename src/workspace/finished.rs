@@ -1,10 +1,12 @@
 //! A workspace after its target has ended.
 
+use std::any::Any;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::guarded::GuardedFiles;
@@ -54,14 +56,14 @@ pub struct WorkspaceTestJob {
     pub cwd: String,
     /// Laid on the workspace before, by path.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Read-only files outside of the workspace, by name: each is at `/tmp/tests/NAME`. Where the
-    /// sandbox shares the host's files they are elsewhere, which words and variables then name.
+    /// Read-only files outside of the workspace, by name: each is at `/tmp/tests/NAME`, which words and
+    /// variables may begin with.
     pub beside: Vec<(String, Vec<u8>)>,
     pub timeout: Duration,
     pub memory_mb: u64,
     /// Bytes of stdout, and of stderr, that are kept.
     pub output_bytes: u64,
-    /// Globs of files whose changes are told in [`WorkspaceTestRun::rewritten`], besides hidden and
+    /// Globs of files whose changes are in [`WorkspaceTestRun::rewritten`], besides those of hidden and
     /// protected ones and `files`.
     pub watched: Vec<String>,
     /// Globs of files of which none may be added either.
@@ -167,14 +169,18 @@ impl FinishedWorkspace {
             .await
     }
 
-    /// Runs it where no target has been. The same job on the same template runs once in a run.
+    /// Runs it where no target has been. The same job on the same template runs once in a run, and what
+    /// `read` makes of it is kept: streams and files of results may be large. `reading` tells apart
+    /// different readings of the same job.
     ///
     /// # Errors
-    /// As for [`FinishedWorkspace::test`].
-    pub async fn test_before(
+    /// As for [`FinishedWorkspace::test`]; then the next call tries again.
+    pub async fn test_before<T: Any + Send + Sync>(
         &self,
         job: WorkspaceTestJob,
-    ) -> Result<WorkspaceTestRun, WorkspaceFault> {
+        reading: impl Serialize,
+        read: impl FnOnce(WorkspaceTestRun) -> T,
+    ) -> Result<Arc<T>, WorkspaceFault> {
         let digests = |files: &[(String, Vec<u8>)]| -> Vec<(String, String)> {
             let digest = |content: &[u8]| hex(&Sha256::digest(content));
             files
@@ -183,7 +189,11 @@ impl FinishedWorkspace {
                 .collect()
         };
         let key = Fingerprint::of(&(
-            (&self.template.digest, &*self.definition),
+            (
+                &self.template.digest,
+                &self.template.hidden_digest,
+                &*self.definition,
+            ),
             (
                 &job.argv,
                 &job.env,
@@ -192,15 +202,22 @@ impl FinishedWorkspace {
             ),
             (digests(&job.files), digests(&job.beside)),
             (job.timeout, job.memory_mb, job.output_bytes),
-            (&job.watched, &job.steering, job.stderr_tail),
+            (&job.watched, &job.steering, job.stderr_tail, reading),
         ));
         let cell = {
             let before = self.open.before.lock();
             let mut before = before.unwrap_or_else(PoisonError::into_inner);
             Arc::clone(before.entry(key).or_default())
         };
-        let ran = cell.get_or_init(|| self.open.test(&self.template, &self.definition, None, job));
-        ran.await.clone()
+        let kept = cell.get_or_try_init(|| async {
+            let run = self.open.test(&self.template, &self.definition, None, job);
+            let kept: Arc<dyn Any + Send + Sync> = Arc::new(read(run.await?));
+            Ok::<_, WorkspaceFault>(kept)
+        });
+        Arc::clone(kept.await?).downcast().map_err(|_| {
+            let reason = "a test command was read in two ways";
+            WorkspaceFault::new(Cause::Harness, reason)
+        })
     }
 
     /// Runs the commands of `teardown`, in the sandbox whatever the target ran in.
@@ -345,20 +362,7 @@ impl OpenWorkspaces {
         job.limits.output_bytes = test.output_bytes;
         job.limits.stderr_tail = test.stderr_tail;
         if let Some(from) = place.beside {
-            let mut at = PathBuf::from(BESIDE);
-            if self.shares_files() {
-                at.clone_from(&from);
-                let own = from.to_string_lossy();
-                for word in &mut job.argv {
-                    *word = word.replace(BESIDE, &own);
-                }
-                // Other values may be data.
-                for (_, value) in &mut job.env {
-                    if let Some(rest) = value.strip_prefix(BESIDE) {
-                        *value = format!("{own}{rest}");
-                    }
-                }
-            }
+            let at = PathBuf::from(BESIDE);
             job.read_only.push(ReadOnlyBind { from, at });
         }
         let ran = self.closed.run_in_workspace(job).await;

@@ -12,6 +12,7 @@ mod service;
 mod store;
 mod template;
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
@@ -57,6 +58,8 @@ pub struct WorkspaceFault {
     pub cause: Cause,
     /// One sentence for people.
     pub reason: String,
+    /// It is of the workspace's definition, so that it would be the same again.
+    is_lasting: bool,
 }
 
 impl WorkspaceFault {
@@ -64,6 +67,14 @@ impl WorkspaceFault {
         WorkspaceFault {
             cause,
             reason: reason.into(),
+            is_lasting: false,
+        }
+    }
+
+    fn lasting(self) -> WorkspaceFault {
+        WorkspaceFault {
+            is_lasting: true,
+            ..self
         }
     }
 
@@ -109,7 +120,7 @@ pub struct RunWorkspaces {
     request: SandboxRequest,
     /// Where layers are kept; `None` for a folder that goes with the run.
     cache: Option<PathBuf>,
-    /// The PATH of whoever runs the suite.
+    /// PATH in the environment of this process.
     path: Option<std::ffi::OsString>,
     opened: OnceCell<Result<Arc<OpenWorkspaces>, SandboxRefusal>>,
     templates: Mutex<HashMap<TemplateKey, Arc<TemplateCell>>>,
@@ -128,7 +139,7 @@ pub(crate) struct OpenWorkspaces {
     closed: Sandbox,
     online: OnceCell<Result<Sandbox, SandboxRefusal>>,
     request: SandboxRequest,
-    /// What test commands found where no target has been.
+    /// What test commands showed where no target has been, as their graders read it.
     before: Mutex<HashMap<Fingerprint, Arc<BeforeCell>>>,
     /// Folders of PATH that programs see.
     path: String,
@@ -145,7 +156,7 @@ impl std::fmt::Debug for OpenWorkspaces {
     }
 }
 
-type BeforeCell = OnceCell<Result<WorkspaceTestRun, WorkspaceFault>>;
+type BeforeCell = OnceCell<Arc<dyn Any + Send + Sync>>;
 
 impl RunWorkspaces {
     /// `cache` is where layers are kept for other runs; `path` the PATH of the environment.
@@ -172,7 +183,7 @@ impl RunWorkspaces {
         let mut state = SandboxState::from(open.closed.state());
         state.workspaces.extend(match &open.mode {
             WorkspaceMode::Copy { why } => Some(format!(
-                "Workspaces are copies, because an overlay can't be used: {why}"
+                "Workspaces are copies, because overlays are not possible here: {why}"
             )),
             WorkspaceMode::Overlay { renames: false } => Some(
                 "Programs in workspaces can't rename folders of the template in one step (EXDEV)"
@@ -260,8 +271,15 @@ impl RunWorkspaces {
             let key = (Fingerprint::of(&**workspace), workspace.paths());
             Arc::clone(templates.entry(key).or_default())
         };
-        let template = cell.get_or_init(|| open.make_template(workspace)).await;
-        Ok((Arc::clone(&open), template.clone()?))
+        // A full disk, say, may not be full for the next sample.
+        let made = cell.get_or_try_init(|| async {
+            match open.make_template(workspace).await {
+                Err(fault) if !fault.is_lasting => Err(fault),
+                made => Ok(made),
+            }
+        });
+        let template = made.await?.clone()?;
+        Ok((Arc::clone(&open), template))
     }
 
     /// Removes what the run has on disk, as far as it is not kept for other runs. Every sample must
@@ -343,7 +361,7 @@ impl OpenWorkspaces {
             open_sandbox(&self.request, &self.store, WorkspaceNetwork::All).await
         });
         online.await.as_ref().map_err(|refused| {
-            let reason = format!("a workspace with a network can't be had: {refused}");
+            let reason = format!("a workspace with a network is not possible here: {refused}");
             WorkspaceFault::new(Cause::SandboxUnavailable, reason)
         })
     }
@@ -486,7 +504,7 @@ impl OpenWorkspaces {
             .map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
         let said = said.into_iter().find(|text| !text.is_empty());
         let said = said.map(|text| format!(": {text}")).unwrap_or_default();
-        Err(fault(format!("{what} {}{said}", ran.result.ending)))
+        Err(fault(format!("{what} {}{said}", ran.result.ending)).lasting())
     }
 
     /// Moves a complete layer to its place, where another process may have put the same one.
@@ -554,13 +572,16 @@ fn read_template(
     if let Some((path, _)) = listing.entries().find(|(path, _)| hidden.fit(path)) {
         return Err(fault(format!(
             "the setup made `{path}`, which `hidden` hides: the target would see it"
-        )));
+        ))
+        .lasting());
     }
     let kept = [&workspace.hidden[..], &workspace.protected].concat();
     let hidden = layer.join("hidden");
+    let hidden_listing = list(&hidden)?;
     Ok(WorkspaceTemplate {
         layers,
-        files: [files_of(&listing), files_of(&list(&hidden)?)],
+        files: [files_of(&listing), files_of(&hidden_listing)],
+        hidden_digest: eval_base::text::hex(&hidden_listing.digest()),
         hidden,
         digest: eval_base::text::hex(&listing.digest()),
         view,
@@ -618,7 +639,7 @@ fn private_parent() -> io::Result<PathBuf> {
     }
     let meta = fs::symlink_metadata(&parent)?;
     if !meta.is_dir() || meta.uid() != user || meta.permissions().mode() & 0o022 != 0 {
-        let why = format!("{} belongs to somebody else", parent.display());
+        let why = format!("{} belongs to another user", parent.display());
         return Err(io::Error::other(why));
     }
     Ok(parent)

@@ -128,7 +128,7 @@ impl SampleWorkspace {
                 FolderKind::Programs | FolderKind::Host => {
                     let path = place.path().join("workspace");
                     let path = open.store.folder(path).map_err(cannot)?;
-                    // On the host programs run as whoever runs the suite.
+                    // On the host programs run as the user of this process.
                     let owner = open.store.owner.filter(|_| kind == FolderKind::Programs);
                     template
                         .copy_to(&path, owner)

@@ -34,6 +34,8 @@ pub(super) struct WorkspaceTemplate {
     pub view: TemplateView,
     /// SHA-256 (hex) over `view`.
     pub digest: String,
+    /// The same over `hidden`.
+    pub hidden_digest: String,
     /// Hidden and protected paths: tests run with what the template has of them.
     pub kept_globs: PathGlobs,
     /// Keeps other processes from removing the layers.

@@ -20,6 +20,7 @@ def need(holds, what):
     if not holds:
         sys.exit("broken promise: " + what)
 
+need(sys.argv[1:] == ["--out=/tmp/tests2"], "arguments")
 path = os.environ["EVAL_CONTEXT"]
 sample = json.load(open(path))
 need(sample["case"] == os.environ["EVAL_CASE"], "case")
@@ -84,7 +85,7 @@ fn suite_of_promises(port: u16) -> Project {
         ),
     ];
     let cases = format!(
-        "metadata: {{id: work, name: Work}}\ngrader: {{type: code, config: {{command: [python3, graders/check.py], workspace: true, \
+        "metadata: {{id: work, name: Work}}\ngrader: {{type: code, config: {{command: [python3, graders/check.py, --out=/tmp/tests2], workspace: true, \
          env: [LISTED], files: {{laid/more.txt: more}}}}}}\ntest_cases:\n{}",
         cases.concat()
     );

@@ -333,7 +333,7 @@ struct PathNames {
     /// Instead of `/tmp`.
     private: Option<String>,
     /// Of a job in a workspace: what stands for what.
-    others: Vec<(&'static str, String)>,
+    others: Vec<(String, String)>,
 }
 
 impl PathNames {
@@ -344,12 +344,19 @@ impl PathNames {
         };
         if let (Some(stage), Some(folder)) = (&spec.stage, folder) {
             names.others = vec![
-                (WORKSPACE_HOME, format!("{folder}/{HOST_HOME}")),
-                (RESULTS_FOLDER, format!("{folder}/{HOST_RESULTS}")),
+                (WORKSPACE_HOME.to_owned(), format!("{folder}/{HOST_HOME}")),
+                (
+                    RESULTS_FOLDER.to_owned(),
+                    format!("{folder}/{HOST_RESULTS}"),
+                ),
             ];
             if let StageRoot::Folder(workspace) = &stage.root {
-                names.others.push((WORKSPACE_FOLDER, workspace.clone()));
+                let workspace = (WORKSPACE_FOLDER.to_owned(), workspace.clone());
+                names.others.push(workspace);
             }
+            let shown = stage.read_only.iter();
+            let shown = shown.map(|bind| (bind.at.clone(), bind.from.clone()));
+            names.others.extend(shown);
         }
         names
     }
@@ -357,7 +364,7 @@ impl PathNames {
     /// A path that begins with a fixed name, with the host's name in its place.
     fn translated<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let found = self.others.iter().find_map(|(name, place)| {
-            let rest = text.strip_prefix(name)?;
+            let rest = text.strip_prefix(name.as_str())?;
             (rest.is_empty() || rest.starts_with('/')).then(|| format!("{place}{rest}"))
         });
         found.map_or(Cow::Borrowed(text), Cow::Owned)

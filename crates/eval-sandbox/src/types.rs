@@ -215,8 +215,8 @@ pub struct ReadOnlyBind {
 pub struct WorkspaceJob {
     /// The program, looked up in the PATH of its environment when it contains no slash, and its
     /// arguments. In the tiers that share the host's file system a word or a value of `env` that
-    /// begins with [`WORKSPACE_FOLDER`], [`WORKSPACE_HOME`] or [`RESULTS_FOLDER`] is changed to
-    /// where that is.
+    /// begins with [`WORKSPACE_FOLDER`], [`WORKSPACE_HOME`], [`RESULTS_FOLDER`] or a place of
+    /// `read_only` is changed to where that is.
     pub argv: Vec<String>,
     /// Empty: the program reads the end at once.
     pub stdin: Vec<u8>,

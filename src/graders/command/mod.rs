@@ -264,14 +264,14 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
         "" => String::new(),
         message => format!(": {}", in_reason(message)),
     };
-    let said = suffix(message);
+    let ending = suffix(message);
     let code = match ended.end {
         TreeEnd::Exited(code) => code,
         TreeEnd::Signaled(signal) => {
             return errored(
                 Cause::Harness,
                 format!(
-                    "the grader {name} was ended by {}{said}",
+                    "the grader {name} was ended by {}{ending}",
                     signal_name(signal)
                 ),
             );
@@ -279,7 +279,7 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
         TreeEnd::Stopped(why) => {
             return errored(
                 Cause::Harness,
-                format!("the grader {name} was ended: {why}{said}"),
+                format!("the grader {name} was ended: {why}{ending}"),
             );
         }
         TreeEnd::TimedOut => {
@@ -305,11 +305,11 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
         // `make` fails with 2, `cargo` with 101. Of no cause that `negate` turns into a pass: a check
         // that broke off has shown nothing.
         (CommandVerdict::ExitCode, code) if grader.fails_with(code) => {
-            let said = match stderr.is_empty() {
+            let ending = match stderr.is_empty() {
                 true => suffix(&printable(&ended.stdout)),
-                false => said,
+                false => ending,
             };
-            let why = format!("the grader {name} exited with code {code}{said}");
+            let why = format!("the grader {name} exited with code {code}{ending}");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Exited, why);
             match traced {
                 true => grade.with_detail("stderr", bounded_text(&stderr)),
@@ -344,7 +344,7 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
         (_, code) => {
             let grade = errored(
                 Cause::Harness,
-                format!("the grader {name} exited with code {code}{said}"),
+                format!("the grader {name} exited with code {code}{ending}"),
             );
             if traced {
                 grade.with_detail("stderr", bounded_text(&stderr))
@@ -415,8 +415,8 @@ fn parse(text: &[u8], names: &[String]) -> Result<Grade, String> {
 
 /// The numbers that the grader's `metrics:` declares: each of them, and no other. A number that is
 /// there for some outputs only would be averaged over those.
-fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64>, String> {
-    let mut said = match said {
+fn numbers(given: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64>, String> {
+    let mut given = match given {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(map)) => map,
         Some(other) => {
@@ -428,7 +428,7 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
     };
     let mut numbers = BTreeMap::new();
     for name in names {
-        let value = said
+        let value = given
             .remove(name)
             .ok_or_else(|| format!("`metrics` has no `{name}`"))?;
         let number = value
@@ -442,7 +442,7 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
             })?;
         numbers.insert(name.clone(), number);
     }
-    match said.keys().next() {
+    match given.keys().next() {
         None => Ok(numbers),
         Some(name) => Err(format!(
             "`metrics` contains `{}`, which the grader's `metrics:` does not list",
@@ -473,7 +473,7 @@ mod tests {
         }
     }
 
-    fn told(verdict: CommandVerdict, end: TreeEnd, stdout: &str, stderr: &str) -> String {
+    fn shown(verdict: CommandVerdict, end: TreeEnd, stdout: &str, stderr: &str) -> String {
         let ended = TreeOutput {
             end,
             stdout: stdout.into(),
@@ -497,38 +497,38 @@ mod tests {
         use CommandVerdict::{ExitCode, Json};
         use TreeEnd::{Exited, Signaled, TimedOut};
         let lines = [
-            told(ExitCode, Exited(0), "", ""),
-            told(ExitCode, Exited(1), "too long\n", "noise"),
-            told(ExitCode, Exited(1), "", ""),
-            told(
+            shown(ExitCode, Exited(0), "", ""),
+            shown(ExitCode, Exited(1), "too long\n", "noise"),
+            shown(ExitCode, Exited(1), "", ""),
+            shown(
                 ExitCode,
                 Exited(1),
                 "",
                 "Traceback (most recent call last):\n  File ...\nKeyError: 'x'",
             ),
-            told(
+            shown(
                 ExitCode,
                 Exited(1),
                 "",
                 "w.py:1: UserWarning: old\nTraceback (most recent call last):\nKeyError: 'x'",
             ),
-            told(ExitCode, Exited(2), "", "usage"),
-            told(ExitCode, Signaled(11), "", ""),
-            told(ExitCode, TimedOut, "", ""),
-            told(Json, Exited(0), r#"{"passed": true}"#, ""),
-            told(
+            shown(ExitCode, Exited(2), "", "usage"),
+            shown(ExitCode, Signaled(11), "", ""),
+            shown(ExitCode, TimedOut, "", ""),
+            shown(Json, Exited(0), r#"{"passed": true}"#, ""),
+            shown(
                 Json,
                 Exited(0),
                 r#"{"passed": false, "score": 0.25, "reason": "half", "seen": [1]}"#,
                 "",
             ),
-            told(Json, Exited(0), r#"{"passed": false}"#, ""),
-            told(Json, Exited(0), r#"{"passed": "yes"}"#, ""),
-            told(Json, Exited(0), r#"{"passed": true, "score": 5}"#, ""),
-            told(Json, Exited(0), r#"{"score": 1}"#, ""),
-            told(Json, Exited(0), "passed", ""),
-            told(Json, Exited(0), r#"{"passed": false, "passed": true}"#, ""),
-            told(Json, Exited(1), r#"{"passed": true}"#, ""),
+            shown(Json, Exited(0), r#"{"passed": false}"#, ""),
+            shown(Json, Exited(0), r#"{"passed": "yes"}"#, ""),
+            shown(Json, Exited(0), r#"{"passed": true, "score": 5}"#, ""),
+            shown(Json, Exited(0), r#"{"score": 1}"#, ""),
+            shown(Json, Exited(0), "passed", ""),
+            shown(Json, Exited(0), r#"{"passed": false, "passed": true}"#, ""),
+            shown(Json, Exited(1), r#"{"passed": true}"#, ""),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
         passed 1 -  {}
@@ -576,7 +576,7 @@ mod tests {
     #[test]
     fn numbers_are_those_that_were_declared() {
         let names: Vec<String> = vec!["coverage".into(), "lint_warnings".into()];
-        let told = |stdout: &str| match parse(stdout.as_bytes(), &names) {
+        let shown = |stdout: &str| match parse(stdout.as_bytes(), &names) {
             Ok(grade) => format!(
                 "{} {:?} {}",
                 grade.outcome,
@@ -586,19 +586,19 @@ mod tests {
             Err(why) => why,
         };
         let lines = [
-            told(
+            shown(
                 r#"{"passed": false, "metrics": {"coverage": 0.83, "lint_warnings": 3}, "tool": "x"}"#,
             ),
-            told(r#"{"passed": true, "metrics": {"coverage": 1}}"#),
-            told(r#"{"passed": true}"#),
-            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": null}}"#),
-            told(r#"{"passed": true, "metrics": {"coverage": 1e999, "lint_warnings": 0}}"#),
-            told(r#"{"passed": true, "metrics": {"coverage": true, "lint_warnings": 0}}"#),
-            told(
+            shown(r#"{"passed": true, "metrics": {"coverage": 1}}"#),
+            shown(r#"{"passed": true}"#),
+            shown(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": null}}"#),
+            shown(r#"{"passed": true, "metrics": {"coverage": 1e999, "lint_warnings": 0}}"#),
+            shown(r#"{"passed": true, "metrics": {"coverage": true, "lint_warnings": 0}}"#),
+            shown(
                 r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 0, "pass_rate": 1}}"#,
             ),
-            told(r#"{"passed": true, "metrics": [1]}"#),
-            told(
+            shown(r#"{"passed": true, "metrics": [1]}"#),
+            shown(
                 r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 9, "lint_warnings": 0}}"#,
             ),
         ];

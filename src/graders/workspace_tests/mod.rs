@@ -19,6 +19,7 @@ mod verdict;
 mod verdict_tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -373,21 +374,22 @@ impl WorkspaceCheck for WorkspaceTests {
     }
 }
 
-/// A test command that ended, with what it reported.
-struct TestedWorkspace {
-    run: WorkspaceTestRun,
+/// What a test command showed where no target has been.
+struct TestedTemplate {
+    ending: ProgramEnding,
+    rewritten: Vec<WorkspacePath>,
     reported: ReportedTests,
 }
 
 impl WorkspaceTests {
     async fn graded(&self, workspace: &FinishedWorkspace) -> Result<Grade, WorkspaceFault> {
-        if let Some(grade) = self.refused(workspace).await? {
+        if let Some(grade) = self.grade_without_tests(workspace).await? {
             return Ok(grade.with_trust(Trust::InProcess));
         }
         let maker = JobMaker::new(self, workspace).await?;
         let before = if self.results != TestsFormat::ExitCode {
             let before = self.tested_before(&maker, workspace).await?;
-            if let Some(broken) = verdict::broken_task(self, &before.reported, &before.run.ending) {
+            if let Some(broken) = verdict::broken_task(self, &before.reported, &before.ending) {
                 return Ok(broken);
             }
             Some(before)
@@ -424,10 +426,10 @@ impl WorkspaceTests {
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
             return Ok(grade.with_trust(Trust::InProcess));
         }
-        let rewritten = self.rewritten(&maker, workspace, &run, before.as_ref());
+        let rewritten = self.rewritten(&maker, workspace, &run, before.as_deref());
         let rewritten = rewritten.await?;
-        let before = before.map(|before| before.reported);
-        let mut grade = verdict::grade(self, &reported, &run, before.as_ref());
+        let before = before.as_ref().map(|before| &before.reported);
+        let mut grade = verdict::grade(self, &reported, &run, before);
         if !rewritten.is_empty() && grade.outcome != Outcome::Errored {
             let why = format!(
                 "files of the tests were opened for writing, replaced or deleted while the tests ran: {}; if the tests \
@@ -467,7 +469,7 @@ impl WorkspaceTests {
             return Ok(None);
         }
         let before = self.tested_before(maker, workspace).await?;
-        let passes = before.run.ending == ProgramEnding::Exited(0);
+        let passes = before.ending == ProgramEnding::Exited(0);
         Ok(passes.then(|| {
             format!(
                 "the target changed `{script}`, which the command runs and which passes without the target's changes"
@@ -482,23 +484,27 @@ impl WorkspaceTests {
         maker: &JobMaker<'_>,
         workspace: &FinishedWorkspace,
         run: &WorkspaceTestRun,
-        before: Option<&TestedWorkspace>,
+        before: Option<&TestedTemplate>,
     ) -> Result<Vec<String>, WorkspaceFault> {
         if run.rewritten.is_empty() {
             return Ok(Vec::new());
         }
-        let usual = match before {
-            Some(before) => before.run.rewritten.clone(),
-            None => self.tested_before(maker, workspace).await?.run.rewritten,
+        let without_target = match before {
+            Some(before) => before.rewritten.clone(),
+            None => self
+                .tested_before(maker, workspace)
+                .await?
+                .rewritten
+                .clone(),
         };
         let written = PathGlobs::new(&self.written_by_tests).unwrap_or_default();
-        let is_other = |path: &&WorkspacePath| !usual.contains(path) && !written.fit(path);
+        let is_other = |path: &&WorkspacePath| !without_target.contains(path) && !written.fit(path);
         let others = run.rewritten.iter().filter(is_other);
         Ok(others.map(WorkspacePath::to_string).collect())
     }
 
     /// The grade of a workspace whose tests need not run.
-    async fn refused(
+    async fn grade_without_tests(
         &self,
         workspace: &FinishedWorkspace,
     ) -> Result<Option<Grade>, WorkspaceFault> {
@@ -541,14 +547,17 @@ impl WorkspaceTests {
         &self,
         maker: &JobMaker<'_>,
         workspace: &FinishedWorkspace,
-    ) -> Result<TestedWorkspace, WorkspaceFault> {
+    ) -> Result<Arc<TestedTemplate>, WorkspaceFault> {
         // The same job for all samples, so that it runs once. Nothing of a target is there.
         let nonce = TestNonce::new([0; 4]);
-        let run = workspace
-            .test_before(maker.job(&nonce, &RestoredFiles::default()))
-            .await?;
-        let reported = ReportedTests::read(self, &nonce, &run);
-        Ok(TestedWorkspace { run, reported })
+        let job = maker.job(&nonce, &RestoredFiles::default());
+        let reading = (self.results, &self.results_path);
+        let read = |run: WorkspaceTestRun| TestedTemplate {
+            reported: ReportedTests::read(self, &nonce, &run),
+            ending: run.ending,
+            rewritten: run.rewritten,
+        };
+        workspace.test_before(job, reading, read).await
     }
 
     /// A program of the workspace that the target changed or deleted is its failure; any other is

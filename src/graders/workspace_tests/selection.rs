@@ -22,7 +22,7 @@ pub(super) fn plain_brackets(text: &str) -> String {
     glob
 }
 
-/// What a reported id came to: the worst of its results.
+/// The results by id: of several with one id, the worst.
 pub(super) type TestsById<'r> = BTreeMap<&'r str, &'r ReportedTest>;
 
 /// A test counts as the worst of its results.
@@ -78,7 +78,7 @@ impl<'p> TestPatterns<'p> {
     }
 }
 
-/// What a test that has to pass came to.
+/// The status of a test that has to pass, with its message.
 pub(super) fn status_of(id: &str, tests: &TestsById) -> (TestStatus, String) {
     match tests.get(id) {
         Some(test) => (test.status, test.message.clone()),

@@ -18,7 +18,7 @@ use eval_sandbox::ProgramEnding;
 /// Tests that a reason names.
 const NAMED: usize = 5;
 
-/// A test that has to pass, with what it came to.
+/// A test that has to pass, with its result.
 struct SelectedTest<'t> {
     id: &'t str,
     status: TestStatus,
