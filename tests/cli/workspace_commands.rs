@@ -205,7 +205,12 @@ sys.exit(0 if do == 'pass' else 'not enough')
     let attempts = [
         attempt("fail", "true", "passed", "negated"),
         attempt("two", "echo two > do", "failed exited", "code 2"),
-        attempt("traceback", "echo traceback > do", "failed exited", "KeyError"),
+        attempt(
+            "traceback",
+            "echo traceback > do",
+            "failed exited",
+            "KeyError",
+        ),
     ];
     graded(PLAIN, &negated, &file, &attempts);
     let limited = "{command: [python3, graders/check.py], workspace: true, timeout_seconds: 2}";

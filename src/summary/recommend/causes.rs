@@ -153,7 +153,9 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::Crashed => (AdviceRank::Kind, format!("Find what crashed {at}{detail}")),
         Cause::Exited => (
             AdviceRank::Kind,
-            format!("Find why a program of {at} ended with an error, or before its tests did{detail}"),
+            format!(
+                "Find why a program of {at} ended with an error, or before its tests did{detail}"
+            ),
         ),
         Cause::MaxFail => (
             AdviceRank::Skipped,
