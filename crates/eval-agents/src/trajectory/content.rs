@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A text, or parts (since ATIF 1.6).
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum MessageContent {
     Text(String),
     Parts(Vec<ContentPart>),
@@ -86,6 +85,15 @@ impl ContentPart {
             Self::Text { text } => Cow::Borrowed(text),
             Self::Image { source } => Cow::Owned(format!("[image: {}]", source.path)),
             Self::Audio { source } => Cow::Owned(format!("[audio: {}]", source.path)),
+        }
+    }
+}
+
+impl Serialize for MessageContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::Parts(parts) => parts.serialize(serializer),
         }
     }
 }

@@ -265,7 +265,7 @@ fn what_a_judge_sees_of_a_workspace_is_checked() {
     insta::assert_snapshot!(all.join("\n"), @"
     9:50 grader-incomplete: `show` needs a workspace, but the case has none | add `workspace:` to the suite, the eval or the case
     10:66 bad-path: `../a` has an empty part, `.` or `..` | paths are relative to the top of the workspace
-    10:57 unknown-value: element 1 of `show` must be `diff`, not `changes`
+    10:57 unknown-value: `changes` is not a valid value of element 1 of `show`: expected one of `diff`, `trajectory`
     10:58 unknown-key: unknown key `file` | did you mean `files`?
     ");
 }
