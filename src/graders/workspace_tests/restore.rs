@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn programs_with_a_slash_are_files_of_the_workspace() {
-        let shown = |cwd: &str, name: &str| in_workspace(cwd, name).map(|path| path.to_string());
+        let shown = |cwd: &str, name: &str| workspace_path(cwd, name).map(|path| path.to_string());
         assert_eq!(shown("", "./run.sh").as_deref(), Some("run.sh"));
         assert_eq!(shown("pkg/a", "../bin/run").as_deref(), Some("pkg/bin/run"));
         assert_eq!(shown("pkg", "pytest"), None);
