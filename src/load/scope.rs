@@ -38,6 +38,31 @@ pub(super) struct NamedGrader {
     pub dir: PathBuf,
 }
 
+/// Whether the value of a variable is a folder or a setting of the system, which a report may show.
+fn is_public_variable(name: &str) -> bool {
+    name.starts_with("LC_")
+        || matches!(
+            name,
+            "PATH"
+                | "HOME"
+                | "USER"
+                | "LOGNAME"
+                | "SHELL"
+                | "LANG"
+                | "LANGUAGE"
+                | "TERM"
+                | "TZ"
+                | "PWD"
+                | "TMPDIR"
+                | "VIRTUAL_ENV"
+                | "PYTHONPATH"
+                | "NODE_PATH"
+                | "GOPATH"
+                | "CARGO_HOME"
+                | "JAVA_HOME"
+        )
+}
+
 /// Named graders, the default of each type, and rubrics.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GraderShelf {
@@ -208,9 +233,15 @@ impl SuiteDesk<'_> {
         &self.suite.demands
     }
 
-    /// Variables of the `.env` file beside the suite.
-    pub fn env_file(&self) -> EnvFile {
-        self.suite.environment.file.clone()
+    /// Variables of the `.env` file beside the suite, for a command with the variables `names`,
+    /// whose values are redacted.
+    pub fn env_file_for(&self, names: &[String]) -> EnvFile {
+        let file = self.suite.environment.file.clone();
+        let values = file.environment_of(names).into_iter();
+        let values = values.filter(|(name, _)| !is_public_variable(name));
+        let values = values.filter_map(|(_, value)| value.into_string().ok());
+        self.suite.secrets.add(values);
+        file
     }
 
     /// The folder of the suite, where commands run.

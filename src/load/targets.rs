@@ -49,7 +49,7 @@ pub(super) fn resolve(
                 argv: c.command.clone(),
                 dir: desk.suite.dir.clone(),
                 env: c.env.clone(),
-                env_file: desk.env_file(),
+                env_file: desk.env_file_for(&c.env),
                 timeout: if desk.suite.timeout.is_some() {
                     None
                 } else {

@@ -137,7 +137,7 @@ impl MethodSettings for CommandGraderSpec {
             argv: self.command.clone(),
             dir: desk.suite_dir().to_owned(),
             env: self.env.clone(),
-            env_file: desk.env_file(),
+            env_file: desk.env_file_for(&self.env),
             timeout: seconds(self.timeout_seconds.unwrap_or(if self.workspace {
                 120.0
             } else {

@@ -202,6 +202,10 @@ impl CommandGrader {
             }
         };
         let mut not_defended = changed_words(&own.argv, &own.cwd, workspace);
+        let reads = "code of the workspace that the program runs, in whatever process, and that reads what is expected";
+        if self.expected.is_some() {
+            not_defended.push(reads.to_owned());
+        }
         not_defended.insert(
             0,
             match self.verdict {
@@ -212,7 +216,7 @@ impl CommandGrader {
                     "code of the workspace that the program runs and that prints a verdict"
                 }
                 CommandVerdict::JsonFile => {
-                    "code of the workspace that the program runs and that writes the file for the verdict"
+                    "code of the workspace that the program runs, in whatever process, and that writes the file for the verdict"
                 }
             }
             .to_owned(),

@@ -179,7 +179,7 @@ fn served(desk: &mut SuiteDesk, spec: &HttpSpec, node: &Node) -> Option<CommandT
         argv: serve.command.clone(),
         dir: desk.suite.dir.clone(),
         env: serve.env.clone(),
-        env_file: desk.env_file(),
+        env_file: desk.env_file_for(&serve.env),
         timeout: None,
         on_error: OnError::default(),
         output: OutputFormat::default(),

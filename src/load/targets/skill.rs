@@ -76,8 +76,8 @@ pub(super) fn resolve(
     let command = CommandTarget {
         argv,
         dir: desk.suite.dir.clone(),
+        env_file: desk.env_file_for(&env),
         env,
-        env_file: desk.env_file(),
         timeout: if desk.suite.timeout.is_some() {
             None
         } else {
