@@ -339,7 +339,7 @@ fn request(
         method: call.method,
         url,
         headers,
-        body,
+        body: body.map(Into::into),
         timeout: target.timeout.unwrap_or(case.timeout),
         first_byte: None,
         redirects: target.redirects,
