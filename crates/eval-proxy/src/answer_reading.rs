@@ -151,7 +151,8 @@ impl AnswerReader {
         }
         // Some servers report with every piece what was used so far.
         let changed = self.merge(value.get("usage"));
-        self.usage_is_final |= changed;
+        let is_last = self.ended || choices.is_none_or(Vec::is_empty);
+        self.usage_is_final |= changed && is_last;
         changed
     }
 
@@ -221,6 +222,17 @@ impl AnswerReader {
             }
         }
         !fields.is_empty()
+    }
+
+    /// The usage report so far, as the API has it.
+    pub fn report(&self) -> Value {
+        Value::Object(self.usage.clone())
+    }
+
+    /// A report that is not part of the answer.
+    pub fn add_report(&mut self, report: &Value) {
+        self.merge(Some(report));
+        self.usage_is_final = true;
     }
 
     /// As the answer calls it.

@@ -1,6 +1,5 @@
 //! Which headers are passed on.
 
-use eval_base::redact::is_sensitive_header;
 use eval_models::net::check_header;
 use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
 
@@ -50,29 +49,47 @@ pub(crate) fn connection_names(headers: &HeaderMap) -> Vec<String> {
     names.map(|name| name.trim().to_ascii_lowercase()).collect()
 }
 
-/// What goes to the real server: the agent's headers without connection, cookies and secrets, those
-/// of the upstream, and the real key.
+/// Of a request, what an API may need. Others could choose another server or form of the answer at a
+/// gateway.
+const REQUEST_HEADERS: [&str; 10] = [
+    "accept",
+    "content-type",
+    "user-agent",
+    "anthropic-version",
+    "anthropic-beta",
+    "openai-beta",
+    "originator",
+    "x-app",
+    "x-goog-api-client",
+    "idempotency-key",
+];
+
+/// What goes to the real server: headers of the agent that are known to be harmless, those of the
+/// upstream, and the real key.
 pub(crate) fn upstream_headers(
     headers: &HeaderMap,
     upstream: &ApiUpstream,
     token: &[u8; 32],
 ) -> Vec<(String, String)> {
-    let named = connection_names(headers);
-    let is_about_the_way = |name: &str| {
-        name.starts_with("x-forwarded-")
-            || name.starts_with("proxy-")
-            || matches!(name, "forwarded" | "via" | "accept-encoding" | "x-real-ip")
-    };
-    let kept = headers.iter().filter_map(|(name, value)| {
-        let value = value.to_str().ok()?;
-        let fits = !is_hop_by_hop(name, &named)
-            && !is_about_the_way(name.as_str())
-            && !is_sensitive_header(name.as_str())
-            && digest(value.as_bytes()) != *token
-            && check_header(name.as_str(), value).is_ok();
-        fits.then(|| (name.as_str().to_owned(), value.to_owned()))
-    });
-    let mut all: Vec<(String, String)> = kept.collect();
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (name, value) in headers {
+        let name = name.as_str();
+        let Ok(value) = value.to_str() else {
+            continue;
+        };
+        let is_kept = REQUEST_HEADERS.contains(&name) || name.starts_with("x-stainless-");
+        if !is_kept || digest(value.as_bytes()) == *token || check_header(name, value).is_err() {
+            continue;
+        }
+        // One that is repeated is a list.
+        match all.iter_mut().find(|(other, _)| other == name) {
+            Some((_, known)) => {
+                known.push_str(", ");
+                known.push_str(value);
+            }
+            None => all.push((name.to_owned(), value.to_owned())),
+        }
+    }
     // What is compressed cannot be counted.
     all.push(("accept-encoding".to_owned(), "identity".to_owned()));
     if let Some(key) = upstream.key.as_ref().and_then(|key| key.get()) {

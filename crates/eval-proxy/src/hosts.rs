@@ -67,6 +67,9 @@ impl AllowedHosts {
     /// Whether a host and port, as in a request, may be reached. An address in brackets or not.
     pub(crate) fn access(&self, host: &str, port: u16) -> HostAccess {
         let host = plain_name(host);
+        if is_odd_address(&host) {
+            return HostAccess::Refused;
+        }
         let address = host_address(&host);
         let mut access = HostAccess::Refused;
         for pattern in &self.0 {
@@ -104,16 +107,31 @@ fn plain_name(host: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// The address that a host is. Also in the forms that resolvers take for one (`127.1`, `0x7f000001`,
-/// `2130706433`), which are then not names: they yield the unspecified address, which no pattern has.
+/// The address that a host is.
 fn host_address(host: &str) -> Option<IpAddr> {
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Some(address.to_canonical());
-    }
+    host.parse::<IpAddr>()
+        .ok()
+        .map(|address| address.to_canonical())
+}
+
+/// Forms that resolvers take for an address, and that are not one (`127.1`, `0x7f000001`,
+/// `2130706433`).
+fn is_odd_address(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let is_number = last.starts_with(|c: char| c.is_ascii_digit())
         && (last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x"));
-    is_number.then_some(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    is_number && host_address(host).is_none()
+}
+
+/// Whether an address is of the link alone, where clouds have their services for credentials.
+pub(crate) fn is_link_local(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => {
+            address.is_unicast_link_local()
+                || address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+        }
+    }
 }
 
 fn read(pattern: &str) -> Result<HostPattern, HostPatternError> {
@@ -158,7 +176,7 @@ fn read(pattern: &str) -> Result<HostPattern, HostPatternError> {
             "`*` is only allowed as the whole first part, as in `*.example.com`",
         ));
     }
-    if !is_name(name) || host_address(name).is_some() {
+    if !is_name(name) || is_odd_address(name) || host_address(name).is_some() {
         return Err(bad("use letters, digits, `-`, `_` and dots"));
     }
     let name = match below {

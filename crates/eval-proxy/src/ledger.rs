@@ -16,6 +16,9 @@ const MOST_DENIED: usize = 100;
 /// Names of models and kinds of faults that are listed; an agent chooses the former.
 const MOST_NAMES: usize = 100;
 
+/// Calls of models at once: what they take beyond a limit is not known before they end.
+const MOST_UNDER_WAY: u64 = 8;
+
 /// How a call of a model ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEnd {
@@ -57,7 +60,7 @@ pub(crate) struct SessionLedger {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TurnAdmission {
     Admitted,
-    /// The turns that are left are all under way: one of them may fail.
+    /// As many as may be are under way, or all turns that are left: one of them may fail.
     Wait,
     Reached(ReachedLimit),
 }
@@ -86,6 +89,9 @@ impl SessionLedger {
             if self.turns + self.under_way >= limit {
                 return TurnAdmission::Wait;
             }
+        }
+        if self.under_way >= MOST_UNDER_WAY {
+            return TurnAdmission::Wait;
         }
         self.under_way += 1;
         TurnAdmission::Admitted

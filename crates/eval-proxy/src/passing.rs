@@ -13,6 +13,7 @@ use hyper::body::Bytes;
 use serde_json::Value;
 
 use crate::answer_reading::AnswerReader;
+use crate::assemble::whole_body;
 use crate::bodies::PassedPiece;
 use crate::ledger::{CallEnd, CallSpending};
 use crate::recording::{RecordedAnswer, RequestRecord};
@@ -24,6 +25,8 @@ use crate::{ApiProtocol, SessionEnd};
 const LONGEST_ANSWER: u64 = 256 << 20;
 /// Bytes of an answer that are kept to be counted and recorded.
 const LONGEST_KEPT: usize = 16 << 20;
+/// Bytes of an error that an agent gets.
+const ERROR_BYTES: usize = 64 << 10;
 /// Bytes of a stream for each token of it, about: most of an event is not text.
 const STREAM_BYTES: usize = 40;
 
@@ -83,11 +86,15 @@ impl OpenTurn {
         self.session.reach(reached);
     }
 
-    /// An answer may name its model with the date that the price has.
+    /// An answer may name its model with the date that the price has, or another model: the dearer
+    /// price counts.
     fn find_price(&mut self, reader: &AnswerReader) {
-        if self.price.is_none() {
-            self.price = self.session.price_of(reader.model());
-        }
+        let answered = self.session.price_of(reader.model());
+        let sum = |price: &TokenPrice| price.input + price.output;
+        self.price = match (self.price, answered) {
+            (Some(known), Some(other)) if sum(&other) > sum(&known) => Some(other),
+            (known, other) => known.or(other),
+        };
     }
 
     fn end(&mut self, end: CallEnd, reader: Option<&AnswerReader>, answer_tokens: usize) {
@@ -155,6 +162,8 @@ pub(crate) struct PassingAnswer {
     received: u64,
     kept: usize,
     began: Instant,
+    /// A usage report was taken out of the stream.
+    has_own_usage: bool,
     is_settled: bool,
 }
 
@@ -178,6 +187,8 @@ impl PassingAnswer {
         let is_stream = content_type
             .as_deref()
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        // An error is read as a whole.
+        let is_stream = is_stream && status < 400;
         let is_plain = header("content-encoding").is_none_or(|coding| coding == "identity");
         let form = match (is_plain, is_stream) {
             (false, _) => AnswerForm::Unread,
@@ -200,6 +211,7 @@ impl PassingAnswer {
             received: 0,
             kept: 0,
             began: call.began,
+            has_own_usage: false,
             is_settled: false,
         }
     }
@@ -207,13 +219,23 @@ impl PassingAnswer {
     /// The next bytes for the agent; `None` at the end.
     pub async fn next(mut self) -> (PassingAnswer, PassedPiece) {
         loop {
+            if self.is_settled {
+                return (self, None);
+            }
             // A limit that is reached ends answers, also those of other calls; one that has only its
             // end to come is passed on and recorded as a whole.
             if let Some(end) = self.session.end().filter(|_| !self.is_final()) {
                 let cut = io::Error::other(end.to_string());
                 return (self, Some(Err(cut)));
             }
-            match self.response.chunk().await {
+            let is_final = self.is_final();
+            let chunk = tokio::select! {
+                biased;
+                chunk = self.response.chunk() => chunk,
+                // A limit that another call reaches ends this one at once.
+                () = self.session.wait_for_end(), if !is_final => continue,
+            };
+            match chunk {
                 Ok(Some(bytes)) => {
                     self.received += bytes.len() as u64;
                     if self.received > LONGEST_ANSWER {
@@ -242,12 +264,22 @@ impl PassingAnswer {
         }
     }
 
+    fn is_refusal(&self) -> bool {
+        self.status >= 400
+    }
+
     /// Reads bytes on the side, and returns what is passed on now.
     fn take(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         self.kept += bytes.len();
         let is_too_long = self.kept > LONGEST_KEPT;
         let mut passed = None;
         let mut changed = false;
+        if let (true, AnswerForm::Whole(kept)) = (self.is_refusal(), &mut self.form) {
+            // Of an error only this much, as a whole: a server may repeat the key in it.
+            let room = ERROR_BYTES.saturating_sub(kept.len());
+            kept.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
+            return Vec::new();
+        }
         match &mut self.form {
             AnswerForm::Unread => {}
             AnswerForm::Whole(_) if is_too_long => self.form = AnswerForm::Unread,
@@ -264,6 +296,7 @@ impl PassingAnswer {
                         changed |= reader.event(&block);
                     }
                     let is_own = held.is_some() && is_usage_chunk(block.data.as_deref());
+                    self.has_own_usage |= is_own;
                     if let Some(held) = held {
                         let rest = bytes.get(at..block.end).unwrap_or_default();
                         held.extend_from_slice(rest);
@@ -308,11 +341,18 @@ impl PassingAnswer {
                 if let Some(reader) = &mut self.reader {
                     reader.event(&block);
                 }
-                events.extend(block.text());
-                match is_usage_chunk(block.data.as_deref()) {
-                    true if !held.is_empty() => Vec::new(),
-                    _ => held,
+                if !held.is_empty() && is_usage_chunk(block.data.as_deref()) {
+                    self.has_own_usage = true;
+                    return Vec::new();
                 }
+                events.extend(block.text());
+                held
+            }
+            AnswerForm::Whole(kept) if self.status >= 400 => {
+                let text = String::from_utf8_lossy(kept).into_owned();
+                let text = self.session.redact(text);
+                *kept = text.clone().into_bytes();
+                text.into_bytes()
             }
             AnswerForm::Whole(kept) => {
                 if let (Some(reader), Ok(value)) =
@@ -333,9 +373,13 @@ impl PassingAnswer {
         }
         let is_good = (200..300).contains(&self.status);
         let is_unread = matches!(self.form, AnswerForm::Unread);
+        let is_stream = matches!(self.form, AnswerForm::Events { .. });
         let reader = self.reader.as_ref();
         let is_whole = match reader {
-            Some(reader) if is_good && !is_unread => reader.is_complete(),
+            // One that can't be read was made all the same.
+            Some(reader) if is_good && (is_stream || reader.fault().is_some()) => {
+                reader.is_complete()
+            }
             _ => cut.is_none(),
         };
         let fault = match (is_good, is_whole) {
@@ -399,6 +443,14 @@ impl PassingAnswer {
         }
     }
 
+    /// The assembled body without secrets, if one is spread over several events.
+    fn secret_across(&self, events: &[String], protocol: Option<ApiProtocol>) -> Option<Value> {
+        let whole = whole_body(protocol?, events.iter().map(String::as_str));
+        let mut clean = whole.clone();
+        self.session.redact_value(&mut clean);
+        (clean != whole).then_some(clean)
+    }
+
     fn record(&mut self, is_unread: bool) {
         let Some(request) = self.request.take() else {
             return;
@@ -416,7 +468,16 @@ impl PassingAnswer {
         match std::mem::replace(&mut self.form, AnswerForm::Unread) {
             AnswerForm::Events { events, .. } => {
                 let clean = |event: String| self.session.redact(event);
-                answer.events = Some(events.into_iter().map(clean).collect());
+                let events: Vec<String> = events.into_iter().map(clean).collect();
+                answer.usage = self
+                    .reader
+                    .as_ref()
+                    .filter(|_| self.has_own_usage)
+                    .map(AnswerReader::report);
+                match self.secret_across(&events, request.protocol) {
+                    Some(body) => answer.body = Some(body.into()),
+                    None => answer.events = Some(events),
+                }
             }
             AnswerForm::Whole(bytes) => {
                 let text = self

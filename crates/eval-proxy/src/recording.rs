@@ -32,8 +32,8 @@ const VERSION: u32 = 1;
 
 /// Bytes of a whole recording before compression.
 const MOST_RECORDED: u64 = 1 << 30;
-/// Bytes of compressed lines that are kept for the report.
-const MOST_KEPT: usize = 16 << 20;
+/// Bytes of lines that are kept, compressed, for the report.
+const MOST_KEPT: usize = 32 << 20;
 /// Bytes of digests of the latest requests of all conversations.
 const MOST_SHAPES: usize = 4 << 20;
 
@@ -43,6 +43,8 @@ struct RecordingHead {
     version: u32,
     #[serde(default)]
     agent: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    fingerprint: String,
     /// Folders as the agent saw them, with their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     folders: Vec<(String, String)>,
@@ -84,6 +86,9 @@ pub(crate) struct RecordedAnswer {
     pub events: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<OrderedValue>,
+    /// The usage report of a stream that only the proxy requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Value>,
     /// A body that is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -132,6 +137,7 @@ impl ExchangeLog {
     pub fn create(
         path: &Path,
         agent: &str,
+        fingerprint: &str,
         folders: &[(String, String)],
     ) -> io::Result<ExchangeLog> {
         if let Some(folder) = path
@@ -149,6 +155,7 @@ impl ExchangeLog {
             format: FORMAT.to_owned(),
             version: VERSION,
             agent: agent.to_owned(),
+            fingerprint: fingerprint.to_owned(),
             folders: folders.to_vec(),
         };
         log.write(&serde_json::to_vec(&head)?);
@@ -213,9 +220,9 @@ impl ExchangeLog {
             return;
         }
         // Later ones may refer to one that was left out.
-        if self.left_out == 0 && self.kept_bytes < MOST_KEPT {
+        if self.left_out == 0 && self.kept_bytes + bytes.len() <= MOST_KEPT {
             let compressed = compressed(&bytes).unwrap_or_default();
-            self.kept_bytes += compressed.len();
+            self.kept_bytes += bytes.len();
             self.kept.push(compressed);
         } else {
             self.left_out += 1;
@@ -324,6 +331,8 @@ pub(crate) fn unpacked<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<T
 pub(crate) struct RecordingReader {
     /// As the agent saw them then, with their names.
     pub folders: Vec<(String, String)>,
+    /// Of the task, where one was set.
+    pub fingerprint: String,
     lines: Lines<BufReader<Box<dyn Read>>>,
     number: usize,
 }
@@ -354,6 +363,7 @@ impl RecordingReader {
         }
         Ok(RecordingReader {
             folders: head.folders,
+            fingerprint: head.fingerprint,
             lines,
             number: 1,
         })

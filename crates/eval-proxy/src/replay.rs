@@ -70,12 +70,19 @@ fn without_query(path: &str) -> &str {
 impl ReplayIndex {
     /// # Errors
     /// A sentence, when the file is not a sound recording.
-    pub fn open(path: &Path, rules: &Normalization) -> Result<ReplayIndex, String> {
+    pub fn open(
+        path: &Path,
+        rules: &Normalization,
+        fingerprint: &str,
+    ) -> Result<ReplayIndex, String> {
         let mut models: Vec<ReplayExchange> = Vec::new();
         let mut sides: Vec<(ShortDigest, ReplayExchange)> = Vec::new();
         let mut keys: HashMap<usize, ShortDigest> = HashMap::new();
         let mut conversations: HashMap<ShortDigest, Vec<usize>> = HashMap::new();
         let mut reader = RecordingReader::open(path)?;
+        if reader.fingerprint != fingerprint {
+            return Err("it was recorded for another task, agent or model".to_owned());
+        }
         let rules = &rules.with_folders(&reader.folders);
         while let Some(line) = reader.next()? {
             let answer = serde_json::to_vec(&line.answer).map_err(|error| error.to_string())?;

@@ -60,7 +60,7 @@ pub(crate) enum RouteKind {
 pub(crate) struct ApiRoute {
     pub api: AgentApi,
     pub kind: RouteKind,
-    /// Below the upstream's base URL, with its query but for a key.
+    /// Below the upstream's base URL, with the harmless part of its query.
     pub path: String,
     /// Of a path that names a model.
     pub model: Option<String>,
@@ -113,7 +113,7 @@ impl ApiRoute {
                     .strip_prefix("models/")
                     .and_then(|rest| rest.rsplit_once(':'))
                 {
-                    Some((name, action)) if post && is_model(name) => {
+                    Some((name, action)) if post && is_model(name) && !name.contains(':') => {
                         model = Some(name.to_owned());
                         match action {
                             "generateContent" | "streamGenerateContent" => {
@@ -134,7 +134,7 @@ impl ApiRoute {
                 }
             }
         };
-        let query = query_without_key(uri.query().unwrap_or_default());
+        let query = harmless_query(uri.query().unwrap_or_default());
         let path = match query.is_empty() {
             true => below.to_owned(),
             false => format!("{below}?{query}"),
@@ -158,10 +158,18 @@ fn is_model(name: &str) -> bool {
             .all(|part| !part.trim_matches('.').is_empty())
 }
 
-fn query_without_key(query: &str) -> String {
-    let kept = query
-        .split('&')
-        .filter(|pair| !pair.is_empty() && pair.split('=').next() != Some("key"));
+/// Parameters that don't change the form of an answer to one that cannot be counted.
+fn harmless_query(query: &str) -> String {
+    let is_kept = |pair: &&str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match name {
+            "alt" => value == "sse",
+            "beta" | "api-version" | "pageSize" | "pageToken" | "limit" | "after_id"
+            | "before_id" => true,
+            _ => false,
+        }
+    };
+    let kept = query.split('&').filter(is_kept);
     kept.collect::<Vec<_>>().join("&")
 }
 

@@ -162,6 +162,10 @@ impl ApiCall {
         self.model = self.route.model.clone().or(named.map(str::to_owned));
         let mut turn = None;
         if self.protocol().is_some() {
+            if value.get("background").is_some_and(|value| *value != false) {
+                let why = "answers in the background cannot be counted";
+                return self.session.deny(Some(self.route.api), why, why);
+            }
             if let Some(why) = self.unpriced() {
                 return self.session.deny(Some(self.route.api), &why, &why);
             }
@@ -176,6 +180,7 @@ impl ApiCall {
             .and_then(|upstream| upstream.usage.add(self.protocol(), &value, &self.body));
         self.session.redact_value(&mut value);
         let path = format!("{}{}", self.route.api.replaced_path(), self.route.path);
+        let path = self.session.redact(path);
         let rules = &self.session.rules;
         if let Some(replay) = &self.session.replay {
             let found = match self.protocol() {
@@ -274,10 +279,14 @@ impl ApiCall {
             // A server that does not know the option: the agent's own request is made.
             let mut said = Vec::new();
             let _ = response.read(&mut said, REFUSAL_BYTES).await;
-            if String::from_utf8_lossy(&said).contains("stream_options") {
+            result = self.open(&parts, upstream, None).await;
+            let is_accepted = result
+                .as_ref()
+                .is_ok_and(|response| (200..300).contains(&response.status()));
+            // Only then it was the option, and not the agent's own request, that was refused.
+            if is_accepted && String::from_utf8_lossy(&said).contains("stream_options") {
                 upstream.usage.refuse();
             }
-            result = self.open(&parts, upstream, None).await;
         }
         let response = match result {
             Ok(response) => response,
@@ -381,6 +390,9 @@ fn count_recorded(protocol: ApiProtocol, answer: &RecordedAnswer, turn: OpenTurn
     if let Some(body) = &answer.body {
         reader.body(&body.to_value());
     }
+    if let Some(usage) = &answer.usage {
+        reader.add_report(usage);
+    }
     turn.answer(&reader, 0);
 }
 
@@ -396,7 +408,7 @@ enum PassError {
 impl SessionState {
     /// Refuses a request for what is not allowed, and lists it.
     pub(crate) fn deny(&self, api: Option<AgentApi>, what: &str, why: &str) -> Response<ReplyBody> {
-        lock(&self.ledger).add_denied(what);
+        lock(&self.ledger).add_denied(&self.redact(what.to_owned()));
         refusal(api, StatusCode::FORBIDDEN, why)
     }
 

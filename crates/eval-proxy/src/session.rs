@@ -170,11 +170,17 @@ impl AgentProxy {
         match &settings.recording {
             RecordingPlan::Off => {}
             RecordingPlan::Write(path) => {
-                log = ExchangeLog::create(path, &settings.agent, &settings.folders)
-                    .map_err(|error| unusable(path, error.to_string()))?;
+                log = ExchangeLog::create(
+                    path,
+                    &settings.agent,
+                    &settings.fingerprint,
+                    &settings.folders,
+                )
+                .map_err(|error| unusable(path, error.to_string()))?;
             }
             RecordingPlan::Read(path) => {
-                let index = ReplayIndex::open(path, &rules).map_err(|why| unusable(path, why))?;
+                let index = ReplayIndex::open(path, &rules, &settings.fingerprint)
+                    .map_err(|why| unusable(path, why))?;
                 replay = Some(Mutex::new(index));
             }
         }
@@ -257,6 +263,12 @@ impl SessionState {
         self.end.borrow().clone()
     }
 
+    pub async fn wait_for_end(&self) {
+        let mut end = self.end.subscribe();
+        // The sender is part of the state.
+        let _ = end.wait_for(Option::is_some).await;
+    }
+
     /// Ends the session; the first reason counts.
     pub fn finish_with(&self, end: SessionEnd) {
         self.end.send_if_modified(|known| {
@@ -327,6 +339,10 @@ impl ProxySession {
         tasks.shutdown().await;
         let log = lock(&self.state.log).finish();
         let mut report = lock(&self.state.ledger).report();
+        // An agent chooses the names of models that it requests.
+        for name in report.models.iter_mut().chain(&mut report.unpriced) {
+            *name = self.state.redact(std::mem::take(name));
+        }
         report.exchanges_left_out = log.left_out;
         report.recording_fault = log.fault;
         let replay = self.state.replay.as_ref();
@@ -346,7 +362,7 @@ impl ProxySession {
     fn exchange(&self, line: RecordedExchange) -> Option<Exchange> {
         let protocol = line.protocol?;
         let mut reader = AnswerReader::new(protocol);
-        let answer = match (line.answer.events, line.answer.body, line.answer.text) {
+        let mut answer = match (line.answer.events, line.answer.body, line.answer.text) {
             (Some(events), ..) => {
                 for event in &events {
                     reader.event(&SseBlock::of_text(event));
@@ -365,6 +381,11 @@ impl ProxySession {
             }
             (.., text) => text.map_or(Value::Null, Value::String),
         };
+        if let Some(usage) = &line.answer.usage {
+            reader.add_report(usage);
+        }
+        // Pieces of a stream may have been harmless one by one.
+        self.state.redact_value(&mut answer);
         let named = line.request.get("model").and_then(Value::as_str);
         let model = named.or(reader.model());
         let usage = reader.usage().map(|usage| usage.tokens);

@@ -16,7 +16,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::bodies::{ReplyBody, refusal};
 use crate::headers::{connection_names, is_hop_by_hop};
-use crate::hosts::{HostAccess, is_public};
+use crate::hosts::{HostAccess, is_link_local, is_public};
 use crate::session::SessionState;
 
 /// Until a name is resolved, and until there is a connection.
@@ -130,6 +130,9 @@ async fn reach(
         let why = format!("{target} is not reached while a recording is replayed");
         return Err(session.deny(None, &target, &why));
     }
+    if let Some(end) = session.end() {
+        return Err(refusal(None, StatusCode::FORBIDDEN, &end.to_string()));
+    }
     let access = session.hosts.access(host, port);
     if access == HostAccess::Refused {
         let why = format!("{target} is not among the allowed hosts");
@@ -146,7 +149,8 @@ async fn reach(
         let why = format!("{host} has no address");
         return Err(refusal(None, StatusCode::BAD_GATEWAY, &why));
     }
-    let allowed = allowed_addresses(access, found);
+    let is_name = name.parse::<std::net::IpAddr>().is_err();
+    let allowed = allowed_addresses(access, is_name, found);
     if allowed.is_empty() {
         let why = format!("{target} is an address of a private network; allow its exact name");
         return Err(session.deny(None, &target, &why));
@@ -163,9 +167,9 @@ async fn reach(
 }
 
 /// Of what a name resolves to, what may be reached.
-fn allowed_addresses(access: HostAccess, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+fn allowed_addresses(access: HostAccess, is_name: bool, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let is_allowed = |address: &SocketAddr| match access {
-        HostAccess::Literal => true,
+        HostAccess::Literal => !(is_name && is_link_local(address.ip())),
         HostAccess::Public => is_public(address.ip()),
         HostAccess::Refused => false,
     };
@@ -178,11 +182,18 @@ mod tests {
 
     #[test]
     fn name_of_a_pattern_never_leads_to_a_private_address() {
-        let found = ["127.0.0.1:80", "1.1.1.1:80", "[fd00::1]:80"];
+        let found = [
+            "127.0.0.1:80",
+            "1.1.1.1:80",
+            "[fd00::1]:80",
+            "169.254.169.254:80",
+        ];
         let found = found.map(|address| address.parse().unwrap()).to_vec();
-        let shown = |access| allowed_addresses(access, found.clone()).len();
+        let shown = |access| allowed_addresses(access, true, found.clone()).len();
         assert_eq!(shown(HostAccess::Literal), 3);
         assert_eq!(shown(HostAccess::Public), 1);
         assert_eq!(shown(HostAccess::Refused), 0);
+        let written = allowed_addresses(HostAccess::Literal, false, found.clone());
+        assert_eq!(written.len(), 4);
     }
 }

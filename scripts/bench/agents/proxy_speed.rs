@@ -3,8 +3,8 @@
 //! `cargo run --release -p eval-proxy --example proxy_speed -- [SESSIONS] [TURNS]`: every session
 //! is an agent that sends a history of about 200 KB with each turn and reads a streamed answer. In
 //! turns it calls the server itself and through the proxy, so that both see the same machine. Prints
-//! the time to the first byte (p50, p99) of both, the CPU time, and the largest memory of the
-//! process, server and agents included.
+//! the time to the first byte (p50, p99) of both, and the largest memory of the process, server and
+//! agents included.
 
 use std::error::Error;
 use std::sync::Arc;

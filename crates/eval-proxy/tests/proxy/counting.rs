@@ -387,3 +387,20 @@ fn streams_cut_anywhere_give_equal_counts() {
 fn text_of(piece: &[u8]) -> String {
     String::from_utf8(piece.to_vec()).unwrap()
 }
+
+#[tokio::test]
+async fn answer_that_cannot_be_read_is_a_turn_of_unknown_usage() {
+    let text = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 5\r\n\r\nhello";
+    let report = counted("/anthropic/v1/messages", question("q"), || {
+        Script(vec![Step::Send(text.to_owned())])
+    })
+    .await;
+    assert_eq!((report.turns, report.turns_without_usage), (1, 1));
+    let ask = json!({"model": "m", "input": "q", "background": true});
+    let report = counted(RESPONSES, ask, || Script::json(200, json!({}))).await;
+    assert_eq!(
+        report.denied,
+        ["answers in the background cannot be counted"]
+    );
+    assert_eq!(report.turns, 0);
+}

@@ -309,3 +309,39 @@ async fn session_without_a_server_or_a_sound_token_is_refused() {
         "the token of a session needs at least 16 characters of letters, digits, `-` and `_`"
     );
 }
+
+#[tokio::test]
+async fn errors_reach_the_agent_without_the_key() {
+    let server = ScriptedServer::start(|seen, _| {
+        let key = seen.header("x-api-key").unwrap_or_default();
+        Script::json(401, json!({"error": {"message": format!("bad key {key}")}}))
+    })
+    .await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    let got = agent.message(&question("q")).await;
+    assert_eq!(got.status, 401);
+    assert_eq!(got.json()["error"]["message"], "bad key [redacted]");
+}
+
+#[tokio::test]
+async fn headers_and_parameters_that_change_server_or_answer_are_dropped() {
+    let server = ScriptedServer::start(|_, _| Script::json(200, json!({}))).await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    let headers = [
+        ("x-goog-api-key", TOKEN),
+        ("x-goog-fieldmask", "candidates"),
+        ("x-http-method-override", "GET"),
+        ("helicone-target-url", "http://evil.example"),
+        ("openai-organization", "other"),
+    ];
+    let path = "/gemini/v1beta/models/m:generateContent?alt=proto&fields=candidates&beta=true";
+    agent.call("POST", path, &headers, Some(&json!({}))).await;
+    let seen = &server.seen()[0];
+    assert_eq!(
+        seen.line,
+        "POST /real/v1beta/models/m:generateContent?beta=true HTTP/1.1"
+    );
+    for (name, _) in &headers[1..] {
+        assert_eq!(seen.header(name), None, "{name}");
+    }
+}

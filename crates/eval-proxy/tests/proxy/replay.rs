@@ -328,3 +328,72 @@ async fn files_that_are_no_recordings_are_refused_with_the_line() {
     line 4: the request that it continues does not fit
     ");
 }
+
+#[tokio::test]
+async fn recording_of_another_task_is_refused() {
+    let (_folder, path, ..) = record(1).await;
+    let settings = SessionSettings {
+        fingerprint: "other".to_owned(),
+        ..reading(&path)
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    match proxy_alone().start(listener, settings).unwrap_err() {
+        ProxyError::Recording { why, .. } => {
+            assert_eq!(why, "it was recorded for another task, agent or model");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn usage_that_only_the_proxy_requested_is_part_of_the_recording() {
+    let server = ScriptedServer::start(|_, _| {
+        Script::events(&[
+            json!({"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}),
+            json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}),
+            json!("[DONE]"),
+        ])
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.jsonl");
+    let body =
+        json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "q"}]});
+    for (proxy, plan) in [
+        (proxy_to(server.port), writing(&path)),
+        (proxy_alone(), reading(&path)),
+    ] {
+        let agent = Agent::start(&proxy, plan).await;
+        let got = agent.post("/openai/v1/chat/completions", &body).await;
+        assert!(!got.body.contains("usage"), "{}", got.body);
+        let report = agent.session.finish().await;
+        assert_eq!((report.usage.input, report.usage.output), (9, 4));
+        for exchange in &report.exchanges {
+            assert_eq!(exchange.usage.map(|usage| usage.input), Some(9));
+        }
+    }
+}
+
+#[tokio::test]
+async fn secret_that_is_spread_over_events_is_not_recorded() {
+    let (first, rest) = TOKEN.split_at(9);
+    let text = format!("{first} {rest}").replace(' ', "\u{0}");
+    let mut events = stream("x", 5, 2);
+    let delta = |text: &str| {
+        json!({"type": "content_block_delta", "index": 0,
+            "delta": {"type": "text_delta", "text": text}})
+    };
+    events.splice(3..4, text.split('\u{0}').map(delta));
+    let server = ScriptedServer::start(move |_, _| Script::events(&events)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("secret.jsonl");
+    let agent = Agent::start(&proxy_to(server.port), writing(&path)).await;
+    agent.message(&question("q")).await;
+    let report = agent.session.finish().await;
+    assert_eq!(
+        report.exchanges[0].answer["content"][0]["text"],
+        "[redacted]"
+    );
+    let recorded = std::fs::read_to_string(&path).unwrap();
+    assert!(!recorded.contains(rest), "{recorded}");
+}
