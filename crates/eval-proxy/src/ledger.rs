@@ -19,6 +19,11 @@ const MOST_NAMES: usize = 100;
 /// Calls of models at once: what they take beyond a limit is not known before they end.
 const MOST_UNDER_WAY: u64 = 8;
 
+/// Calls that are no turns (failed ones, counts of tokens, lists of models): so many at first, and
+/// for each turn. Agents make a few.
+const MOST_OTHER_CALLS: u64 = 1_000;
+const OTHER_CALLS_OF_A_TURN: u64 = 20;
+
 /// How a call of a model ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEnd {
@@ -73,8 +78,16 @@ impl SessionLedger {
         }
     }
 
-    pub fn count_call(&mut self) {
+    /// The limit that an agent reaches whose calls are mostly no turns.
+    pub fn count_call(&mut self) -> Option<ReachedLimit> {
+        let others = self.calls - self.turns.min(self.calls);
+        let others = others.saturating_sub(self.under_way);
+        let most = MOST_OTHER_CALLS + OTHER_CALLS_OF_A_TURN * self.turns;
+        if others >= most {
+            return Some(ReachedLimit::OtherCalls(most));
+        }
         self.calls += 1;
+        None
     }
 
     /// Admits a call of a model, which [`SessionLedger::end_turn`] must end.

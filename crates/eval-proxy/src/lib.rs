@@ -57,6 +57,7 @@ mod hosts;
 mod ledger;
 mod normalize;
 mod passing;
+mod provider_tools;
 mod recording;
 mod replay;
 mod report;

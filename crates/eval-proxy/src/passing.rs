@@ -16,6 +16,7 @@ use crate::answer_reading::AnswerReader;
 use crate::assemble::whole_body;
 use crate::bodies::PassedPiece;
 use crate::ledger::{CallEnd, CallSpending};
+use crate::provider_tools::replaced;
 use crate::recording::{RecordedAnswer, RequestRecord};
 use crate::session::SessionState;
 use crate::sse::SseSplitter;
@@ -530,12 +531,22 @@ impl UsageRequests {
     /// or no stream. Put in as text: the order of fields is part of what the model reads.
     pub fn add(&self, protocol: Option<ApiProtocol>, value: &Value, body: &Bytes) -> Option<Bytes> {
         let is_stream = value.get("stream").and_then(Value::as_bool) == Some(true);
+        let options = value.get("stream_options");
+        let is_requested =
+            options.is_some_and(|options| options.get("include_usage") == Some(&Value::Bool(true)));
         if protocol != Some(ApiProtocol::OpenaiChat)
             || !is_stream
-            || value.get("stream_options").is_some()
+            || is_requested
             || self.are_refused()
         {
             return None;
+        }
+        if options.is_some() {
+            let own = |name: Option<&str>, text: &[u8]| match name {
+                Some("stream_options") => Some(br#"{"include_usage":true}"#.to_vec()),
+                _ => Some(text.to_vec()),
+            };
+            return replaced(body, own).map(Bytes::from);
         }
         let at = body.iter().position(|byte| *byte == b'{')? + 1;
         let (begin, rest) = body.split_at_checked(at)?;

@@ -16,6 +16,7 @@ use crate::conversation::conversation_key;
 use crate::headers::{answer_headers, upstream_headers};
 use crate::ledger::TurnAdmission;
 use crate::passing::{BegunCall, OpenTurn, PassingAnswer};
+use crate::provider_tools;
 use crate::recording::{RecordedAnswer, RequestRecord};
 use crate::replay::{ReplayedAnswer, side_key};
 use crate::routes::{ApiRoute, RouteKind, api_of, is_authorized};
@@ -94,21 +95,44 @@ pub(crate) async fn serve(
             "no server is set for this API",
         );
     }
-    lock(&session.ledger).count_call();
+    let reached = lock(&session.ledger).count_call();
+    if let Some(limit) = reached {
+        session.reach(Some(limit));
+        let why = SessionEnd::Limit(limit).to_string();
+        return refusal(Some(api), StatusCode::FORBIDDEN, &why);
+    }
     let (parts, body) = request.into_parts();
     let body = match read_body(body, &session.memory, session.shared_memory()).await {
         Ok(body) => body,
         Err(fault) => return refusal(Some(api), fault.status(), fault.message()),
     };
-    let value = match parse(&parts.method, &body.bytes) {
+    let mut value = match parse(&parts.method, &body.bytes) {
         Ok(value) => value,
         Err(why) => return refusal(Some(api), StatusCode::BAD_REQUEST, why),
     };
+    let mut bytes = body.bytes.clone();
+    if !session.provider_tools {
+        match provider_tools::strip(api, &value, &bytes) {
+            Ok(None) => {}
+            Ok(Some(stripped)) => {
+                for tool in stripped.tools {
+                    let what = session.redact(format!("the provider's tool {tool}"));
+                    lock(&session.ledger).add_denied(&what);
+                }
+                value = serde_json::from_slice(&stripped.body).unwrap_or_default();
+                bytes = stripped.body;
+            }
+            Err(why) => {
+                session.deny(Some(api), &why, &why);
+                return refusal(Some(api), StatusCode::BAD_REQUEST, &why);
+            }
+        }
+    }
     let call = ApiCall {
         session,
         route,
         model: None,
-        body: body.bytes.clone(),
+        body: bytes,
     };
     call.answer(parts, value, upstream).await
 }
@@ -126,10 +150,33 @@ fn parse(method: &Method, body: &Bytes) -> Result<Value, &'static str> {
     if body.len() > LONGEST_BODY || eval_base::json::is_heavier(body, HEAVIEST_BODY) {
         return Err("the request's body is too large to be read");
     }
-    match serde_json::from_slice(body) {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    // Of a key that is there twice, a server may take the other one.
+    match eval_base::unique_keys::from_str(text) {
+        Ok(Value::Object(fields)) if fields.keys().any(|name| is_variant(name)) => {
+            Err("a field's name differs from that of the API in its case")
+        }
         Ok(value @ Value::Object(_)) => Ok(value),
+        Err(error) if error.to_string().starts_with("duplicate key") => {
+            Err("the request's body has a key twice")
+        }
         _ => Err("the request's body is not a JSON object"),
     }
+}
+
+/// Whether some servers take a field for one that is read here, though its name is another.
+fn is_variant(name: &str) -> bool {
+    let read = [
+        "model",
+        "stream",
+        "stream_options",
+        "background",
+        "tools",
+        "mcp_servers",
+        "web_search_options",
+        "prompt",
+    ];
+    !read.contains(&name) && read.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// A call that is let in.

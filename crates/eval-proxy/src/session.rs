@@ -206,6 +206,7 @@ impl AgentProxy {
             redactor: Redactor::new(secrets),
             rules,
             hosts: settings.hosts,
+            provider_tools: settings.provider_tools,
             port,
             ledger: Mutex::new(SessionLedger::new(settings.limits)),
             turn_ended: Notify::new(),
@@ -229,6 +230,7 @@ pub(crate) struct SessionState {
     redactor: Redactor,
     pub rules: Normalization,
     pub hosts: AllowedHosts,
+    pub provider_tools: bool,
     /// That the agent connects to.
     pub port: u16,
     pub ledger: Mutex<SessionLedger>,
