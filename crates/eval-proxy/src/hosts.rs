@@ -64,6 +64,13 @@ impl AllowedHosts {
         self.0.is_empty()
     }
 
+    /// Whether a pattern that allows a host has this port written.
+    pub(crate) fn names_port(&self, host: &str, port: u16) -> bool {
+        let with_port = self.0.iter().filter(|pattern| pattern.port == Some(port));
+        let only = AllowedHosts(with_port.cloned().collect());
+        only.access(host, port) != HostAccess::Refused
+    }
+
     /// Whether a host and port, as in a request, may be reached. An address in brackets or not.
     pub(crate) fn access(&self, host: &str, port: u16) -> HostAccess {
         let host = plain_name(host);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use eval_base::sync::lock;
 use eval_models::net::HttpResponse;
-use eval_models::{TokenCounts, TokenPrice, about_tokens};
+use eval_models::{TokenCounts, TokenPrice};
 use hyper::body::Bytes;
 use serde_json::Value;
 
@@ -38,7 +38,9 @@ pub(crate) struct OpenTurn {
     model: Option<String>,
     price: Option<TokenPrice>,
     spent: CallSpending,
-    request_bytes: usize,
+    /// What the call may take at most.
+    most: TokenCounts,
+    reserved: CallSpending,
     is_open: bool,
 }
 
@@ -47,7 +49,8 @@ impl OpenTurn {
     pub fn new(
         session: Arc<SessionState>,
         model: Option<String>,
-        request_bytes: usize,
+        most: TokenCounts,
+        reserved: CallSpending,
     ) -> OpenTurn {
         let price = session.price_of(model.as_deref());
         OpenTurn {
@@ -55,7 +58,8 @@ impl OpenTurn {
             model,
             price,
             spent: CallSpending::default(),
-            request_bytes,
+            most,
+            reserved,
             is_open: true,
         }
     }
@@ -108,11 +112,12 @@ impl OpenTurn {
         let model = self.model.as_deref();
         let model = model.or(reader.and_then(|reader| reader.model()));
         let estimate = TokenCounts {
-            input: about_tokens(self.request_bytes),
+            input: self.most.input,
             output: answer_tokens as u64,
             ..TokenCounts::default()
         };
         let mut ledger = lock(&self.session.ledger);
+        ledger.release(self.reserved);
         let reached = ledger.end_turn(
             end,
             model,
@@ -131,7 +136,9 @@ impl Drop for OpenTurn {
     /// The agent closed the connection before there was an answer, which the model may have made all
     /// the same.
     fn drop(&mut self) {
-        self.end(CallEnd::Answered, None, 0);
+        // It may be of any length.
+        let most = usize::try_from(self.most.output).unwrap_or(usize::MAX);
+        self.end(CallEnd::Answered, None, most);
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use eval_base::sync::lock;
 use eval_models::net::{HttpResponse, NetError, NetworkRequest, join};
+use eval_models::{TokenCounts, about_tokens};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
@@ -14,7 +15,7 @@ use crate::answer_reading::AnswerReader;
 use crate::bodies::{LONGEST_BODY, ReplyBody, read_body, refusal};
 use crate::conversation::conversation_key;
 use crate::headers::{answer_headers, upstream_headers};
-use crate::ledger::TurnAdmission;
+use crate::ledger::{CallSpending, TurnAdmission};
 use crate::passing::{BegunCall, OpenTurn, PassingAnswer};
 use crate::provider_tools;
 use crate::recording::{RecordedAnswer, RequestRecord};
@@ -30,6 +31,9 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// Memory for the values of a request's JSON.
 const HEAVIEST_BODY: usize = 96 << 20;
+
+/// Tokens of a long answer, of a request that sets no bound.
+const LONG_ANSWER: u64 = 16_384;
 
 /// Bytes of an answer that may say that usage cannot be requested.
 const REFUSAL_BYTES: usize = 64 << 10;
@@ -179,6 +183,31 @@ fn is_variant(name: &str) -> bool {
     !read.contains(&name) && read.contains(&name.to_ascii_lowercase().as_str())
 }
 
+/// About what a call takes at most.
+fn most_tokens(value: &Value, bytes: usize) -> TokenCounts {
+    let settings = ["generationConfig", "generation_config"];
+    let settings = settings
+        .iter()
+        .find_map(|name| value.get(name))
+        .unwrap_or(value);
+    let first = |names: &[&str]| {
+        let mut found = names.iter().filter_map(|name| settings.get(name)?.as_u64());
+        found.next()
+    };
+    let output = first(&[
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "maxOutputTokens",
+    ]);
+    let answers = first(&["n", "candidateCount", "candidate_count"]).unwrap_or(1);
+    TokenCounts {
+        input: about_tokens(bytes),
+        output: output.unwrap_or(LONG_ANSWER).saturating_mul(answers.max(1)),
+        ..TokenCounts::default()
+    }
+}
+
 /// A call that is let in.
 struct ApiCall {
     session: Arc<SessionState>,
@@ -216,7 +245,7 @@ impl ApiCall {
             if let Some(why) = self.unpriced() {
                 return self.session.deny(Some(self.route.api), &why, &why);
             }
-            match self.begin_turn().await {
+            match self.begin_turn(most_tokens(&value, self.body.len())).await {
                 Ok(begun) => turn = Some(begun),
                 Err(response) => return response,
             }
@@ -284,17 +313,19 @@ impl ApiCall {
         ))
     }
 
-    async fn begin_turn(&self) -> Result<OpenTurn, Response<ReplyBody>> {
+    async fn begin_turn(&self, most: TokenCounts) -> Result<OpenTurn, Response<ReplyBody>> {
+        let price = self.session.price_of(self.model.as_deref());
+        let reserved = CallSpending::of(most, price.as_ref());
         loop {
             let ended = self.session.turn_ended.notified();
             let mut ended = std::pin::pin!(ended);
             // Before the look at the ledger, so that no end is missed.
             ended.as_mut().enable();
-            let admission = lock(&self.session.ledger).begin_turn();
+            let admission = lock(&self.session.ledger).begin_turn(reserved);
             match admission {
                 TurnAdmission::Admitted => {
                     let session = Arc::clone(&self.session);
-                    return Ok(OpenTurn::new(session, self.model.clone(), self.body.len()));
+                    return Ok(OpenTurn::new(session, self.model.clone(), most, reserved));
                 }
                 TurnAdmission::Wait => ended.await,
                 TurnAdmission::Reached(limit) => {

@@ -2,7 +2,7 @@
 //! address. Names are resolved here, and a connection goes to an address that was checked.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,12 @@ pub(crate) async fn connect(
         let why = "CONNECT needs a host and a port";
         return refusal(None, StatusCode::BAD_REQUEST, why);
     };
+    let is_allowed = session.hosts.access(&host, port) != HostAccess::Refused;
+    if port == 80 && is_allowed && !session.hosts.names_port(&host, port) {
+        let target = format!("{host}:{port}");
+        let why = format!("{target} is reached through a tunnel only when its port is allowed");
+        return session.deny(None, &target, &why);
+    }
     let mut there = match reach(&session, &host, port).await {
         Ok(there) => there,
         Err(response) => return response,
@@ -139,11 +145,8 @@ async fn reach(
         return Err(session.deny(None, &target, &why));
     }
     let name = host.trim_start_matches('[').trim_end_matches(']');
-    let looked = tokio::time::timeout(PATIENCE, tokio::net::lookup_host((name, port))).await;
-    let found: Vec<SocketAddr> = match looked {
-        Ok(Ok(found)) => found.collect(),
-        _ => Vec::new(),
-    };
+    let looked = tokio::time::timeout(PATIENCE, look_up(session, name.to_owned(), port)).await;
+    let found = looked.unwrap_or_default();
     if found.is_empty() {
         lock(&session.ledger).add_fault("dns");
         let why = format!("{host} has no address");
@@ -164,6 +167,19 @@ async fn reach(
     }
     let why = format!("{target} cannot be reached");
     Err(refusal(None, StatusCode::BAD_GATEWAY, &why))
+}
+
+/// The addresses of a name. A look-up that outlives its patience keeps its place until it ends.
+async fn look_up(session: &SessionState, name: String, port: u16) -> Vec<SocketAddr> {
+    let Ok(place) = session.lookups().acquire_owned().await else {
+        return Vec::new();
+    };
+    let looked = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        let found = (name.as_str(), port).to_socket_addrs();
+        found.map(Iterator::collect).unwrap_or_default()
+    });
+    looked.await.unwrap_or_default()
 }
 
 /// Of what a name resolves to, what may be reached.

@@ -62,6 +62,7 @@ async fn other_hosts_ports_and_private_addresses_are_refused() {
     for target in [
         "evil.example:443".to_owned(),
         "pypi.org:22".to_owned(),
+        "pypi.org:80".to_owned(),
         "127.0.0.1:443".to_owned(),
         "169.254.169.254:80".to_owned(),
         format!("127.0.0.1:{port}"),
@@ -80,13 +81,14 @@ async fn other_hosts_ports_and_private_addresses_are_refused() {
     insta::assert_snapshot!(shown, @r#"
     evil.example:443: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"evil.example:443 is not among the allowed hosts","param":null,"type":"permission_error"}}
     pypi.org:22: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"pypi.org:22 is not among the allowed hosts","param":null,"type":"permission_error"}}
+    pypi.org:80: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"pypi.org:80 is reached through a tunnel only when its port is allowed","param":null,"type":"permission_error"}}
     127.0.0.1:443: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"127.0.0.1:443 is not among the allowed hosts","param":null,"type":"permission_error"}}
     169.254.169.254:80: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"169.254.169.254:80 is not among the allowed hosts","param":null,"type":"permission_error"}}
     127.0.0.1:PORT: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"127.0.0.1:PORT is not among the allowed hosts","param":null,"type":"permission_error"}}
     [::1]:PORT: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"[::1]:PORT is not among the allowed hosts","param":null,"type":"permission_error"}}
     "#);
     let report = agent.session.finish().await;
-    assert_eq!(report.denied.len(), 6, "{:?}", report.denied);
+    assert_eq!(report.denied.len(), 7, "{:?}", report.denied);
     assert!(server.seen().is_empty());
 }
 
