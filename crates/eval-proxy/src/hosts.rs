@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 ///
 /// - `example.com` is that name alone, `*.example.com` every name below it (not itself).
 /// - Without a port, ports 80 and 443 are allowed; `example.com:8080` allows that port alone.
+///   Tunnels (`CONNECT`) then lead to port 443 alone, and what begins as TLS must name the host.
 /// - An address such as `10.0.0.5` or `[::1]:8080` is allowed only as written. A name that resolves
 ///   to a private, loopback or other special address is refused, unless that address or a name
 ///   without `*` is in the list.

@@ -51,6 +51,7 @@
 mod answer_reading;
 mod assemble;
 mod bodies;
+mod client_hello;
 mod conversation;
 mod headers;
 mod hosts;

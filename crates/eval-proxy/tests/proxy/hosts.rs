@@ -43,13 +43,64 @@ async fn tunnel_to_an_allowed_host_passes_bytes_both_ways() {
     )
     .await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    stream.write_all(b"\x16\x03\x01 any bytes").await.unwrap();
+    stream.write_all(b"\x17\x03\x01 any bytes").await.unwrap();
     let mut got = [0; 13];
     stream.read_exact(&mut got).await.unwrap();
-    assert_eq!(&got, b"\x16\x03\x01 any bytes");
+    assert_eq!(&got, b"\x17\x03\x01 any bytes");
     // The end of the session ends the tunnel.
     agent.session.finish().await;
     assert_eq!(stream.read(&mut got).await.unwrap_or(0), 0);
+}
+
+#[tokio::test]
+async fn tunnel_whose_tls_names_another_host_ends() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    let allowed = [format!("localhost:{port}")];
+    let agent = Agent::start(&proxy_alone(), allowing(&allowed)).await;
+    // A ClientHello without other extensions than the name.
+    let hello = |name: &str| {
+        let size = name.len() as u8;
+        let mut bytes = vec![22, 3, 1, 0, size + 56, 1, 0, 0, size + 52, 3, 3];
+        bytes.extend([7; 32]);
+        bytes.extend([
+            0,
+            0,
+            2,
+            19,
+            1,
+            1,
+            0,
+            0,
+            size + 9,
+            0,
+            0,
+            0,
+            size + 5,
+            0,
+            size + 3,
+            0,
+            0,
+            size,
+        ]);
+        bytes.extend(name.as_bytes());
+        bytes
+    };
+    for (name, passes) in [("localhost", true), ("evil.example", false)] {
+        let request =
+            format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n");
+        let (head, mut stream) = raw(agent.port, &request).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        let (mut there, _) = server.accept().await.unwrap();
+        let sent = hello(name);
+        stream.write_all(&sent).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut got = Vec::new();
+        there.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, if passes { sent } else { Vec::new() }, "{name}");
+    }
+    let report = agent.session.finish().await;
+    assert_eq!(report.denied, [format!("localhost:{port} (evil.example)")]);
 }
 
 #[tokio::test]
