@@ -19,6 +19,7 @@ pub(crate) struct AnswerReader {
     ended: bool,
     fault: Option<String>,
     model: Option<String>,
+    tier: Option<Value>,
 }
 
 /// Tokens of an answer.
@@ -40,6 +41,7 @@ impl AnswerReader {
             ended: false,
             fault: None,
             model: None,
+            tier: None,
         }
     }
 
@@ -100,9 +102,9 @@ impl AnswerReader {
             (_, body) => {
                 self.read_model(body);
                 self.merge(body.get("usage"));
-                self.usage_is_final = true;
-                self.ended = true;
                 let status = body.get("status").and_then(Value::as_str);
+                self.usage_is_final = !matches!(status, Some("queued" | "in_progress"));
+                self.ended = true;
                 if self.protocol == ApiProtocol::OpenaiResponses && status == Some("failed") {
                     self.fault = Some("failed".to_owned());
                 }
@@ -202,6 +204,10 @@ impl AnswerReader {
         if let Some(model) = holder.get("model").and_then(Value::as_str) {
             self.model = Some(model.to_owned());
         }
+        // OpenAI's servers have it beside the usage.
+        if let Some(tier) = holder.get("service_tier").filter(|tier| tier.is_string()) {
+            self.tier = Some(tier.clone());
+        }
     }
 
     fn read_fault(&mut self, error: Option<&Value>) -> bool {
@@ -251,10 +257,17 @@ impl AnswerReader {
             .and_then(|parts| parts.get("ephemeral_1h_input_tokens"));
         let tools = report.get("server_tool_use").and_then(Value::as_object);
         let tools = tools.is_some_and(|tools| tools.values().any(|uses| positive(Some(uses))));
+        let tier = report.get("service_tier").or(self.tier.as_ref());
+        let words = [tier, report.get("speed")].map(|word| word.and_then(Value::as_str));
+        let is_other_price = |word: &str| !matches!(word, "default" | "standard");
+        let is_other_price = words.into_iter().flatten().any(is_other_price);
+        let parts = report.get("iterations").and_then(Value::as_array);
+        let is_apart = |part: &Value| part.get("type").and_then(Value::as_str) != Some("message");
+        let has_apart = parts.is_some_and(|parts| parts.iter().any(is_apart));
         Some(AnswerUsage {
             tokens,
             is_final: self.usage_is_final,
-            has_extras: positive(hour) || tools,
+            has_extras: positive(hour) || tools || is_other_price || has_apart,
         })
     }
 

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 ///
 /// - `example.com` is that name alone, `*.example.com` every name below it (not itself).
 /// - Without a port, ports 80 and 443 are allowed; `example.com:8080` allows that port alone.
+///   Tunnels (`CONNECT`) then lead to port 443 alone, and what begins as TLS must name the host.
 /// - An address such as `10.0.0.5` or `[::1]:8080` is allowed only as written. A name that resolves
 ///   to a private, loopback or other special address is refused, unless that address or a name
 ///   without `*` is in the list.
@@ -62,6 +63,13 @@ impl AllowedHosts {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether a pattern that allows a host has this port written.
+    pub(crate) fn names_port(&self, host: &str, port: u16) -> bool {
+        let with_port = self.0.iter().filter(|pattern| pattern.port == Some(port));
+        let only = AllowedHosts(with_port.cloned().collect());
+        only.access(host, port) != HostAccess::Refused
     }
 
     /// Whether a host and port, as in a request, may be reached. An address in brackets or not.

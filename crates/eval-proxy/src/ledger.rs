@@ -19,6 +19,11 @@ const MOST_NAMES: usize = 100;
 /// Calls of models at once: what they take beyond a limit is not known before they end.
 const MOST_UNDER_WAY: u64 = 8;
 
+/// Calls that are no turns (failed ones, counts of tokens, lists of models): so many at first, and
+/// for each turn. Agents make a few.
+const MOST_OTHER_CALLS: u64 = 1_000;
+const OTHER_CALLS_OF_A_TURN: u64 = 20;
+
 /// How a call of a model ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEnd {
@@ -35,6 +40,16 @@ pub(crate) struct CallSpending {
     usd: f64,
 }
 
+impl CallSpending {
+    /// What a call may take at most.
+    pub fn of(tokens: TokenCounts, price: Option<&TokenPrice>) -> CallSpending {
+        CallSpending {
+            tokens: tokens.input.saturating_add(tokens.output),
+            usd: price.map_or(0.0, |price| cost_of(price, tokens)),
+        }
+    }
+}
+
 /// Sums over the calls of a session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionLedger {
@@ -42,6 +57,8 @@ pub(crate) struct SessionLedger {
     calls: u64,
     turns: u64,
     under_way: u64,
+    /// What calls under way may take.
+    reserved: CallSpending,
     usage: TokenCounts,
     reported: u64,
     usd: f64,
@@ -73,12 +90,21 @@ impl SessionLedger {
         }
     }
 
-    pub fn count_call(&mut self) {
+    /// The limit that an agent reaches whose calls are mostly no turns.
+    pub fn count_call(&mut self) -> Option<ReachedLimit> {
+        let others = self.calls - self.turns.min(self.calls);
+        let others = others.saturating_sub(self.under_way);
+        let most = MOST_OTHER_CALLS + OTHER_CALLS_OF_A_TURN * self.turns;
+        if others >= most {
+            return Some(ReachedLimit::OtherCalls(most));
+        }
         self.calls += 1;
+        None
     }
 
     /// Admits a call of a model, which [`SessionLedger::end_turn`] must end.
-    pub fn begin_turn(&mut self) -> TurnAdmission {
+    /// One beside others waits when they may exceed a limit together.
+    pub fn begin_turn(&mut self, most: CallSpending) -> TurnAdmission {
         if let Some(limit) = self.exhausted(true) {
             return TurnAdmission::Reached(limit);
         }
@@ -93,8 +119,34 @@ impl SessionLedger {
         if self.under_way >= MOST_UNDER_WAY {
             return TurnAdmission::Wait;
         }
+        if self.under_way > 0 && self.may_exceed(most) {
+            return TurnAdmission::Wait;
+        }
+        self.reserved.tokens = self.reserved.tokens.saturating_add(most.tokens);
+        self.reserved.usd += most.usd;
         self.under_way += 1;
         TurnAdmission::Admitted
+    }
+
+    /// Whether a further call and those under way may exceed a limit.
+    fn may_exceed(&self, most: CallSpending) -> bool {
+        let tokens = [
+            self.usage.input,
+            self.usage.output,
+            self.apart.tokens,
+            self.reserved.tokens,
+            most.tokens,
+        ];
+        let tokens = tokens.into_iter().fold(0_u64, u64::saturating_add);
+        let usd = self.usd + self.apart.usd + self.reserved.usd + most.usd;
+        self.limits.tokens.is_some_and(|limit| tokens > limit)
+            || self.limits.cost_usd.is_some_and(|limit| usd > limit + DUST)
+    }
+
+    /// What was reserved for a call that is ended next.
+    pub fn release(&mut self, most: CallSpending) {
+        self.reserved.tokens = self.reserved.tokens.saturating_sub(most.tokens);
+        self.reserved.usd = (self.reserved.usd - most.usd).max(0.0);
     }
 
     /// What a call used so far takes the place of what it used before. The limit that is exceeded
@@ -105,10 +157,7 @@ impl SessionLedger {
         usage: &AnswerUsage,
         price: Option<&TokenPrice>,
     ) -> Option<ReachedLimit> {
-        let now = CallSpending {
-            tokens: usage.tokens.input.saturating_add(usage.tokens.output),
-            usd: price.map_or(0.0, |price| cost_of(price, usage.tokens)),
-        };
+        let now = CallSpending::of(usage.tokens, price);
         self.apart.tokens = (self.apart.tokens - before.tokens).saturating_add(now.tokens);
         self.apart.usd += now.usd - before.usd;
         *before = now;
@@ -269,7 +318,10 @@ mod tests {
     }
 
     fn answer(ledger: &mut SessionLedger, used: Option<AnswerUsage>) -> Option<ReachedLimit> {
-        assert_eq!(ledger.begin_turn(), TurnAdmission::Admitted);
+        assert_eq!(
+            ledger.begin_turn(CallSpending::default()),
+            TurnAdmission::Admitted
+        );
         let estimate = TokenCounts {
             input: 50,
             output: 5,
@@ -293,13 +345,19 @@ mod tests {
         };
         let mut ledger = SessionLedger::new(limits);
         answer(&mut ledger, usage(1, 1, true));
-        assert_eq!(ledger.begin_turn(), TurnAdmission::Admitted);
-        assert_eq!(ledger.begin_turn(), TurnAdmission::Wait);
+        assert_eq!(
+            ledger.begin_turn(CallSpending::default()),
+            TurnAdmission::Admitted
+        );
+        assert_eq!(
+            ledger.begin_turn(CallSpending::default()),
+            TurnAdmission::Wait
+        );
         let nothing = (CallSpending::default(), TokenCounts::default());
         ledger.end_turn(CallEnd::Failed, Some("m"), None, nothing.0, None, nothing.1);
         answer(&mut ledger, usage(1, 1, true));
         assert_eq!(
-            ledger.begin_turn(),
+            ledger.begin_turn(CallSpending::default()),
             TurnAdmission::Reached(ReachedLimit::Turns(2))
         );
         assert_eq!(ledger.report().turns, 2);
@@ -315,7 +373,10 @@ mod tests {
         let mut ledger = SessionLedger::new(limits);
         assert_eq!(answer(&mut ledger, usage(90, 10, true)), None);
         let reached = ReachedLimit::Tokens(100);
-        assert_eq!(ledger.begin_turn(), TurnAdmission::Reached(reached));
+        assert_eq!(
+            ledger.begin_turn(CallSpending::default()),
+            TurnAdmission::Reached(reached)
+        );
         let mut ledger = SessionLedger::new(limits);
         assert_eq!(answer(&mut ledger, usage(91, 10, true)), Some(reached));
         // Without a report, the estimate counts for the limit and not for the sum.
@@ -337,7 +398,10 @@ mod tests {
         for _ in 0..9 {
             answer(&mut ledger, usage(5_000, 0, true));
         }
-        assert_eq!(ledger.begin_turn(), TurnAdmission::Admitted);
+        assert_eq!(
+            ledger.begin_turn(CallSpending::default()),
+            TurnAdmission::Admitted
+        );
         let mut spent = CallSpending::default();
         let first = usage(4_000, 0, false).unwrap();
         assert_eq!(ledger.update(&mut spent, &first, Some(&PRICE)), None);
@@ -354,5 +418,41 @@ mod tests {
         );
         let cost = ledger.report().cost_usd.unwrap();
         assert!((cost - 0.05001).abs() < 1e-9, "{cost}");
+    }
+
+    #[test]
+    fn calls_that_may_exceed_a_limit_together_wait_and_one_alone_does_not() {
+        let limits = ProxyLimits {
+            cost_usd: Some(1.0),
+            ..ProxyLimits::default()
+        };
+        let mut ledger = SessionLedger::new(limits);
+        let tokens = TokenCounts {
+            output: 60_000,
+            ..TokenCounts::default()
+        };
+        let most = CallSpending::of(tokens, Some(&PRICE));
+        assert_eq!(ledger.begin_turn(most), TurnAdmission::Admitted);
+        assert_eq!(ledger.begin_turn(most), TurnAdmission::Wait);
+        let end = |ledger: &mut SessionLedger| {
+            ledger.release(most);
+            let (spent, none) = (CallSpending::default(), TokenCounts::default());
+            let used = usage(0, 50_000, true);
+            ledger.end_turn(
+                CallEnd::Answered,
+                Some("m"),
+                Some(&PRICE),
+                spent,
+                used,
+                none,
+            )
+        };
+        assert_eq!(end(&mut ledger), None);
+        // Half a dollar is left, and the next one may take more.
+        assert_eq!(ledger.begin_turn(most), TurnAdmission::Admitted);
+        assert_eq!(ledger.begin_turn(most), TurnAdmission::Wait);
+        assert_eq!(end(&mut ledger), None);
+        let reached = TurnAdmission::Reached(ReachedLimit::CostUsd(1.0));
+        assert_eq!(ledger.begin_turn(most), reached);
     }
 }

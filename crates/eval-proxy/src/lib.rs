@@ -51,12 +51,14 @@
 mod answer_reading;
 mod assemble;
 mod bodies;
+mod client_hello;
 mod conversation;
 mod headers;
 mod hosts;
 mod ledger;
 mod normalize;
 mod passing;
+mod provider_tools;
 mod recording;
 mod replay;
 mod report;

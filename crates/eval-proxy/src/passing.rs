@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use eval_base::sync::lock;
 use eval_models::net::HttpResponse;
-use eval_models::{TokenCounts, TokenPrice, about_tokens};
+use eval_models::{TokenCounts, TokenPrice};
 use hyper::body::Bytes;
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ use crate::answer_reading::AnswerReader;
 use crate::assemble::whole_body;
 use crate::bodies::PassedPiece;
 use crate::ledger::{CallEnd, CallSpending};
+use crate::provider_tools::replaced;
 use crate::recording::{RecordedAnswer, RequestRecord};
 use crate::session::SessionState;
 use crate::sse::SseSplitter;
@@ -37,7 +38,9 @@ pub(crate) struct OpenTurn {
     model: Option<String>,
     price: Option<TokenPrice>,
     spent: CallSpending,
-    request_bytes: usize,
+    /// What the call may take at most.
+    most: TokenCounts,
+    reserved: CallSpending,
     is_open: bool,
 }
 
@@ -46,7 +49,8 @@ impl OpenTurn {
     pub fn new(
         session: Arc<SessionState>,
         model: Option<String>,
-        request_bytes: usize,
+        most: TokenCounts,
+        reserved: CallSpending,
     ) -> OpenTurn {
         let price = session.price_of(model.as_deref());
         OpenTurn {
@@ -54,7 +58,8 @@ impl OpenTurn {
             model,
             price,
             spent: CallSpending::default(),
-            request_bytes,
+            most,
+            reserved,
             is_open: true,
         }
     }
@@ -107,11 +112,12 @@ impl OpenTurn {
         let model = self.model.as_deref();
         let model = model.or(reader.and_then(|reader| reader.model()));
         let estimate = TokenCounts {
-            input: about_tokens(self.request_bytes),
+            input: self.most.input,
             output: answer_tokens as u64,
             ..TokenCounts::default()
         };
         let mut ledger = lock(&self.session.ledger);
+        ledger.release(self.reserved);
         let reached = ledger.end_turn(
             end,
             model,
@@ -130,7 +136,9 @@ impl Drop for OpenTurn {
     /// The agent closed the connection before there was an answer, which the model may have made all
     /// the same.
     fn drop(&mut self) {
-        self.end(CallEnd::Answered, None, 0);
+        // It may be of any length.
+        let most = usize::try_from(self.most.output).unwrap_or(usize::MAX);
+        self.end(CallEnd::Answered, None, most);
     }
 }
 
@@ -530,12 +538,22 @@ impl UsageRequests {
     /// or no stream. Put in as text: the order of fields is part of what the model reads.
     pub fn add(&self, protocol: Option<ApiProtocol>, value: &Value, body: &Bytes) -> Option<Bytes> {
         let is_stream = value.get("stream").and_then(Value::as_bool) == Some(true);
+        let options = value.get("stream_options");
+        let is_requested =
+            options.is_some_and(|options| options.get("include_usage") == Some(&Value::Bool(true)));
         if protocol != Some(ApiProtocol::OpenaiChat)
             || !is_stream
-            || value.get("stream_options").is_some()
+            || is_requested
             || self.are_refused()
         {
             return None;
+        }
+        if options.is_some() {
+            let own = |name: Option<&str>, text: &[u8]| match name {
+                Some("stream_options") => Some(br#"{"include_usage":true}"#.to_vec()),
+                _ => Some(text.to_vec()),
+            };
+            return replaced(body, own).map(Bytes::from);
         }
         let at = body.iter().position(|byte| *byte == b'{')? + 1;
         let (begin, rest) = body.split_at_checked(at)?;

@@ -14,6 +14,8 @@ pub enum ReachedLimit {
     Turns(u64),
     Tokens(u64),
     CostUsd(f64),
+    /// Calls that are no turns: failed ones, counts of tokens and lists of models.
+    OtherCalls(u64),
 }
 
 impl fmt::Display for ReachedLimit {
@@ -21,6 +23,12 @@ impl fmt::Display for ReachedLimit {
         match self {
             ReachedLimit::Turns(limit) => write!(f, "the limit of {limit} turns is reached"),
             ReachedLimit::Tokens(limit) => write!(f, "the limit of {limit} tokens is reached"),
+            ReachedLimit::OtherCalls(limit) => {
+                write!(
+                    f,
+                    "the limit of {limit} calls without an answer of a model is reached"
+                )
+            }
             ReachedLimit::CostUsd(limit) => write!(f, "the limit of ${limit} is reached"),
         }
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use eval_base::sync::lock;
 use eval_models::net::{HttpResponse, NetError, NetworkRequest, join};
+use eval_models::{TokenCounts, about_tokens};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
@@ -14,8 +15,9 @@ use crate::answer_reading::AnswerReader;
 use crate::bodies::{LONGEST_BODY, ReplyBody, read_body, refusal};
 use crate::conversation::conversation_key;
 use crate::headers::{answer_headers, upstream_headers};
-use crate::ledger::TurnAdmission;
+use crate::ledger::{CallSpending, TurnAdmission};
 use crate::passing::{BegunCall, OpenTurn, PassingAnswer};
+use crate::provider_tools;
 use crate::recording::{RecordedAnswer, RequestRecord};
 use crate::replay::{ReplayedAnswer, side_key};
 use crate::routes::{ApiRoute, RouteKind, api_of, is_authorized};
@@ -29,6 +31,9 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 /// Memory for the values of a request's JSON.
 const HEAVIEST_BODY: usize = 96 << 20;
+
+/// Tokens of a long answer, of a request that sets no bound.
+const LONG_ANSWER: u64 = 16_384;
 
 /// Bytes of an answer that may say that usage cannot be requested.
 const REFUSAL_BYTES: usize = 64 << 10;
@@ -94,21 +99,44 @@ pub(crate) async fn serve(
             "no server is set for this API",
         );
     }
-    lock(&session.ledger).count_call();
+    let reached = lock(&session.ledger).count_call();
+    if let Some(limit) = reached {
+        session.reach(Some(limit));
+        let why = SessionEnd::Limit(limit).to_string();
+        return refusal(Some(api), StatusCode::FORBIDDEN, &why);
+    }
     let (parts, body) = request.into_parts();
     let body = match read_body(body, &session.memory, session.shared_memory()).await {
         Ok(body) => body,
         Err(fault) => return refusal(Some(api), fault.status(), fault.message()),
     };
-    let value = match parse(&parts.method, &body.bytes) {
+    let mut value = match parse(&parts.method, &body.bytes) {
         Ok(value) => value,
         Err(why) => return refusal(Some(api), StatusCode::BAD_REQUEST, why),
     };
+    let mut bytes = body.bytes.clone();
+    if !session.provider_tools {
+        match provider_tools::strip(api, &value, &bytes) {
+            Ok(None) => {}
+            Ok(Some(stripped)) => {
+                for tool in stripped.tools {
+                    let what = session.redact(format!("the provider's tool {tool}"));
+                    lock(&session.ledger).add_denied(&what);
+                }
+                value = serde_json::from_slice(&stripped.body).unwrap_or_default();
+                bytes = stripped.body;
+            }
+            Err(why) => {
+                session.deny(Some(api), &why, &why);
+                return refusal(Some(api), StatusCode::BAD_REQUEST, &why);
+            }
+        }
+    }
     let call = ApiCall {
         session,
         route,
         model: None,
-        body: body.bytes.clone(),
+        body: bytes,
     };
     call.answer(parts, value, upstream).await
 }
@@ -126,9 +154,57 @@ fn parse(method: &Method, body: &Bytes) -> Result<Value, &'static str> {
     if body.len() > LONGEST_BODY || eval_base::json::is_heavier(body, HEAVIEST_BODY) {
         return Err("the request's body is too large to be read");
     }
-    match serde_json::from_slice(body) {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    // Of a key that is there twice, a server may take the other one.
+    match eval_base::unique_keys::from_str(text) {
+        Ok(Value::Object(fields)) if fields.keys().any(|name| is_variant(name)) => {
+            Err("a field's name differs from that of the API in its case")
+        }
         Ok(value @ Value::Object(_)) => Ok(value),
+        Err(error) if error.to_string().starts_with("duplicate key") => {
+            Err("the request's body has a key twice")
+        }
         _ => Err("the request's body is not a JSON object"),
+    }
+}
+
+/// Whether some servers take a field for one that is read here, though its name is another.
+fn is_variant(name: &str) -> bool {
+    let read = [
+        "model",
+        "stream",
+        "stream_options",
+        "background",
+        "tools",
+        "mcp_servers",
+        "web_search_options",
+        "prompt",
+    ];
+    !read.contains(&name) && read.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// About what a call takes at most.
+fn most_tokens(value: &Value, bytes: usize) -> TokenCounts {
+    let settings = ["generationConfig", "generation_config"];
+    let settings = settings
+        .iter()
+        .find_map(|name| value.get(name))
+        .unwrap_or(value);
+    let first = |names: &[&str]| {
+        let mut found = names.iter().filter_map(|name| settings.get(name)?.as_u64());
+        found.next()
+    };
+    let output = first(&[
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "maxOutputTokens",
+    ]);
+    let answers = first(&["n", "candidateCount", "candidate_count"]).unwrap_or(1);
+    TokenCounts {
+        input: about_tokens(bytes),
+        output: output.unwrap_or(LONG_ANSWER).saturating_mul(answers.max(1)),
+        ..TokenCounts::default()
     }
 }
 
@@ -169,7 +245,7 @@ impl ApiCall {
             if let Some(why) = self.unpriced() {
                 return self.session.deny(Some(self.route.api), &why, &why);
             }
-            match self.begin_turn().await {
+            match self.begin_turn(most_tokens(&value, self.body.len())).await {
                 Ok(begun) => turn = Some(begun),
                 Err(response) => return response,
             }
@@ -237,17 +313,19 @@ impl ApiCall {
         ))
     }
 
-    async fn begin_turn(&self) -> Result<OpenTurn, Response<ReplyBody>> {
+    async fn begin_turn(&self, most: TokenCounts) -> Result<OpenTurn, Response<ReplyBody>> {
+        let price = self.session.price_of(self.model.as_deref());
+        let reserved = CallSpending::of(most, price.as_ref());
         loop {
             let ended = self.session.turn_ended.notified();
             let mut ended = std::pin::pin!(ended);
             // Before the look at the ledger, so that no end is missed.
             ended.as_mut().enable();
-            let admission = lock(&self.session.ledger).begin_turn();
+            let admission = lock(&self.session.ledger).begin_turn(reserved);
             match admission {
                 TurnAdmission::Admitted => {
                     let session = Arc::clone(&self.session);
-                    return Ok(OpenTurn::new(session, self.model.clone(), self.body.len()));
+                    return Ok(OpenTurn::new(session, self.model.clone(), most, reserved));
                 }
                 TurnAdmission::Wait => ended.await,
                 TurnAdmission::Reached(limit) => {

@@ -70,6 +70,8 @@ pub fn new_token() -> io::Result<String> {
 /// Characters of a token.
 const SHORTEST_TOKEN: usize = 16;
 
+/// Look-ups of names at once, of a whole run.
+const MOST_LOOKUPS: usize = 8;
 /// Open connections of one session; further ones wait.
 const CONNECTIONS: usize = 64;
 /// Bytes of the headers of a request.
@@ -94,6 +96,8 @@ struct ProxyCore {
     redactor: Redactor,
     clients: HttpClients,
     memory: BodyMemory,
+    /// Places of look-ups of names, which nothing can end.
+    lookups: Arc<Semaphore>,
 }
 
 /// The proxy of a run: connections to the APIs, keys and prices, shared by its sessions. Cheap to
@@ -141,6 +145,7 @@ impl AgentProxy {
             redactor: settings.redactor,
             clients: HttpClients::default(),
             memory: BodyMemory::of_run(),
+            lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
         })))
     }
 
@@ -206,6 +211,7 @@ impl AgentProxy {
             redactor: Redactor::new(secrets),
             rules,
             hosts: settings.hosts,
+            provider_tools: settings.provider_tools,
             port,
             ledger: Mutex::new(SessionLedger::new(settings.limits)),
             turn_ended: Notify::new(),
@@ -229,6 +235,7 @@ pub(crate) struct SessionState {
     redactor: Redactor,
     pub rules: Normalization,
     pub hosts: AllowedHosts,
+    pub provider_tools: bool,
     /// That the agent connects to.
     pub port: u16,
     pub ledger: Mutex<SessionLedger>,
@@ -249,6 +256,10 @@ impl SessionState {
 
     pub fn clients(&self) -> &HttpClients {
         &self.core.clients
+    }
+
+    pub fn lookups(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.core.lookups)
     }
 
     pub fn shared_memory(&self) -> &BodyMemory {

@@ -141,6 +141,10 @@ pub struct SessionSettings {
     pub token: String,
     pub limits: ProxyLimits,
     pub hosts: AllowedHosts,
+    /// Lets the provider execute its own tools (searches, servers of MCP) and fetch addresses. Else
+    /// such tools are taken out of requests, and requests for their sake are refused: they reach any
+    /// host, and their fees are not counted.
+    pub provider_tools: bool,
     pub recording: RecordingPlan,
     /// The agent's name (`claude-code`, `codex`, ...): selects which fields vary between runs.
     pub agent: String,
@@ -160,6 +164,7 @@ impl SessionSettings {
             token,
             limits: ProxyLimits::default(),
             hosts: AllowedHosts::default(),
+            provider_tools: false,
             recording: RecordingPlan::Off,
             agent: String::new(),
             fingerprint: String::new(),

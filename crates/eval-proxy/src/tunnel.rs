@@ -2,7 +2,7 @@
 //! address. Names are resolved here, and a connection goes to an address that was checked.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,16 +11,21 @@ use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, HeaderValue};
 use hyper::{Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::bodies::{ReplyBody, refusal};
+use crate::client_hello::{FirstBytes, first_bytes};
 use crate::headers::{connection_names, is_hop_by_hop};
 use crate::hosts::{HostAccess, is_link_local, is_public};
 use crate::session::SessionState;
 
 /// Until a name is resolved, and until there is a connection.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Bytes of the first message of TLS.
+const LONGEST_HELLO: usize = 32 << 10;
 
 /// Opens a tunnel.
 pub(crate) async fn connect(
@@ -35,6 +40,12 @@ pub(crate) async fn connect(
         let why = "CONNECT needs a host and a port";
         return refusal(None, StatusCode::BAD_REQUEST, why);
     };
+    let is_allowed = session.hosts.access(&host, port) != HostAccess::Refused;
+    if port == 80 && is_allowed && !session.hosts.names_port(&host, port) {
+        let target = format!("{host}:{port}");
+        let why = format!("{target} is reached through a tunnel only when its port is allowed");
+        return session.deny(None, &target, &why);
+    }
     let mut there = match reach(&session, &host, port).await {
         Ok(there) => there,
         Err(response) => return response,
@@ -44,15 +55,57 @@ pub(crate) async fn connect(
         .get::<Arc<OwnedSemaphorePermit>>()
         .cloned();
     let upgrade = hyper::upgrade::on(request);
+    let state = Arc::clone(&session);
     session.spawn(async move {
         let _permit = permit;
         if let Ok(upgraded) = upgrade.await {
             let mut here = TokioIo::new(upgraded);
+            if !begin(&state, &host, port, &mut here, &mut there).await {
+                return;
+            }
             // A tunnel that breaks concerns nothing else.
             let _ = tokio::io::copy_bidirectional(&mut here, &mut there).await;
         }
     });
     Response::new(ReplyBody::Whole(None))
+}
+
+/// Passes on the first bytes of a tunnel. A server of many names is told by them which one is meant:
+/// it must be the one that is allowed. False when the tunnel is not to go on.
+async fn begin(
+    session: &SessionState,
+    host: &str,
+    port: u16,
+    here: &mut (impl AsyncRead + Unpin),
+    there: &mut TcpStream,
+) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let plain = host.trim_start_matches('[').trim_end_matches(']');
+    if plain.parse::<std::net::IpAddr>().is_ok() {
+        return true;
+    }
+    let mut first = Vec::new();
+    loop {
+        let read = tokio::select! {
+            read = here.read_buf(&mut first) => read,
+            // In TLS the client begins.
+            _ = there.readable(), if first.is_empty() && port != 443 => return true,
+            () = tokio::time::sleep(PATIENCE) => return false,
+        };
+        let is_end = !matches!(read, Ok(1..));
+        let named = match first_bytes(&first) {
+            FirstBytes::More if is_end || first.len() > LONGEST_HELLO => return false,
+            FirstBytes::More => continue,
+            FirstBytes::Other if port != 443 => break,
+            FirstBytes::Other => "no TLS".to_owned(),
+            FirstBytes::Tls { name } if name.as_ref() == Some(&host) => break,
+            FirstBytes::Tls { name } => name.unwrap_or_else(|| "no name".to_owned()),
+        };
+        let what = session.redact(format!("{host}:{port} ({named})"));
+        lock(&session.ledger).add_denied(&what);
+        return false;
+    }
+    there.write_all(&first).await.is_ok()
 }
 
 /// Passes on a request with a whole address.
@@ -139,11 +192,8 @@ async fn reach(
         return Err(session.deny(None, &target, &why));
     }
     let name = host.trim_start_matches('[').trim_end_matches(']');
-    let looked = tokio::time::timeout(PATIENCE, tokio::net::lookup_host((name, port))).await;
-    let found: Vec<SocketAddr> = match looked {
-        Ok(Ok(found)) => found.collect(),
-        _ => Vec::new(),
-    };
+    let looked = tokio::time::timeout(PATIENCE, look_up(session, name.to_owned(), port)).await;
+    let found = looked.unwrap_or_default();
     if found.is_empty() {
         lock(&session.ledger).add_fault("dns");
         let why = format!("{host} has no address");
@@ -164,6 +214,19 @@ async fn reach(
     }
     let why = format!("{target} cannot be reached");
     Err(refusal(None, StatusCode::BAD_GATEWAY, &why))
+}
+
+/// The addresses of a name. A look-up that outlives its patience keeps its place until it ends.
+async fn look_up(session: &SessionState, name: String, port: u16) -> Vec<SocketAddr> {
+    let Ok(place) = session.lookups().acquire_owned().await else {
+        return Vec::new();
+    };
+    let looked = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        let found = (name.as_str(), port).to_socket_addrs();
+        found.map(Iterator::collect).unwrap_or_default()
+    });
+    looked.await.unwrap_or_default()
 }
 
 /// Of what a name resolves to, what may be reached.

@@ -2,6 +2,16 @@ use proptest::prelude::*;
 
 use super::*;
 
+#[test]
+fn tunnels_lead_to_the_port_of_http_only_where_it_is_written() {
+    let named = |pattern: &str| {
+        let hosts = AllowedHosts::new([pattern]).unwrap();
+        hosts.names_port("a.example.com", 80)
+    };
+    assert!(named("*.example.com:80") && named("a.example.com:80"));
+    assert!(!named("*.example.com") && !named("a.example.com") && !named("b.example.com:80"));
+}
+
 fn access(patterns: &[&str], host: &str, port: u16) -> HostAccess {
     AllowedHosts::new(patterns).unwrap().access(host, port)
 }

@@ -1,6 +1,6 @@
 //! Agents that attack the proxy.
 
-use eval_proxy::{ProxyLimits, SessionSettings};
+use eval_proxy::{ProxyLimits, ReachedLimit, SessionSettings};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -86,6 +86,99 @@ async fn json_that_would_fill_the_memory_is_refused() {
         assert!(got.starts_with("HTTP/1.1 400"), "{got}");
     }
     assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn keys_twice_or_in_other_case_reach_no_server() {
+    let server = ScriptedServer::start(|_, _| Script::json(200, answer("x", 5, 2))).await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    for body in [
+        r#"{"model":"m","messages":[],"model":"dear"}"#,
+        r#"{"model":"m","messages":[{"a":1,"\u0061":2}]}"#,
+        r#"{"model":"m","Model":"dear","messages":[]}"#,
+        r#"{"model":"m","messages":[],"Stream":true}"#,
+    ] {
+        let request = format!(
+            "POST /anthropic/v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: {TOKEN}\r\n\
+             Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let got = raw(agent.port, request.as_bytes()).await;
+        assert!(got.starts_with("HTTP/1.1 400"), "{got}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn tools_of_the_provider_are_taken_out_or_refused() {
+    let server =
+        ScriptedServer::start(|_, _| Script::json(200, json!({"status": "completed"}))).await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    let own = json!({"type": "function", "name": "shell"});
+    let search = json!({"type": "web_search", "external_web_access": true});
+    let body = |tools| json!({"model": "m", "input": "q", "tools": tools});
+    let path = "/openai/v1/responses";
+    assert_eq!(
+        agent.post(path, &body(json!([own, search]))).await.status,
+        200
+    );
+    assert_eq!(server.seen()[0].json(), body(json!([own])));
+    assert_eq!(agent.post(path, &body(json!([search]))).await.status, 400);
+    let report = agent.session.finish().await;
+    assert_eq!(
+        report.denied,
+        [
+            "the provider would execute the tool web_search",
+            "the provider's tool web_search"
+        ]
+    );
+    let allowing = SessionSettings {
+        provider_tools: true,
+        ..settings()
+    };
+    let agent = Agent::start(&proxy_to(server.port), allowing).await;
+    assert_eq!(agent.post(path, &body(json!([search]))).await.status, 200);
+    assert_eq!(server.seen()[1].json(), body(json!([search])));
+}
+
+#[tokio::test]
+async fn calls_that_are_no_turns_have_an_end() {
+    let server = ScriptedServer::start(|_, _| Script::json(200, json!({"data": []}))).await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    let headers = [("x-api-key", TOKEN)];
+    let path = "/anthropic/v1/models";
+    for _ in 0..1_000 {
+        assert_eq!(agent.call("GET", path, &headers, None).await.status, 200);
+    }
+    assert_eq!(agent.call("GET", path, &headers, None).await.status, 403);
+    let limit = agent.session.finish().await.limit;
+    assert_eq!(limit, Some(ReachedLimit::OtherCalls(1_000)));
+}
+
+#[tokio::test]
+async fn chat_that_wants_no_usage_is_counted_all_the_same() {
+    let piece = |choices| json!({"model": "m", "choices": choices});
+    let server = ScriptedServer::start(move |request, _| {
+        let options = json!({"include_usage": true});
+        assert_eq!(request.json()["stream_options"], options);
+        let mut last = piece(json!([]));
+        last["usage"] = json!({"prompt_tokens": 5, "completion_tokens": 2});
+        let text = json!([{"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}]);
+        Script::events(&[piece(text), last, json!("[DONE]")])
+    })
+    .await;
+    let agent = Agent::start(&proxy_to(server.port), settings()).await;
+    for options in [json!({"include_usage": false}), json!({}), json!(null)] {
+        let body = json!({"model": "m", "stream": true, "stream_options": options, "messages": []});
+        let got = agent.post("/openai/v1/chat/completions", &body).await;
+        assert!(
+            !got.body.contains("usage") && got.body.contains("[DONE]"),
+            "{}",
+            got.body
+        );
+    }
+    let report = agent.session.finish().await;
+    assert_eq!((report.usage.input, report.turns_without_usage), (15, 0));
 }
 
 #[tokio::test]

@@ -43,13 +43,64 @@ async fn tunnel_to_an_allowed_host_passes_bytes_both_ways() {
     )
     .await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    stream.write_all(b"\x16\x03\x01 any bytes").await.unwrap();
+    stream.write_all(b"\x17\x03\x01 any bytes").await.unwrap();
     let mut got = [0; 13];
     stream.read_exact(&mut got).await.unwrap();
-    assert_eq!(&got, b"\x16\x03\x01 any bytes");
+    assert_eq!(&got, b"\x17\x03\x01 any bytes");
     // The end of the session ends the tunnel.
     agent.session.finish().await;
     assert_eq!(stream.read(&mut got).await.unwrap_or(0), 0);
+}
+
+#[tokio::test]
+async fn tunnel_whose_tls_names_another_host_ends() {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().unwrap().port();
+    let allowed = [format!("localhost:{port}")];
+    let agent = Agent::start(&proxy_alone(), allowing(&allowed)).await;
+    // A ClientHello without other extensions than the name.
+    let hello = |name: &str| {
+        let size = name.len() as u8;
+        let mut bytes = vec![22, 3, 1, 0, size + 56, 1, 0, 0, size + 52, 3, 3];
+        bytes.extend([7; 32]);
+        bytes.extend([
+            0,
+            0,
+            2,
+            19,
+            1,
+            1,
+            0,
+            0,
+            size + 9,
+            0,
+            0,
+            0,
+            size + 5,
+            0,
+            size + 3,
+            0,
+            0,
+            size,
+        ]);
+        bytes.extend(name.as_bytes());
+        bytes
+    };
+    for (name, passes) in [("localhost", true), ("evil.example", false)] {
+        let request =
+            format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n");
+        let (head, mut stream) = raw(agent.port, &request).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        let (mut there, _) = server.accept().await.unwrap();
+        let sent = hello(name);
+        stream.write_all(&sent).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut got = Vec::new();
+        there.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, if passes { sent } else { Vec::new() }, "{name}");
+    }
+    let report = agent.session.finish().await;
+    assert_eq!(report.denied, [format!("localhost:{port} (evil.example)")]);
 }
 
 #[tokio::test]
@@ -62,6 +113,7 @@ async fn other_hosts_ports_and_private_addresses_are_refused() {
     for target in [
         "evil.example:443".to_owned(),
         "pypi.org:22".to_owned(),
+        "pypi.org:80".to_owned(),
         "127.0.0.1:443".to_owned(),
         "169.254.169.254:80".to_owned(),
         format!("127.0.0.1:{port}"),
@@ -80,13 +132,14 @@ async fn other_hosts_ports_and_private_addresses_are_refused() {
     insta::assert_snapshot!(shown, @r#"
     evil.example:443: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"evil.example:443 is not among the allowed hosts","param":null,"type":"permission_error"}}
     pypi.org:22: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"pypi.org:22 is not among the allowed hosts","param":null,"type":"permission_error"}}
+    pypi.org:80: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"pypi.org:80 is reached through a tunnel only when its port is allowed","param":null,"type":"permission_error"}}
     127.0.0.1:443: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"127.0.0.1:443 is not among the allowed hosts","param":null,"type":"permission_error"}}
     169.254.169.254:80: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"169.254.169.254:80 is not among the allowed hosts","param":null,"type":"permission_error"}}
     127.0.0.1:PORT: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"127.0.0.1:PORT is not among the allowed hosts","param":null,"type":"permission_error"}}
     [::1]:PORT: HTTP/1.1 403 Forbidden {"error":{"code":null,"message":"[::1]:PORT is not among the allowed hosts","param":null,"type":"permission_error"}}
     "#);
     let report = agent.session.finish().await;
-    assert_eq!(report.denied.len(), 6, "{:?}", report.denied);
+    assert_eq!(report.denied.len(), 7, "{:?}", report.denied);
     assert!(server.seen().is_empty());
 }
 
