@@ -69,7 +69,7 @@ pub(super) fn resolve(
             argv,
             dir: desk.suite.dir.clone(),
             env: spec.env.clone(),
-            env_file: desk.env_file(),
+            env_file: desk.env_file_for(&spec.env),
             timeout: match desk.suite.timeout {
                 // The command line's, which the case has.
                 Some(_) => None,
