@@ -102,9 +102,9 @@ async fn long_bodies_of_one_sample_leave_memory_for_others() {
              Connection: close\r\nContent-Length: {length}\r\n\r\n"
         )
     };
-    // Eight announce the longest body, and send nothing of it.
+    // Twelve announce the longest body, and send nothing of it.
     let mut held = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..12 {
         let mut stream = TcpStream::connect(("127.0.0.1", greedy.port))
             .await
             .unwrap();
