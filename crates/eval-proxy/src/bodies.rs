@@ -19,7 +19,7 @@ use crate::routes::error_body;
 use crate::serve::ReplayUse;
 
 /// Bytes of a request's body.
-pub(crate) const LONGEST_BODY: usize = 64 << 20;
+pub(crate) const LONGEST_BODY: usize = 32 << 20;
 /// Bodies up to this size take of the session's own memory, longer ones of the run's.
 const SMALL_BODY: usize = 1 << 20;
 /// Memory is given out in pieces of this size.
@@ -27,7 +27,7 @@ const PIECE: usize = 16 << 10;
 /// Memory for the bodies of one session.
 const OWN_MEMORY: usize = 4 << 20;
 /// Memory for long bodies of all sessions.
-const SHARED_MEMORY: usize = 2 * LONGEST_BODY;
+const SHARED_MEMORY: usize = 4 * LONGEST_BODY;
 /// How long a body may wait for memory.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(120);
 /// How long an agent may take for a body. It is on the same machine.
@@ -44,6 +44,11 @@ impl BodyMemory {
 
     pub fn of_session() -> BodyMemory {
         BodyMemory(Arc::new(Semaphore::new(OWN_MEMORY / PIECE)))
+    }
+
+    /// One long body at a time, so that a session does not take the memory of others.
+    pub fn of_one_body() -> BodyMemory {
+        BodyMemory(Arc::new(Semaphore::new(1)))
     }
 
     async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, BodyFault> {
@@ -77,7 +82,7 @@ impl BodyFault {
 
     pub fn message(self) -> &'static str {
         match self {
-            BodyFault::TooLong => "the request's body exceeds 64 MiB",
+            BodyFault::TooLong => "the request's body exceeds 32 MiB",
             BodyFault::TooSlow => "the request's body took longer than 30 seconds",
             BodyFault::Busy => "too many long requests are under way",
             BodyFault::CutOff => "the request's body ended early",
@@ -96,6 +101,7 @@ pub(crate) struct ReadBody {
 pub(crate) async fn read_body(
     mut body: Incoming,
     own: &BodyMemory,
+    long: &BodyMemory,
     shared: &BodyMemory,
 ) -> Result<ReadBody, BodyFault> {
     let hint = body.size_hint();
@@ -109,6 +115,7 @@ pub(crate) async fn read_body(
     // has shared memory waits for no more, so that this ends.
     let mut room = match exact {
         Some(length) if length > SMALL_BODY => {
+            memory.push(long.take(1).await?);
             memory.push(shared.take(length).await?);
             length
         }
@@ -138,10 +145,18 @@ pub(crate) async fn read_body(
             return Err(BodyFault::TooLong);
         }
         if bytes.len() + data.len() > room {
+            memory.push(long.take(1).await?);
             memory.push(shared.take(LONGEST_BODY).await?);
             room = LONGEST_BODY;
         }
         bytes.extend_from_slice(&data);
+    }
+    // One of unknown length took the memory of the longest.
+    if let Some(taken) = memory.last_mut()
+        && room == LONGEST_BODY
+    {
+        let spare = (room - bytes.len()) / PIECE;
+        drop(taken.split(spare));
     }
     Ok(ReadBody {
         bytes: bytes.into(),

@@ -106,7 +106,14 @@ pub(crate) async fn serve(
         return refusal(Some(api), StatusCode::FORBIDDEN, &why);
     }
     let (parts, body) = request.into_parts();
-    let body = match read_body(body, &session.memory, session.shared_memory()).await {
+    let body = match read_body(
+        body,
+        &session.memory,
+        &session.long_body,
+        session.shared_memory(),
+    )
+    .await
+    {
         Ok(body) => body,
         Err(fault) => return refusal(Some(api), fault.status(), fault.message()),
     };

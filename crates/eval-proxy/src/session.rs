@@ -219,6 +219,7 @@ impl AgentProxy {
             log: Mutex::new(log),
             replay,
             memory: BodyMemory::of_session(),
+            long_body: BodyMemory::of_one_body(),
             tasks: Mutex::new(JoinSet::new()),
         });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
@@ -244,6 +245,8 @@ pub(crate) struct SessionState {
     pub log: Mutex<ExchangeLog>,
     pub replay: Option<Mutex<ReplayIndex>>,
     pub memory: BodyMemory,
+    /// The place of the one long body.
+    pub long_body: BodyMemory,
     /// Connections and tunnels.
     tasks: Mutex<JoinSet<()>>,
 }

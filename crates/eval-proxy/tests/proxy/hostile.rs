@@ -89,6 +89,36 @@ async fn json_that_would_fill_the_memory_is_refused() {
 }
 
 #[tokio::test]
+async fn long_bodies_of_one_sample_leave_memory_for_others() {
+    let server = ScriptedServer::start(|_, _| Script::json(200, answer("x", 5, 2))).await;
+    let proxy = proxy_to(server.port);
+    let (greedy, other) = (
+        Agent::start(&proxy, settings()).await,
+        Agent::start(&proxy, settings()).await,
+    );
+    let head = |length: usize| {
+        format!(
+            "POST /anthropic/v1/messages HTTP/1.1\r\nHost: a\r\nx-api-key: {TOKEN}\r\n\
+             Connection: close\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    // Twelve announce the longest body, and send nothing of it.
+    let mut held = Vec::new();
+    for _ in 0..12 {
+        let mut stream = TcpStream::connect(("127.0.0.1", greedy.port))
+            .await
+            .unwrap();
+        stream.write_all(head(32 << 20).as_bytes()).await.unwrap();
+        held.push(stream);
+    }
+    // Another sample is served meanwhile, also with a long one.
+    let long = question(&"x".repeat(2 << 20));
+    assert_eq!(other.message(&long).await.status, 200);
+    let got = raw(greedy.port, head((32 << 20) + 1).as_bytes()).await;
+    assert!(got.starts_with("HTTP/1.1 413"), "{got}");
+}
+
+#[tokio::test]
 async fn keys_twice_or_in_other_case_reach_no_server() {
     let server = ScriptedServer::start(|_, _| Script::json(200, answer("x", 5, 2))).await;
     let agent = Agent::start(&proxy_to(server.port), settings()).await;
