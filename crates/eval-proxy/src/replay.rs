@@ -40,6 +40,8 @@ pub(crate) struct ReplayIndex {
     file: PathBuf,
     /// With the folders as they were then.
     recorded_rules: Normalization,
+    /// It was recorded for another task, agent or model, and answers nothing.
+    is_other: bool,
     /// Calls of models by their numbers, then the others.
     exchanges: Vec<ReplayExchange>,
     conversations: HashMap<ShortDigest, Vec<usize>>,
@@ -80,9 +82,7 @@ impl ReplayIndex {
         let mut keys: HashMap<usize, ShortDigest> = HashMap::new();
         let mut conversations: HashMap<ShortDigest, Vec<usize>> = HashMap::new();
         let mut reader = RecordingReader::open(path)?;
-        if reader.fingerprint != fingerprint {
-            return Err("it was recorded for another task, agent or model".to_owned());
-        }
+        let is_other = reader.fingerprint != fingerprint;
         let rules = &rules.with_folders(&reader.folders);
         while let Some(line) = reader.next()? {
             let answer = serde_json::to_vec(&line.answer).map_err(|error| error.to_string())?;
@@ -132,6 +132,7 @@ impl ReplayIndex {
         Ok(ReplayIndex {
             file: path.to_owned(),
             recorded_rules: rules.clone(),
+            is_other,
             exchanges: models,
             conversations,
         })
@@ -169,6 +170,7 @@ impl ReplayIndex {
             })
         };
         if let Some(index) = list.iter().find(is_same).copied()
+            && !self.is_other
             && let Some(found) = self.take(index)
         {
             return Ok(found);
@@ -254,17 +256,32 @@ impl ReplayIndex {
             .exchanges
             .get(index)
             .map_or("", |exchange| &exchange.path);
-        let (pointer, recorded, requested) = match recorded_path == path {
-            false => (
+        let difference = match recorded_path == path {
+            false => Some((
                 String::new(),
                 Some(Value::from(recorded_path)),
                 Some(Value::from(path)),
-            ),
+            )),
             true => {
-                let recorded = self.whole_request(index).unwrap_or_default();
-                let recorded = normalized(&recorded, &self.recorded_rules);
-                first_difference(&recorded, &requested).unwrap_or_default()
+                let whole = self.whole_request(index).unwrap_or_default();
+                let recorded = normalized(&whole, &self.recorded_rules);
+                let exactly = || first_difference(&whole, body).filter(|_| self.is_other);
+                first_difference(&recorded, &requested).or_else(exactly)
             }
+        };
+        let (pointer, recorded, requested) = match difference {
+            None if self.is_other => {
+                return ReplayDivergence {
+                    exchange: Some(index),
+                    pointer: String::new(),
+                    recorded: None,
+                    requested: None,
+                    message: "the recording is of another prompt, or of an agent with other \
+                              arguments, files or another model"
+                        .to_owned(),
+                };
+            }
+            difference => difference.unwrap_or_default(),
         };
         let (recorded, requested) = excerpts(recorded, requested);
         let place = match pointer.as_str() {

@@ -149,8 +149,8 @@ pub struct SessionSettings {
     /// The agent's name (`claude-code`, `codex`, ...): selects which fields vary between runs.
     pub agent: String,
     /// What the exchanges depend on, exactly: a digest of the prompt, the agent's version, its
-    /// arguments and the model. A recording with another one is not read, since dates and numbers of
-    /// a prompt are among what requests are compared without. Empty is a value like any other.
+    /// arguments and the model. A recording with another one answers nothing, since dates and numbers
+    /// of a prompt are among what requests are compared without. Empty is a value like any other.
     pub fingerprint: String,
     /// Folders as the agent sees them whose paths may differ between recording and replay, such as
     /// the workspace and the home, each with a name for it.

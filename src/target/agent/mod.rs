@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
@@ -22,6 +23,7 @@ use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::redact::Redactor;
+use eval_base::text::hex;
 use eval_models::{ModelSpending, RunModels};
 use eval_proxy::{
     AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
@@ -176,6 +178,7 @@ pub(super) async fn ask(
         hosts: AllowedHosts::new(&target.hosts).map_err(|error| harness(error.to_string()))?,
         recording,
         agent: target.name().to_owned(),
+        fingerprint: fingerprint_of(target, asked.case).await?,
         folders: vec![
             (folders.workspace.clone(), "workspace".to_owned()),
             (folders.home.clone(), "home".to_owned()),
@@ -231,6 +234,15 @@ pub(super) async fn ask(
         result: judge_ending(target, &prepared.command, (ran, reading), usage),
         call,
     })
+}
+
+/// What a recording is of, exactly: requests are compared without dates and other numbers, also of
+/// the prompt.
+async fn fingerprint_of(target: &AgentTarget, case: &Case) -> Result<String, TargetFailure> {
+    let prompt = RenderedInput::of(&case.input).await?.into_text();
+    let model = target.endpoint.as_ref().map(Endpoint::name);
+    let parts = json!([prompt, model, target.command.argv, target.args, target.home]);
+    Ok(hex(&Sha256::digest(parts.to_string().as_bytes())))
 }
 
 fn small(count: u64) -> u32 {

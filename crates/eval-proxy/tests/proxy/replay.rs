@@ -330,19 +330,34 @@ async fn files_that_are_no_recordings_are_refused_with_the_line() {
 }
 
 #[tokio::test]
-async fn recording_of_another_task_is_refused() {
+async fn recording_of_another_task_answers_nothing() {
     let (_folder, path, ..) = record(1).await;
-    let settings = SessionSettings {
+    let other = || SessionSettings {
         fingerprint: "other".to_owned(),
         ..reading(&path)
     };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    match proxy_alone().start(listener, settings).unwrap_err() {
-        ProxyError::Recording { why, .. } => {
-            assert_eq!(why, "it was recorded for another task, agent or model");
-        }
-        other => panic!("{other}"),
+    // The same request, another in what is not compared otherwise, and another word.
+    let mut later = conversation(0, "one", 1).remove(0);
+    later["system"] = json!(
+        "You are an agent. Today's date: 2026-11-29. Session 0b9d1f3e-1111-4222-8333-123456789000"
+    );
+    let mut shown = String::new();
+    for request in [
+        conversation(0, "one", 1).remove(0),
+        later,
+        conversation(0, "six", 1).remove(0),
+    ] {
+        let agent = Agent::start(&proxy_alone(), other()).await;
+        let got = agent.message(&request).await;
+        let divergence = agent.session.finish().await.divergence.unwrap();
+        assert_eq!(got.json()["error"]["message"], divergence.message);
+        shown.push_str(&format!("{}\n", divergence.message));
     }
+    insta::assert_snapshot!(shown, @r#"
+    the recording is of another prompt, or of an agent with other arguments, files or another model
+    the agent's request differs from recorded exchange 0 at `/system`: recorded "You are an agent. Today's date: 2026-11-20. Session 0b9d1f3e-1111-4222-8333-123456789000", requested "You are an agent. Today's date: 2026-11-29. Session 0b9d1f3e-1111-4222-8333-123456789000"
+    the agent's request differs from recorded exchange 0 at `/messages/0/content`: recorded "one: fix the bug in <workspace>/src", requested "six: fix the bug in <workspace>/src"
+    "#);
 }
 
 #[tokio::test]
