@@ -66,6 +66,7 @@ pub(super) async fn ask(
             let program = WorkspaceProgram {
                 command: &prepared.command,
                 private: prepared.files,
+                keeps_variables: false,
             };
             workspace.run(program).await
         }

@@ -103,6 +103,7 @@ pub(super) async fn call_service(
     let program = WorkspaceProgram {
         command: &command,
         private: Vec::new(),
+        keeps_variables: false,
     };
     // Connections to a service that ends are not kept.
     let clients = HttpClients::default();

@@ -199,7 +199,7 @@ impl RunTargets {
             .collect();
         let redactor = Redactor::new(plan.secrets.iter().cloned());
         let mut targets = RunTargets {
-            agents: RunAgents::new(&plan.settings.models, redactor.clone()),
+            agents: RunAgents::new(&plan.settings.models, plan.prompt.clone(), redactor.clone()),
             target: plan.target.clone(),
             prompt: plan.prompt.clone(),
             main,

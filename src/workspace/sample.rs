@@ -92,6 +92,8 @@ pub struct WorkspaceProgram<'c> {
     /// Contents that the program reads: name, bytes. In `argv`, `\0/NAME` stands for the place of
     /// one.
     pub private: Vec<(String, Vec<u8>)>,
+    /// Its variables are not replaced by those of the workspace.
+    pub keeps_variables: bool,
 }
 
 /// Copies of files that programs wrote.
@@ -232,6 +234,10 @@ impl SampleWorkspace {
             .map_err(|reason| StartError { reason })?
             .words(&command.argv);
         for (name, value) in &self.definition.env {
+            let is_set = command.env.iter().any(|(of, _)| of == name);
+            if program.keeps_variables && is_set {
+                continue;
+            }
             command.env.retain(|(of, _)| of != name);
             command.env.push((name.clone(), value.into()));
         }
@@ -258,8 +264,17 @@ impl SampleWorkspace {
         }
         let root = self.root().map_err(|error| stopped(error.to_string()))?;
         let mut job = self.open.job(&self.definition, argv, root);
+        let of_cell: &[&str] = match program.keeps_variables {
+            true => &["TMPDIR", "PATH"],
+            false => &["TMPDIR", "PATH", "HOME"],
+        };
+        if program.keeps_variables {
+            let is_set = |name: &str| command.env.iter().any(|(of, _)| of == name);
+            job.env
+                .retain(|(name, _)| of_cell.contains(&name.as_str()) || !is_set(name));
+        }
         for (name, value) in &command.env {
-            let is_own = ["TMPDIR", "PATH", "HOME"].contains(&name.as_str());
+            let is_own = of_cell.contains(&name.as_str());
             let is_set = job.env.iter().any(|(of, _)| of == name);
             // What is no text is left out, as what is not listed is.
             if let (false, false, Some(value)) = (is_own, is_set, value.to_str()) {

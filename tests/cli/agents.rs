@@ -146,6 +146,10 @@ fn wrong_settings_of_agents_are_reported() {
             "`env` of an agent cannot contain ANTHROPIC_API_KEY",
         ),
         (
+            "{type: agent, agent: command, command: [sh], model: 'anthropic:m', base_url: 'http://127.0.0.1:9/v1', api_key_env: MY_KEY, env: [MY_KEY]}",
+            "`env` of an agent cannot contain MY_KEY",
+        ),
+        (
             "{type: agent, agent: command, command: [sh], network: {allow: ['a b']}}",
             "`a b` is not a host",
         ),
@@ -260,7 +264,7 @@ fn key_stays_with_the_proxy_and_a_recording_replays_without_it() {
     const KEY: &str = "sk-the-real-key-0123456789";
     let script = json!([{
         "if": "look",
-        "do": ["env; cat /proc/*/environ | tr '\\0' '\\n'", "echo made > made.txt"],
+        "do": ["env; cat /proc/*/environ | tr '\\0' '\\n' | sort -u", "echo made > made.txt"],
         "end": "I looked around.",
     }]);
     let project = small_agent("", "look around");
@@ -332,6 +336,43 @@ fn key_stays_with_the_proxy_and_a_recording_replays_without_it() {
         why.contains("look elsewhere") && why.contains("look around"),
         "{why}"
     );
+}
+
+#[test]
+fn variables_of_a_workspace_do_not_replace_those_of_its_agent() {
+    let look = "echo home $HOME lang $LANG own $OWN; echo done";
+    let project = suite("", &[("look", look)]);
+    let cases = std::fs::read_to_string(project.path().join("cases.yaml")).unwrap();
+    let env = "workspace: {env: {HOME: /tmp/other, LANG: xx, OWN: yes}}\ntest_cases:";
+    project.write("cases.yaml", &cases.replace("test_cases:", env));
+    run(&project, &[]).expect(0);
+    let said = sample(&project, "look")["output"].clone();
+    assert_eq!(said, "home /home/agent lang C.UTF-8 own yes\ndone\n");
+}
+
+#[test]
+fn agents_that_differ_in_their_arguments_have_recordings_of_their_own() {
+    let project = small_agent("", "look around");
+    let script = json!([{ "if": "look", "do": ["echo made > made.txt"], "end": "done" }]);
+    let model = ScriptedModel::start(&project, script);
+    for args in ["[]", "[--again]"] {
+        let settings = format!(", base_url: '{}', args: {args}", model.url);
+        let other = small_agent(&settings, "look around");
+        let suite = std::fs::read_to_string(other.path().join("suite.yaml")).unwrap();
+        project.write("suite.yaml", &suite);
+        let record = [
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--quiet",
+            "--record",
+            "exchanges",
+        ];
+        project.call(&record).expect(0);
+    }
+    let mut all = Vec::new();
+    contents(&project.path().join("exchanges"), &mut all);
+    assert_eq!(all.len(), 2);
 }
 
 #[test]

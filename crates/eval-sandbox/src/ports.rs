@@ -10,7 +10,8 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use tokio::sync::oneshot;
@@ -19,6 +20,8 @@ use super::channel::{message_pair, receive, send};
 
 /// How long a connection may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two attempts to listen.
+const AGAIN: Duration = Duration::from_millis(5);
 /// How long the cell may take to answer.
 const ANSWER: Duration = Duration::from_secs(7);
 
@@ -123,6 +126,21 @@ fn made(socket: &OwnedFd, letter: u8, port: u16) -> io::Result<io::Result<OwnedF
     }
 }
 
+/// Listens. The listener of the job before may not be closed yet.
+fn bound(place: SocketAddr) -> io::Result<TcpListener> {
+    let begin = Instant::now();
+    loop {
+        match TcpListener::bind(place) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse && begin.elapsed() < PATIENCE =>
+            {
+                sleep(AGAIN);
+            }
+            made => return made,
+        }
+    }
+}
+
 /// Answers until the other side is gone.
 pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
     let mut asked = [0; 3];
@@ -134,7 +152,7 @@ pub(super) fn serve(socket: &OwnedFd) -> io::Result<()> {
         let port = u16::from_be_bytes([high, low]);
         let place = SocketAddrV4::new(Ipv4Addr::LOCALHOST, port).into();
         let made: io::Result<OwnedFd> = match letter {
-            LISTEN => TcpListener::bind::<SocketAddr>(place).map(OwnedFd::from),
+            LISTEN => bound(place).map(OwnedFd::from),
             _ => TcpStream::connect_timeout(&place, PATIENCE).map(OwnedFd::from),
         };
         match made {

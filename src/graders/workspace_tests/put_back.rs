@@ -11,7 +11,9 @@ use crate::graders::diff::touched;
 use crate::graders::show::in_reason;
 use crate::workspace::CODE_ENDINGS;
 use crate::workspace::{FinishedWorkspace, WorkspaceFault};
-use eval_workspace::{EntryNow, PathGlobs, WorkspacePath};
+use eval_workspace::{
+    ChangeKind, ChangedContent, EntryNow, FileMode, PathGlobs, WorkspaceChanges, WorkspacePath,
+};
 
 /// Caches that are loaded instead of the files that they were made of.
 const CACHES: [&str; 8] = [
@@ -80,7 +82,9 @@ impl<'g> GraderCommand<'g> {
         self.builds(&touched, workspace, &mut found).await?;
         let mut shown = BTreeSet::new();
         for path in self.scripts() {
-            if touched.contains(&path) && workspace.file_before(&path, 0).await? != EntryNow::Absent
+            if touched.contains(&path)
+                && !is_of_rights(workspace.changes(), &path)
+                && workspace.file_before(&path, 0).await? != EntryNow::Absent
             {
                 shown.insert(path.clone());
                 found.script = Some(path);
@@ -202,6 +206,19 @@ impl<'g> GraderCommand<'g> {
         own.chain(operand.and_then(|word| path_of(self.cwd, word)))
             .collect()
     }
+}
+
+/// Whether only the rights of a file changed: an executable bit decides nothing.
+fn is_of_rights(changes: &WorkspaceChanges, path: &WorkspacePath) -> bool {
+    let is_file = |mode| matches!(mode, Some(FileMode::Regular | FileMode::Executable));
+    let mut files = changes.files.iter();
+    files.any(|change| {
+        change.path == *path
+            && change.kind == ChangeKind::Modified
+            && change.content == ChangedContent::Unchanged
+            && is_file(change.old_mode)
+            && is_file(change.new_mode)
+    })
 }
 
 /// The script that an interpreter runs; `None` if it runs code of its arguments, or tests.

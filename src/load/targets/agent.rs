@@ -9,6 +9,7 @@ use super::{check_program, check_words, find_program};
 use crate::load::depends;
 use crate::load::inputs::file_hash;
 use crate::load::models;
+use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::{existing, expand};
 use crate::load::scope::{SuiteDesk, seconds};
@@ -19,6 +20,7 @@ use crate::model::{
 };
 use crate::spec::words::{AgentName, OnError, OutputFormat, TargetIsolation};
 use crate::spec::{AgentSpec, ModelSpec, WorkspaceFileSpec};
+use eval_models::KeySource;
 use eval_proxy::AllowedHosts;
 use eval_sandbox::languages::{InstalledProgram, installed, locate, version_without_home};
 use eval_workspace::WorkspacePath;
@@ -47,7 +49,8 @@ pub(super) fn resolve(
         None => None,
     };
     let api = model.as_ref().map(|(_, api)| *api);
-    check_variables(desk, spec, node, api);
+    let endpoint = model.as_ref().map(|(endpoint, _)| endpoint);
+    check_variables(desk, spec, node, (api, endpoint));
     let home = files(desk, spec, node, dir);
     if desk.problems.error_count() > errors {
         return None;
@@ -155,7 +158,12 @@ fn check(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node) {
 }
 
 /// Refuses variables that the agent gets in any case, such as one with the real key.
-fn check_variables(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node, api: Option<AgentApi>) {
+fn check_variables(
+    desk: &mut SuiteDesk,
+    spec: &AgentSpec,
+    node: &Node,
+    (api, endpoint): (Option<AgentApi>, Option<&Endpoint>),
+) {
     let values = AgentValues {
         api,
         model: "",
@@ -164,9 +172,14 @@ fn check_variables(desk: &mut SuiteDesk, spec: &AgentSpec, node: &Node, api: Opt
         home: "",
     };
     let own = AgentLaunch::variables_of(spec.agent, &values);
+    let key = endpoint.and_then(|endpoint| endpoint.key.as_ref());
+    let key = key.and_then(|key| match &key.source {
+        KeySource::Variable(name) => Some(name),
+        _ => None,
+    });
     let is_own = |name: &&String| {
         let usual = ["HOME", "PATH", "LANG", "TERM", "TMPDIR"];
-        usual.contains(&name.as_str()) || own.iter().any(|(of, _)| of == name)
+        usual.contains(&name.as_str()) || key == Some(*name) || own.iter().any(|(of, _)| of == name)
     };
     for name in spec.env.iter().filter(is_own) {
         let message = format!("`env` of an agent cannot contain {name}");
@@ -294,6 +307,10 @@ fn model(
     };
     if of_google {
         endpoint.provider = GOOGLE[0].to_owned();
+        if spec.price.is_none() {
+            // It was looked for under another provider.
+            endpoint.price = prices::price_of(desk, None, GOOGLE[0], name);
+        }
     }
     if let Some(launch) = launch.filter(|launch| !launch.apis.contains(&api)) {
         let known: Vec<&str> = launch.apis.iter().map(|api| api.name()).collect();

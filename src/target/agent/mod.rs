@@ -44,6 +44,8 @@ const PROMPT_FILE: &str = "prompt";
 pub(super) struct RunAgents {
     record: Option<PathBuf>,
     replay: Option<PathBuf>,
+    /// The name of the run's prompt.
+    prompt: Option<String>,
     /// Models are not called over the network.
     is_offline: bool,
     redactor: Redactor,
@@ -61,10 +63,11 @@ pub(super) struct AgentSample<'s> {
 }
 
 impl RunAgents {
-    pub fn new(settings: &ModelSettings, redactor: Redactor) -> RunAgents {
+    pub fn new(settings: &ModelSettings, prompt: Option<String>, redactor: Redactor) -> RunAgents {
         RunAgents {
             record: settings.record.clone(),
             replay: settings.replay.clone(),
+            prompt,
             is_offline: settings.cache == CacheMode::Only,
             redactor,
             proxies: Mutex::default(),
@@ -108,12 +111,15 @@ impl RunAgents {
         let Some(endpoint) = &target.endpoint else {
             return RecordingPlan::Off;
         };
-        let of_target = [target.name().to_owned(), endpoint.name()];
+        let of_target = [settings_name(target), endpoint.name()].into_iter();
         let of_case = [asked.eval_id.to_owned(), asked.case.id.clone()];
+        let names: Vec<String> = of_target
+            .chain(self.prompt.clone())
+            .chain(of_case)
+            .collect();
         let file = |folder: &Path| {
-            let names = of_target.iter().chain(&of_case);
             let mut path = folder.join(RECORDED);
-            path.extend(names.map(|name| folder_name(name)));
+            path.extend(names.iter().map(|name| folder_name(name)));
             path.join(format!("{}-{}.jsonl", asked.sample, asked.attempt))
         };
         let compressed = |file: &Path| file.with_extension("jsonl.gz");
@@ -133,6 +139,17 @@ impl RunAgents {
             (None, None) => RecordingPlan::Off,
         }
     }
+}
+
+/// The agent, and a digest of its settings if it has some: two targets may differ in nothing else.
+fn settings_name(target: &AgentTarget) -> String {
+    let words = target.command.argv.get(1..).unwrap_or_default();
+    if words.is_empty() && target.args.is_empty() && target.home.is_empty() {
+        return target.name().to_owned();
+    }
+    let settings = json!([words, target.args, target.home]).to_string();
+    let digest = hex(&Sha256::digest(settings.as_bytes()));
+    format!("{}-{}", target.name(), digest.get(..8).unwrap_or_default())
 }
 
 /// Runs the agent once.
@@ -226,7 +243,8 @@ pub(super) async fn ask(
         models.spent_before(ModelSpending::from(usage));
     }
     Ok(TargetAnswer {
-        latency: Some(ran.ended.elapsed),
+        // A replay does not take the time of the model.
+        latency: (!is_replay).then_some(ran.ended.elapsed),
         exit_code: match ran.ended.end {
             TreeEnd::Exited(code) => Some(code),
             _ => None,
@@ -409,6 +427,7 @@ async fn run(
     let program = WorkspaceProgram {
         command: &prepared.command,
         private: prepared.files.clone(),
+        keeps_variables: true,
     };
     let (needed, unneeded) = oneshot::channel::<()>();
     let unneeded = async {
@@ -425,6 +444,7 @@ async fn run(
             return Ok(RanAgent { ended, end: None, report: SessionReport::default() });
         }
     };
+    let is_replay = matches!(settings.recording, RecordingPlan::Read(_));
     let session = match opened
         .map_err(ProxyError::from)
         .and_then(|listener| proxy.start(listener, settings))
@@ -435,7 +455,7 @@ async fn run(
             // The job that did not begin knows better why.
             let _ = running.await.map_err(unstarted)?;
             let cause = match &error {
-                ProxyError::Recording { .. } => Cause::MissingOutput,
+                ProxyError::Recording { .. } if is_replay => Cause::MissingOutput,
                 _ => Cause::Harness,
             };
             return Err(TargetFailure::new(
