@@ -3,6 +3,7 @@
 use super::METHOD;
 use super::prompt::ShownText;
 use crate::grade::{NO_TRAJECTORY, NO_WORKSPACE};
+use crate::graders::trajectory_gap;
 use crate::model::{Cause, Grade, GraderType, Judge, Output, TrajectoryRecord};
 use crate::workspace::FinishedWorkspace;
 use eval_workspace::EntryNow;
@@ -10,7 +11,7 @@ use eval_workspace::EntryNow;
 /// The parts in the order that judges see, unquoted.
 ///
 /// # Errors
-/// The grade where there is no workspace or trajectory, or a part is too long to be seen in full: what is left out
+/// The grade where there is no workspace or trajectory, steps are missing, or a part is too long to be seen in full: what is left out
 /// could be the change that decides.
 pub(super) async fn texts(
     judge: &Judge,
@@ -28,6 +29,9 @@ pub(super) async fn texts(
         let Some(trajectory) = record.and_then(TrajectoryRecord::content) else {
             return Err(errored(Cause::MissingOutput, NO_TRAJECTORY.to_owned()));
         };
+        if let Some(why) = trajectory_gap(trajectory) {
+            return Err(errored(Cause::MissingOutput, why));
+        }
         parts.push(ShownText {
             name: "TRAJECTORY".to_owned(),
             title: "What the agent said and did, step by step:",

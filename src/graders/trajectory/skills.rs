@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::calls::{CallCount, name_globs};
+use super::calls::{CallCount, NameMatcher};
+use super::commands::RunCommands;
 use super::rules::{RuleFinding, SeenTrajectory, listed};
 use eval_agents::trajectory::{PerformedCall, ToolCall};
 use eval_base::text::plural;
@@ -23,6 +24,47 @@ const WRITING_TOOLS: &[&str] = &[
     "delete",
     "file_change",
 ];
+
+/// Arguments that hold the folder in which a command runs.
+const FOLDER_KEYS: &[&str] = &[
+    "cwd",
+    "workdir",
+    "working_directory",
+    "directory",
+    "dir_path",
+];
+
+/// Programs that name a file without showing what is in it.
+const NO_READERS: &[&str] = &[
+    "[",
+    "chmod",
+    "chown",
+    "cp",
+    "du",
+    "echo",
+    "file",
+    "find",
+    "git",
+    "ln",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "mv",
+    "printf",
+    "realpath",
+    "rm",
+    "rmdir",
+    "sha256sum",
+    "stat",
+    "tee",
+    "test",
+    "touch",
+    "tree",
+    "wc",
+];
+
+static INPUT_FILE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"<[ \t]*["']?([^<>|&;\s"']*SKILL\.md)"#).ok());
 
 static SKILL_FILE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"skills?[/\\]+([^/\\\s'"]+)[/\\]+SKILL\.md"#).ok());
@@ -58,13 +100,62 @@ fn skills_of(call: &ToolCall) -> Vec<String> {
         return vec![name.to_owned()];
     }
     let mut names = Vec::new();
-    if !WRITING_TOOLS.iter().any(|part| tool.contains(part)) {
-        find_in_object(&call.arguments, &mut names);
-        if let Some(raw) = call.raw_arguments() {
-            find_in(raw, &mut names);
+    // Some tools that edit files show them, too.
+    let views = call.arguments.get("command").and_then(Value::as_str) == Some("view");
+    if views || !WRITING_TOOLS.iter().any(|part| tool.contains(part)) {
+        let run = RunCommands::of(call);
+        if views || run.texts.iter().all(|text| !text.contains(' ')) {
+            find_in_object(&call.arguments, &mut names);
+            if let Some(raw) = call.raw_arguments() {
+                find_in(raw, &mut names);
+            }
+        } else {
+            find_in_commands(call, &run, &mut names);
         }
     }
     names
+}
+
+/// Commands that read a `SKILL.md`, from wherever they run.
+fn find_in_commands(call: &ToolCall, run: &RunCommands, names: &mut Vec<String>) {
+    let given = |key: &&str| call.arguments.get(*key).and_then(Value::as_str);
+    let mut dir = FOLDER_KEYS
+        .iter()
+        .find_map(given)
+        .unwrap_or_default()
+        .to_owned();
+    for command in &run.commands {
+        let mut words = command.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        if matches!(program, "cd" | "pushd") {
+            if let Some(into) = words.find(|word| !word.starts_with('-')) {
+                dir = joined(&dir, into);
+            }
+        } else if !NO_READERS.contains(&program) {
+            for word in words.filter(|word| word.ends_with("SKILL.md")) {
+                find_in(&Value::from(joined(&dir, word)), names);
+            }
+            find_in(&Value::from(command.as_str()), names);
+        }
+    }
+    // `cat <FILE`: redirections are not among the words.
+    for text in &run.texts {
+        for read in INPUT_FILE
+            .iter()
+            .flat_map(|pattern| pattern.captures_iter(text))
+        {
+            let file = read.get(1).map_or("", |file| file.as_str());
+            find_in(&Value::from(joined(&dir, file)), names);
+        }
+    }
+}
+
+fn joined(dir: &str, path: &str) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    match dir.is_empty() || path.starts_with(['/', '~']) {
+        true => path.to_owned(),
+        false => format!("{}/{path}", dir.trim_end_matches('/')),
+    }
 }
 
 fn find_in_object(object: &Map<String, Value>, names: &mut Vec<String>) {
@@ -100,8 +191,8 @@ pub(super) fn findings(
     }
     let uses = skill_uses(seen);
     let of = |name: &str| {
-        let globs = name_globs(&[name.to_owned()]);
-        uses.iter().filter(move |one| globs.fit(&one.name))
+        let matcher = NameMatcher::new(name);
+        uses.iter().filter(move |one| matcher.fits(&one.name))
     };
     let mut findings = Vec::new();
     for count in used {
