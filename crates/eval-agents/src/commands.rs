@@ -18,7 +18,6 @@ const MAX_BYTES: usize = 8 << 20;
 
 /// Programs whose arguments hold a command: every word after them may begin it.
 const WRAPPERS: &[&str] = &[
-    ".",
     "ash",
     "bash",
     "builtin",
@@ -207,6 +206,7 @@ impl ShellReading {
         let mut words = words;
         let mut runs_shell = false;
         let mut within_wrapper = false;
+        let mut sources = false;
         while let Some((first, rest)) = words.split_first() {
             if is_assignment(first) || KEYWORDS.contains(&first.as_str()) {
                 words = rest;
@@ -218,7 +218,10 @@ impl ShellReading {
             }
             let name = program_name(first);
             self.add(name, rest);
-            let is_shell = SHELLS.contains(&name);
+            // `.` is a folder where it is an argument.
+            let may_source = !within_wrapper || sources;
+            let is_shell = SHELLS.contains(&name) && (name != "." || (first == "." && may_source));
+            sources = matches!(name, "builtin" | "command");
             if is_shell {
                 runs_shell = true;
                 self.texts(rest, depth);
@@ -396,6 +399,7 @@ mod tests {
             "ls # rm -rf x",
             "rm -rf xy",
             "echo a > 'rm -rf x'",
+            "echo 'rm -rf x' | docker build .",
         ] {
             assert!(!runs(text, "rm -rf x"), "{text}: {:?}", lines(text));
         }

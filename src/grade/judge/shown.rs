@@ -101,3 +101,34 @@ pub(super) fn too_long(name: &str, judge: &Judge) -> Grade {
     );
     Grade::failed(GraderType::Model, METHOD, Cause::OutputLimit, reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use eval_agents::trajectory::Trajectory;
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::testing;
+
+    #[tokio::test]
+    async fn a_trajectory_that_is_not_whole_is_not_judged() {
+        let mut judge = testing::judge();
+        judge.shown.trajectory = true;
+        let mut whole = Trajectory::from_value(json!({
+            "agent": {"name": "a", "version": "1"},
+            "steps": [{"step_id": 1, "source": "agent", "message": "Done."}],
+        }))
+        .expect("a trajectory");
+        let mut output = Output::text("Done.");
+        output.trajectory = Some(Box::new(TrajectoryRecord::new(whole.clone())));
+        let parts = texts(&judge, &output, None).await;
+        assert_eq!(parts.map(|parts| parts.len()).ok(), Some(1));
+        whole.extra = json!({"incomplete": ["it was cut"]}).as_object().cloned();
+        output.trajectory = Some(Box::new(TrajectoryRecord::new(whole)));
+        let Err(grade) = texts(&judge, &output, None).await else {
+            panic!("it is judged");
+        };
+        assert_eq!(grade.cause, Some(Cause::MissingOutput));
+        assert_eq!(grade.reason, "the trajectory is incomplete: it was cut");
+    }
+}

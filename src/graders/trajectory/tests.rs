@@ -497,6 +497,16 @@ fn skills_are_read_from_wherever_the_command_runs() {
             json!({"command": "echo x > skills/pdf/SKILL.md"}),
             false,
         ),
+        (
+            "shell",
+            json!({"command": "/bin/bash -lc 'ls skills/pdf/SKILL.md'"}),
+            false,
+        ),
+        (
+            "shell",
+            json!({"command": "/bin/bash -lc 'cd skills/pdf && cat SKILL.md'"}),
+            true,
+        ),
         ("Skill", json!({"skill": " PDF "}), true),
     ] {
         let shown = format!("{tool} {arguments}");
@@ -504,6 +514,11 @@ fn skills_are_read_from_wherever_the_command_runs() {
         let outcome = |config| judged(config, &made).outcome == Outcome::Passed;
         assert_eq!(outcome("skill_used: pdf"), used, "{shown}");
         assert_eq!(outcome("skill_not_used: pdf"), !used, "{shown}");
+    }
+    // Whether this program reads it is not known: neither rule passes.
+    let made = trajectory(&[&[bash("mytool skills/pdf/SKILL.md")]]);
+    for config in ["skill_used: pdf", "skill_not_used: pdf"] {
+        assert_eq!(judged(config, &made).outcome, Outcome::Failed, "{config}");
     }
 }
 
