@@ -235,6 +235,21 @@ fn arguments_of(given: &Value) -> (Map<String, Value>, Option<Value>) {
     }
 }
 
+/// Whether a block of Anthropic's API is the result of a tool that failed: `is_error` is left out
+/// where it is false, and tools of the server report an error as their content.
+pub(crate) fn is_block_error(block: &Value) -> bool {
+    let in_content = || {
+        block
+            .pointer("/content/type")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| kind.ends_with("_error"))
+    };
+    block
+        .get("is_error")
+        .and_then(Value::as_bool)
+        .unwrap_or_else(in_content)
+}
+
 /// Content in the shapes that APIs and agents have: a text, or blocks with texts and images. Bytes
 /// of media are left out.
 pub(crate) fn content_of(content: &Value) -> MessageContent {

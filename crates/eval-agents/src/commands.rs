@@ -21,11 +21,13 @@ const WRAPPERS: &[&str] = &[
     "ash",
     "bash",
     "builtin",
+    "bunx",
     "busybox",
     "chpst",
     "chroot",
     "chrt",
     "command",
+    "conda",
     "coproc",
     "csh",
     "dash",
@@ -42,6 +44,8 @@ const WRAPPERS: &[&str] = &[
     "gosu",
     "ionice",
     "ksh",
+    "mamba",
+    "micromamba",
     "mksh",
     "nice",
     "nix-shell",
@@ -49,8 +53,12 @@ const WRAPPERS: &[&str] = &[
     "npx",
     "nsenter",
     "parallel",
+    "pdm",
+    "pipenv",
+    "pipx",
     "pkexec",
     "podman",
+    "poetry",
     "proot",
     "prlimit",
     "runuser",
@@ -60,6 +68,7 @@ const WRAPPERS: &[&str] = &[
     "setsid",
     "sg",
     "sh",
+    "source",
     "ssh",
     "start-stop-daemon",
     "stdbuf",
@@ -76,6 +85,7 @@ const WRAPPERS: &[&str] = &[
     "unbuffer",
     "unshare",
     "uv",
+    "uvx",
     "watch",
     "xargs",
     "zsh",
@@ -83,6 +93,7 @@ const WRAPPERS: &[&str] = &[
 
 /// Of them, those that read their arguments or their input as shell text.
 const SHELLS: &[&str] = &[
+    ".",
     "ash",
     "bash",
     "csh",
@@ -98,6 +109,7 @@ const SHELLS: &[&str] = &[
     "script",
     "sg",
     "sh",
+    "source",
     "ssh",
     "su",
     "tcsh",
@@ -160,6 +172,10 @@ impl ShellReading {
             for document in &split.documents {
                 self.read(document, depth + 1);
             }
+            let first = split.printing.unwrap_or(split.commands.len());
+            for printing in split.commands.iter().skip(first) {
+                self.texts(printing.words.get(1..).unwrap_or_default(), depth);
+            }
         }
     }
 
@@ -190,6 +206,7 @@ impl ShellReading {
         let mut words = words;
         let mut runs_shell = false;
         let mut within_wrapper = false;
+        let mut sources = false;
         while let Some((first, rest)) = words.split_first() {
             if is_assignment(first) || KEYWORDS.contains(&first.as_str()) {
                 words = rest;
@@ -201,10 +218,18 @@ impl ShellReading {
             }
             let name = program_name(first);
             self.add(name, rest);
-            let is_shell = SHELLS.contains(&name);
+            // `.` is a folder where it is an argument.
+            let may_source = !within_wrapper || sources;
+            let is_shell = SHELLS.contains(&name) && (name != "." || (first == "." && may_source));
+            sources = matches!(name, "builtin" | "command");
             if is_shell {
                 runs_shell = true;
                 self.texts(rest, depth);
+            }
+            match name {
+                "env" => self.split_by_env(rest, depth),
+                "git" => self.aliases_of_git(rest, depth),
+                _ => {}
             }
             within_wrapper |= is_shell || WRAPPERS.contains(&name);
             if !within_wrapper {
@@ -213,6 +238,35 @@ impl ShellReading {
             words = rest;
         }
         runs_shell
+    }
+
+    /// `env -S TEXT` splits a text into the words of a command.
+    fn split_by_env(&mut self, words: &[String], depth: usize) {
+        for (at, word) in words.iter().enumerate() {
+            let attached = match word.strip_prefix("--split-string") {
+                Some(attached) => Some(attached.trim_start_matches('=')),
+                None if word.starts_with("--") || !word.starts_with('-') => None,
+                None => word.split_once('S').map(|(_, attached)| attached),
+            };
+            if let Some(attached) = attached {
+                let rest = words.get(at + 1..).unwrap_or_default().join(" ");
+                self.read(&format!("{attached} {rest}"), depth + 1);
+            }
+        }
+    }
+
+    /// `git -c alias.NAME='!TEXT' NAME ARGUMENTS` and `git config alias.NAME '!TEXT'` run a text.
+    fn aliases_of_git(&mut self, words: &[String], depth: usize) {
+        for (at, word) in words.iter().enumerate() {
+            let text = word
+                .strip_prefix('!')
+                .or_else(|| word.split_once("=!").map(|(_, text)| text));
+            if let Some(text) = text {
+                let arguments = words.get(at + 2..).unwrap_or_default().join(" ");
+                self.read(text, depth + 1);
+                self.read(&format!("{text} {arguments}"), depth + 1);
+            }
+        }
     }
 
     fn add(&mut self, name: &str, rest: &[String]) {
@@ -307,6 +361,28 @@ mod tests {
             "ls # nothing\nrm -rf x",
             "ssh host 'rm -rf x'",
             "cat <<EOF\n\\\"'$(rm -rf x)'\nEOF",
+            "((y=1<<2))\nrm -rf x",
+            "((y=1<<2))\nrm -rf x\n2",
+            "let y=1<<2\nrm -rf x",
+            "cat <<EOF\nrm -rf x",
+            "echo hi 2>&-&& rm -rf x",
+            "ls <&-|rm -rf x",
+            "ls >&-; rm -rf x",
+            "ls 2>|y|rm -rf x",
+            "source <(echo 'rm -rf x')",
+            ". /dev/stdin <<< 'rm -rf x'",
+            "bash <(echo rm -rf x)",
+            "poetry run rm -rf x",
+            "pipenv run rm -rf x",
+            "conda run -n y rm -rf x",
+            "uvx rm -rf x",
+            "env -S 'rm -rf x'",
+            "env -iS 'rm -rf x'",
+            "env -S'rm -rf' x",
+            "env --split-string='rm -rf x'",
+            "git -c alias.z='!rm -rf x' z",
+            "git -c alias.z='!rm' z -rf x",
+            "git config --global alias.z '!rm -rf x'",
         ] {
             assert!(runs(text, "rm -rf x"), "{text}: {:?}", lines(text));
         }
@@ -323,6 +399,7 @@ mod tests {
             "ls # rm -rf x",
             "rm -rf xy",
             "echo a > 'rm -rf x'",
+            "echo 'rm -rf x' | docker build .",
         ] {
             assert!(!runs(text, "rm -rf x"), "{text}: {:?}", lines(text));
         }

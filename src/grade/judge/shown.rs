@@ -3,6 +3,7 @@
 use super::METHOD;
 use super::prompt::ShownText;
 use crate::grade::{NO_TRAJECTORY, NO_WORKSPACE};
+use crate::graders::trajectory_gap;
 use crate::model::{Cause, Grade, GraderType, Judge, Output, TrajectoryRecord};
 use crate::workspace::FinishedWorkspace;
 use eval_workspace::EntryNow;
@@ -10,7 +11,7 @@ use eval_workspace::EntryNow;
 /// The parts in the order that judges see, unquoted.
 ///
 /// # Errors
-/// The grade where there is no workspace or trajectory, or a part is too long to be seen in full: what is left out
+/// The grade where there is no workspace or trajectory, steps are missing, or a part is too long to be seen in full: what is left out
 /// could be the change that decides.
 pub(super) async fn texts(
     judge: &Judge,
@@ -28,6 +29,9 @@ pub(super) async fn texts(
         let Some(trajectory) = record.and_then(TrajectoryRecord::content) else {
             return Err(errored(Cause::MissingOutput, NO_TRAJECTORY.to_owned()));
         };
+        if let Some(why) = trajectory_gap(trajectory) {
+            return Err(errored(Cause::MissingOutput, why));
+        }
         parts.push(ShownText {
             name: "TRAJECTORY".to_owned(),
             title: "What the agent said and did, step by step:",
@@ -96,4 +100,35 @@ pub(super) fn too_long(name: &str, judge: &Judge) -> Grade {
         judge.max_chars
     );
     Grade::failed(GraderType::Model, METHOD, Cause::OutputLimit, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use eval_agents::trajectory::Trajectory;
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::testing;
+
+    #[tokio::test]
+    async fn a_trajectory_that_is_not_whole_is_not_judged() {
+        let mut judge = testing::judge();
+        judge.shown.trajectory = true;
+        let mut whole = Trajectory::from_value(json!({
+            "agent": {"name": "a", "version": "1"},
+            "steps": [{"step_id": 1, "source": "agent", "message": "Done."}],
+        }))
+        .expect("a trajectory");
+        let mut output = Output::text("Done.");
+        output.trajectory = Some(Box::new(TrajectoryRecord::new(whole.clone())));
+        let parts = texts(&judge, &output, None).await;
+        assert_eq!(parts.map(|parts| parts.len()).ok(), Some(1));
+        whole.extra = json!({"incomplete": ["it was cut"]}).as_object().cloned();
+        output.trajectory = Some(Box::new(TrajectoryRecord::new(whole)));
+        let Err(grade) = texts(&judge, &output, None).await else {
+            panic!("it is judged");
+        };
+        assert_eq!(grade.cause, Some(Cause::MissingOutput));
+        assert_eq!(grade.reason, "the trajectory is incomplete: it was cut");
+    }
 }

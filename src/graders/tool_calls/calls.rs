@@ -58,18 +58,27 @@ impl OutputCall {
 pub(super) fn calls_in(output: &OutputValue) -> Vec<OutputCall> {
     let mut calls = Vec::new();
     match output {
-        OutputValue::Json(value) => collect(value, true, 0, &mut calls),
+        OutputValue::Json(value) => collect(value, Untyped::WithArguments, 0, &mut calls),
         OutputValue::Text(text) | OutputValue::Program(text) => {
             if let Ok(value) = unique_keys::from_str(text) {
-                collect(&value, true, 0, &mut calls);
+                collect(&value, Untyped::WithArguments, 0, &mut calls);
             }
         }
     }
     calls
 }
 
-/// `is_call`: an object with a name is a call, also without a type.
-fn collect(value: &Value, is_call: bool, depth: usize, calls: &mut Vec<OutputCall>) {
+/// Which objects with a name are calls although they have no type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Untyped {
+    /// In a list of calls.
+    All,
+    /// An answer may have a name, too.
+    WithArguments,
+    None,
+}
+
+fn collect(value: &Value, untyped: Untyped, depth: usize, calls: &mut Vec<OutputCall>) {
     if depth > DEPTH {
         return;
     }
@@ -77,16 +86,16 @@ fn collect(value: &Value, is_call: bool, depth: usize, calls: &mut Vec<OutputCal
         Value::Array(items) => {
             items
                 .iter()
-                .for_each(|item| collect(item, is_call, depth + 1, calls));
+                .for_each(|item| collect(item, untyped, depth + 1, calls));
             return;
         }
         Value::Object(object) => object,
         _ => return,
     };
     if let Some(list @ Value::Array(_)) = object.get("tool_calls") {
-        return collect(list, true, depth + 1, calls);
+        return collect(list, Untyped::All, depth + 1, calls);
     }
-    if let Some(call) = call_of(object, is_call) {
+    if let Some(call) = call_of(object, untyped) {
         calls.push(call);
         return;
     }
@@ -103,12 +112,16 @@ fn collect(value: &Value, is_call: bool, depth: usize, calls: &mut Vec<OutputCal
     ];
     for key in below {
         if let Some(inner) = object.get(key) {
-            collect(inner, key == "functionCalls", depth + 1, calls);
+            let untyped = match key {
+                "functionCalls" => Untyped::All,
+                _ => Untyped::None,
+            };
+            collect(inner, untyped, depth + 1, calls);
         }
     }
 }
 
-fn call_of(object: &Map<String, Value>, is_call: bool) -> Option<OutputCall> {
+fn call_of(object: &Map<String, Value>, untyped: Untyped) -> Option<OutputCall> {
     let text = |object: &Map<String, Value>, key: &str| {
         object.get(key).and_then(Value::as_str).map(str::to_owned)
     };
@@ -137,12 +150,13 @@ fn call_of(object: &Map<String, Value>, is_call: bool) -> Option<OutputCall> {
             object.get("arguments").or_else(|| object.get("args")),
         )),
         Some("custom_tool_call") => Some(OutputCall::new(&name, object.get("input"))),
-        None | Some("function") if is_call => {
+        None | Some("function") if untyped != Untyped::None => {
             let keys = ["arguments", "args", "input", "parameters"];
-            Some(OutputCall::new(
-                &name,
-                keys.iter().find_map(|key| object.get(*key)),
-            ))
+            let arguments = keys.iter().find_map(|key| object.get(*key));
+            let call = OutputCall::new(&name, arguments);
+            let is_call =
+                untyped == Untyped::All || (arguments.is_some() && call.arguments.is_ok());
+            is_call.then_some(call)
         }
         _ => None,
     }

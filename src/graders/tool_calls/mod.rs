@@ -239,14 +239,14 @@ impl OutputCheck for ToolCallsMatch {
             .trajectory
             .as_ref()
             .map(|trajectory| SeenTrajectory::of(trajectory, None));
-        // Calls in the output are the answer that is graded; an agent's are in its trajectory.
-        let calls = match (calls_in(&view.output), &seen) {
-            (calls, Some(seen)) if calls.is_empty() => seen
+        // An agent's calls are in its trajectory: what its last message looks like was not called.
+        let calls = match &seen {
+            Some(seen) => seen
                 .calls
                 .iter()
                 .map(|made| OutputCall::of(made.call))
                 .collect(),
-            (calls, _) => calls,
+            None => calls_in(&view.output),
         };
         let gap = seen.as_ref().and_then(|seen| match seen.at_most(true) {
             RuleState::Unknown(why) => Some(why),

@@ -75,6 +75,8 @@ fn calls_of_every_api_are_read() {
         "",
         "f()",
         "{\"name\": 1}",
+        "{\"name\": \"f\"}",
+        "[{\"name\": \"f\", \"input\": \"some text\"}]",
         "{\"content\": [{\"type\": \"text\", \"name\": \"f\"}]}",
     ] {
         assert_eq!(
@@ -231,6 +233,14 @@ fn calls_of_an_agent_are_in_its_trajectory() {
         Outcome::Passed
     );
     assert_eq!(judged(config, text(), None).outcome, Outcome::Failed);
+    // An answer that looks like a call was not called.
+    let said = || OutputValue::Text(json!({"name": "g", "arguments": {}}).to_string());
+    let says = |name: &str, output| {
+        let config = format!("method: tool_calls, expected: {name}");
+        judged(&config, output, Some(trajectory.clone())).outcome
+    };
+    assert_eq!(says("g", said()), Outcome::Failed);
+    assert_eq!(says("f", said()), Outcome::Passed);
     trajectory.extra = json!({"incomplete": ["it was cut"]}).as_object().cloned();
     let cut = judged(config, text(), Some(trajectory.clone()));
     assert_eq!(

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::TrajectoryRules;
 use super::rules::{RuleFinding, RuleState, SeenTrajectory};
 use crate::model::Grade;
-use eval_agents::trajectory::{PerformedCall, StepSource, Trajectory};
+use eval_agents::trajectory::{PerformedCall, Trajectory};
 use eval_base::text::plural;
 use eval_stats::stays_within;
 
@@ -40,6 +40,7 @@ pub struct Budgets {
 impl Budgets {
     pub(super) fn findings(&self, seen: &SeenTrajectory<'_>) -> Vec<RuleFinding> {
         let steps = agent_steps(seen.trajectory, None);
+        let count_of_steps = steps.iter().map(|(_, n)| *n).fold(0, usize::saturating_add);
         let calls = seen
             .calls
             .iter()
@@ -50,13 +51,25 @@ impl Budgets {
             findings.push(RuleFinding {
                 rule: "min_steps",
                 expected: format!("at least {}", count(min, "step")),
-                actual: plural(steps.len(), "step"),
-                state: seen.at_least(steps.len() as u64 >= min),
+                actual: plural(count_of_steps, "step"),
+                state: seen.at_least(count_of_steps as u64 >= min),
                 steps: Vec::new(),
             });
         }
         if let Some(max) = self.max_steps {
-            findings.push(at_most("max_steps", "step", max, steps, seen));
+            let most = usize::try_from(max).unwrap_or(usize::MAX);
+            let mut so_far = 0usize;
+            let beyond = steps.into_iter().filter_map(|(step, n)| {
+                so_far = so_far.saturating_add(n);
+                (n > 0 && so_far > most).then_some(step)
+            });
+            findings.push(RuleFinding {
+                rule: "max_steps",
+                expected: format!("at most {}", count(max, "step")),
+                actual: plural(count_of_steps, "step"),
+                state: seen.at_most(count_of_steps <= most),
+                steps: beyond.collect(),
+            });
         }
         if let Some(max) = self.max_tool_calls {
             findings.push(at_most("max_tool_calls", "tool call", max, calls, seen));
@@ -107,7 +120,11 @@ impl TrajectoryRules {
             return;
         }
         let mut add = |name: &str, n: usize| grade.metrics.insert(name.to_owned(), n as f64);
-        add(AGENT_STEPS, agent_steps(seen.trajectory, None).len());
+        let steps = agent_steps(seen.trajectory, None);
+        add(
+            AGENT_STEPS,
+            steps.iter().map(|(_, n)| *n).fold(0, usize::saturating_add),
+        );
         add(TOOL_CALLS, seen.calls.len());
         if silent_call(seen).is_none() {
             add(TOOL_ERRORS, failed_calls(seen).len());
@@ -119,14 +136,14 @@ fn count(n: u64, noun: &str) -> String {
     plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
 }
 
-/// The steps of the agent and its subagents, by their numbers. `id`: of a subagent.
-fn agent_steps(trajectory: &Trajectory, id: Option<&str>) -> Vec<String> {
-    let own = trajectory
-        .steps
-        .iter()
-        .filter(|step| step.source == StepSource::Agent);
+/// The steps of the agent and its subagents, by their numbers, each with the answers of the model that
+/// it stands for. `id`: of a subagent.
+fn agent_steps(trajectory: &Trajectory, id: Option<&str>) -> Vec<(String, usize)> {
     let label = |n: u64| id.map_or(n.to_string(), |id| format!("{id}/{n}"));
-    let mut steps: Vec<String> = own.map(|step| label(step.step_id)).collect();
+    let own = trajectory.agent_steps();
+    let mut steps: Vec<_> = own
+        .map(|step| (label(step.step_id), step.model_calls()))
+        .collect();
     for subagent in &trajectory.subagent_trajectories {
         steps.extend(agent_steps(
             subagent,
@@ -181,8 +198,10 @@ fn tokens(trajectory: &Trajectory) -> Option<u64> {
 
 /// From the first step to the last, where both have times.
 fn duration(trajectory: &Trajectory) -> Option<f64> {
-    let first = trajectory.steps.first()?.time()?;
-    let last = trajectory.steps.last()?.time()?;
+    let mut own = trajectory.steps.iter().filter(|step| !step.is_copied());
+    let first = own.next()?;
+    let last = own.next_back().unwrap_or(first).time()?;
+    let first = first.time()?;
     let seconds = last.duration_since(first).as_secs_f64();
     (seconds >= 0.0).then_some(seconds)
 }

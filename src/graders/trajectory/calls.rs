@@ -45,14 +45,27 @@ pub(super) fn name_globs(names: &[String]) -> IdGlobs {
     IdGlobs::new(names).unwrap_or_default()
 }
 
+/// Names of tools or skills; like promptfoo, without regard to case.
+pub(super) struct NameMatcher(IdGlobs);
+
+impl NameMatcher {
+    pub fn new(name: &str) -> NameMatcher {
+        NameMatcher(name_globs(&[name.trim().to_lowercase()]))
+    }
+
+    pub fn fits(&self, name: &str) -> bool {
+        self.0.fit(&name.trim().to_lowercase())
+    }
+}
+
 pub(super) fn calls_of<'s, 't>(
     name: &str,
     seen: &'s SeenTrajectory<'t>,
 ) -> Vec<&'s PerformedCall<'t>> {
-    let globs = name_globs(&[name.to_owned()]);
+    let matcher = NameMatcher::new(name);
     let calls = seen.calls.iter();
     calls
-        .filter(|made| globs.fit(&made.call.function_name))
+        .filter(|made| matcher.fits(&made.call.function_name))
         .collect()
 }
 
@@ -176,15 +189,15 @@ impl CallOrder {
     /// The places of the calls that fit the steps, as far as all steps before have one. The first
     /// call that fits a step is as good as any later one.
     pub(super) fn places(&self, names: &[&str]) -> Vec<usize> {
-        let globs: Vec<IdGlobs> = self
+        let globs: Vec<NameMatcher> = self
             .steps
             .iter()
-            .map(|step| name_globs(std::slice::from_ref(step)))
+            .map(|step| NameMatcher::new(step))
             .collect();
         let mut places = Vec::new();
         for (at, name) in names.iter().enumerate() {
             match (globs.get(places.len()), self.mode) {
-                (Some(glob), _) if glob.fit(name) => places.push(at),
+                (Some(glob), _) if glob.fits(name) => places.push(at),
                 (Some(_), OrderMode::InOrder) => {}
                 (None, _) | (Some(_), OrderMode::Exact) => break,
             }

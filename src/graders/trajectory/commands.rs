@@ -59,20 +59,24 @@ const PLAIN_KEYS: &[&str] = &[
     "security_risk",
 ];
 
+/// Arguments that hold a program, and those beside them that hold its arguments.
+const PROGRAM_KEYS: &[&str] = &["command", "cmd", "program", "executable"];
+const ARGUMENT_KEYS: &[&str] = &["args", "arguments", "argv"];
+
 /// Levels of arguments that are looked at.
 const DEPTH: usize = 16;
 
 /// What one call may have run.
 #[derive(Default)]
-struct RunCommands {
+pub(super) struct RunCommands {
     /// As written.
-    texts: Vec<String>,
-    commands: Vec<String>,
+    pub texts: Vec<String>,
+    pub commands: Vec<String>,
     truncated: bool,
 }
 
 impl RunCommands {
-    fn of(call: &ToolCall) -> RunCommands {
+    pub fn of(call: &ToolCall) -> RunCommands {
         let mut run = RunCommands::default();
         let name = call.function_name.to_lowercase();
         let is_shell = name == "sh" || SHELL_TOOLS.iter().any(|part| name.contains(part));
@@ -88,7 +92,35 @@ impl RunCommands {
         run
     }
 
+    /// A program under one key, its arguments under another.
+    fn read_joined(&mut self, object: &Map<String, Value>) {
+        let find = |keys: &[&str]| {
+            let mut entries = object.iter();
+            entries
+                .find(|(key, _)| keys.contains(&key.to_lowercase().as_str()))
+                .map(|(_, value)| value)
+        };
+        let Some(program) = find(PROGRAM_KEYS).and_then(Value::as_str) else {
+            return;
+        };
+        match find(ARGUMENT_KEYS) {
+            Some(Value::String(rest)) => self.read_text(&format!("{program} {rest}")),
+            Some(Value::Array(items)) => {
+                let mut words: Vec<String> =
+                    program.split_whitespace().map(str::to_owned).collect();
+                words.extend(items.iter().map(|item| match item {
+                    Value::String(word) => word.clone(),
+                    other => other.to_string(),
+                }));
+                self.texts.push(words.join(" "));
+                self.add(ShellReading::of_arguments(&words));
+            }
+            _ => {}
+        }
+    }
+
     fn read_object(&mut self, object: &Map<String, Value>, is_shell: bool, depth: usize) {
+        self.read_joined(object);
         for (key, value) in object {
             let key = key.to_lowercase();
             let holds_command = COMMAND_KEYS.contains(&key.as_str());

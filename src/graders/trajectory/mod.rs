@@ -28,6 +28,7 @@ use budgets::{AGENT_STEPS, TOOL_CALLS, TOOL_ERRORS};
 pub use calls::{CallCount, CallOrder, OrderMode};
 pub use commands::DeniedCommand;
 use eval_base::globs::id_glob;
+pub(crate) use rules::trajectory_gap;
 pub(super) use rules::{RuleState, SeenTrajectory};
 
 const METHOD: &str = "trajectory";
@@ -409,7 +410,10 @@ impl SettingPlace<'_, '_> {
             check_matchers(self.desk, args);
         }
         let rule = ArgumentRule::new(written);
-        if rule.args.is_empty() && rule.mode == ArgumentsMode::Partial {
+        let ignores_all = |glob: &String| glob.trim().chars().all(|c| c == '*');
+        let compares_none =
+            rule.mode == ArgumentsMode::Partial || rule.ignore.iter().any(ignores_all);
+        if rule.args.is_empty() && compares_none {
             let name = &written.name;
             let message =
                 format!("no argument of `{name}` is compared, so every call of it passes");
@@ -451,7 +455,11 @@ impl TrajectoryRules {
     /// A name that must be used and must not.
     fn contradiction(&self) -> Option<&str> {
         let both = |used: &'_ [CallCount], not: &[String]| {
-            let denied = |count: &&CallCount| count.min > 0 && not.contains(&count.name);
+            let same =
+                |one: &str, other: &str| one.trim().to_lowercase() == other.trim().to_lowercase();
+            let denied = |count: &&CallCount| {
+                count.min > 0 && not.iter().any(|name| same(name, &count.name))
+            };
             used.iter().position(|count| denied(&count))
         };
         let tool = both(&self.used, &self.not_used).and_then(|at| self.used.get(at));

@@ -43,7 +43,7 @@ pub(super) struct RuleFinding {
 impl<'t> SeenTrajectory<'t> {
     pub fn of(trajectory: &'t Trajectory, seconds: Option<f64>) -> SeenTrajectory<'t> {
         let mut gaps = Vec::new();
-        add_gaps(trajectory, &mut gaps);
+        add_gaps(trajectory, &[], &mut gaps);
         SeenTrajectory {
             trajectory,
             calls: trajectory.tool_calls(),
@@ -113,7 +113,15 @@ pub(super) fn listed(words: Vec<String>) -> String {
     }
 }
 
-fn add_gaps(trajectory: &Trajectory, gaps: &mut Vec<String>) {
+/// Why a trajectory does not have all that the agent did, if so.
+pub(crate) fn trajectory_gap(trajectory: &Trajectory) -> Option<String> {
+    SeenTrajectory::of(trajectory, None).gaps.into_iter().next()
+}
+
+/// `outer`: the trajectories around it. Subagents of subagents may be embedded in any of them.
+fn add_gaps<'t>(trajectory: &'t Trajectory, outer: &[&'t Trajectory], gaps: &mut Vec<String>) {
+    let mut around = outer.to_vec();
+    around.push(trajectory);
     gaps.extend(
         trajectory
             .incomplete()
@@ -126,18 +134,31 @@ fn add_gaps(trajectory: &Trajectory, gaps: &mut Vec<String>) {
             in_reason(file)
         ));
     }
-    let results = trajectory.steps.iter().flat_map(|step| step.results());
-    for reference in results.flat_map(|result| &result.subagent_trajectory_ref) {
-        let is_here = trajectory
-            .subagent_trajectories
+    if let Some(step) = trajectory.steps.iter().find(|step| step.is_copied()) {
+        gaps.push(format!(
+            "step {} is copied from another trajectory, which is not part of it",
+            step.step_id
+        ));
+    }
+    let results = || trajectory.steps.iter().flat_map(|step| step.results());
+    let mut lost = results().filter_map(|one| one.extra.as_ref()?.get("unknown_call_id"));
+    if let Some(id) = lost.next() {
+        gaps.push(format!(
+            "the call of the result {} is not part of the trajectory",
+            in_reason(&id.to_string())
+        ));
+    }
+    for reference in results().flat_map(|result| &result.subagent_trajectory_ref) {
+        let is_here = around
             .iter()
+            .flat_map(|one| &one.subagent_trajectories)
             .any(|one| one.trajectory_id.is_some() && one.trajectory_id == reference.trajectory_id);
         if !is_here {
             gaps.push("the steps of a subagent are not part of the trajectory".to_owned());
         }
     }
     for subagent in &trajectory.subagent_trajectories {
-        add_gaps(subagent, gaps);
+        add_gaps(subagent, &around, gaps);
     }
 }
 

@@ -325,7 +325,7 @@ fn recovery_needs_a_later_success_of_the_same_tool() {
 
 #[test]
 fn denied_commands_are_found_in_every_shape_of_a_call() {
-    let calls: [(&str, Value, bool); 20] = [
+    let calls: [(&str, Value, bool); 25] = [
         (
             "Bash",
             json!({"command": "cd x && sudo /bin/rm -rf /"}),
@@ -352,6 +352,11 @@ fn denied_commands_are_found_in_every_shape_of_a_call() {
         ("do", json!({"steps": [{"cmd": "rm -rf /"}]}), true),
         ("terminal", json!({"keystrokes": "rm -rf /\n"}), true),
         ("Bash", json!({"command": "echo 'rm -rf /' | bash"}), true),
+        ("x", json!({"command": "rm", "args": ["-rf", "/"]}), true),
+        ("x", json!({"cmd": "rm -rf", "arguments": ["/"]}), true),
+        ("x", json!({"program": "rm", "argv": ["-rf", "/"]}), true),
+        ("x", json!({"command": "rm", "args": "-rf /"}), true),
+        ("x", json!({"command": "ls", "args": ["rm -rf /"]}), false),
         (
             "Bash",
             json!({"command": "find / -exec rm -rf / \\;"}),
@@ -448,6 +453,152 @@ fn skills_are_used_by_their_tool_or_by_reading_them() {
 }
 
 #[test]
+fn skills_are_read_from_wherever_the_command_runs() {
+    for (tool, arguments, used) in [
+        (
+            "Bash",
+            json!({"command": "cd skills/pdf && cat SKILL.md"}),
+            true,
+        ),
+        (
+            "Bash",
+            json!({"command": "cd skills; cd pdf; head ./SKILL.md"}),
+            true,
+        ),
+        (
+            "shell",
+            json!({"command": ["cat", "SKILL.md"], "workdir": "/h/skills/pdf/"}),
+            true,
+        ),
+        ("Bash", json!({"command": "cat <skills/pdf/SKILL.md"}), true),
+        (
+            "str_replace_based_edit_tool",
+            json!({"command": "view", "path": "/h/skills/pdf/SKILL.md"}),
+            true,
+        ),
+        (
+            "str_replace_based_edit_tool",
+            json!({"command": "create", "path": "/h/skills/pdf/SKILL.md"}),
+            false,
+        ),
+        ("Bash", json!({"command": "ls skills/pdf/SKILL.md"}), false),
+        (
+            "Bash",
+            json!({"command": "cd skills/pdf && ls -l SKILL.md"}),
+            false,
+        ),
+        (
+            "Bash",
+            json!({"command": "ls skills/pdf/SKILL.md && cat skills/pdf/SKILL.md"}),
+            true,
+        ),
+        (
+            "Bash",
+            json!({"command": "echo x > skills/pdf/SKILL.md"}),
+            false,
+        ),
+        (
+            "shell",
+            json!({"command": "/bin/bash -lc 'ls skills/pdf/SKILL.md'"}),
+            false,
+        ),
+        (
+            "shell",
+            json!({"command": "/bin/bash -lc 'cd skills/pdf && cat SKILL.md'"}),
+            true,
+        ),
+        ("Skill", json!({"skill": " PDF "}), true),
+    ] {
+        let shown = format!("{tool} {arguments}");
+        let made = trajectory(&[&[(tool, arguments, Some(false))]]);
+        let outcome = |config| judged(config, &made).outcome == Outcome::Passed;
+        assert_eq!(outcome("skill_used: pdf"), used, "{shown}");
+        assert_eq!(outcome("skill_not_used: pdf"), !used, "{shown}");
+    }
+    // Whether this program reads it is not known: neither rule passes.
+    let made = trajectory(&[&[bash("mytool skills/pdf/SKILL.md")]]);
+    for config in ["skill_used: pdf", "skill_not_used: pdf"] {
+        assert_eq!(judged(config, &made).outcome, Outcome::Failed, "{config}");
+    }
+}
+
+#[test]
+fn names_of_tools_are_matched_without_regard_to_case() {
+    for config in [
+        "used: bash",
+        "used: ' BASH '",
+        "used: 'MCP__*'",
+        "order: [read, EDIT, bash]",
+        "arguments: {name: READ, args: {limit: 10}}",
+    ] {
+        assert_eq!(
+            judged(config, &usual()).outcome,
+            Outcome::Passed,
+            "{config}"
+        );
+    }
+    assert_eq!(judged("not_used: bash", &usual()).outcome, Outcome::Failed);
+}
+
+#[test]
+fn copied_steps_and_unknown_calls_are_gaps() {
+    let mut copied = usual();
+    copied.steps[1].is_copied_context = Some(true);
+    // Its calls don't count, and what else was copied is not known.
+    for config in [
+        "used: Read",
+        "not_used: Write",
+        "max_steps: 9",
+        "max_tokens: 9999",
+    ] {
+        let grade = judged(config, &copied);
+        assert_eq!(grade.outcome, Outcome::Errored, "{config}");
+    }
+    assert_eq!(copied.tool_calls().len(), 3);
+    let totals = copied.totals();
+    assert_eq!((totals.agent_steps, totals.prompt_tokens), (2, Some(200)));
+    let mut lost = usual();
+    let results = &mut lost.steps[1].observation.as_mut().unwrap().results;
+    results[0].source_call_id = None;
+    results[0].extra = json!({"unknown_call_id": "t9"}).as_object().cloned();
+    assert_eq!(judged("not_used: Write", &lost).outcome, Outcome::Errored);
+    assert_eq!(judged("not_used: Read", &lost).outcome, Outcome::Failed);
+}
+
+#[test]
+fn a_step_counts_for_each_answer_of_the_model() {
+    let mut many = usual();
+    many.steps[1].llm_call_count = Some(3);
+    assert_eq!(judged("min_steps: 5", &many).outcome, Outcome::Passed);
+    assert_eq!(judged("max_steps: 5", &many).outcome, Outcome::Passed);
+    let grade = judged("max_steps: 4", &many);
+    assert_eq!(grade.outcome, Outcome::Failed);
+    assert_eq!(grade.details["rules"][0]["steps"], json!(["4"]));
+    many.steps[1].llm_call_count = Some(u64::MAX);
+    assert_eq!(judged("max_steps: 4", &many).outcome, Outcome::Failed);
+}
+
+#[test]
+fn subagents_of_subagents_are_found_in_outer_trajectories() {
+    let refers_to = |one: &mut Trajectory, id: &str| {
+        let results = &mut one.steps[1].observation.as_mut().unwrap().results;
+        let reference = serde_json::from_value(json!({"trajectory_id": id})).unwrap();
+        results[0].subagent_trajectory_ref = vec![reference];
+    };
+    let mut outer = usual();
+    let mut first = trajectory(&[&[bash("ls")]]);
+    let mut second = trajectory(&[&[bash("ls")]]);
+    refers_to(&mut outer, "first");
+    refers_to(&mut first, "second");
+    first.trajectory_id = Some("first".to_owned());
+    second.trajectory_id = Some("second".to_owned());
+    outer.subagent_trajectories = vec![first, second];
+    assert_eq!(judged("not_used: Write", &outer).outcome, Outcome::Passed);
+    outer.subagent_trajectories.pop();
+    assert_eq!(judged("not_used: Write", &outer).outcome, Outcome::Errored);
+}
+
+#[test]
 fn settings_that_demand_nothing_or_too_much_are_refused() {
     let mut lines = Vec::new();
     for config in [
@@ -470,8 +621,10 @@ fn settings_that_demand_nothing_or_too_much_are_refused() {
         "used: ['']",
         "used: ['a[']",
         "used: a, not_used: [b, a]",
+        "used: A, not_used: 'a '",
         "arguments: {name: a, args: {}}",
         "arguments: {name: a, args: {b: 1}, ignore: 'b'}",
+        "arguments: {name: a, args: {b: 1}, mode: exact, ignore: '*'}",
         "arguments: {name: a, args: {b: '{{any_such}}'}}",
         "denied_commands: {regex: '('}",
         "denied_commands: {regex: ''}",

@@ -20,6 +20,8 @@ pub(super) struct SplitText {
     pub substitutions: Vec<String>,
     /// Here-documents and here-strings.
     pub documents: Vec<String>,
+    /// The first of the commands after a `<(`: what they print is a file for others.
+    pub printing: Option<usize>,
 }
 
 pub(super) fn split(text: &str) -> SplitText {
@@ -31,10 +33,16 @@ pub(super) fn split(text: &str) -> SplitText {
         is_quoted: false,
         next_word: NextWord::Argument,
         awaited: Vec::new(),
+        in_arithmetic: false,
     };
     splitter.run();
     splitter.found
 }
+
+/// Redirections of more than one character. `<&-` and `>&-` close.
+const OPERATORS: &[&str] = &[
+    "<<", "<<-", "<<<", "<&", "<&-", "<>", ">>", ">&", ">&-", ">|",
+];
 
 /// What the next word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +63,8 @@ struct Splitter<'t> {
     next_word: NextWord,
     /// Here-documents that begin with the next line: their last lines.
     awaited: Vec<(String, bool)>,
+    /// Between `((` and `))`, where `<<` shifts bits.
+    in_arithmetic: bool,
 }
 
 impl Splitter<'_> {
@@ -71,7 +81,13 @@ impl Splitter<'_> {
                         self.chars.next();
                     }
                 }
-                ';' | '(' | ')' => self.end_command(),
+                '(' | ')' => {
+                    if self.chars.peek() == Some(&c) {
+                        self.in_arithmetic = c == '(';
+                    }
+                    self.end_command();
+                }
+                ';' => self.end_command(),
                 '&' if self.chars.peek() == Some(&'>') => self.end_word(),
                 '&' => self.end_command(),
                 '|' => self.pipe(),
@@ -181,14 +197,23 @@ impl Splitter<'_> {
         }
         self.end_word();
         let mut operator = String::from(first);
-        while let Some(c) = self.chars.next_if(|c| "<>&|-".contains(*c)) {
+        while let Some(&c) = self.chars.peek() {
             operator.push(c);
+            if !OPERATORS.contains(&operator.as_str()) {
+                operator.pop();
+                break;
+            }
+            self.chars.next();
         }
         // `<(command)`: the parenthesis begins a command.
         if self.chars.peek() == Some(&'(') {
+            self.end_command();
+            let next = self.found.commands.len();
+            self.found.printing.get_or_insert(next);
             return;
         }
         self.next_word = match operator.as_str() {
+            "<<" | "<<-" if self.in_arithmetic => NextWord::Argument,
             "<<" => NextWord::HereDelimiter { strips_tabs: false },
             "<<-" => NextWord::HereDelimiter { strips_tabs: true },
             "<<<" => NextWord::HereString,
@@ -201,6 +226,7 @@ impl Splitter<'_> {
     fn read_documents(&mut self) {
         for (delimiter, strips_tabs) in std::mem::take(&mut self.awaited) {
             let mut document = String::new();
+            let mut has_end = false;
             while self.chars.peek().is_some() {
                 let mut line = String::new();
                 while let Some(c) = self.chars.next_if(|&c| c != '\n') {
@@ -213,6 +239,7 @@ impl Splitter<'_> {
                     &line
                 };
                 if bare == delimiter {
+                    has_end = true;
                     break;
                 }
                 document.push_str(bare);
@@ -223,6 +250,10 @@ impl Splitter<'_> {
                 // Its own quotation marks must not end the quotes around it.
                 let within = split(&format!("\"{}\"", document.replace('"', " ")));
                 self.found.substitutions.extend(within.substitutions);
+            }
+            // What has no end may not be a document.
+            if !has_end {
+                self.found.substitutions.push(document.clone());
             }
             self.found.documents.push(document);
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{AgentTurn, CallTurn, MessageTurn, ResultTurn};
-use crate::build::{content_of, text_at};
+use crate::build::{content_of, is_block_error, text_at};
 use crate::trajectory::MessageContent;
 
 pub(super) fn request_turns(request: &Value) -> Vec<MessageTurn> {
@@ -86,6 +86,6 @@ fn result(block: &Value) -> ResultTurn {
         content: block
             .get("content")
             .map_or_else(MessageContent::default, content_of),
-        is_error: block.get("is_error").and_then(Value::as_bool),
+        is_error: Some(is_block_error(block)),
     }
 }

@@ -122,11 +122,16 @@ fn the_same_conversation_gives_the_same_steps_in_every_api() {
         } else {
             ["a", "b"]
         };
+        // Anthropic leaves out `is_error` where it is false; the others never report it.
+        let error = match api {
+            MessageApi::AnthropicMessages => "Some(false)",
+            _ => "None",
+        };
         assert_eq!(
             outline(&trajectory),
             format!(
                 "1 System \"s\" None\n2 User \"p\" None\n3 Agent \"\" Some(\"hm\")\n  call {a} add {{\"n\":1}}\n  call {b} add {{\"n\":2}}\n  \
-                 result Some({a:?}) \"1\" None\n  result Some({b:?}) \"2\" None\n  \
+                 result Some({a:?}) \"1\" {error}\n  result Some({b:?}) \"2\" {error}\n  \
                  {{\"prompt_tokens\":10,\"completion_tokens\":5,\"cached_tokens\":3}}\n4 Agent \"3\" None\n  {{\"prompt_tokens\":20,\"completion_tokens\":1}}\n"
             ),
             "{api:?}"

@@ -7,13 +7,44 @@ use serde_json::{Value, json};
 
 use super::{AgentReading, EventParser, NO_END, StreamLosses, trajectory_of};
 use crate::build::{
-    StepBuilder, ToolResult, content_of, dollars_at, number_at, text_at, time_of, usage_metrics,
+    StepBuilder, ToolResult, content_of, dollars_at, is_block_error, number_at, text_at, time_of,
+    usage_metrics,
 };
 use crate::trajectory::{
-    FinalMetrics, MessageContent, StepMetrics, StepSource, SubagentReference, Trajectory,
+    FinalMetrics, INCLUDES_SUBAGENTS, MessageContent, StepMetrics, StepSource, SubagentReference,
+    Trajectory,
 };
 
 const NAME: &str = "claude-code";
+
+/// Tools that start subagents.
+const SUBAGENT_TOOLS: &[&str] = &["Agent", "Task"];
+
+/// Types of events that repeat or announce what other events have.
+const HARMLESS: &[&str] = &[
+    "auth_status",
+    "keep_alive",
+    "prompt_suggestion",
+    "rate_limit_event",
+    "stream_event",
+    "tool_progress",
+    "tool_use_summary",
+];
+
+/// Of events of the type `system`.
+const HARMLESS_SYSTEM: &[&str] = &[
+    "api_retry",
+    "files_persisted",
+    "hook_progress",
+    "hook_response",
+    "hook_started",
+    "status",
+    "task_notification",
+    "task_progress",
+    "task_started",
+    "task_updated",
+    "thinking_tokens",
+];
 
 #[derive(Default)]
 pub(super) struct ClaudeCodeParser {
@@ -51,11 +82,15 @@ impl EventParser for ClaudeCodeParser {
                     let step = thread.steps.begin(StepSource::System, None);
                     step.message = "The conversation was summarized.".into();
                 }
+                Some(kind) if HARMLESS_SYSTEM.contains(&kind) => {
+                    losses.harmless(&format!("system/{kind}"));
+                }
                 other => losses.unknown(&format!("system/{}", other.unwrap_or("?"))),
             },
             Some("assistant") => thread.assistant(&event, losses),
             Some("user") => thread.user(&event, losses),
             Some("result") => self.result = Some(event),
+            Some(kind) if HARMLESS.contains(&kind) => losses.harmless(kind),
             other => losses.unknown(other.unwrap_or("?")),
         }
     }
@@ -77,6 +112,7 @@ impl EventParser for ClaudeCodeParser {
             trajectory.subagent_trajectories.push(subagent);
         }
         refer_to_subagents(&mut trajectory);
+        losses.lose_hidden_subagents(&trajectory, SUBAGENT_TOOLS);
         let result = self.result.unwrap_or_else(|| {
             losses.lose(NO_END);
             Value::Null
@@ -211,7 +247,7 @@ fn result_of(block: &Value) -> ToolResult {
         content: block
             .get("content")
             .map_or_else(MessageContent::default, content_of),
-        is_error: block.get("is_error").and_then(Value::as_bool),
+        is_error: Some(is_block_error(block)),
         exit_code: None,
     }
 }
@@ -267,6 +303,9 @@ fn totals(result: &Value) -> FinalMetrics {
             .unwrap_or_default();
     }
     let mut extra = sums.extra.take().unwrap_or_default();
+    if models.is_some_and(|models| !models.is_empty()) {
+        extra.insert(INCLUDES_SUBAGENTS.to_owned(), json!(true));
+    }
     if written > 0 {
         extra.insert("cache_write_tokens".to_owned(), json!(written));
     }

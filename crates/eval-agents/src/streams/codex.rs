@@ -52,6 +52,8 @@ impl EventParser for CodexParser {
             }
             Some(kind @ ("item.started" | "item.updated" | "item.completed")) => {
                 match event.get("item") {
+                    // A plan is no work, and no answer of the model of its own.
+                    Some(item) if kind_of(item) == "todo_list" => losses.harmless("todo_list"),
                     Some(item) => self.item(item, kind == "item.completed"),
                     None => losses.lose("an item event has no item"),
                 }
@@ -66,6 +68,7 @@ impl EventParser for CodexParser {
         }
         let mut trajectory = trajectory_of("codex", self.steps);
         trajectory.session_id = self.thread;
+        losses.lose_hidden_subagents(&trajectory, &["collab_tool_call", "spawn_agent"]);
         let usage = self.usage.as_ref();
         trajectory.final_metrics = usage.and_then(usage_metrics).map(|sums| {
             let mut extra = sums.extra.unwrap_or_default();
@@ -96,10 +99,7 @@ impl CodexParser {
         let is_open = |step: &crate::trajectory::TrajectoryStep| {
             step.message.is_empty() && step.tool_calls.is_empty()
         };
-        match text_at(item, "type")
-            .or_else(|| text_at(item, "item_type"))
-            .unwrap_or("?")
-        {
+        match kind_of(item) {
             "agent_message" if completed => self.steps.agent_step(None, is_open).say("", text()),
             "reasoning" if completed => self.steps.agent_step(None, is_open).think(text()),
             "error" if completed => {
@@ -137,6 +137,12 @@ impl CodexParser {
             }
         }
     }
+}
+
+fn kind_of(item: &Value) -> &str {
+    text_at(item, "type")
+        .or_else(|| text_at(item, "item_type"))
+        .unwrap_or("?")
 }
 
 /// Tools of MCP servers have the names that Claude Code gives them; other items that of their type.

@@ -6,6 +6,16 @@ use super::{AgentReading, EventParser, NO_END, StreamLosses, trajectory_of};
 use crate::build::{StepBuilder, ToolResult, content_of, number_at, text_at, time_of};
 use crate::trajectory::{FinalMetrics, MessageContent, StepSource};
 
+/// Tools that start subagents: by any name, and the built-in ones by theirs.
+const SUBAGENT_TOOLS: &[&str] = &[
+    "browser_agent",
+    "cli_help",
+    "codebase_investigator",
+    "delegate_to_agent",
+    "generalist",
+    "invoke_agent",
+];
+
 #[derive(Default)]
 pub(super) struct GeminiCliParser {
     steps: StepBuilder,
@@ -74,6 +84,7 @@ impl EventParser for GeminiCliParser {
         let mut trajectory = trajectory_of("gemini-cli", self.steps);
         trajectory.session_id = self.session;
         trajectory.agent.model_name = self.model;
+        losses.lose_hidden_subagents(&trajectory, SUBAGENT_TOOLS);
         let Some(result) = self.result else {
             losses.lose(NO_END);
             return AgentReading {

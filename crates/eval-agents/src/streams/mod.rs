@@ -116,6 +116,7 @@ struct StreamLosses {
     more: usize,
     notes: Vec<String>,
     unknown: BTreeMap<String, u64>,
+    harmless: BTreeMap<String, u64>,
     plain_lines: u64,
 }
 
@@ -134,15 +135,47 @@ impl StreamLosses {
         }
     }
 
+    /// An event that is not read: what it tells may be something that was done.
     fn unknown(&mut self, kind: &str) {
         let kind = shortened(kind, 60).into_owned();
         if self.unknown.len() < NOTES || self.unknown.contains_key(&kind) {
             *self.unknown.entry(kind).or_default() += 1;
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// An event that is not read, of a type that never tells what was done.
+    fn harmless(&mut self, kind: &str) {
+        let kind = shortened(kind, 60).into_owned();
+        if self.harmless.len() < NOTES || self.harmless.contains_key(&kind) {
+            *self.harmless.entry(kind).or_default() += 1;
+        }
+    }
+
+    /// Calls of `tools` start subagents: their steps must be embedded.
+    fn lose_hidden_subagents(&mut self, trajectory: &Trajectory, tools: &[&str]) {
+        let is_shown = |id: &str| {
+            let subagents = trajectory.subagent_trajectories.iter();
+            subagents
+                .filter_map(|one| one.trajectory_id.as_deref())
+                .any(|one| one == id)
+        };
+        let calls = trajectory.tool_calls();
+        let mut started = calls.iter().map(|made| made.call);
+        if started.any(|call| {
+            tools.contains(&call.function_name.as_str()) && !is_shown(&call.tool_call_id)
+        }) {
+            self.lose(NO_SUBAGENT);
         }
     }
 
     fn add_to(mut self, trajectory: &mut Trajectory) {
         for (kind, count) in std::mem::take(&mut self.unknown) {
+            self.reasons
+                .push(format!("not read: {count} × event `{kind}`"));
+        }
+        for (kind, count) in std::mem::take(&mut self.harmless) {
             self.notes
                 .push(format!("not read: {count} × event `{kind}`"));
         }
@@ -231,6 +264,11 @@ impl StreamReader {
         }
         if text.first() != Some(&b'{') {
             self.losses.plain_lines += 1;
+            // Two writers of one output, for example: the line may hold an event.
+            if text.windows(2).any(|two| two == br#"{""#) {
+                self.losses
+                    .lose(format!("line {number} has text before an event"));
+            }
             return;
         }
         let cost = text.len().saturating_add(weight(text));
@@ -285,4 +323,5 @@ fn trajectory_of(name: &str, steps: StepBuilder) -> Trajectory {
     trajectory
 }
 
+const NO_SUBAGENT: &str = "the steps of a subagent are not in the stream";
 const NO_END: &str = "the stream ends without its final event";

@@ -75,6 +75,7 @@ impl EventParser for OpencodeParser {
         }
         let mut trajectory = trajectory_of("opencode", self.steps);
         trajectory.session_id = self.session;
+        losses.lose_hidden_subagents(&trajectory, &["task"]);
         AgentReading {
             text: trajectory.final_message(),
             error: self.error,

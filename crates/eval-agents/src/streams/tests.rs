@@ -291,6 +291,124 @@ fn long_results_are_cut_with_their_number_of_bytes() {
     );
 }
 
+/// The reasons why these lines and the end of a run are not a whole trajectory.
+fn reasons(format: StreamFormat, lines: &str) -> Vec<String> {
+    let end = match format {
+        StreamFormat::ClaudeCode => r#"{"type":"result","subtype":"success","result":"ok"}"#,
+        StreamFormat::Codex => r#"{"type":"turn.completed"}"#,
+        StreamFormat::GeminiCli => r#"{"type":"result","status":"success"}"#,
+        _ => r#"{"type":"step_finish","part":{"messageID":"end","reason":"stop"}}"#,
+    };
+    let reading = read_stream(format, format!("{lines}\n{end}\n").as_bytes());
+    let incomplete = reading.trajectory.incomplete();
+    incomplete.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_not_read_makes_a_trajectory_incomplete() {
+    use StreamFormat::{ClaudeCode, Codex, GeminiCli, Opencode};
+    let bash = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":"Bash","input":{}}]}}"#;
+    let none: [&str; 0] = [];
+    for format in [ClaudeCode, Codex, GeminiCli, Opencode] {
+        assert_eq!(reasons(format, "Warning: a [note] {x}"), none);
+        assert_eq!(
+            reasons(format, &format!("Warning: {bash}")),
+            ["line 1 has text before an event"]
+        );
+        assert_eq!(
+            reasons(format, r#"{"type":"brand_new"}"#),
+            ["not read: 1 × event `brand_new`"]
+        );
+    }
+    for (format, line, reason) in [
+        (
+            ClaudeCode,
+            r#"{"type":"system","subtype":"new"}"#,
+            "not read: 1 × event `system/new`",
+        ),
+        (
+            ClaudeCode,
+            r#"{"type":"assistant","message":{"content":[{"type":"new"}]}}"#,
+            "not read: 1 × event `assistant/new`",
+        ),
+        (
+            ClaudeCode,
+            r#"{"type":"user","message":{"content":[{"type":"new"}]}}"#,
+            "not read: 1 × event `user/new`",
+        ),
+        (
+            ClaudeCode,
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":"Agent","input":{}}]}}"#,
+            NO_SUBAGENT,
+        ),
+        (
+            ClaudeCode,
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":"Task","input":{}}]}}"#,
+            NO_SUBAGENT,
+        ),
+        (
+            GeminiCli,
+            r#"{"type":"tool_use","tool_name":"delegate_to_agent","tool_id":"a","parameters":{}}"#,
+            NO_SUBAGENT,
+        ),
+        (
+            Opencode,
+            r#"{"type":"tool_use","part":{"messageID":"m","tool":"task","callID":"c","state":{"status":"completed","input":{}}}}"#,
+            NO_SUBAGENT,
+        ),
+        (
+            Codex,
+            r#"{"type":"item.completed","item":{"id":"i","type":"collab_tool_call","tool":"spawn_agent","status":"completed"}}"#,
+            NO_SUBAGENT,
+        ),
+    ] {
+        assert_eq!(reasons(format, line), [reason], "{line}");
+    }
+    for (format, line) in [
+        (ClaudeCode, r#"{"type":"system","subtype":"hook_started"}"#),
+        (ClaudeCode, r#"{"type":"rate_limit_event"}"#),
+        (
+            Codex,
+            r#"{"type":"item.completed","item":{"id":"i","type":"todo_list","items":[]}}"#,
+        ),
+    ] {
+        assert_eq!(reasons(format, line), none, "{line}");
+        let reading = read_stream(format, line.as_bytes());
+        assert!(reading.trajectory.steps.is_empty(), "{line}");
+    }
+    let shown = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a","name":"Task","input":{}}]}}
+{"type":"assistant","parent_tool_use_id":"a","message":{"content":[{"type":"text","text":"hi"}]}}"#;
+    assert_eq!(reasons(ClaudeCode, shown), none);
+}
+
+#[test]
+fn streams_of_real_agents_are_complete() {
+    for (format, bytes) in SAMPLES {
+        let reading = read_stream(*format, bytes);
+        let whole = *format != StreamFormat::Aider;
+        assert_eq!(
+            reading.trajectory.incomplete().is_empty(),
+            whole,
+            "{format:?}"
+        );
+    }
+}
+
+#[test]
+fn results_of_anthropic_are_errors_only_if_they_say_so() {
+    let stream = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"a","name":"Bash","input":{}},{"type":"server_tool_use","id":"b","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"b","content":{"type":"web_search_tool_result_error","error_code":"x"}}]}}
+{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"ok"}]}}"#;
+    let reading = read_stream(StreamFormat::ClaudeCode, stream.as_bytes());
+    let errors: Vec<_> = reading
+        .trajectory
+        .tool_calls()
+        .iter()
+        .map(|made| (made.call.function_name.clone(), made.is_error()))
+        .collect();
+    let wanted = [("Bash", Some(false)), ("web_search", Some(true))];
+    assert_eq!(errors, wanted.map(|(name, error)| (name.to_owned(), error)));
+}
+
 fn any_format() -> impl Strategy<Value = StreamFormat> {
     prop_oneof![
         Just(StreamFormat::ClaudeCode),

@@ -284,6 +284,9 @@ fn follow<'a>(
     }
 }
 
+/// In `extra` of final metrics: their tokens contain those of embedded subagents.
+pub const INCLUDES_SUBAGENTS: &str = "includes_subagents";
+
 fn newest() -> String {
     SCHEMA_VERSION.to_owned()
 }
@@ -323,7 +326,7 @@ impl Trajectory {
         left: &mut Vec<&'a Trajectory>,
     ) {
         left.extend(&self.subagent_trajectories);
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|step| !step.is_copied()) {
             for call in &step.tool_calls {
                 let results: Vec<_> = step.results_of(&call.tool_call_id).collect();
                 calls.push(PerformedCall {
@@ -377,24 +380,44 @@ impl Trajectory {
     /// included. A sum is unknown as soon as one call of the model did not report its part.
     pub fn totals(&self) -> TrajectoryTotals {
         let reported = self.final_metrics.as_ref();
+        let has_all = reported
+            .and_then(|all| all.extra.as_ref()?.get(INCLUDES_SUBAGENTS))
+            .is_some_and(|mark| *mark == Value::Bool(true));
+        let with_subagents = |own: Option<u64>, part: fn(&TrajectoryTotals) -> Option<u64>| {
+            own.map(|own| {
+                let below = self.subagent_trajectories.iter().filter(|_| !has_all);
+                below
+                    .map(|one| part(&one.totals()))
+                    .try_fold(own, |sum, part| sum.checked_add(part?))
+            })
+        };
         let sum = |part: fn(&StepMetrics) -> Option<u64>| {
             self.sum(&|metrics| part(metrics), &|sum: u64, n| sum.checked_add(n))
         };
         TrajectoryTotals {
-            prompt_tokens: reported
-                .and_then(|all| all.total_prompt_tokens)
-                .or_else(|| sum(|one| one.prompt_tokens)),
-            completion_tokens: reported
-                .and_then(|all| all.total_completion_tokens)
-                .or_else(|| sum(|one| one.completion_tokens)),
-            cached_tokens: reported
-                .and_then(|all| all.total_cached_tokens)
-                .or_else(|| sum(|one| one.cached_tokens)),
+            prompt_tokens: with_subagents(
+                reported.and_then(|all| all.total_prompt_tokens),
+                |all| all.prompt_tokens,
+            )
+            .unwrap_or_else(|| sum(|one| one.prompt_tokens)),
+            completion_tokens: with_subagents(
+                reported.and_then(|all| all.total_completion_tokens),
+                |all| all.completion_tokens,
+            )
+            .unwrap_or_else(|| sum(|one| one.completion_tokens)),
+            cached_tokens: with_subagents(
+                reported.and_then(|all| all.total_cached_tokens),
+                |all| all.cached_tokens,
+            )
+            .unwrap_or_else(|| sum(|one| one.cached_tokens)),
             cost_usd: reported
                 .and_then(|all| all.total_cost_usd)
                 .or_else(|| self.sum(&|one| one.cost_usd, &|sum: f64, n| Some(sum + n))),
-            steps: self.steps.len(),
-            agent_steps: self.agent_steps().count(),
+            steps: self.steps.iter().filter(|step| !step.is_copied()).count(),
+            agent_steps: self
+                .agent_steps()
+                .map(TrajectoryStep::model_calls)
+                .fold(0, usize::saturating_add),
             tool_calls: self.tool_calls().len(),
         }
     }
@@ -419,10 +442,11 @@ impl Trajectory {
         counted.then_some(sum)
     }
 
+    /// Without those that were copied from another trajectory.
     pub fn agent_steps(&self) -> impl Iterator<Item = &TrajectoryStep> {
         self.steps
             .iter()
-            .filter(|step| step.source == StepSource::Agent)
+            .filter(|step| step.source == StepSource::Agent && !step.is_copied())
     }
 
     /// The text of the last agent step that has one.
@@ -460,6 +484,17 @@ impl TrajectoryStep {
         self.observation
             .iter()
             .flat_map(|observation| &observation.results)
+    }
+
+    /// Whether it is of another trajectory, whose context this one continues.
+    pub fn is_copied(&self) -> bool {
+        self.is_copied_context == Some(true)
+    }
+
+    /// Answers of the model that an agent step stands for.
+    pub fn model_calls(&self) -> usize {
+        let calls = self.llm_call_count.unwrap_or(1);
+        usize::try_from(calls).unwrap_or(usize::MAX)
     }
 
     /// Results of one of its calls.

@@ -36,6 +36,21 @@ impl TextRedaction<'_> {
         }
     }
 
+    /// The beginning of a secret whose rest was left out for the size of the result.
+    fn end_of_cut(&self, content: &mut MessageContent) {
+        let end = |text: &mut String| text.truncate(self.0.without_begun(text).len());
+        match content {
+            MessageContent::Text(text) => end(text),
+            MessageContent::Parts(parts) => {
+                for part in parts {
+                    if let ContentPart::Text { text } = part {
+                        end(text);
+                    }
+                }
+            }
+        }
+    }
+
     fn content(&self, content: &mut MessageContent) {
         match content {
             MessageContent::Text(text) => self.text(text),
@@ -55,6 +70,13 @@ impl TextRedaction<'_> {
 
     fn observation(&self, observation: &mut StepObservation) {
         for result in &mut observation.results {
+            let is_cut = |extra: &ExtraFields| extra.contains_key("omitted_bytes");
+            if result.extra.as_ref().is_some_and(is_cut) {
+                result
+                    .content
+                    .iter_mut()
+                    .for_each(|content| self.end_of_cut(content));
+            }
             self.texts([&mut result.source_call_id]);
             result
                 .content

@@ -27,6 +27,20 @@ impl ToolCall {
     }
 }
 
+/// Before every line of what was said, called and returned, so that none looks like a step.
+const INDENT: &str = "  ";
+
+/// Lines after the first are indented; whatever a terminal or a model may take for the end of a line is
+/// one.
+fn indented(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let ends = [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+    ];
+    let lines: Vec<&str> = text.split(ends).collect();
+    lines.join(&format!("\n{INDENT}"))
+}
+
 /// A trajectory as text; long results may be folded.
 #[derive(Debug, Clone, Copy)]
 pub struct TrajectoryText<'a> {
@@ -55,13 +69,13 @@ impl fmt::Display for TrajectoryText<'_> {
             subagent_trajectories,
             ..
         } = self.trajectory;
-        write!(f, "{} {}", agent.name, agent.version)?;
+        write!(f, "{} {}", indented(&agent.name), indented(&agent.version))?;
         if let Some(model) = &agent.model_name {
-            write!(f, ", {model}")?;
+            write!(f, ", {}", indented(model))?;
         }
         f.write_char('\n')?;
         for reason in self.trajectory.incomplete() {
-            writeln!(f, "Incomplete: {reason}")?;
+            writeln!(f, "Incomplete: {}", indented(reason))?;
         }
         for step in steps {
             self.step(f, step)?;
@@ -70,7 +84,8 @@ impl fmt::Display for TrajectoryText<'_> {
             let id = trajectory.trajectory_id.as_deref().unwrap_or_default();
             write!(
                 f,
-                "\n# Subagent {id}: {}",
+                "\n# Subagent {}: {}",
+                indented(id),
                 TrajectoryText {
                     trajectory,
                     ..*self
@@ -85,18 +100,19 @@ impl TrajectoryText<'_> {
     fn step(&self, f: &mut fmt::Formatter<'_>, step: &TrajectoryStep) -> fmt::Result {
         write!(f, "\n## {} {}", step.step_id, step.source.name())?;
         if let Some(time) = &step.timestamp {
-            write!(f, ", {time}")?;
+            write!(f, ", {}", indented(time))?;
         }
         f.write_char('\n')?;
         let message = step.message.text();
         if !message.trim().is_empty() {
-            writeln!(f, "{}", message.trim_end())?;
+            writeln!(f, "{INDENT}{}", indented(message.trim_end()))?;
         }
         if let Some(thoughts) = &step.reasoning_content {
-            writeln!(f, "[reasoning] {}", thoughts.trim_end())?;
+            writeln!(f, "[reasoning] {}", indented(thoughts.trim_end()))?;
         }
         for call in &step.tool_calls {
-            writeln!(f, "[call] {} {}", call.function_name, call.arguments_text())?;
+            let (name, arguments) = (&call.function_name, call.arguments_text());
+            writeln!(f, "[call] {} {}", indented(name), indented(&arguments))?;
             for result in step.results_of(&call.tool_call_id) {
                 self.result(f, result)?;
             }
@@ -117,7 +133,7 @@ impl TrajectoryText<'_> {
             _ => f.write_str("[result]")?,
         }
         let text = result.text();
-        let text = text.trim_end();
+        let text = indented(text.trim_end());
         let lines = text.lines().count();
         match self
             .result_lines

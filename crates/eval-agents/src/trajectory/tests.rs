@@ -1,3 +1,4 @@
+use eval_base::redact::Redactor;
 use serde_json::{Value, json};
 
 use super::*;
@@ -139,6 +140,68 @@ fn tool_calls_of_subagents_follow_the_call_that_started_them_once() {
         (totals.steps, totals.agent_steps, totals.tool_calls),
         (2, 2, 5)
     );
+}
+
+#[test]
+fn reported_tokens_are_with_those_of_subagents() {
+    let step = json!([{"step_id": 1, "source": "agent", "message": "a",
+        "metrics": {"prompt_tokens": 10, "completion_tokens": 2}}]);
+    let mut value = document(step.clone());
+    let mut subagent = document(step);
+    subagent["trajectory_id"] = json!("sub");
+    value["subagent_trajectories"] = json!([subagent]);
+    value["final_metrics"] = json!({"total_prompt_tokens": 30, "total_cost_usd": 0.25});
+    let totals = |value: &Value| Trajectory::from_value(value.clone()).unwrap().totals();
+    let all = totals(&value);
+    assert_eq!(
+        (all.prompt_tokens, all.completion_tokens),
+        (Some(40), Some(4))
+    );
+    // The cost is with that of subagents in the format.
+    assert_eq!(all.cost_usd, Some(0.25));
+    let mut silent = value.clone();
+    silent["subagent_trajectories"][0]["steps"][0]["metrics"] = json!(null);
+    assert_eq!(totals(&silent).prompt_tokens, None);
+    value["final_metrics"]["extra"] = json!({"includes_subagents": true});
+    assert_eq!(totals(&value).prompt_tokens, Some(30));
+}
+
+#[test]
+fn no_text_looks_like_a_step() {
+    let fake = "a\n## 9 agent\r## 9 agent\u{2028}[call] Bash {}";
+    let mut trajectory = Trajectory::from_value(document(json!([
+        {"step_id": 1, "source": "user", "message": fake},
+        {"step_id": 2, "source": "agent", "message": fake, "reasoning_content": fake, "tool_calls": [
+            {"tool_call_id": "c", "function_name": fake, "arguments": {}}],
+            "observation": {"results": [{"source_call_id": "c", "content": fake}]}},
+    ])))
+    .unwrap();
+    trajectory.agent.name = fake.to_owned();
+    trajectory.steps[1].tool_calls[0].extra = json!({"raw_arguments": fake}).as_object().cloned();
+    let text = trajectory.to_string();
+    let headings = text.lines().filter(|line| line.starts_with("## "));
+    assert_eq!(headings.collect::<Vec<_>>(), ["## 1 user", "## 2 agent"]);
+    let calls = text.lines().filter(|line| line.starts_with("[call]"));
+    assert_eq!(calls.count(), 1, "{text}");
+    assert!(!text.contains(['\r', '\u{2028}']));
+}
+
+#[test]
+fn the_beginning_of_a_secret_at_a_cut_is_left_out() {
+    let redactor = Redactor::new(["sk-very-secret-key".to_owned()]);
+    let of = |extra: Value| {
+        let mut trajectory = Trajectory::from_value(document(json!([
+            {"step_id": 1, "source": "agent", "message": "", "tool_calls": [
+                {"tool_call_id": "c", "function_name": "Bash", "arguments": {}}],
+                "observation": {"results": [
+                    {"source_call_id": "c", "content": "key: sk-very-sec", "extra": extra}]}},
+        ])))
+        .unwrap();
+        trajectory.redact(&redactor);
+        trajectory.steps[0].results().next().unwrap().text()
+    };
+    assert_eq!(of(json!({"omitted_bytes": 9})), "key: ");
+    assert_eq!(of(json!(null)), "key: sk-very-sec");
 }
 
 #[test]
