@@ -75,7 +75,7 @@ impl EventParser for GeminiCliParser {
         trajectory.session_id = self.session;
         trajectory.agent.model_name = self.model;
         let Some(result) = self.result else {
-            losses.lose(NO_END);
+            losses.lose_end(NO_END);
             return AgentReading {
                 text: trajectory.final_message(),
                 error: reported,

@@ -64,6 +64,14 @@ pub struct AgentReading {
     pub error: Option<String>,
 }
 
+impl AgentReading {
+    /// The output lacks its end, so that nothing in it is known to be the final answer.
+    pub fn is_cut(&self) -> bool {
+        let reasons = self.trajectory.incomplete();
+        reasons.contains(&NO_END) || reasons.contains(&NO_STATUS)
+    }
+}
+
 /// Reads a whole output.
 ///
 /// ```
@@ -126,6 +134,11 @@ impl StreamLosses {
         } else {
             self.more += 1;
         }
+    }
+
+    /// The end is missing: kept however many reasons there are.
+    fn lose_end(&mut self, reason: &str) {
+        self.reasons.push(reason.to_owned());
     }
 
     fn note(&mut self, note: impl Into<String>) {
@@ -284,5 +297,8 @@ fn trajectory_of(name: &str, steps: StepBuilder) -> Trajectory {
     trajectory.steps = steps.steps;
     trajectory
 }
+
+/// Of a trajectory file.
+const NO_STATUS: &str = "the trajectory file has no exit status";
 
 const NO_END: &str = "the stream ends without its final event";
