@@ -9,6 +9,8 @@
 /// Bytes of a command target's stdout that are its output, and of its stderr for a reason.
 pub const TARGET_STDOUT: usize = 1 << 20;
 pub const TARGET_STDERR: usize = 4 << 10;
+/// Bytes of an agent's stdout that are read; the answer in it has the limit of other targets.
+pub const AGENT_STDOUT: usize = 64 << 20;
 /// Bytes of what a phase's command wrote, from the end, of stdout and stderr together.
 pub const STEP_OUTPUT: usize = 64 * 1024;
 /// Failed tests of a phase's step, files of results, and characters of a failure's message.

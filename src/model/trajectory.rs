@@ -88,6 +88,10 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
+/// In `extra` of a trajectory: answers of the model that report no usage are not part of the sums that
+/// were counted.
+pub const USAGE_IS_LOWER_BOUND: &str = "usage_is_lower_bound";
+
 impl TrajectoryRecord {
     /// Before its digest is known ([`TrajectoryRecord::seal`]).
     pub fn new(trajectory: Trajectory) -> Self {

@@ -42,6 +42,10 @@ pub struct AgentSpec {
     pub limits: Option<AgentLimitsSpec>,
     /// Network access besides that to the model. Default: none.
     pub network: Option<AgentNetworkSpec>,
+    /// Whether the model may use tools that its provider executes, such as a web search. They reach
+    /// hosts that the agent cannot, and their fees are not part of the cost. Default false.
+    #[serde(default)]
+    pub provider_tools: bool,
     /// Where the agent runs: `sandbox` (in the workspace, in the sandbox) or `workspace` (in the
     /// workspace, with your rights and the network of this machine). Default `sandbox`.
     pub isolation: Option<TargetIsolation>,

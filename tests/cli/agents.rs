@@ -154,6 +154,10 @@ fn wrong_settings_of_agents_are_reported() {
             "`a b` is not a host",
         ),
         (
+            "{type: agent, agent: command, command: [sh], model: 'anthropic:m', base_url: 'http://127.0.0.1:9/v1', limits: {cost_usd: 1}}",
+            "`cost_usd` limits nothing without a price",
+        ),
+        (
             "{type: agent, agent: codex, model: gpt-5, base_url: 'http://127.0.0.1:1/v1'}",
             "command not found: codex",
         ),
@@ -424,6 +428,88 @@ fn model_that_gives_no_answer_makes_the_sample_errored() {
     run(&project, &[]).expect(3);
     let ended = sample(&project, "a");
     assert_eq!(ended["cause"], "target_unreachable", "{ended}");
+}
+
+/// The first sample of an agent that calls its model once and then runs this Python, on a model with
+/// these faults.
+fn printing_agent(settings: &str, rest: &str) -> (Value, Vec<Value>) {
+    let agent = format!(
+        "import json, os, sys, urllib.request\n\
+         def ask(**more):\n    \
+             body = {{'model': 'm', 'max_tokens': 9, 'messages': [{{'role': 'user', 'content': 'x'}}], **more}}\n    \
+             to = os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages'\n    \
+             head = {{'content-type': 'application/json', 'x-api-key': os.environ['ANTHROPIC_API_KEY'], 'anthropic-version': '2023-06-01'}}\n    \
+             return urllib.request.urlopen(urllib.request.Request(to, json.dumps(body).encode(), head)).read()\n\
+         def show(**event): print(json.dumps(event))\n\
+         def say(text): show(type='assistant', message={{'id': 'm1', 'content': [{{'type': 'text', 'text': text}}]}})\n\
+         open('made.txt', 'w').write('made')\n{rest}"
+    );
+    let project = small_agent("", "x");
+    project.write("agent.py", &agent);
+    let script = json!([{ "if": "", "do": [], "end": "ok" }]);
+    let model = ScriptedModel::start(&project, script);
+    let with = format!("'anthropic:m', base_url: '{}'{settings}", model.url);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    project.write("suite.yaml", &suite.replace("'anthropic:m'", &with));
+    run(&project, &[]);
+    (sample(&project, "a"), model.requests())
+}
+
+#[test]
+fn work_that_an_agent_did_not_end_well_does_not_pass() {
+    let end = "show(type='result', subtype='success', is_error=False, result='done')\n";
+    let (whole, _) = printing_agent("", &format!("ask()\nsay('done')\n{end}"));
+    assert_eq!(whole["outcome"], "passed", "{whole}");
+    for (rest, cause, reason) in [
+        (
+            "ask()\nshow(type='result', subtype='success', is_error=True, result='lost my way')\n",
+            "target_failed",
+            "reported an error: lost my way",
+        ),
+        (
+            "ask()\nsay('done')\n",
+            "target_failed",
+            "exited without the end of its output",
+        ),
+    ] {
+        let (ended, _) = printing_agent("", rest);
+        assert_eq!(ended["outcome"], "errored", "{ended}");
+        assert_eq!(ended["cause"], cause);
+        let said = ended["reason"].as_str().unwrap();
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
+fn much_output_of_an_agent_is_read_to_its_end() {
+    let noise = "ask()\nfor n in range(3): say('x' * 1000000)\n";
+    let end = "show(type='result', subtype='success', is_error=False, result='done')\n";
+    let (ended, _) = printing_agent("", &format!("{noise}{end}"));
+    assert_eq!(ended["outcome"], "passed", "{ended}");
+    assert_eq!(ended["output"], "done");
+    let long = end.replace("'done'", "'x' * 1100000");
+    let (ended, _) = printing_agent("", &format!("ask()\n{long}"));
+    assert_eq!(ended["cause"], "output_limit", "{ended}");
+}
+
+#[test]
+fn tools_of_the_provider_reach_it_only_if_they_are_allowed() {
+    let rest = "ask(tools=[{'name': 'f', 'input_schema': {}}, {'type': 'web_search_20250305', 'name': 'web_search'}])\n\
+                show(type='result', subtype='success', is_error=False, result='done')\n";
+    for (settings, names) in [
+        ("", &["f"][..]),
+        (", provider_tools: false", &["f"]),
+        (", provider_tools: true", &["f", "web_search"]),
+    ] {
+        let (ended, requests) = printing_agent(settings, rest);
+        assert_eq!(ended["outcome"], "passed", "{ended}");
+        let tools = requests[0]["body"]["tools"].as_array().unwrap();
+        let got: Vec<&str> = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(got, names, "{settings}");
+    }
 }
 
 #[test]

@@ -71,6 +71,8 @@ pub(crate) struct SessionLedger {
     denied: BTreeSet<String>,
     unauthorized: u64,
     faults: BTreeMap<String, u64>,
+    /// Of the last call of a model.
+    last_fault: Option<String>,
 }
 
 /// Whether a call of a model may begin.
@@ -180,6 +182,9 @@ impl SessionLedger {
         self.apart.usd -= spent.usd;
         let is_turn = end == CallEnd::Answered;
         self.turns += u64::from(is_turn);
+        if is_turn {
+            self.last_fault = None;
+        }
         if is_turn && let Some(model) = model {
             add_bounded(&mut self.models, model);
         }
@@ -247,6 +252,15 @@ impl SessionLedger {
         }
     }
 
+    /// A fault of a call of a model.
+    pub fn add_turn_fault(&mut self, kind: &str) {
+        self.add_fault(kind);
+        // Agents go on after a refusal that depends on the request, such as of one that is too long.
+        if !matches!(kind, "400" | "404" | "413" | "422") {
+            self.last_fault = Some(kind.to_owned());
+        }
+    }
+
     pub fn add_denied(&mut self, what: &str) {
         if self.denied.len() < MOST_DENIED {
             let what = eval_base::text::one_line(eval_base::text::truncate_bytes(what, 300));
@@ -273,6 +287,7 @@ impl SessionLedger {
             denied: self.denied.iter().cloned().collect(),
             unauthorized: self.unauthorized,
             upstream_faults: self.faults.clone(),
+            last_fault: self.last_fault.clone(),
             ..SessionReport::default()
         }
     }

@@ -66,7 +66,7 @@ impl OpenTurn {
 
     /// Ends it without an answer.
     pub fn fail(mut self, kind: &str) {
-        lock(&self.session.ledger).add_fault(kind);
+        lock(&self.session.ledger).add_turn_fault(kind);
         self.end(CallEnd::Failed, None, 0);
     }
 
@@ -399,7 +399,11 @@ impl PassingAnswer {
             }
         };
         if let Some(fault) = &fault {
-            lock(&self.session.ledger).add_fault(fault);
+            let mut ledger = lock(&self.session.ledger);
+            match self.turn {
+                Some(_) => ledger.add_turn_fault(fault),
+                None => ledger.add_fault(fault),
+            }
         }
         if let Some(mut turn) = self.turn.take() {
             let end = match fault {

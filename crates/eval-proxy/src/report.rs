@@ -137,6 +137,9 @@ pub struct SessionReport {
     pub unauthorized: u64,
     /// Failed calls by status (`429`, `503`) or kind of failure (`network`, `cut_off`).
     pub upstream_faults: BTreeMap<String, u64>,
+    /// Why the last call of a model gave no answer, unless the request itself was refused; `None` if
+    /// it gave one.
+    pub last_fault: Option<String>,
     /// In the order in which they ended. Only calls of models with a complete answer.
     pub exchanges: Vec<Exchange>,
     /// Exchanges that are not in `exchanges` because they exceed its bounds.

@@ -43,12 +43,20 @@ pub(super) fn resolve(
     let errors = desk.problems.error_count();
     check(desk, spec, node);
     let launch = AgentLaunch::of(spec.agent);
+    let limits = spec.limits.clone().unwrap_or_default();
     let program = program(desk, spec, node, launch);
     let model = match &spec.model {
         Some(_) => Some(model(desk, spec, node, dir, launch)?),
         None => None,
     };
     let api = model.as_ref().map(|(_, api)| *api);
+    let has_price = model.as_ref().is_some_and(|(of, _)| of.price.is_some());
+    if limits.cost_usd.is_some() && !has_price {
+        let message = "`cost_usd` limits nothing without a price";
+        let at = node.locate("/limits/cost_usd");
+        let problem = Problem::error(Code::WorkspaceSetting, at, message);
+        desk.push(problem.hint("add a `price` and a `model`, or remove it"));
+    }
     let endpoint = model.as_ref().map(|(endpoint, _)| endpoint);
     check_variables(desk, spec, node, (api, endpoint));
     let home = files(desk, spec, node, dir);
@@ -61,7 +69,6 @@ pub(super) fn resolve(
         readable,
         version,
     } = program?;
-    let limits = spec.limits.clone().unwrap_or_default();
     let (endpoint, api) = model.unzip();
     Some(AgentTarget {
         agent: spec.agent,
@@ -99,6 +106,7 @@ pub(super) fn resolve(
             cost_usd: limits.cost_usd,
         },
         hosts: spec.network.clone().unwrap_or_default().allow,
+        provider_tools: spec.provider_tools,
         program: path,
         readable,
     })

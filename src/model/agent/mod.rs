@@ -41,6 +41,9 @@ pub struct AgentTarget {
     /// Hosts that it may connect to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// Tools that the provider of the model executes are allowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provider_tools: bool,
     /// The file that is started: its program, or the program that this is a link to.
     #[serde(skip)]
     pub program: PathBuf,

@@ -23,7 +23,7 @@ use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::redact::Redactor;
-use eval_base::text::hex;
+use eval_base::text::{hex, truncate_bytes};
 use eval_models::{ModelSpending, RunModels};
 use eval_proxy::{
     AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
@@ -194,6 +194,7 @@ pub(super) async fn ask(
         },
         hosts: AllowedHosts::new(&target.hosts).map_err(|error| harness(error.to_string()))?,
         recording,
+        provider_tools: target.provider_tools,
         agent: target.name().to_owned(),
         fingerprint: fingerprint_of(target, asked.case).await?,
         folders: vec![
@@ -209,9 +210,13 @@ pub(super) async fn ask(
         std::mem::take(&mut ran.ended.stdout),
     );
     let (name, version) = (target.name().to_owned(), target.version.clone());
+    let prompt = RenderedInput::of(&asked.case.input).await?.into_text();
     let reading = spawn_blocking(move || {
         let mut reading = read_stream(form, &printed);
-        trajectory::complete(&mut reading.trajectory, (name, version), &ran.report);
+        ran.is_cut = reading.is_cut();
+        let trajectory = &mut reading.trajectory;
+        trajectory::complete(trajectory, (name, version), form, &ran.report);
+        trajectory.add_prompt(&prompt);
         (reading, ran)
     });
     let (reading, ran) = reading
@@ -357,7 +362,7 @@ async fn prepare(
                 AgentPrompt::File(_) | AgentPrompt::Word(_) => Vec::new(),
             },
             timeout: target.command.timeout.unwrap_or(case.timeout),
-            keep_stdout: limits::TARGET_STDOUT,
+            keep_stdout: limits::AGENT_STDOUT,
             keep_stderr: limits::TARGET_STDERR,
         },
         files,
@@ -415,6 +420,8 @@ struct RanAgent {
     ended: TreeOutput,
     end: Option<SessionEnd>,
     report: SessionReport,
+    /// What it printed lacks its end.
+    is_cut: bool,
 }
 
 async fn run(
@@ -441,7 +448,7 @@ async fn run(
         listener = listener.open() => listener,
         ended = &mut running => {
             let ended = ended.map_err(unstarted)?;
-            return Ok(RanAgent { ended, end: None, report: SessionReport::default() });
+            return Ok(RanAgent { ended, end: None, report: SessionReport::default(), is_cut: false });
         }
     };
     let is_replay = matches!(settings.recording, RecordingPlan::Read(_));
@@ -475,7 +482,12 @@ async fn run(
     let end = session.end();
     let report = session.finish().await;
     let ended = ended.map_err(unstarted)?;
-    Ok(RanAgent { ended, end, report })
+    Ok(RanAgent {
+        ended,
+        end,
+        report,
+        is_cut: false,
+    })
 }
 
 fn form_of(stream: AgentName) -> StreamFormat {
@@ -504,7 +516,12 @@ fn judge_ending(
     (ran, reading): (RanAgent, AgentReading),
     usage: Option<Usage>,
 ) -> Result<Output, TargetFailure> {
-    let RanAgent { ended, end, report } = ran;
+    let RanAgent {
+        ended,
+        end,
+        report,
+        is_cut,
+    } = ran;
     let name = target.name();
     let endpoint = target.endpoint.as_ref();
     let AgentReading {
@@ -512,12 +529,16 @@ fn judge_ending(
         text,
         error,
     } = reading;
+    let mut text = text.unwrap_or_default();
+    let kept = truncate_bytes(&text, limits::TARGET_STDOUT).len();
+    let truncated = ended.stdout_truncated || kept < text.len();
+    text.truncate(kept);
     let output = Output {
-        truncated: ended.stdout_truncated,
+        truncated,
         usage,
         model: endpoint.map(Endpoint::name).filter(|_| usage.is_some()),
         trajectory: Some(Box::new(TrajectoryRecord::new(trajectory))),
-        ..Output::text(text.unwrap_or_default())
+        ..Output::text(text)
     };
     let failed = |cause, reason: String, output: Output| {
         Err(TargetFailure {
@@ -535,6 +556,18 @@ fn judge_ending(
         }
         None => {}
     }
+    // Whatever it then printed, and however it ended, is no work of its model.
+    if report.turns == 0 && !report.upstream_faults.is_empty() {
+        let faults = report.upstream_faults.iter();
+        let faults: Vec<String> = faults.map(|(kind, n)| format!("{kind} x {n}")).collect();
+        let reason = format!("the model of {name} gave no answer ({})", faults.join(", "));
+        return failed(Cause::TargetUnreachable, reason, output);
+    }
+    if let Some(fault) = &report.last_fault {
+        let reason = format!("the last call of the model of {name} failed ({fault})");
+        return failed(Cause::TargetUnreachable, reason, output);
+    }
+    let reported = error.is_some();
     let stderr = process_tree::printable(&ended.stderr_tail);
     let said = match error.unwrap_or(stderr) {
         said if said.is_empty() => ", and printed nothing to stderr".to_owned(),
@@ -555,25 +588,28 @@ fn judge_ending(
         TreeEnd::Stopped(why) => {
             return failed(Cause::Crashed, format!("{name} was stopped: {why}"), output);
         }
-        TreeEnd::Exited(_) => {}
-    }
-    if report.turns == 0 && !report.upstream_faults.is_empty() {
-        let faults = report.upstream_faults.iter();
-        let faults: Vec<String> = faults.map(|(kind, n)| format!("{kind} x {n}")).collect();
-        let reason = format!("the model of {name} gave no answer ({})", faults.join(", "));
-        return failed(Cause::TargetUnreachable, reason, output);
-    }
-    match ended.end {
+        TreeEnd::Exited(0) if reported => {
+            let reason = format!("{name} reported an error{said}");
+            return failed(Cause::TargetFailed, reason, output);
+        }
+        // A text before the end is not the final answer.
+        TreeEnd::Exited(0) if is_cut && !ended.stdout_truncated => {
+            let reason = format!("{name} exited without the end of its output{said}");
+            return failed(Cause::TargetFailed, reason, output);
+        }
         TreeEnd::Exited(0) => {}
         TreeEnd::Exited(code) => {
             let reason = format!("{name} exited with code {code}{said}");
             return failed(Cause::TargetFailed, reason, output);
         }
-        _ => {}
     }
     // What ended well without a word to its model has done nothing that could be measured.
     if endpoint.is_some() && report.turns == 0 {
-        let reason = format!("{name} did not call its model{said}");
+        let denied = match report.denied.is_empty() {
+            true => String::new(),
+            false => format!(" (refused: {})", report.denied.join(", ")),
+        };
+        let reason = format!("{name} did not call its model{denied}{said}");
         return failed(Cause::TargetFailed, reason, output);
     }
     if let Some(fault) = report.recording_fault {

@@ -81,6 +81,8 @@ pub struct ConversationReader {
     keep_tools: bool,
     conversations: BTreeMap<usize, Conversation>,
     left_out: u64,
+    /// Answers that have no message.
+    unread: u64,
     spent: usize,
 }
 
@@ -139,6 +141,7 @@ impl ConversationReader {
             keep_tools: false,
             conversations: BTreeMap::new(),
             left_out: 0,
+            unread: 0,
             spent: 0,
         }
     }
@@ -176,12 +179,19 @@ impl ConversationReader {
                 .max(same)
         };
         let time = exchange.at.map(|at| at.to_string());
-        for turn in turns.iter().skip(old) {
+        // Turns of the model in the first of several requests are examples, or of a conversation
+        // that is known: it did not do them now.
+        let is_given = |turn: &MessageTurn| match turn {
+            MessageTurn::Agent(_) | MessageTurn::Result(_) => is_new && !self.keep_tools,
+            MessageTurn::System(_) | MessageTurn::User(_) => false,
+        };
+        for turn in turns.iter().skip(old).filter(|turn| !is_given(turn)) {
             self.spent = self.spent.saturating_add(turn.size());
             conversation.add_turn(turn, time.as_deref());
         }
         conversation.turns = turns;
         let Some(answer) = answer else {
+            self.unread += 1;
             return;
         };
         let reported = ["model", "modelVersion"]
@@ -232,13 +242,17 @@ impl ConversationReader {
             other.steps = conversation.steps.steps;
             trajectory.subagent_trajectories.push(other);
         }
-        if self.left_out > 0 {
-            let reason = format!(
-                "{} calls of the model are left out for their size",
-                self.left_out
-            );
+        let reasons = [
+            (self.left_out, "are left out for their size"),
+            (self.unread, "have an answer without a message"),
+        ];
+        let reasons = reasons.iter().filter(|(count, _)| *count > 0);
+        let reasons: Vec<_> = reasons
+            .map(|(count, why)| format!("{count} calls of the model {why}"))
+            .collect();
+        if !reasons.is_empty() {
             let extra = trajectory.extra.get_or_insert_default();
-            extra.insert("incomplete".to_owned(), json!([reason]));
+            extra.insert("incomplete".to_owned(), json!(reasons));
         }
         (!trajectory.steps.is_empty()).then_some(trajectory)
     }

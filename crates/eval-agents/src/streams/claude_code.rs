@@ -114,7 +114,7 @@ impl EventParser for ClaudeCodeParser {
         refer_to_subagents(&mut trajectory);
         losses.lose_hidden_subagents(&trajectory, SUBAGENT_TOOLS);
         let result = self.result.unwrap_or_else(|| {
-            losses.lose(NO_END);
+            losses.lose_end(NO_END);
             Value::Null
         });
         if !result.is_null() {

@@ -64,7 +64,7 @@ impl EventParser for CodexParser {
 
     fn finish(self: Box<Self>, losses: &mut StreamLosses) -> AgentReading {
         if !self.ended {
-            losses.lose(NO_END);
+            losses.lose_end(NO_END);
         }
         let mut trajectory = trajectory_of("codex", self.steps);
         trajectory.session_id = self.thread;

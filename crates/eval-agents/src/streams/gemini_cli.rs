@@ -86,7 +86,7 @@ impl EventParser for GeminiCliParser {
         trajectory.agent.model_name = self.model;
         losses.lose_hidden_subagents(&trajectory, SUBAGENT_TOOLS);
         let Some(result) = self.result else {
-            losses.lose(NO_END);
+            losses.lose_end(NO_END);
             return AgentReading {
                 text: trajectory.final_message(),
                 error: reported,

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AgentReading, EventParser, StreamLosses, trajectory_of};
+use super::{AgentReading, EventParser, NO_STATUS, StreamLosses, trajectory_of};
 use crate::build::{
     StepBuilder, ToolResult, content_of, dollars_at, text_at, time_of, usage_metrics,
 };
@@ -62,7 +62,11 @@ impl EventParser for MiniSweAgentParser {
                 total_cost_usd: (cost > 0.0).then_some(cost),
                 ..FinalMetrics::default()
             });
-        let status = at("/info/exit_status");
+        let status = at("/info/exit_status").filter(|status| !status.is_empty());
+        // The file is written after each step.
+        if status.is_none() {
+            losses.lose_end(NO_STATUS);
+        }
         let submission = at("/info/submission").filter(|text| !text.trim().is_empty());
         let error = status
             .as_deref()

@@ -64,6 +64,14 @@ pub struct AgentReading {
     pub error: Option<String>,
 }
 
+impl AgentReading {
+    /// The output lacks its end, so that nothing in it is known to be the final answer.
+    pub fn is_cut(&self) -> bool {
+        let reasons = self.trajectory.incomplete();
+        reasons.contains(&NO_END) || reasons.contains(&NO_STATUS)
+    }
+}
+
 /// Reads a whole output.
 ///
 /// ```
@@ -127,6 +135,11 @@ impl StreamLosses {
         } else {
             self.more += 1;
         }
+    }
+
+    /// The end is missing: kept however many reasons there are.
+    fn lose_end(&mut self, reason: &str) {
+        self.reasons.push(reason.to_owned());
     }
 
     fn note(&mut self, note: impl Into<String>) {
@@ -324,4 +337,7 @@ fn trajectory_of(name: &str, steps: StepBuilder) -> Trajectory {
 }
 
 const NO_SUBAGENT: &str = "the steps of a subagent are not in the stream";
+/// Of a trajectory file.
+const NO_STATUS: &str = "the trajectory file has no exit status";
+
 const NO_END: &str = "the stream ends without its final event";

@@ -71,7 +71,7 @@ impl EventParser for OpencodeParser {
 
     fn finish(self: Box<Self>, losses: &mut StreamLosses) -> AgentReading {
         if !self.ended {
-            losses.lose(NO_END);
+            losses.lose_end(NO_END);
         }
         let mut trajectory = trajectory_of("opencode", self.steps);
         trajectory.session_id = self.session;

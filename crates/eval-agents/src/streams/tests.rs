@@ -229,6 +229,21 @@ fn a_stream_that_is_cut_anywhere_has_the_first_steps() {
 }
 
 #[test]
+fn file_without_an_exit_status_is_cut() {
+    let sample = include_bytes!("samples/mini-swe-agent.json");
+    let mut file: Value = serde_json::from_slice(sample).unwrap();
+    let whole = read_stream(StreamFormat::MiniSweAgent, file.to_string().as_bytes());
+    assert!(!whole.is_cut());
+    file["info"].as_object_mut().unwrap().remove("exit_status");
+    let cut = read_stream(StreamFormat::MiniSweAgent, file.to_string().as_bytes());
+    assert!(cut.is_cut());
+    assert_eq!(cut.trajectory.incomplete(), [NO_STATUS]);
+    // However many other reasons there are.
+    let lines = "{\n".repeat(100);
+    assert!(read_stream(StreamFormat::ClaudeCode, lines.as_bytes()).is_cut());
+}
+
+#[test]
 fn hostile_lines_are_left_out_with_a_reason() {
     let mut bytes =
         br#"{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"a"}}"#
