@@ -1,4 +1,6 @@
-//! What it means for a verdict how a model ended its answer.
+//! What it means for a verdict how an answer ended, and how long it took.
+
+use std::time::Duration;
 
 use crate::model::{Cause, FinishReason, Outcome, Verdict};
 
@@ -21,6 +23,33 @@ pub fn apply_finish(mut verdict: Verdict, finish: Option<FinishReason>) -> Verdi
         reason => format!("{detail}: {reason}"),
     };
     verdict
+}
+
+/// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of
+/// it. Errored and pending stay what they are.
+pub fn apply_latency(
+    verdict: Verdict,
+    latency: Option<Duration>,
+    limit: Option<Duration>,
+) -> Verdict {
+    let (Some(latency), Some(limit)) = (latency, limit) else {
+        return verdict;
+    };
+    if latency <= limit || verdict.outcome != Outcome::Passed {
+        return verdict;
+    }
+    let ms = |time: Duration| (time.as_secs_f64() * 1e3).round();
+    Verdict {
+        outcome: Outcome::Failed,
+        score: Some(0.0),
+        cause: Some(Cause::Threshold),
+        reason: format!(
+            "the answer took {} ms, {} ms are allowed",
+            ms(latency).max(ms(limit) + 1.0),
+            ms(limit)
+        ),
+        grades: verdict.grades,
+    }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ use eval_sandbox::languages::BuiltinLanguage;
 use eval_sandbox::{Sandbox, SandboxError, Tier};
 
 pub use contradiction::{Contradiction, contradiction};
-pub use finish::apply_finish;
+pub use finish::{apply_finish, apply_latency};
 pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
@@ -700,33 +700,6 @@ fn stands(grading: &CaseGrading, grades: &[Option<Grade>]) -> bool {
         .collect();
     matches!(grading.combine, Combine::All | Combine::Any)
         && decide(grading.combine, &known) != CombineDecision::Open
-}
-
-/// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of
-/// it. Errored and pending stay what they are.
-pub fn apply_latency(
-    verdict: Verdict,
-    latency: Option<Duration>,
-    limit: Option<Duration>,
-) -> Verdict {
-    let (Some(latency), Some(limit)) = (latency, limit) else {
-        return verdict;
-    };
-    if latency <= limit || verdict.outcome != Outcome::Passed {
-        return verdict;
-    }
-    let ms = |time: Duration| (time.as_secs_f64() * 1e3).round();
-    Verdict {
-        outcome: Outcome::Failed,
-        score: Some(0.0),
-        cause: Some(Cause::Threshold),
-        reason: format!(
-            "the answer took {} ms, {} ms are allowed",
-            ms(latency).max(ms(limit) + 1.0),
-            ms(limit)
-        ),
-        grades: verdict.grades,
-    }
 }
 
 fn not_extracted(case: &Case, nothing: ExtractFailure) -> Verdict {
