@@ -36,8 +36,8 @@ use crate::isolation::CommandSandbox;
 use crate::isolation::{SandboxRefusal, SandboxRequest};
 use crate::model::{
     Case, CaseGrading, CaseOutline, Cause, CodeGrader, Combine, CommandGrader, ConfiguredExecutor,
-    Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Outcome, Output, OutputValue,
-    Plan, SandboxDemand, SandboxState, Trust, Verdict,
+    Executor, Grade, Grader, GraderKind, GraderType, NamedPython, Output, OutputValue, Plan,
+    SandboxDemand, SandboxState, Trust, Verdict,
 };
 use crate::workspace::{FinishedWorkspace, RunWorkspaces};
 use eval_base::redact::Redactor;
