@@ -287,7 +287,7 @@ fn model(
         api_key_command: spec.api_key_command.clone(),
         headers: spec.headers.clone(),
         ca_file: spec.ca_file.clone(),
-        price: spec.price.clone(),
+        price: spec.price,
         replay: spec.replay.clone(),
         ..ModelSpec::default()
     };

@@ -90,8 +90,11 @@ pub struct AgentLaunch {
     pub arguments: fn(&AgentValues<'_>) -> Vec<String>,
     pub variables: fn(&AgentValues<'_>) -> Variables,
     /// A file of the home folder with settings, and these, which the suite's own file overrides.
-    pub settings: Option<(&'static str, fn() -> Value)>,
+    pub settings: Option<HomeSettings>,
 }
+
+/// A path in the home folder, and what makes the settings there.
+pub type HomeSettings = (&'static str, fn() -> Value);
 
 impl AgentLaunch {
     /// `None` for an agent whose program the suite names.

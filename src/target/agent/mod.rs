@@ -97,7 +97,7 @@ impl RunAgents {
             });
             let price = endpoint.price.as_ref();
             settings.prices = price
-                .map(|price| (endpoint.model.clone(), price.clone()))
+                .map(|price| (endpoint.model.clone(), *price))
                 .into_iter()
                 .collect();
         }
@@ -372,12 +372,11 @@ async fn prepare(
 /// Settings of an agent with those of the suite's file on top, whose text is kept where it is not
 /// JSON.
 fn settings(mut usual: Value, written: Option<Vec<u8>>) -> Vec<u8> {
-    match written {
-        Some(text) => match serde_json::from_slice(&text) {
+    if let Some(text) = written {
+        match serde_json::from_slice(&text) {
             Ok(own) => lay(&mut usual, own),
             Err(_) => return text,
-        },
-        None => {}
+        }
     }
     usual.to_string().into_bytes()
 }
