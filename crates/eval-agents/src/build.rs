@@ -350,7 +350,7 @@ pub(crate) fn number_at(value: &Value, pointer: &str) -> Option<u64> {
     value.pointer(pointer)?.as_u64()
 }
 
-/// An amount of dollars; what is negative is none.
+/// An amount of dollars; `None` for a negative one.
 pub(crate) fn dollars_at(value: &Value, pointer: &str) -> Option<f64> {
     value
         .pointer(pointer)?

@@ -70,7 +70,7 @@ pub(crate) async fn connect(
     Response::new(ReplyBody::Whole(None))
 }
 
-/// Passes on the first bytes of a tunnel. A server of many names is told by them which one is meant:
+/// Passes on the first bytes of a tunnel. They name the server that is meant, where one address has many:
 /// it must be the one that is allowed. False when the tunnel is not to go on.
 async fn begin(
     session: &SessionState,

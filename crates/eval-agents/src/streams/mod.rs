@@ -12,7 +12,7 @@
 //!
 //! Memory is bounded ([`LINE_BYTES`], [`TRAJECTORY_BYTES`]). What could not be read, was left out
 //! for its size, or never came because the stream was cut, is a reason in
-//! [`Trajectory::incomplete`]: of such a trajectory nobody may conclude that something was not done.
+//! [`Trajectory::incomplete`]: such a trajectory does not prove that something was not done.
 
 mod claude_code;
 mod codex;
@@ -148,7 +148,7 @@ impl StreamLosses {
         }
     }
 
-    /// An event that is not read: what it tells may be something that was done.
+    /// An event that is not read, and may report something that was done.
     fn unknown(&mut self, kind: &str) {
         let kind = shortened(kind, 60).into_owned();
         if self.unknown.len() < NOTES || self.unknown.contains_key(&kind) {
@@ -158,7 +158,7 @@ impl StreamLosses {
         }
     }
 
-    /// An event that is not read, of a type that never tells what was done.
+    /// An event that is not read, of a type that never reports what was done.
     fn harmless(&mut self, kind: &str) {
         let kind = shortened(kind, 60).into_owned();
         if self.harmless.len() < NOTES || self.harmless.contains_key(&kind) {

@@ -230,19 +230,19 @@ async fn first_byte_is_passed_before_the_server_sends_the_second() {
     let body = question("hello");
     let path = "/anthropic/v1/messages";
     let mut response = agent.open("POST", path, &headers, Some(&body)).await;
-    let (mut got, mut told) = (Vec::new(), 0);
+    let (mut got, mut reported) = (Vec::new(), 0);
     let expected: Vec<String> = stream("one two", 5, 2).iter().map(event_text).collect();
     while let Some(bytes) = response.chunk().await.unwrap() {
         got.extend(bytes);
         // The server goes on only now.
-        let halves = |told: usize| expected[..told].concat().len() + 9;
-        while told < expected.len() && got.len() >= halves(told) {
+        let halves = |reported: usize| expected[..reported].concat().len() + 9;
+        while reported < expected.len() && got.len() >= halves(reported) {
             second.notify_one();
-            told += 1;
+            reported += 1;
         }
     }
     assert_eq!(String::from_utf8(got).unwrap(), expected.concat());
-    assert_eq!(told, expected.len());
+    assert_eq!(reported, expected.len());
     let report = agent.session.finish().await;
     assert_eq!(
         (report.usage.input, report.usage.output, report.turns),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::grade::{self, GradeTold};
 use super::shown::{self, ShownText};
-use super::trajectory::{self, TrajectoryTold};
+use super::trajectory::{self, TrajectoryBlock};
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
 use crate::report::figures::{self, number};
 use crate::report::json::word;
@@ -120,7 +120,7 @@ pub struct SampleTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<(String, ShownText<'a>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    trajectory: Option<TrajectoryTold<'a>>,
+    trajectory: Option<TrajectoryBlock<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -208,7 +208,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
         trajectory: sample
             .trajectory
             .as_deref()
-            .map(|record| trajectory::told(record, limit)),
+            .map(|record| trajectory::trajectory_block(record, limit)),
         metrics: metrics
             .map(|(name, value)| measured(name, *value, limit))
             .collect(),

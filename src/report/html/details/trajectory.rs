@@ -11,7 +11,7 @@ use crate::report::limits::html as limits;
 use eval_base::text::plural;
 
 #[derive(Debug, Serialize)]
-pub struct TrajectoryTold<'a> {
+pub struct TrajectoryBlock<'a> {
     agent: Cow<'a, str>,
     summary: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -19,11 +19,11 @@ pub struct TrajectoryTold<'a> {
     /// What is left out, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     omitted: Option<String>,
-    steps: Vec<StepTold<'a>>,
+    steps: Vec<StepBlock<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct StepTold<'a> {
+struct StepBlock<'a> {
     title: String,
     source: &'a str,
     /// Time since the beginning, tokens, cost.
@@ -34,11 +34,11 @@ struct StepTold<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<ShownText<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    calls: Vec<CallTold<'a>>,
+    calls: Vec<CallBlock<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct CallTold<'a> {
+struct CallBlock<'a> {
     /// Empty for a result without a call.
     tool: Cow<'a, str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -49,7 +49,7 @@ struct CallTold<'a> {
     result: Option<ShownText<'a>>,
 }
 
-pub fn told(record: &TrajectoryRecord, limit: usize) -> TrajectoryTold<'_> {
+pub fn trajectory_block(record: &TrajectoryRecord, limit: usize) -> TrajectoryBlock<'_> {
     // With little room, short texts of few steps.
     let steps = record
         .timeline
@@ -60,7 +60,7 @@ pub fn told(record: &TrajectoryRecord, limit: usize) -> TrajectoryTold<'_> {
     let tail = record.timeline.len() - (steps - head);
     let shown = record.timeline.iter().enumerate();
     let shown = shown.filter(|(at, _)| *at < head || *at >= tail);
-    TrajectoryTold {
+    TrajectoryBlock {
         agent: shown::name(&record.agent, limit),
         summary: record.summary(),
         incomplete: record
@@ -70,11 +70,11 @@ pub fn told(record: &TrajectoryRecord, limit: usize) -> TrajectoryTold<'_> {
             .collect(),
         omitted: (omitted > 0)
             .then(|| format!("{} of the middle are not shown.", plural(omitted, "step"))),
-        steps: shown.map(|(_, step)| step_told(step, limit)).collect(),
+        steps: shown.map(|(_, step)| step_block(step, limit)).collect(),
     }
 }
 
-fn step_told(step: &TimelineStep, limit: usize) -> StepTold<'_> {
+fn step_block(step: &TimelineStep, limit: usize) -> StepBlock<'_> {
     let subagent = step
         .subagent
         .as_deref()
@@ -92,7 +92,7 @@ fn step_told(step: &TimelineStep, limit: usize) -> StepTold<'_> {
         ));
     }
     facts.extend(step.cost_usd.map(figures::cost));
-    StepTold {
+    StepBlock {
         title: format!("{}{}", step.step, subagent.unwrap_or_default()),
         source: &step.source,
         facts: facts.join(", "),
@@ -101,13 +101,13 @@ fn step_told(step: &TimelineStep, limit: usize) -> StepTold<'_> {
         calls: step
             .calls
             .iter()
-            .map(|call| call_told(call, limit))
+            .map(|call| call_block(call, limit))
             .collect(),
     }
 }
 
-fn call_told(call: &TimelineCall, limit: usize) -> CallTold<'_> {
-    CallTold {
+fn call_block(call: &TimelineCall, limit: usize) -> CallBlock<'_> {
+    CallBlock {
         tool: shown::name(&call.tool, limit),
         failed: call.failed == Some(true),
         arguments: some(&call.arguments, limit).filter(|shown| shown.text != "{}"),
