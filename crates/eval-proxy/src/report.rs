@@ -72,7 +72,7 @@ pub struct Exchange {
     pub protocol: crate::ApiProtocol,
     /// Of the request's arrival.
     pub at: jiff::Timestamp,
-    /// From there to the last byte of the answer. In a replay: as recorded.
+    /// From there to the last byte of the answer, in a replay as well.
     pub duration_ms: u64,
     /// Exchanges with the same number belong to the same conversation (the same system prompt and
     /// first message); numbered from 0 in the order of their first requests.

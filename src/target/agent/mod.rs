@@ -6,6 +6,7 @@ mod trajectory;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -186,6 +187,7 @@ pub(super) async fn ask(
     let folders =
         folders.map_err(|error| harness(format!("cannot make a home folder: {error}")))?;
     let token = new_token().map_err(|error| harness(format!("no random numbers: {error}")))?;
+    let prompt = RenderedInput::of(&asked.case.input).await?.into_text();
     let settings = SessionSettings {
         limits: ProxyLimits {
             turns: target.limits.turns,
@@ -196,21 +198,21 @@ pub(super) async fn ask(
         recording,
         provider_tools: target.provider_tools,
         agent: target.name().to_owned(),
-        fingerprint: fingerprint_of(target, asked.case).await?,
+        fingerprint: fingerprint_of(target, &prompt),
         folders: vec![
             (folders.workspace.clone(), "workspace".to_owned()),
             (folders.home.clone(), "home".to_owned()),
         ],
         ..SessionSettings::new(token.clone())
     };
-    let prepared = prepare(target, asked.case, &folders, (&token, port.number)).await?;
+    let asked = (prompt.as_str(), asked.case.timeout);
+    let prepared = prepare(target, asked, &folders, (&token, port.number)).await?;
     let mut ran = run(workspace, &prepared, port, &proxy, settings).await?;
     let (form, printed) = (
         form_of(target.stream),
         std::mem::take(&mut ran.ended.stdout),
     );
     let (name, version) = (target.name().to_owned(), target.version.clone());
-    let prompt = RenderedInput::of(&asked.case.input).await?.into_text();
     let reading = spawn_blocking(move || {
         let mut reading = read_stream(form, &printed);
         ran.is_cut = reading.is_cut();
@@ -261,11 +263,10 @@ pub(super) async fn ask(
 
 /// What a recording is of, exactly: requests are compared without dates and other numbers, also of
 /// the prompt.
-async fn fingerprint_of(target: &AgentTarget, case: &Case) -> Result<String, TargetFailure> {
-    let prompt = RenderedInput::of(&case.input).await?.into_text();
+fn fingerprint_of(target: &AgentTarget, prompt: &str) -> String {
     let model = target.endpoint.as_ref().map(Endpoint::name);
     let parts = json!([prompt, model, target.command.argv, target.args, target.home]);
-    Ok(hex(&Sha256::digest(parts.to_string().as_bytes())))
+    hex(&Sha256::digest(parts.to_string().as_bytes()))
 }
 
 fn small(count: u64) -> u32 {
@@ -280,11 +281,10 @@ struct PreparedAgent {
 
 async fn prepare(
     target: &AgentTarget,
-    case: &Case,
+    (prompt, timeout): (&str, Duration),
     folders: &AgentFolders,
     (token, port): (&str, u16),
 ) -> Result<PreparedAgent, TargetFailure> {
-    let prompt = RenderedInput::of(&case.input).await?.into_text();
     let base = target.api.map_or("", |api| api.base_path());
     let base = format!("http://127.0.0.1:{port}{base}");
     let endpoint = target.endpoint.as_ref();
@@ -325,7 +325,7 @@ async fn prepare(
         argv.extend([option.to_owned(), format!("{}/{PROMPT_FILE}", folders.own)]);
     }
     if form != AgentPrompt::Stdin {
-        files.push((PROMPT_FILE.to_owned(), prompt.clone().into_bytes()));
+        files.push((PROMPT_FILE.to_owned(), prompt.as_bytes().to_owned()));
     }
     let mut env = vec![
         ("HOME".to_owned(), OsString::from(&folders.home)),
@@ -358,10 +358,10 @@ async fn prepare(
             dir: target.command.dir.clone(),
             env,
             stdin: match form {
-                AgentPrompt::Stdin => prompt.into_bytes(),
+                AgentPrompt::Stdin => prompt.as_bytes().to_owned(),
                 AgentPrompt::File(_) | AgentPrompt::Word(_) => Vec::new(),
             },
-            timeout: target.command.timeout.unwrap_or(case.timeout),
+            timeout: target.command.timeout.unwrap_or(timeout),
             keep_stdout: limits::AGENT_STDOUT,
             keep_stderr: limits::TARGET_STDERR,
         },
