@@ -15,19 +15,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::build::{StepBuilder, ToolResult, text_at, usage_metrics};
-use crate::trajectory::{
-    ExtraFields, MessageContent, StepMetrics, StepSource, Trajectory, TrajectoryAgent,
-};
-use eval_base::json::is_deeper;
+use crate::trajectory::{MessageContent, StepMetrics, StepSource, Trajectory, TrajectoryAgent};
 
 /// Conversations that are kept; what more there are is counted.
 const CONVERSATIONS: usize = 256;
-
-/// Levels of a tool's definition.
-const LEVELS: usize = 64;
 
 /// The API that a request is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +72,6 @@ pub struct ApiExchange<'a> {
 #[derive(Debug)]
 pub struct ConversationReader {
     agent: TrajectoryAgent,
-    keep_tools: bool,
     conversations: BTreeMap<usize, Conversation>,
     left_out: u64,
     /// Answers that have no message.
@@ -138,19 +131,11 @@ impl ConversationReader {
                 version: version.to_owned(),
                 ..TrajectoryAgent::default()
             },
-            keep_tools: false,
             conversations: BTreeMap::new(),
             left_out: 0,
             unread: 0,
             spent: 0,
         }
-    }
-
-    /// Keeps the definitions of tools of the last request in `agent.tool_definitions`, in OpenAI's
-    /// shape.
-    pub fn keep_tools(mut self) -> Self {
-        self.keep_tools = true;
-        self
     }
 
     pub fn add(&mut self, exchange: &ApiExchange<'_>) {
@@ -161,9 +146,6 @@ impl ConversationReader {
         if is_new && known >= CONVERSATIONS || self.spent > crate::streams::TRAJECTORY_BYTES {
             self.left_out += 1;
             return;
-        }
-        if self.keep_tools {
-            self.agent.tool_definitions = tools_of(exchange.api, exchange.request);
         }
         let conversation = self.conversations.entry(exchange.conversation).or_default();
         let is_agent = |turn: &MessageTurn| matches!(turn, MessageTurn::Agent(_));
@@ -182,7 +164,7 @@ impl ConversationReader {
         // Turns of the model in the first of several requests are examples, or of a conversation
         // that is known: it did not do them now.
         let is_given = |turn: &MessageTurn| match turn {
-            MessageTurn::Agent(_) | MessageTurn::Result(_) => is_new && !self.keep_tools,
+            MessageTurn::Agent(_) | MessageTurn::Result(_) => is_new,
             MessageTurn::System(_) | MessageTurn::User(_) => false,
         };
         for turn in turns.iter().skip(old).filter(|turn| !is_given(turn)) {
@@ -332,15 +314,6 @@ impl MessageTurn {
     }
 }
 
-/// The trajectory of one call of a model: the messages of the request, and the answer with its tool
-/// calls. The definitions of the tools are kept.
-pub fn trajectory_of_call(exchange: &ApiExchange<'_>) -> Option<Trajectory> {
-    let name = exchange.model.unwrap_or("model");
-    let mut reader = ConversationReader::new(name, "unknown").keep_tools();
-    reader.add(exchange);
-    reader.finish()
-}
-
 fn request_turns(api: MessageApi, request: &Value) -> Vec<MessageTurn> {
     match api {
         MessageApi::OpenaiChat => chat::request_turns(request),
@@ -365,42 +338,4 @@ fn metrics_of(answer: &Value) -> Option<StepMetrics> {
             .get("usage")
             .or_else(|| answer.get("usageMetadata"))?,
     )
-}
-
-/// Definitions of functions as `{type: function, function: {name, description, parameters}}`.
-fn tools_of(api: MessageApi, request: &Value) -> Vec<ExtraFields> {
-    let tools = request
-        .get("tools")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let mut kept = Vec::new();
-    for tool in tools {
-        let declared = ["functionDeclarations", "function_declarations"];
-        let declared = declared.iter().find_map(|name| tool.get(*name)?.as_array());
-        let functions: Vec<&Value> = match (api, declared) {
-            (MessageApi::Gemini, Some(declared)) => declared.iter().collect(),
-            _ => vec![tool.get("function").unwrap_or(tool)],
-        };
-        for function in functions {
-            let Some(name) = text_at(function, "name") else {
-                continue;
-            };
-            let mut kept_function = Map::new();
-            kept_function.insert("name".to_owned(), json!(name));
-            if let Some(description) = function.get("description") {
-                kept_function.insert("description".to_owned(), description.clone());
-            }
-            let names = ["parameters", "input_schema", "parametersJsonSchema"];
-            let schema = names.iter().find_map(|name| function.get(*name));
-            if let Some(schema) = schema.filter(|schema| !is_deeper(schema, LEVELS)) {
-                kept_function.insert("parameters".to_owned(), schema.clone());
-            }
-            kept.push(ExtraFields::from_iter([
-                ("type".to_owned(), json!("function")),
-                ("function".to_owned(), Value::Object(kept_function)),
-            ]));
-        }
-    }
-    kept
 }
