@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,15 @@ const ARRIVAL: Duration = Duration::from_secs(1);
 
 /// Ports of this process' services: two that use the network of the host never get the same.
 static TAKEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+
+/// A port to try on the host's network, where it is free until the service takes it: below 32,768,
+/// from where Linux takes those of outgoing connections, and in another order in each process.
+fn next_host_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let begin = std::process::id().wrapping_mul(61) % 12_000;
+    let next = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
+    u16::try_from(20_000 + (begin + next) % 12_000).unwrap_or(0)
+}
 
 /// A port for a service, until it is dropped.
 #[derive(Debug)]
@@ -82,13 +92,22 @@ impl SampleWorkspace {
         if let Some(hindrance) = self.service_hindrance() {
             return Err(hindrance);
         }
+        let is_on_host = self.is_on_host_network();
+        let mut tries = 0;
         loop {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-            let listener = listener.map_err(ServiceFault::Port)?;
+            tries += 1;
+            let wanted = match is_on_host && tries < 100 {
+                true => next_host_port(),
+                false => 0,
+            };
+            let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, wanted)).await {
+                Err(_) if wanted != 0 => continue,
+                listener => listener.map_err(ServiceFault::Port)?,
+            };
             let number = listener.local_addr().map_err(ServiceFault::Port)?.port();
             let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
             if taken.insert(number) {
-                let route = match self.is_on_host_network() {
+                let route = match is_on_host {
                     true => PortRoute::Host,
                     false => PortRoute::Cell(listener, Arc::default()),
                 };
@@ -195,7 +214,15 @@ impl ServicePort {
             match self.connect().await {
                 Ok(_) => return Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                // On the host's network a program that had the port for a moment resets connections.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::ConnectionRefused
+                            | io::ErrorKind::ConnectionReset
+                            | io::ErrorKind::ConnectionAborted
+                    ) =>
+                {
                     if begin.get_or_insert_with(Instant::now).elapsed() >= within {
                         return Ok(false);
                     }
