@@ -352,15 +352,12 @@ fn tell_of(
 
 /// Of a run that was ended early or cut off: what continues it.
 pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
-    let metadata = &summary.metadata;
-    if metadata.interrupted {
-        console.note(&match &metadata.regrade_of {
-            None => format!(
-                "`eval-harness run --resume {}` continues it",
-                metadata.run_id
-            ),
-            Some(other) => format!("`eval-harness regrade --run {other}` restarts it"),
-        });
+    if let Some(command) = report::resume_command(summary) {
+        let verb = match summary.metadata.regrade_of {
+            None => "continues",
+            Some(_) => "restarts",
+        };
+        console.note(&format!("`{command}` {verb} it"));
     }
 }
 

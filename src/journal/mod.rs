@@ -114,9 +114,12 @@ impl JournalError {
             JournalError::Empty { .. } => {
                 Some("nothing of that run was recorded: run again, or select an earlier run".to_owned())
             }
-            JournalError::Write { path, .. } => paths::run_of(path).map(|run| {
-                format!("`eval-harness run --resume {run}` continues once the file can be written")
-            }),
+            JournalError::Write { path, .. } => {
+                let journal = paths::journal_of(path)?;
+                let words = ["eval-harness", "run", "--resume", journal.to_str()?];
+                let command = eval_base::shell::line(&words)?;
+                Some(format!("`{command}` continues once the file can be written"))
+            }
             JournalError::NoRun { latest, .. } => latest.as_ref().map(|latest| format!("the latest is {latest}")),
             JournalError::NoRuns { .. } => Some(
                 "the results folder is set by --output-dir or by the suite (--suite); the default is `results/` in \

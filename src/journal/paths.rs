@@ -106,16 +106,15 @@ pub(super) fn outputs_of(journal: &Path) -> PathBuf {
     ))
 }
 
-/// The run that a file belongs to: its journal, or one of its large outputs.
-pub(super) fn run_of(file: &Path) -> Option<String> {
-    let outputs = || {
-        file.parent()?
-            .to_str()?
-            .strip_suffix(".outputs")
-            .map(|stem| format!("{stem}{JOURNAL}"))
-    };
-    let paths = RunPaths::of_journal(file).or_else(|| RunPaths::of_journal(Path::new(&outputs()?)));
-    paths.map(|paths| paths.run_id)
+/// The journal that a file belongs to: itself, or that of one of its large outputs.
+pub(super) fn journal_of(file: &Path) -> Option<PathBuf> {
+    if RunPaths::of_journal(file).is_some() {
+        return Some(file.to_owned());
+    }
+    let outputs = file.parent()?;
+    let stem = outputs.to_str()?.strip_suffix(".outputs")?;
+    let journal = PathBuf::from(format!("{stem}{JOURNAL}"));
+    RunPaths::of_journal(&journal).is_some().then_some(journal)
 }
 
 /// Makes `latest` a link to the day's folder. Best effort: a file system without links has no

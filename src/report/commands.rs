@@ -62,10 +62,11 @@ pub fn compare<'a>(runs: impl Iterator<Item = &'a str>) -> Option<String> {
 /// that came to its end.
 pub fn resume(summary: &Summary) -> Option<String> {
     let metadata = &summary.metadata;
-    let words = match &metadata.regrade_of {
-        None => ["eval-harness", "run", "--resume", &metadata.run_id],
-        Some(other) => ["eval-harness", "regrade", "--run", other],
+    let mut words = match &metadata.regrade_of {
+        None => vec!["eval-harness", "run", "--resume", &metadata.run_id],
+        Some(other) => vec!["eval-harness", "regrade", "--run", other],
     };
+    words.extend(results_words(summary));
     metadata.interrupted.then(|| shell::line(&words)).flatten()
 }
 

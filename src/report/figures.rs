@@ -193,6 +193,12 @@ pub fn count(value: f64) -> String {
     if !value.is_finite() {
         return NO_VALUE.to_owned();
     }
+    // What rounding in arithmetic adds to a whole number is not shown.
+    let whole = value.round();
+    let value = match (value - whole).abs() <= 1e-12 * whole.abs() {
+        true => whole,
+        false => value,
+    };
     if value.fract() == 0.0 {
         let small = (0.0..=9e15).contains(&value);
         return if small {
@@ -639,6 +645,8 @@ mod tests {
             ["0.04", "0.96", "12.004", "-0.5", "-3"]
         );
         assert_eq!(count(1e-9), "1e-9");
+        assert_eq!(count(2.000_000_000_000_000_4), "2");
+        assert_eq!(count(3.999_999_999_999_999_6), "4");
     }
 
     #[test]

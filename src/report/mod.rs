@@ -44,6 +44,7 @@ use crate::model::{Failure, Outcome, ReportFormat, Summary};
 use page::PageView;
 use page::markdown::MarkdownOptions;
 
+pub use commands::resume as resume_command;
 pub use files::{page_address, write_report, write_reports};
 pub(crate) use files::{percent_encoded, write_file};
 pub use page::lines::TerminalOptions;

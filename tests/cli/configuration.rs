@@ -285,6 +285,7 @@ fn doctor_shows_what_applies_here() {
     let dir = project.path().join("src");
     std::fs::create_dir(&dir).expect("a folder");
     let mut command = project.command(&["doctor"]);
+    command.env_remove("OPENAI_API_KEY");
     let call = Call::of(command.current_dir(dir).output().expect("it starts"));
     let (_, shown) = call
         .stdout
@@ -301,7 +302,7 @@ fn doctor_shows_what_applies_here() {
     ✓ jobs (default)        3
     ✓ output_dir (default)  ROOT/out
     ✓ suite                 ../evals/eval-suite.yaml
-    ✓ openai:m              http://127.0.0.1:9/v1 (from OPENAI_BASE_URL), key from
-                            the variable OPENAI_API_KEY
+    ! openai:m              http://127.0.0.1:9/v1 (from OPENAI_BASE_URL), key from
+                            the variable OPENAI_API_KEY, which is not set
     ");
 }

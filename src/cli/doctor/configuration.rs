@@ -8,6 +8,7 @@ use crate::cli::{CliFailure, defaults, suite};
 use crate::load::{AskedModels, DEFAULTS_FILE_NAME};
 use crate::model::Endpoint;
 use eval_base::text::plural;
+use eval_models::{ApiKey, KeySource};
 
 pub(super) fn checks() -> Vec<DoctorCheck> {
     let mut checks = file_of_defaults();
@@ -80,12 +81,26 @@ fn addresses(models: &[&Endpoint]) -> Vec<DoctorCheck> {
         if let Some(variable) = &endpoint.address_variable {
             value.push_str(&format!(" (from {variable})"));
         }
+        let mut state = CheckState::Ok;
         if let Some(key) = &endpoint.key {
             value.push_str(&format!(", key from {}", key.source));
+            if let Some(missing) = missing(key) {
+                state = CheckState::Limited;
+                value.push_str(&format!(", which {missing}"));
+            }
         }
         if seen.insert((endpoint.name(), value.clone())) {
-            checks.push(check(&endpoint.name(), CheckState::Ok, &value));
+            checks.push(check(&endpoint.name(), state, &value));
         }
     }
     checks
+}
+
+/// Why there is no key, as far as that is known without running its command.
+fn missing(key: &ApiKey) -> Option<&'static str> {
+    match &key.source {
+        KeySource::Variable(_) => key.value.get().is_none().then_some("is not set"),
+        KeySource::File(path) => (!path.is_file()).then_some("does not exist"),
+        KeySource::Command { .. } => None,
+    }
 }

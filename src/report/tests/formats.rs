@@ -144,7 +144,15 @@ fn a_regrade_that_was_ended_early_names_the_command_that_starts_it_anew() {
     summary.metadata.interrupted = true;
     let shown = rendered(ReportFormat::Terminal, &summary);
     assert!(
-        shown.contains("resume   eval-harness run --resume eval-20260102-120000\n"),
+        shown.contains(
+            "resume   eval-harness run --resume eval-20260102-120000 --suite evals/eval-suite.yaml\n"
+        ),
+        "{shown}"
+    );
+    summary.metadata.rerun_arguments = ["--output-dir", "elsewhere"].map(str::to_owned).into();
+    let shown = rendered(ReportFormat::Terminal, &summary);
+    assert!(
+        shown.contains("--resume eval-20260102-120000 --output-dir elsewhere\n"),
         "{shown}"
     );
     summary.metadata.regrade_of = Some("eval-1".to_owned());

@@ -216,7 +216,7 @@ fn markdown_offers_to_go_on_with_what_was_ended_early() {
     > [!CAUTION]
     > **INTERRUPTED: the run ended early; samples that did not run are skipped, not failed**
     >
-    > `eval-harness run --resume eval-20260102-120000`
+    > `eval-harness run --resume eval-20260102-120000 --suite evals/eval-suite.yaml`
     ");
 }
 

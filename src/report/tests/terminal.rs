@@ -451,7 +451,7 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
     let last: Vec<&str> = shown.lines().rev().take(5).collect();
     assert_eq!(
         last[4],
-        "resume   eval-harness run --resume eval-20260102-120000"
+        "resume   eval-harness run --resume eval-20260102-120000 --suite 'my evals/suite.yaml'"
     );
     assert_eq!(
         last[3],
