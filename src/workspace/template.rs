@@ -251,6 +251,7 @@ fn copy_rules(
         leave_out: globs(&left_out)?.with_paths(inside),
         owner: store.owner,
         keep_rights: true,
+        leave_out_results: true,
         ..CopyRules::default()
     })
 }

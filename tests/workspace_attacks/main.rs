@@ -82,7 +82,11 @@ struct AttackSet {
 /// All sets that this machine can run; those of frameworks that are missing are named.
 fn sets() -> Vec<AttackSet> {
     let mut sets = python::sets();
-    sets.extend(node::sets());
+    sets.extend(
+        [Layout::Visible, Layout::Hidden]
+            .into_iter()
+            .flat_map(node::sets),
+    );
     sets.extend(shell::sets());
     sets.extend(go::sets());
     sets.extend(cargo::sets());
@@ -121,23 +125,26 @@ fn unittest_attacks_fail_on_hidden_tests() {
 
 #[test]
 fn pytest_attacks_fail_on_visible_tests() {
-    runs::hold(
-        &[python::set(true, Layout::Visible)],
-        &runs::with_many_files(),
-    );
+    let layout = Layout::Visible;
+    runs::hold(&[python::set(true, layout)], &runs::halves(layout));
 }
 
 #[test]
 fn pytest_attacks_fail_on_hidden_tests() {
-    runs::hold(
-        &[python::set(true, Layout::Hidden)],
-        &runs::with_many_files(),
-    );
+    let layout = Layout::Hidden;
+    runs::hold(&[python::set(true, layout)], &runs::halves(layout));
 }
 
 #[test]
-fn node_attacks_fail() {
-    runs::hold(&node::sets(), &runs::everywhere());
+fn node_attacks_fail_on_visible_tests() {
+    let layout = Layout::Visible;
+    runs::hold(&node::sets(layout), &runs::halves(layout));
+}
+
+#[test]
+fn node_attacks_fail_on_hidden_tests() {
+    let layout = Layout::Hidden;
+    runs::hold(&node::sets(layout), &runs::halves(layout));
 }
 
 #[test]

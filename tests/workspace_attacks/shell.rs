@@ -28,6 +28,23 @@ pub fn sets() -> Vec<AttackSet> {
             &[],
         ),
     ];
+    let mut script = set(
+        "script, visible tests",
+        "command: [sh, ./run.sh]",
+        &[("app/run.sh", EXIT)],
+    );
+    script.attacks.extend([
+        other("script").file("run.sh", "exit 0", "exit 0"),
+        other("script_deleted").runs("rm run.sh; mkdir run.sh", "rm run.sh"),
+        other("script_link").runs("ln -sf /usr/bin/true run.sh", "ln -sf /usr/bin/true run.sh"),
+        // Read while it runs.
+        Attack::new("script_rewritten").file(
+            "add.sh",
+            "echo 'exit 0' > run.sh; echo 3",
+            "#!/bin/sh\ncat run.sh > /dev/null\necho $(($1 + $2))",
+        ),
+    ]);
+    sets.push(script);
     if Path::new("/usr/bin/make").exists() {
         let makefile = format!("test:\n\t{}", EXIT.replace('$', "$$"));
         sets.push(set(

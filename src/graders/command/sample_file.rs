@@ -74,7 +74,11 @@ pub(super) async fn of(
             }
             OutputValue::Json(value) => Cow::Borrowed(value),
         },
-        expected: grader.expected.as_ref(),
+        // Code of a workspace could read the file.
+        expected: grader
+            .expected
+            .as_ref()
+            .filter(|_| grader.workspace.is_none()),
         workspace,
         trajectory: sample
             .output
