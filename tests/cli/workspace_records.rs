@@ -226,6 +226,16 @@ fn regrade_makes_each_workspace_again_as_it_was() {
             assert_eq!(made["reason"], again["reason"], "{id}");
         }
     }
+    project.write("app/secret/answer", "43\n");
+    regrade(&project).expect(1);
+    for ((id, made), (_, again)) in made.iter().zip(&samples(&project)) {
+        assert_eq!(said(made), said(again), "{id}: {:#}", again["reason"]);
+        let reason = again["reason"].as_str().unwrap();
+        assert!(
+            reason.ends_with("the hidden files are not those of the run"),
+            "{id}: {reason}"
+        );
+    }
 }
 
 #[test]

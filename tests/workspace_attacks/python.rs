@@ -244,10 +244,10 @@ fn any(layout: Layout) -> Vec<Attack> {
 fn planted_bytecode() -> Attack {
     let plant = |source: &str| {
         format!(
-            "python3 - <<'END'\nimport importlib.util, os, py_compile\nopen('/tmp/x.py', 'w').write({source:?})\n\
+            "python3 - <<'END'\nimport importlib.util, os, py_compile\nopen('x.py', 'w').write({source:?})\n\
              for name in ['add.py', 'tests/test_add.py', 'tests/sums.py']:\n    \
-             py_compile.compile('/tmp/x.py', importlib.util.cache_from_source(name), name, \
-             invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\n    assert os.path.exists(importlib.util.cache_from_source(name))\nEND"
+             py_compile.compile('x.py', importlib.util.cache_from_source(name), name, \
+             invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\n    assert os.path.exists(importlib.util.cache_from_source(name))\nos.remove('x.py')\nEND"
         )
     };
     let passes = "import unittest\n\n\ndef add(a, b):\n    return a + b\n\n\nclass Sums(unittest.TestCase):\n    \
