@@ -147,7 +147,7 @@ fn workspace_probes() -> [Probe; 5] {
 /// None of a reference that could not be made.
 fn twice(reference: &Reference) -> Vec<Probe> {
     let probe = |meaning, name| Probe {
-        tree: reference.tree.clone(),
+        work: reference.work.clone(),
         ..Probe::new(meaning, name, reference.output.clone())
     };
     match reference.not_made.is_some() {

@@ -64,8 +64,16 @@ pub struct ProbeLabel {
 pub struct Probe {
     pub label: ProbeLabel,
     pub output: OutputValue,
-    /// The workspace that goes with it, relative to the file of probes.
-    pub tree: Option<String>,
+    /// What was done in the workspace.
+    pub work: Option<ProbeWork>,
+}
+
+/// Work in a workspace.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProbeWork {
+    Patch(String),
+    /// The whole workspace, relative to the file of probes.
+    Tree(String),
 }
 
 impl Probe {
@@ -77,7 +85,7 @@ impl Probe {
                 name,
             },
             output,
-            tree: None,
+            work: None,
         }
     }
 
