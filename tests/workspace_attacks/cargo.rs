@@ -93,7 +93,7 @@ fn attacks() -> Vec<Attack> {
         // What cargo takes for up to date, built from sources that are no more there.
         Attack::new("built").runs(
             &format!(
-                "{}cargo test --offline --no-run -q\n{}touch -d '2001-01-01' src/lib.rs",
+                "{}cargo test --offline --no-run -q\n{}touch -d '2001-01-01' src/lib.rs || true",
                 written("src/lib.rs", RIGHT),
                 written("src/lib.rs", WRONG)
             ),

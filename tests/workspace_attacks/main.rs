@@ -82,12 +82,10 @@ struct AttackSet {
 /// All sets that this machine can run; those of frameworks that are missing are named.
 fn sets() -> Vec<AttackSet> {
     let mut sets = python::sets();
-    sets.extend(
-        [Layout::Visible, Layout::Hidden]
-            .into_iter()
-            .flat_map(node::sets),
-    );
-    sets.extend(shell::sets());
+    for layout in [Layout::Visible, Layout::Hidden] {
+        sets.extend(node::sets(layout));
+        sets.extend(shell::sets(layout));
+    }
     sets.extend(go::sets());
     sets.extend(cargo::sets());
     sets.extend(java::sets());
@@ -148,8 +146,15 @@ fn node_attacks_fail_on_hidden_tests() {
 }
 
 #[test]
-fn shell_attacks_fail() {
-    runs::hold(&shell::sets(), &runs::everywhere());
+fn shell_attacks_fail_on_visible_tests() {
+    let layout = Layout::Visible;
+    runs::hold(&shell::sets(layout), &runs::halves(layout));
+}
+
+#[test]
+fn shell_attacks_fail_on_hidden_tests() {
+    let layout = Layout::Hidden;
+    runs::hold(&shell::sets(layout), &runs::halves(layout));
 }
 
 #[test]

@@ -209,9 +209,12 @@ fn install_pytest(project: &Project) {
     let copied = Command::new("sh")
         .arg("-euc")
         .arg(
-            "cp -r \"$0\" \"$1\"; cd \"$1\"; rm -rf bin xdist execnet*\n\
+            "cp -r \"$0\" \"$1\"; cd \"$1\"; rm -rf bin xdist execnet* *.dist-info\n\
              find . -name __pycache__ -prune -exec rm -rf {} +\n\
-             find pygments/lexers -name '[a-z]*.py' ! -name python.py ! -name diff.py -delete\n\
+             cd pygments\nfind lexers -name '[a-z]*.py' ! -name python.py ! -name diff.py -delete\n\
+             find lexers -name '_[a-z]*.py' ! -name _mapping.py -delete\n\
+             find styles -name '[a-z]*.py' ! -name default.py -delete\n\
+             find formatters -name '[a-z]*.py' ! -name 'terminal*.py' -delete\ncd ..\n\
              /usr/bin/python3 -m compileall -q --invalidation-mode checked-hash .",
         )
         .args([modules.as_os_str(), to.as_os_str()])
