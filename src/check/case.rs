@@ -147,7 +147,7 @@ fn workspace_probes() -> [Probe; 5] {
 /// None of a reference that could not be made.
 fn twice(reference: &Reference) -> Vec<Probe> {
     let probe = |meaning, name| Probe {
-        work: reference.work.clone(),
+        tree: reference.tree.clone(),
         ..Probe::new(meaning, name, reference.output.clone())
     };
     match reference.not_made.is_some() {

@@ -64,16 +64,8 @@ pub struct ProbeLabel {
 pub struct Probe {
     pub label: ProbeLabel,
     pub output: OutputValue,
-    /// What was done in the workspace.
-    pub work: Option<ProbeWork>,
-}
-
-/// Work in a workspace.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ProbeWork {
-    Patch(String),
-    /// The whole workspace, relative to the file of probes.
-    Tree(String),
+    /// The workspace that goes with it, relative to the file of probes.
+    pub tree: Option<String>,
 }
 
 impl Probe {
@@ -85,7 +77,7 @@ impl Probe {
                 name,
             },
             output,
-            work: None,
+            tree: None,
         }
     }
 

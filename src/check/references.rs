@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::CheckError;
 use super::expected::expected_value;
-use super::probe::ProbeWork;
 use crate::grade::RunGraders;
 use crate::model::{
     Case, CaseWorkspace, CommandTarget, EnvFile, OnError, OutputFormat, OutputValue, Plan,
@@ -24,8 +23,8 @@ pub(super) struct Reference {
     pub output: OutputValue,
     /// It is the value that the case expects, in place of a `solution`.
     pub is_expected: bool,
-    /// The workspace with this work.
-    pub work: Option<ProbeWork>,
+    /// The workspace with this work, relative to the folder of probes.
+    pub tree: Option<String>,
     /// Why there is none.
     pub not_made: Option<String>,
 }
@@ -35,14 +34,14 @@ impl Reference {
         Reference {
             output,
             is_expected: false,
-            work: None,
+            tree: None,
             not_made: None,
         }
     }
 
     /// Whether it is work in a workspace, and no patch.
     pub fn is_work(&self) -> bool {
-        self.work.is_some() || self.not_made.is_some()
+        self.tree.is_some() || self.not_made.is_some()
     }
 
     fn not_made(why: &str) -> Reference {
@@ -196,7 +195,7 @@ impl References {
         Ok((left, output.value))
     }
 
-    /// The work of a reference: a patch if that is all, else a copy beside the probes.
+    /// Keeps the workspace of a reference beside the probes.
     async fn reference(&self, made: Result<(FinishedWorkspace, OutputValue), String>) -> Reference {
         let (left, output) = match made {
             Ok(made) => made,
@@ -208,18 +207,14 @@ impl References {
             let why = format!("it leaves `{path}`, a pipe, a socket or a link that leads out");
             return Reference::not_made(&why);
         }
-        let with = |work| Reference {
-            work: Some(work),
-            ..Reference::written(output)
-        };
-        if let Some(patch) = left.patch() {
-            return with(ProbeWork::Patch(patch.to_owned()));
-        }
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let tree = format!("{FOLDER}/{number}");
         if let Err(fault) = left.keep(self.folder.join(&tree)).await {
             return Reference::not_made(&fault.reason);
         }
-        with(ProbeWork::Tree(tree))
+        Reference {
+            tree: Some(tree),
+            ..Reference::written(output)
+        }
     }
 }

@@ -10,7 +10,6 @@ use super::CheckError;
 use super::case::CaseProbes;
 use super::fold::CheckedCase;
 use super::known::DatasetRecord;
-use super::probe::ProbeWork;
 use crate::model::{Case, OutputValue};
 
 /// The file of the probes of one run, and what was written to it.
@@ -43,9 +42,8 @@ impl ProbeFile {
         let mut labels = Vec::with_capacity(made.probes.len());
         for (sample, probe) in made.probes.into_iter().enumerate() {
             let mut line = line(eval, &case.id, sample, probe.output);
-            match probe.work {
-                Some(ProbeWork::Tree(tree)) => line["workspace"] = Value::from(tree),
-                Some(ProbeWork::Patch(patch)) => line["patch"] = Value::from(patch),
+            match probe.tree {
+                Some(tree) => line["workspace"] = Value::from(tree),
                 None if case.workspace.is_some() => with_patch(&mut line),
                 None => {}
             }

@@ -115,11 +115,6 @@ impl FinishedWorkspace {
         &self.changes
     }
 
-    /// The diff, if all that is different is in it.
-    pub fn patch(&self) -> Option<&str> {
-        self.is_recorded.then_some(self.output.diff.text.as_str())
-    }
-
     /// The whole diff, where that of `output` is cut.
     pub fn diff(&self) -> &DiffText {
         &self.diff
