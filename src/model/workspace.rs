@@ -147,6 +147,9 @@ pub struct WorkspaceOutput {
     pub exit_code: Option<i32>,
     /// SHA-256 (hex) of what was there before the target ran.
     pub template: String,
+    /// SHA-256 (hex) of the hidden files, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<String>,
     /// SHA-256 (hex) of all that was different afterwards.
     #[serde(default)]
     pub left: String,
@@ -197,6 +200,7 @@ impl WorkspaceOutput {
             changes: WorkspaceChanges::default(),
             exit_code: None,
             template: String::new(),
+            hidden: None,
             left: String::new(),
             copied: None,
             kept: None,

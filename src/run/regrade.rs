@@ -19,7 +19,9 @@ use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{RunObserver, RunRecorder, TRAFFIC};
 use super::refused::{RefusedCases, RunRefusal, listed};
-use super::sample::{GradedAnswer, fault, is_unpaid, judge, milliseconds, tear_down, unrecorded};
+use super::sample::{
+    GradedAnswer, add_reason, fault, is_unpaid, judge, milliseconds, tear_down, unrecorded,
+};
 use super::session::{FinishedRun, RunInvocation, config, end, graders, identity, workers};
 use super::windows::CaseWindows;
 use super::{RunError, conclude};
@@ -596,6 +598,14 @@ async fn grade_attempt(
                     let (extracted, mut verdict) =
                         judge(&bench.graders, &bench.redactor, answer).await;
                     if let Some(workspace) = &workspace {
+                        let then = output
+                            .workspace
+                            .as_ref()
+                            .and_then(|left| left.hidden.as_ref());
+                        if then.is_some() && then != workspace.output().hidden.as_ref() {
+                            let why = "the hidden files are not those of the run";
+                            add_reason(&mut verdict, why);
+                        }
                         tear_down(case, workspace, &mut verdict).await;
                     }
                     (extracted, verdict)

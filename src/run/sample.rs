@@ -433,7 +433,7 @@ fn take_away(case: &Case, fault: WorkspaceFault, verdict: &mut Verdict) {
     }
 }
 
-fn add_reason(verdict: &mut Verdict, reason: &str) {
+pub(super) fn add_reason(verdict: &mut Verdict, reason: &str) {
     let between = if verdict.reason.is_empty() { "" } else { "; " };
     verdict.reason = format!("{}{between}{reason}", verdict.reason);
 }

@@ -51,6 +51,11 @@ pub struct WorkspaceTestJob {
     pub argv: Vec<String>,
     /// Empty: the program reads the end at once.
     pub stdin: Vec<u8>,
+    /// What the program reads once, from descriptor 3.
+    pub given_once: Option<Vec<u8>>,
+    /// Name of a file below `/results` that exists when the program starts, whose content counts only
+    /// if it was opened once. Nothing else is in [`WorkspaceTestRun::results`] then.
+    pub verdict: Option<String>,
     pub env: Vec<(String, String)>,
     /// Relative to the workspace; empty: there.
     pub cwd: String,
@@ -87,6 +92,8 @@ pub struct WorkspaceTestRun {
     pub results: Vec<(String, Vec<u8>)>,
     /// Whether files were left out of `results`.
     pub results_cut: bool,
+    /// Whether any process may have written the file for the verdict.
+    pub verdict_doubted: bool,
     /// Watched files that were there before and that it opened for writing, replaced or deleted, and
     /// those of `steering` that it added; data that it only opened is not among them.
     pub rewritten: Vec<WorkspacePath>,
@@ -117,6 +124,12 @@ impl FinishedWorkspace {
     /// tests run.
     pub fn protected_edits(&self) -> &[WorkspacePath] {
         &self.protected
+    }
+
+    /// Files that no target saw.
+    pub fn hidden_files(&self) -> &[WorkspacePath] {
+        let [_, hidden] = &self.template.files;
+        hidden
     }
 
     /// What is at a path now, with the first `most` bytes of a file. Links are not followed.
@@ -199,6 +212,7 @@ impl FinishedWorkspace {
                 &job.env,
                 &job.cwd,
                 hex(&Sha256::digest(&job.stdin)),
+                (&job.given_once, &job.verdict),
             ),
             (digests(&job.files), digests(&job.beside)),
             (job.timeout, job.memory_mb, job.output_bytes),
@@ -356,6 +370,8 @@ impl OpenWorkspaces {
             test.env.iter().map(|(name, value)| (name, value)),
         );
         job.stdin = test.stdin;
+        job.given_once = test.given_once;
+        job.verdict = test.verdict;
         job.cwd = PathBuf::from(test.cwd);
         job.limits.wall = test.timeout;
         job.limits.memory_mb = test.memory_mb;
@@ -385,6 +401,7 @@ impl OpenWorkspaces {
             stderr: streams.stderr,
             results: ran.results,
             results_cut: ran.results_cut,
+            verdict_doubted: ran.verdict_doubted,
             rewritten,
         })
     }

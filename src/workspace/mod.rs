@@ -415,7 +415,13 @@ impl OpenWorkspaces {
         // What runs a setup is a part of what comes of it.
         let around = format!("{} {}", self.closed.state().tier, self.path);
         let cannot = |error: io::Error| fault(format!("a stored workspace can't be used: {error}"));
-        if let Some(key) = foreseen(&self.store, workspace, &self.mode, &around)
+        let definition = (workspace, workspace.paths(), self.mode.name(), &around);
+        let definition = Fingerprint::of(&definition);
+        // The source is read to see whether it is as it was, or once to be copied.
+        let was_made = self.store.was_made(&definition);
+        self.store.note_made(&definition);
+        if was_made
+            && let Some(key) = foreseen(&self.store, workspace, &self.mode, &around)
             && self.store.layer(&key.name).exists()
         {
             let used = self.store.use_layer(&key.name).map_err(cannot)?;

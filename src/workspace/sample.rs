@@ -501,6 +501,7 @@ impl SampleWorkspace {
                 changes: recorded_changes(&changes),
                 exit_code,
                 template: template.digest.clone(),
+                hidden: template.hidden_files_digest(),
                 left,
                 copied,
                 kept: None,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use crate::model::Fingerprint;
 use eval_base::files::{LockState, lock, lock_shared};
 use eval_sandbox::WORKSPACE_USER;
 use eval_workspace::remove_tree;
@@ -46,7 +47,12 @@ impl WorkspaceStore {
         let parent = parent.join("workspaces");
         fs::create_dir_all(&parent)?;
         let root = parent.canonicalize()?.join(version);
-        for folder in [root.clone(), root.join("layers"), root.join("live")] {
+        for folder in [
+            root.clone(),
+            root.join("layers"),
+            root.join("made"),
+            root.join("live"),
+        ] {
             make_own(&folder, owner)?;
         }
         let live = root.join("live");
@@ -81,6 +87,22 @@ impl WorkspaceStore {
 
     pub fn layer(&self, key: &str) -> PathBuf {
         self.root.join("layers").join(key)
+    }
+
+    /// Whether a workspace was made of a definition before, whatever its source held then.
+    pub fn was_made(&self, definition: &Fingerprint) -> bool {
+        self.made(definition).exists()
+    }
+
+    /// Notes that a workspace was made of a definition. Best effort: without it, a source is copied to
+    /// find out whether there is a layer of it.
+    pub fn note_made(&self, definition: &Fingerprint) {
+        let noted = File::create(self.made(definition));
+        let _ = noted.and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
+    fn made(&self, definition: &Fingerprint) -> PathBuf {
+        self.root.join("made").join(definition.to_string())
     }
 
     /// Keeps other processes from removing a layer as long as the file is open.
@@ -121,13 +143,20 @@ impl WorkspaceStore {
     }
 
     fn remove_unused(&self) {
+        let is_unused = |path: &Path| {
+            let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
+            let age = modified.and_then(|then| then.elapsed().ok());
+            age.is_some_and(|age| age > UNUSED)
+        };
+        let made = fs::read_dir(self.root.join("made"));
+        for entry in made.into_iter().flatten().flatten() {
+            if is_unused(&entry.path()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
         let layers = self.root.join("layers");
         for (lock_path, folder) in locked_folders(&layers) {
-            let age = fs::metadata(&lock_path)
-                .and_then(|meta| meta.modified())
-                .ok()
-                .and_then(|then| then.elapsed().ok());
-            if age.is_some_and(|age| age > UNUSED) {
+            if is_unused(&lock_path) {
                 // Moved away first, so that no part of a layer is ever there.
                 let aside = self.live.join(format!("unused-{}", random_name()));
                 remove_if_free(&lock_path, || match fs::rename(&folder, &aside) {

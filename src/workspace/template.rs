@@ -43,6 +43,12 @@ pub(super) struct WorkspaceTemplate {
 }
 
 impl WorkspaceTemplate {
+    /// SHA-256 (hex) of the hidden files, if there are any.
+    pub fn hidden_files_digest(&self) -> Option<String> {
+        let [_, hidden] = &self.files;
+        (!hidden.is_empty()).then(|| self.hidden_digest.clone())
+    }
+
     /// Copies what a target sees into an empty folder.
     pub fn copy_to(
         &self,
@@ -251,6 +257,7 @@ fn copy_rules(
         leave_out: globs(&left_out)?.with_paths(inside),
         owner: store.owner,
         keep_rights: true,
+        leave_out_results: true,
         ..CopyRules::default()
     })
 }

@@ -26,7 +26,8 @@ sample = json.load(open(path))
 need(sample["case"] == os.environ["EVAL_CASE"], "case")
 need(sample["input"]["type"] == "prompt" and "add.py" in sample["input"]["content"], "input")
 need(sample["output"] == "done\n" == sys.stdin.read(), "output")
-need(sample["expected"] == "done" == os.environ["EVAL_EXPECTED"], "expected")
+need("expected" not in sample and "EVAL_EXPECTED" not in os.environ, "what every process can read")
+need(open(int(os.environ["EVAL_EXPECTED_FD"]), closefd=False).read() == "done" != os.read(3, 1), "expected")
 need(sample["metadata"] == {"name": "Sum", "tags": []}, "metadata")
 need(sample["latency_ms"] > 0 and "usage" not in sample, "latency")
 left = sample["workspace"]
@@ -123,6 +124,121 @@ fn hold_promises(report: &Value) {
                 .contains("exit code 0")
         );
     }
+}
+
+/// Runs the candidate as a process of its own, and gives its verdict in a file.
+const STARTS: &str = r#"
+import json, os, subprocess, sys, time
+ran = subprocess.run([sys.executable, "add.py", "1", "2"], stdout=subprocess.PIPE, text=True, timeout=60)
+passed = ran.stdout.strip() == "3"
+with open(os.environ["EVAL_VERDICT"], "w") as file:
+    json.dump({"passed": passed, "reason": "it printed " + ran.stdout.strip()}, file)
+if os.path.exists("slow"):
+    time.sleep(1)
+"#;
+
+/// Leaves a process that finds the file for the verdict and replaces what the grader writes to it.
+const REPLACES: &str = r#"
+import os, sys, time
+if os.fork():
+    print(1)
+    sys.exit()
+os.setsid()
+null = os.open(os.devnull, os.O_RDWR)
+os.dup2(null, 0), os.dup2(null, 1)
+verdict = os.environ["EVAL_VERDICT"]
+passed = b'{"passed": true}'
+how = open("how").read().strip()
+early = os.open(verdict, os.O_RDWR) if how == "early" else None
+while os.path.getsize(verdict) == 0:
+    time.sleep(0.001)
+if how == "late":
+    open(verdict, "wb").write(passed)
+elif how == "early":
+    os.ftruncate(early, 0)
+    os.pwrite(early, passed, 0)
+elif how == "moved":
+    open(verdict + "x", "wb").write(passed)
+    os.rename(verdict + "x", verdict)
+"#;
+
+/// Whatever process is left behind, it can't replace the verdict of the grader.
+#[test]
+fn verdict_in_a_file_is_only_that_of_the_grader() {
+    let replaces = format!("cat > add.py <<'END'{}END\ntouch slow; echo", REPLACES);
+    let honest = "printf 'import sys\nprint(int(sys.argv[1]) + int(sys.argv[2]))\n' > add.py";
+    let left = |how: &str| Box::leak(format!("{replaces} {how} > how").into_boxed_str()) as &str;
+    let doubted = "errored harness";
+    let reason = "was opened several times, replaced or moved";
+    let attempts = [
+        attempt("honest", honest, "passed", ""),
+        attempt("waits", left("none"), "failed wrong_answer", "it printed 1"),
+        attempt("late", left("late"), doubted, reason),
+        attempt("early", left("early"), doubted, reason),
+        attempt("moved", left("moved"), doubted, reason),
+    ];
+    let files = [("graders/starts.py", STARTS)];
+    let grader = "{command: [python3, graders/starts.py], workspace: true, verdict: json_file}";
+    graded(PLAIN, grader, &files, &attempts);
+    let made = project(PLAIN, grader, &files, &attempts);
+    let mut command = made.command(&["run", "--suite", "suite.yaml", "--quiet"]);
+    refuse_namespaces(
+        &mut command,
+        (libc::CLONE_NEWUSER | libc::CLONE_NEWNS) as u32,
+    );
+    let call = Call::of(command.output().expect("the program starts"));
+    if call.code == Some(2) && call.stderr.contains("sandbox") {
+        println!("SKIPPED: {}", call.stderr);
+        return;
+    }
+    let report = made.report();
+    assert!(report.to_string().contains("\"tier\":\"landlock\""));
+    for one in &attempts {
+        let sample = grade_of(&report, one.id);
+        let found = format!(
+            "{} {}",
+            sample["outcome"].as_str().unwrap(),
+            sample["cause"].as_str().unwrap_or_default()
+        );
+        assert_eq!(found.trim(), one.expected.0, "{}: {sample:#}", one.id);
+    }
+}
+
+/// A process of the workspace can't write to the memory of the grader, nor read what is expected.
+#[test]
+fn grader_in_another_process_is_out_of_reach() {
+    let script = r#"
+import os, subprocess, sys
+expected = open(3).read()
+ran = subprocess.run([sys.executable, "add.py", str(os.getpid())], stdout=subprocess.PIPE, text=True)
+sys.exit(0 if ran.stdout == expected else "it printed " + (ran.stdout or "nothing"))
+"#;
+    let pries = "cat > add.py <<'END'
+import os, sys
+grader = '/proc/' + sys.argv[1]
+try:
+    os.close(os.open(grader + '/mem', os.O_RDWR))
+    print('writes to the memory')
+except OSError:
+    pass
+for file in [grader + '/environ', os.environ['EVAL_CONTEXT'], grader + '/fd/3']:
+    try:
+        data = os.read(os.open(file, os.O_RDONLY | os.O_NONBLOCK), 1 << 20)
+        if bytes.fromhex('733363723374') in data:
+            print('found in', file)
+    except OSError:
+        pass
+END";
+    let grader = "{command: [python3, graders/look.py], workspace: true}";
+    let cases = format!(
+        "metadata: {{id: work, name: Work}}\ngrader: {{type: code, config: {grader}}}\ntest_cases:\n  - {{id: pries, \
+         input: {pries:?}, expected: {{type: exact, value: s3cr3t}}}}\n"
+    );
+    let reason = "it printed nothing";
+    let attempts = [attempt("pries", pries, "failed wrong_answer", reason)];
+    let project = project(PLAIN, grader, &[("graders/look.py", script)], &attempts);
+    project.write("cases.yaml", &cases);
+    check(&project, &attempts);
 }
 
 #[test]
@@ -373,9 +489,9 @@ fn verdict_in_a_file_is_not_read_from_stdout() {
         ),
         cheat(
             "link",
-            "os.symlink(\"/etc/hostname\", os.environ[\"EVAL_VERDICT\"]); os._exit(0)\\n",
+            "v = os.environ[\"EVAL_VERDICT\"]; os.unlink(v); os.symlink(\"/etc/hostname\", v); os._exit(0)\\n",
             "errored harness",
-            "it wrote no file",
+            "was opened several times, replaced or moved",
         ),
         cheat(
             "other_name",
@@ -389,7 +505,8 @@ fn verdict_in_a_file_is_not_read_from_stdout() {
             "errored harness",
             "more than 65536 bytes",
         ),
-        // Not defended: it reads the name of the file in the environment that it shares.
+        // Not defended: it reads the name of the file in the environment that it shares, and the grader
+        // does not get to write.
         cheat(
             "writes_the_file",
             "open(os.environ[\"EVAL_VERDICT\"], \"w\").write(\"{\\\\\"passed\\\\\": true, \\\\\"metrics\\\\\": {\\\\\"sums\\\\\": 3}}\"); os._exit(0)\\n",

@@ -226,6 +226,16 @@ fn regrade_makes_each_workspace_again_as_it_was() {
             assert_eq!(made["reason"], again["reason"], "{id}");
         }
     }
+    project.write("app/secret/answer", "43\n");
+    regrade(&project).expect(1);
+    for ((id, made), (_, again)) in made.iter().zip(&samples(&project)) {
+        assert_eq!(said(made), said(again), "{id}: {:#}", again["reason"]);
+        let reason = again["reason"].as_str().unwrap();
+        assert!(
+            reason.ends_with("the hidden files are not those of the run"),
+            "{id}: {reason}"
+        );
+    }
 }
 
 #[test]
@@ -371,25 +381,104 @@ fn secrets_are_not_recorded() {
         ],
     );
     let text = fs::read_to_string(project.path().join("suite.yaml")).unwrap();
-    project.write(
-        "suite.yaml",
-        &text.replace("  name: Work", "  name: Work\n  env: [THE_TOKEN]"),
-    );
     let call = |args: &[&str]| {
         let mut command = project.command(&[args, &["--suite", "suite.yaml", "--quiet"]].concat());
         Call::of(command.env("THE_TOKEN", "hunter2secret").output().unwrap())
     };
-    call(&["run"]).expect(1);
+    // Variables of the suite, and of the target alone.
+    for (place, with) in [
+        ("  name: Work", "  name: Work\n  env: [THE_TOKEN]"),
+        ("[sh, agent.sh]}", "[sh, agent.sh], env: [THE_TOKEN]}"),
+    ] {
+        assert!(text.contains(place));
+        project.write("suite.yaml", &text.replace(place, with));
+        call(&["run"]).expect(1);
+        assert_eq!(records(&project), [""; 0], "{with}");
+        assert!(!files_with(&project, b"hunter2secret"), "{with}");
+        call(&["regrade", "--run", "latest"]).expect(3);
+        for (id, sample) in samples(&project) {
+            let said = if id.ends_with("shown") {
+                "a secret was redacted"
+            } else {
+                "did not record all"
+            };
+            let reason = sample["reason"].as_str().unwrap();
+            assert!(reason.contains(said), "{with}: {id}: {reason}");
+        }
+    }
+}
+
+/// Whether a file of the results has these bytes, also in one that is compressed.
+fn files_with(project: &Project, bytes: &[u8]) -> bool {
+    let found = std::process::Command::new("sh")
+        .current_dir(project.path().join("results"))
+        .args([
+            "-c",
+            "find . -type f -exec sh -c 'zcat -f \"$1\"' sh {} ';'",
+        ])
+        .output()
+        .unwrap();
+    assert!(found.status.success() && !found.stdout.is_empty());
+    found.stdout.windows(bytes.len()).any(|part| part == bytes)
+}
+
+/// Files above a size fail, as on a full disk.
+fn with_full_disk(project: &Project) -> Call {
+    let script = "trap '' XFSZ; ulimit -S -f 600; exec \"$0\" run --suite suite.yaml --quiet";
+    let command = project.command(&[]);
+    let program = command.get_program().to_owned();
+    let mut limited = std::process::Command::new("bash");
+    limited
+        .args(["-c", script])
+        .arg(program)
+        .current_dir(project.path())
+        .envs(
+            command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+    Call::of(limited.output().unwrap())
+}
+
+#[test]
+fn work_that_cannot_be_recorded_is_said_and_not_graded_again() {
+    let large = work(
+        "large",
+        "mkdir hollow; head -c 2000000 /dev/urandom > bin",
+        "test \"$(wc -c < bin)\" = 2000000",
+    );
+    let project = project("{from: {dir: app}}", &[large]);
+    fs::remove_dir(project.path().join("app/hollow")).unwrap();
+    with_full_disk(&project).expect(1);
+    let all = samples(&project);
+    check_outcomes(&all);
+    for (id, sample) in all {
+        let reason = sample["reason"].as_str().unwrap_or_default();
+        assert!(
+            reason.contains("the workspace can't be recorded in"),
+            "{id}: {reason}"
+        );
+        assert_eq!(sample["workspace"]["record"], Value::Null, "{id}");
+    }
     assert_eq!(records(&project), [""; 0]);
-    call(&["regrade", "--run", "latest"]).expect(3);
+    regrade(&project).expect(3);
     for (id, sample) in samples(&project) {
-        let said = if id.ends_with("shown") {
-            "a secret was redacted"
-        } else {
-            "did not record all"
-        };
         let reason = sample["reason"].as_str().unwrap();
-        assert!(reason.contains(said), "{id}: {reason}");
+        assert!(reason.contains("did not record all"), "{id}: {reason}");
+    }
+    // A workspace that was to be kept is missed by people, so the sample is no pass.
+    let text = fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    let kept = text.replace("{from: {dir: app}}", "{from: {dir: app}, keep: always}");
+    project.write("suite.yaml", &kept);
+    with_full_disk(&project).expect(1);
+    for (id, sample) in samples(&project) {
+        let outcome = if id == "large" { "errored" } else { "failed" };
+        assert_eq!(sample["outcome"], outcome, "{id}: {sample:#}");
+        let reason = sample["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("the workspace can't be kept at"),
+            "{id}: {reason}"
+        );
     }
 }
 

@@ -546,15 +546,40 @@ fn results_and_stores_are_no_part_of_a_source() {
     let project = suite(
         "{from: {dir: .}}",
         TARGET,
-        &case("a", "ls; ls -a; echo x > new", "suite.yaml"),
+        &case("a", "ls -aR; echo x > new", "suite.yaml"),
     );
+    // Of a suite with another `output_dir`; a folder of that name without runs is the project's.
+    let foreign = |day: &str| {
+        for name in [
+            "run-050607.journal.jsonl",
+            "run-050607.workspaces/e/foreign",
+        ] {
+            project.write(&format!("other/out/{day}/{name}"), "foreign");
+        }
+    };
+    foreign("2026-03-04");
+    project.write("other/out/phases/foreign", "");
+    project.write("other/out/notes.md", "");
+    project.write("days/2026-03-04/own.md", "");
+    std::os::unix::fs::symlink("2026-03-04", project.path().join("other/out/latest")).unwrap();
     run(&project, &[]).expect(0);
     let first = sample(&project, "a");
+    foreign("2026-03-05");
+    let call = run(&project, &["--changed", "--dry-run"]).expect(0);
+    assert!(!call.stdout.contains("other"), "{}", call.stdout);
     run(&project, &[]).expect(0);
     let second = sample(&project, "a");
     for sample in [&first, &second] {
         let said = sample["output"].as_str().unwrap();
         assert!(!said.contains("results") && !said.contains("v1"), "{said}");
+        assert!(
+            !said.contains("foreign") && !said.contains("2026-03-05"),
+            "{said}"
+        );
+        assert!(
+            said.contains("notes.md") && said.contains("own.md"),
+            "{said}"
+        );
     }
     assert_eq!(
         first["workspace"]["template"],

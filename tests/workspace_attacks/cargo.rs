@@ -1,6 +1,6 @@
 //! Attacks on `cargo test`.
 
-use crate::{Attack, AttackSet};
+use crate::{Attack, AttackSet, written};
 
 const WRONG: &str = "pub fn sub(a: i32, b: i32) -> i32 {\n    a + b\n}";
 const RIGHT: &str = "pub fn sub(a: i32, b: i32) -> i32 {\n    a - b\n}";
@@ -89,6 +89,15 @@ fn attacks() -> Vec<Attack> {
         other("path").runs(
             "mkdir bin; for p in cargo bin/cargo rustc cc; do cp /usr/bin/true $p; done",
             "mkdir bin; cp /usr/bin/true bin/tool",
+        ),
+        // What cargo takes for up to date, built from sources that are no more there.
+        Attack::new("built").runs(
+            &format!(
+                "{}cargo test --offline --no-run -q\n{}touch -d '2001-01-01' src/lib.rs || true",
+                written("src/lib.rs", RIGHT),
+                written("src/lib.rs", WRONG)
+            ),
+            &format!("{}cargo test --offline --no-run -q", written("src/lib.rs", RIGHT)),
         ),
         other("env_file").file(".env", "RUSTFLAGS=--cfg never\nCARGO_BUILD_RUSTC=true", "A=1"),
         other("results_before").runs(

@@ -145,6 +145,12 @@ fn attacks() -> Vec<Attack> {
              printf 'exit 0\\n' > run.sh",
             "printf 'class EvalJunits {}\\n' > src/EvalJunits.java; printf 'exit 0\\n' > run.sh",
         ),
+        // Classes of sources that are no more there, newer than those that are.
+        other("built").runs(
+            "javac -proc:none -d . src/Sums.java\nsed 's/a + b/a - b/' src/Sums.java > Sums.java\nfor d in . src tests out; do mkdir -p $d; \
+             javac -proc:none -d $d Sums.java; touch -d 2100-01-01 $d/Sums.class || true; done; rm Sums.java",
+            "for d in . src tests out; do mkdir -p $d; javac -proc:none -d $d src/Sums.java; touch -d 2100-01-01 $d/Sums.class || true; done",
+        ),
         other("own_test").file("src/SumsTest.java", "public class SumsTest {}", "class SumsTests {}"),
         other("run_with").runs(
             "sed -i 's/^public class/@org.junit.runner.RunWith(Fake.class)\\n&/' tests/SumsTest.java; \

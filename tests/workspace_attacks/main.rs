@@ -82,8 +82,10 @@ struct AttackSet {
 /// All sets that this machine can run; those of frameworks that are missing are named.
 fn sets() -> Vec<AttackSet> {
     let mut sets = python::sets();
-    sets.extend(node::sets());
-    sets.extend(shell::sets());
+    for layout in [Layout::Visible, Layout::Hidden] {
+        sets.extend(node::sets(layout));
+        sets.extend(shell::sets(layout));
+    }
     sets.extend(go::sets());
     sets.extend(cargo::sets());
     sets.extend(java::sets());
@@ -121,28 +123,38 @@ fn unittest_attacks_fail_on_hidden_tests() {
 
 #[test]
 fn pytest_attacks_fail_on_visible_tests() {
-    runs::hold(
-        &[python::set(true, Layout::Visible)],
-        &runs::with_many_files(),
-    );
+    let layout = Layout::Visible;
+    runs::hold(&[python::set(true, layout)], &runs::halves(layout));
 }
 
 #[test]
 fn pytest_attacks_fail_on_hidden_tests() {
-    runs::hold(
-        &[python::set(true, Layout::Hidden)],
-        &runs::with_many_files(),
-    );
+    let layout = Layout::Hidden;
+    runs::hold(&[python::set(true, layout)], &runs::halves(layout));
 }
 
 #[test]
-fn node_attacks_fail() {
-    runs::hold(&node::sets(), &runs::everywhere());
+fn node_attacks_fail_on_visible_tests() {
+    let layout = Layout::Visible;
+    runs::hold(&node::sets(layout), &runs::halves(layout));
 }
 
 #[test]
-fn shell_attacks_fail() {
-    runs::hold(&shell::sets(), &runs::everywhere());
+fn node_attacks_fail_on_hidden_tests() {
+    let layout = Layout::Hidden;
+    runs::hold(&node::sets(layout), &runs::halves(layout));
+}
+
+#[test]
+fn shell_attacks_fail_on_visible_tests() {
+    let layout = Layout::Visible;
+    runs::hold(&shell::sets(layout), &runs::halves(layout));
+}
+
+#[test]
+fn shell_attacks_fail_on_hidden_tests() {
+    let layout = Layout::Hidden;
+    runs::hold(&shell::sets(layout), &runs::halves(layout));
 }
 
 #[test]

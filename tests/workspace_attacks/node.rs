@@ -10,7 +10,7 @@ const TESTS: &str = "const { test } = require('node:test');\nconst assert = requ
                      test('zero', () => assert.strictEqual(sub(1, 0), 1));\ntest('two', () => assert.strictEqual(sub(3, 2), 1));\n";
 const EXIT: &str = "process.exit(0);";
 
-pub fn sets() -> Vec<AttackSet> {
+pub fn sets(layout: Layout) -> Vec<AttackSet> {
     let version = std::process::Command::new("/usr/bin/node")
         .arg("--version")
         .output();
@@ -27,7 +27,7 @@ pub fn sets() -> Vec<AttackSet> {
         return Vec::new();
     }
     assert!(Path::new("/usr/bin/node").exists());
-    [Layout::Visible, Layout::Hidden].map(set).into()
+    vec![set(layout)]
 }
 
 fn set(layout: Layout) -> AttackSet {
@@ -128,6 +128,11 @@ fn attacks(layout: Layout) -> Vec<Attack> {
             "(while :; do for f in /results/*; do sed -i s/failed/passed/ $f; done; sleep 0.1; done) >/dev/null 2>&1 & true",
             "(while :; do sleep 0.1; done) >/dev/null 2>&1 & true",
         ),
+        other("built")
+            .file("dist/sub.js", RIGHT, RIGHT)
+            .file("sub/index.js", RIGHT, RIGHT)
+            .file("sub.mjs", RIGHT, RIGHT)
+            .file("node_modules/.cache/sub.js", RIGHT, RIGHT),
         other("git_hooks").runs(
             "mkdir -p .git/hooks; cp /usr/bin/true .git/hooks/pre-commit; printf '#!/bin/sh\\nexit 0\\n' > .git/hooks/pre-commit",
             "mkdir -p .git/hooks; echo > .git/hooks/readme",

@@ -7,9 +7,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::AttackSet;
 use crate::support::{Call, PROGRAM, Project};
 use crate::tier::refuse_namespaces;
+use crate::{AttackSet, Layout};
 
 const NOBODY: u32 = 65534;
 /// A folder with pytest, as `pip install --target` makes it.
@@ -79,14 +79,18 @@ pub fn heavy() -> Vec<RunPlace> {
     })
 }
 
-/// For workspaces of many files, which each sample of the tier `landlock` has a copy of: there once,
-/// unless the tier is named.
-pub fn with_many_files() -> Vec<RunPlace> {
-    let mut places = everywhere();
-    if is_root() && std::env::var_os(TIER).is_none() {
-        places.retain(|place| *place != (RunTier::Landlock, false));
+/// One half of [`everywhere`] for visible tests, the other for hidden ones: for frameworks of which most
+/// kinds fit both. All of them if the tier is named.
+pub fn halves(layout: Layout) -> Vec<RunPlace> {
+    if std::env::var_os(TIER).is_some() {
+        return everywhere();
     }
-    places
+    match (layout, is_root()) {
+        (Layout::Visible, true) => vec![(RunTier::Userns, false), (RunTier::Landlock, true)],
+        (Layout::Hidden, true) => vec![(RunTier::Rootns, false), (RunTier::Userns, true)],
+        (Layout::Visible, false) => vec![(RunTier::Userns, false)],
+        (Layout::Hidden, false) => vec![(RunTier::Landlock, false)],
+    }
 }
 
 pub fn hold(sets: &[AttackSet], places: &[RunPlace]) {
@@ -205,9 +209,13 @@ fn install_pytest(project: &Project) {
     let copied = Command::new("sh")
         .arg("-euc")
         .arg(
-            "cp -r \"$0\" \"$1\"; cd \"$1\"; rm -rf bin xdist execnet*\n\
+            "cp -r \"$0\" \"$1\"; cd \"$1\"; rm -rf bin xdist execnet* *.dist-info\n\
              find . -name __pycache__ -prune -exec rm -rf {} +\n\
-             find pygments/lexers -name '[a-z]*.py' ! -name python.py ! -name diff.py -delete",
+             cd pygments\nfind lexers -name '[a-z]*.py' ! -name python.py ! -name diff.py -delete\n\
+             find lexers -name '_[a-z]*.py' ! -name _mapping.py -delete\n\
+             find styles -name '[a-z]*.py' ! -name default.py -delete\n\
+             find formatters -name '[a-z]*.py' ! -name 'terminal*.py' -delete\ncd ..\n\
+             /usr/bin/python3 -m compileall -q --invalidation-mode checked-hash .",
         )
         .args([modules.as_os_str(), to.as_os_str()])
         .status();

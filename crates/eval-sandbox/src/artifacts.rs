@@ -10,12 +10,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use super::verdict_file::{VerdictContent, VerdictFile};
+
 /// More than this is left out, and the program then lacks it.
 const MOST_FILES: usize = 10_000;
 const MOST_BYTES: u64 = 64 << 20;
 const DEEPEST: usize = 32;
 /// Instead of the length of a path: a file was left out.
 const LEFT_OUT: u64 = u64::MAX;
+/// Instead of the length of a path: the file for a verdict is not only its program's.
+const DOUBTED: u64 = u64::MAX - 1;
 const CACHE: &str = ".cache";
 
 /// A file of a finished job.
@@ -33,15 +37,15 @@ pub(super) struct JobArtifacts {
     pub files: Vec<JobArtifact>,
     /// Whether regular files or folders were left out.
     pub is_cut: bool,
+    /// Whether the file for a verdict may be the work of any process.
+    pub is_doubted: bool,
 }
 
 /// Writes the regular files below `folder`: for each its path's length, whether it may be executed,
 /// its own length (8 bytes, little endian, each), path and content; then a mark if any was left out.
 /// Not looked at are folders of the host that are mounted inside it, and `.cache`, where compilers keep what no program reads.
 pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
-    let mut to = fs::File::from(to.try_clone()?);
-    to.set_len(0)?;
-    to.seek(SeekFrom::Start(0))?;
+    let mut to = emptied(to)?;
     let device = fs::symlink_metadata(folder)?.dev();
     let mut walk = ArtifactWalk {
         device,
@@ -55,6 +59,35 @@ pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
         true => to.write_all(&LEFT_OUT.to_le_bytes()),
         false => Ok(()),
     }
+}
+
+/// Writes the file for a verdict alone, in the same way.
+pub(super) fn collect_verdict(name: &str, file: VerdictFile, to: &OwnedFd) -> io::Result<()> {
+    let mut to = emptied(to)?;
+    match file.read()? {
+        VerdictContent::Absent => Ok(()),
+        VerdictContent::Doubted => to.write_all(&DOUBTED.to_le_bytes()),
+        VerdictContent::Sole(content) => write_one(&mut to, name, false, &content),
+    }
+}
+
+fn emptied(file: &OwnedFd) -> io::Result<fs::File> {
+    let mut file = fs::File::from(file.try_clone()?);
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+fn write_one(to: &mut fs::File, path: &str, executable: bool, content: &[u8]) -> io::Result<()> {
+    for number in [
+        path.len() as u64,
+        u64::from(executable),
+        content.len() as u64,
+    ] {
+        to.write_all(&number.to_le_bytes())?;
+    }
+    to.write_all(path.as_bytes())?;
+    to.write_all(content)
 }
 
 /// What is collected, and how much more may be.
@@ -112,15 +145,7 @@ impl ArtifactWalk<'_> {
     fn file(&mut self, path: &str, executable: bool, content: &[u8]) -> io::Result<()> {
         self.files_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(content.len() as u64);
-        for number in [
-            path.len() as u64,
-            u64::from(executable),
-            content.len() as u64,
-        ] {
-            self.to.write_all(&number.to_le_bytes())?;
-        }
-        self.to.write_all(path.as_bytes())?;
-        self.to.write_all(content)
+        write_one(self.to, path, executable, content)
     }
 }
 
@@ -138,6 +163,10 @@ fn parse(mut bytes: &[u8]) -> Option<JobArtifacts> {
     while !bytes.is_empty() {
         if bytes == LEFT_OUT.to_le_bytes() {
             found.is_cut = true;
+            break;
+        }
+        if bytes == DOUBTED.to_le_bytes() {
+            found.is_doubted = true;
             break;
         }
         let mut number = || {

@@ -117,7 +117,7 @@ fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<
         return serve(socket, config);
     }
     let (confinement, notes) = Confinement::enter(config)?;
-    let confines = confinement.confines();
+    let confines = confinement.confines(config.workspaces.is_some());
     config.confinement = confinement;
     listen_and_serve(socket, config, confines, notes)
 }

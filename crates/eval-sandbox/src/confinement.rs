@@ -77,11 +77,12 @@ impl Confinement {
         Ok((confinement.clone(), confinement.notes()))
     }
 
-    pub fn confines(&self) -> FilterScope {
+    pub fn confines(&self, in_workspace: bool) -> FilterScope {
         let signals_kept_in = self.abi >= SIGNALS_ABI;
         FilterScope::Host {
             owns_files: self.user != SandboxUser::Own,
             signals_kept_in,
+            in_workspace,
         }
     }
 
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(caller.id_of(7), None);
         assert!(caller.processes(32) > 32 + OTHERS_GROWTH);
         assert_eq!(
-            caller.confines(),
+            caller.confines(false),
             FilterScope::Host {
                 owns_files: true,
                 signals_kept_in: false

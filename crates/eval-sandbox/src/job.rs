@@ -21,7 +21,8 @@ use super::protocol::{
     BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, StageRoot, StageSpec, decode_spec,
 };
 use super::types::{RESULTS_FOLDER, WORKSPACE_FOLDER, WORKSPACE_HOME};
-use super::{Tier, keeper, stage, syscalls as sys};
+use super::verdict_file::VerdictFile;
+use super::{Tier, artifacts, keeper, stage, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
 const STATUS_FD: i32 = 199;
@@ -46,6 +47,19 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
         _ => (fds, None),
     };
     prepare_stage(config, spec.stage.as_ref(), overlay)?;
+    let results = match config.tier.on_the_host() {
+        true => HOST_RESULTS,
+        false => RESULTS_FOLDER,
+    };
+    let verdict = spec
+        .stage
+        .as_ref()
+        .and_then(|stage| stage.verdict.as_deref());
+    let verdict = verdict.map(|name| {
+        let made = VerdictFile::make(Path::new(results), name);
+        Ok::<_, io::Error>((name, sys::step("the file for the verdict", made)?))
+    });
+    let verdict = verdict.transpose()?;
     for (path, content) in files {
         if let Some(parent) = Path::new(&path).parent() {
             fs::create_dir_all(parent)?;
@@ -96,13 +110,14 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
         } else {
             keeper::end_descendants(false);
         }
-        let folder = match (&spec.stage, config.tier.on_the_host()) {
-            (None, _) => ".",
-            (Some(_), true) => HOST_RESULTS,
-            (Some(_), false) => RESULTS_FOLDER,
-        };
-        let collect = || super::artifacts::collect(Path::new(folder), collection);
-        if spec.stage.is_none() {
+        let folder = if spec.stage.is_some() { results } else { "." };
+        let collect = || artifacts::collect(Path::new(folder), collection);
+        if let Some((name, file)) = verdict {
+            sys::step(
+                "collect",
+                artifacts::collect_verdict(name, file, collection),
+            )?;
+        } else if spec.stage.is_none() {
             sys::step("collect", collect())?;
         } else if fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
             // On the host the program may have removed the folder, or put a link to another there.
@@ -155,8 +170,9 @@ fn private_folder(
         fs::create_dir_all(path)?;
         sys::attach_tree(&tree, path)?;
     }
-    // Programs that need /proc fail without it, in their own words; the others need not care.
-    let flags = flags | MountFlags::NOEXEC;
+    // Programs that need /proc fail without it, in their own words; the others need not care. Through
+    // one that can be written, a process of a job could change the memory of another.
+    let flags = flags | MountFlags::NOEXEC | MountFlags::RDONLY;
     let _ = sys::mount("proc", "/proc", flags, "subset=pid,hidepid=invisible");
     std::env::set_current_dir("/tmp")?;
     Ok(None)
@@ -234,7 +250,7 @@ fn become_program(
                 folder.unwrap_or_default(),
                 serial,
             )?;
-            Some(config.confinement.confines())
+            Some(config.confinement.confines(config.workspaces.is_some()))
         }
         Tier::Userns | Tier::Rootns => {
             sys::drop_all_capabilities()?;

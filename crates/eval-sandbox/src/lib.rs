@@ -132,6 +132,8 @@ mod syscalls;
 #[cfg(target_os = "linux")]
 mod testing;
 #[cfg(target_os = "linux")]
+mod verdict_file;
+#[cfg(target_os = "linux")]
 mod workspace;
 
 #[cfg(target_os = "linux")]

@@ -33,6 +33,7 @@ pub(super) fn observe(
         Tier::Landlock => FilterScope::Host {
             owns_files: true,
             signals_kept_in: true,
+            in_workspace: false,
         },
         Tier::None => {
             return Err(SandboxError::BadRequest(

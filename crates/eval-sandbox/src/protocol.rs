@@ -188,6 +188,9 @@ pub(super) struct StageSpec {
     pub read_only: Vec<StageBind>,
     /// Size of `/tmp`, and of the home folder.
     pub tmp_mb: u64,
+    /// Name of a file for a verdict in the folder of results: nothing else in it is collected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
 }
 
 /// What is at `/workspace`.

@@ -334,6 +334,13 @@ pub(super) fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
+/// Makes room for as many bytes in a pipe.
+pub(super) fn set_pipe_size(pipe: &OwnedFd, bytes: usize) -> io::Result<()> {
+    let bytes = bytes as libc::c_int;
+    // SAFETY: an open descriptor and an integer.
+    check(unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) }.into()).map(drop)
+}
+
 /// Waits until one of `fds` has something to say, at most `timeout_ms`; descriptors of -1, which
 /// rustix has no entry for, are passed over. A signal ends the wait.
 pub(super) fn poll(fds: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<()> {

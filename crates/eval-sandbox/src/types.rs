@@ -220,6 +220,12 @@ pub struct WorkspaceJob {
     pub argv: Vec<String>,
     /// Empty: the program reads the end at once.
     pub stdin: Vec<u8>,
+    /// What the program reads from descriptor 3: once it was read, no other process finds it. At most
+    /// 1 MiB.
+    pub given_once: Option<Vec<u8>>,
+    /// Name of a file in [`RESULTS_FOLDER`] that exists when the program starts. Only it is in the
+    /// results, and only if it was opened once.
+    pub verdict: Option<String>,
     /// Added to the clean environment, where HOME is [`WORKSPACE_HOME`] and TMPDIR is `/tmp`.
     pub env: Vec<(String, String)>,
     /// Where it runs, relative to the workspace; empty: there.
@@ -242,6 +248,8 @@ impl WorkspaceJob {
         WorkspaceJob {
             argv,
             stdin: Vec::new(),
+            given_once: None,
+            verdict: None,
             env: Vec::new(),
             cwd: PathBuf::new(),
             root,
@@ -268,6 +276,9 @@ pub struct WorkspaceResult {
     pub results: Vec<(String, Vec<u8>)>,
     /// Whether files were left out: too many, too large, too deep, or names that are not UTF-8.
     pub results_cut: bool,
+    /// Whether the file for the verdict was opened several times, linked, moved or deleted: its content
+    /// may be that of any process of the job.
+    pub verdict_doubted: bool,
 }
 
 /// How workspaces can be made here.

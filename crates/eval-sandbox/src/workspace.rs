@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, chown};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::process::geteuid;
 
 use super::artifacts;
-use super::channel::memory_file;
+use super::channel::{memory_file, pipe, set_nonblocking};
 use super::error::SandboxError;
 use super::folder;
 use super::host::DiskWatch;
@@ -23,6 +23,7 @@ use super::programs::conclude;
 use super::protocol::{BuiltIn, StageBind, StageRoot, StageSpec};
 use super::settings::{WORKSPACE_USER, WorkspaceSettings};
 use super::stage;
+use super::syscalls as sys;
 use super::types::{
     MountAbility, ProgramEnding, RESULTS_FOLDER, ReadOnlyBind, Tier, WORKSPACE_FOLDER,
     WORKSPACE_HOME, WorkspaceJob, WorkspaceMount, WorkspaceResult, WorkspaceRoot,
@@ -32,6 +33,10 @@ use super::types::{
 const FILES_PER_MB: u64 = 512;
 /// A command may use every core; its time is bounded by the clock alone.
 const CORES: u64 = 64;
+/// Bytes that a program gets on a descriptor: what every user may have in a pipe.
+const MOST_GIVEN: usize = 1 << 20;
+/// What a pipe has at first.
+const PIPE_BYTES: usize = 64 << 10;
 const PROBE_WALL: Duration = Duration::from_secs(30);
 
 /// The settings with real paths, which those of jobs are compared with.
@@ -114,6 +119,9 @@ fn run_process(
     let mut launch = ProcessLaunch::new(job.argv, &env, limits);
     let kept = memory_file()?;
     launch.stdin = job.stdin;
+    if let Some(bytes) = &job.given_once {
+        launch.extra.push(readable_once(bytes)?);
+    }
     launch.extra.push(kept.try_clone()?);
     launch.extra.extend(overlay);
     launch.spec.dir = Some(dir);
@@ -145,7 +153,26 @@ fn run_process(
         result,
         results,
         results_cut,
+        verdict_doubted: found.is_doubted,
     })
+}
+
+/// A pipe with all that is read from it: when it was read, nobody else finds it there.
+fn readable_once(bytes: &[u8]) -> Result<OwnedFd, SandboxError> {
+    if bytes.len() > MOST_GIVEN {
+        let most = MOST_GIVEN >> 10;
+        return Err(bad(format!(
+            "more than {most} KiB can't be given to a program on a descriptor"
+        )));
+    }
+    let (read, write) = pipe()?;
+    if bytes.len() > PIPE_BYTES {
+        sys::set_pipe_size(&write, MOST_GIVEN)?;
+    }
+    // A user of many pipes gets small ones.
+    set_nonblocking(write.as_fd())?;
+    fs::File::from(write).write_all(bytes)?;
+    Ok(read)
 }
 
 fn cannot_mount(reason: String) -> SandboxError {
@@ -198,6 +225,7 @@ impl StagePaths<'_> {
             root,
             read_only: binds.collect::<Result<_, _>>()?,
             tmp_mb: job.tmp_mb,
+            verdict: job.verdict.clone(),
         })
     }
 

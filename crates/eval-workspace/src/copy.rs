@@ -24,6 +24,8 @@ pub struct CopyRules {
     pub keep_rights: bool,
     /// Symbolic links that lead out of the tree are copied as they are; else they are an error.
     pub outside_links: bool,
+    /// What runs left in folders for results is not copied: it has what others answered.
+    pub leave_out_results: bool,
     /// At most this many entries, folders included.
     pub max_files: u64,
     /// At most this many bytes in files; holes count.
@@ -38,6 +40,7 @@ impl Default for CopyRules {
             owner: None,
             keep_rights: false,
             outside_links: false,
+            leave_out_results: false,
             max_files: 1_000_000,
             max_bytes: 64 << 30,
         }
@@ -61,6 +64,30 @@ pub fn copy_tree(from: &Path, to: &Path, rules: &CopyRules) -> Result<Listing, T
     }?;
     let target = Folder::open(to).map_err(TreeError::at(b""))?;
     TreeReader::read(from, Some(target), rules)
+}
+
+/// What a folder for results has besides the days of its runs.
+const BESIDE_DAYS: [&[u8]; 4] = [b"latest", b"phases", b"checks", b".index"];
+
+/// Takes what runs wrote out of the names of a folder, if it is one for results: it has a day
+/// (`2026-03-04`) with a journal. `names_of`: those of a folder in it.
+pub fn remove_results(
+    names: &mut Vec<Vec<u8>>,
+    names_of: impl Fn(&[u8]) -> io::Result<Vec<Vec<u8>>>,
+) {
+    let is_day = |name: &[u8]| {
+        let digit_or_dash = |(at, byte): (usize, &u8)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        };
+        name.len() == 10 && name.iter().enumerate().all(digit_or_dash)
+    };
+    let is_journal =
+        |name: &Vec<u8>| name.starts_with(b"run-") && name.ends_with(b".journal.jsonl");
+    let has_journal = |day: &[u8]| names_of(day).is_ok_and(|names| names.iter().any(is_journal));
+    if names.iter().any(|name| is_day(name) && has_journal(name)) {
+        names.retain(|name| !is_day(name) && !BESIDE_DAYS.contains(&name.as_slice()));
+    }
 }
 
 /// Reads a tree, and copies it on the way.
@@ -107,7 +134,11 @@ impl TreeReader<'_> {
             return Err(TreeError::TooDeep { path: shown() });
         }
         let here = path.map_or(&b""[..], WorkspacePath::as_bytes);
-        for name in from.names().map_err(TreeError::at(here))? {
+        let mut names = from.names().map_err(TreeError::at(here))?;
+        if self.rules.leave_out_results {
+            remove_results(&mut names, |day| from.folder(day)?.names());
+        }
+        for name in names {
             let path = WorkspacePath::child(path, &name);
             if self.rules.leave_out.fit(&path) {
                 continue;

@@ -63,7 +63,7 @@ mod write;
 pub use changes::{
     ChangeKind, ChangedContent, CompareBounds, DiffText, FileChange, FileMode, WorkspaceChanges,
 };
-pub use copy::{CopyRules, copy_tree};
+pub use copy::{CopyRules, copy_tree, remove_results};
 pub use edits::{AfterView, OverlayAttributes, WorkspaceEdits};
 pub use error::TreeError;
 pub use left::LeftEntry;

@@ -218,7 +218,7 @@ pub(crate) async fn run_command(
     drop(folder);
     let grade = match ended {
         Err(error) => errored(Cause::ExecutorMissing, error.reason),
-        Ok(ended) => read_verdict(grader, &ended, None),
+        Ok(ended) => read_verdict(grader, &ended, None, false),
     };
     compared(grade, grader.expected.clone(), sample.value)
 }
@@ -227,17 +227,26 @@ fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, cause, reason)
 }
 
-/// `file`: the path of the sample's file.
+fn expected_text(expected: &Value) -> String {
+    match expected {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// What is expected is not among it in a workspace, whose code would inherit it. `file`: the path of
+/// the sample's file.
 fn environment(
     grader: &CommandGrader,
     sample: &GradedSample<'_>,
     file: &str,
 ) -> Vec<(String, OsString)> {
     let mut env = grader.env_file.environment_of(&grader.env);
-    let expected = grader.expected.as_ref().map(|value| match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    });
+    let shown = grader
+        .expected
+        .as_ref()
+        .filter(|_| grader.workspace.is_none());
+    let expected = shown.map(expected_text);
     for (name, value) in [
         ("EVAL_CASE", Some(sample.case.id.clone())),
         ("EVAL_EXPECTED", expected),
@@ -250,8 +259,13 @@ fn environment(
     env
 }
 
-/// `file`: what the program wrote to the file for its verdict.
-fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>) -> Grade {
+/// `file`: what the program wrote to the file for its verdict, if it is not `doubted`.
+fn read_verdict(
+    grader: &CommandGrader,
+    ended: &TreeOutput,
+    file: Option<&[u8]>,
+    doubted: bool,
+) -> Grade {
     let name = grader.argv.first().map(String::as_str).unwrap_or_default();
     let stderr = printable(&ended.stderr_tail);
     let traced = stderr.lines().any(|line| line == TRACEBACK);
@@ -321,6 +335,11 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput, file: Option<&[u8]>)
                 (CommandVerdict::JsonFile, Some(file)) => {
                     Ok((file, file.len() > limits::GRADER_STDOUT))
                 }
+                (CommandVerdict::JsonFile, None) if doubted => Err(
+                    "the file with the name in EVAL_VERDICT was opened several times, replaced or moved, so another \
+                     process may have written it; open it once and write to it"
+                        .to_owned(),
+                ),
                 (CommandVerdict::JsonFile, None) => {
                     Err("it wrote no file with the name in EVAL_VERDICT".to_owned())
                 }
@@ -481,7 +500,7 @@ mod tests {
             stderr_tail: stderr.into(),
             elapsed: Duration::ZERO,
         };
-        let g = read_verdict(&grader(verdict, 1500), &ended, None);
+        let g = read_verdict(&grader(verdict, 1500), &ended, None, false);
         let score = g.score.map_or("-".into(), |s| s.to_string());
         format!(
             "{} {score} {} {} {}",
@@ -560,7 +579,7 @@ mod tests {
             stderr_tail: Vec::new(),
             elapsed: Duration::ZERO,
         };
-        let g = read_verdict(&grader(CommandVerdict::Json, 1500), &ended, None);
+        let g = read_verdict(&grader(CommandVerdict::Json, 1500), &ended, None, false);
         assert_eq!(g.outcome, crate::model::Outcome::Errored);
         assert_eq!(
             g.reason,
@@ -568,7 +587,7 @@ mod tests {
         );
         // An exit code is whole, whatever was written.
         assert_eq!(
-            read_verdict(&grader(CommandVerdict::ExitCode, 1500), &ended, None).outcome,
+            read_verdict(&grader(CommandVerdict::ExitCode, 1500), &ended, None, false).outcome,
             crate::model::Outcome::Passed
         );
     }

@@ -54,7 +54,7 @@ pub(super) async fn of(
     let workspace = sample.output.workspace.as_deref().map(|left| {
         let mut left = left.clone();
         // Known only after the graders.
-        (left.kept, left.record) = (None, None);
+        (left.kept, left.record, left.hidden) = (None, None, None);
         if let (true, Some(finished)) = (left.diff.truncated, sample.workspace) {
             left.diff = finished.diff().clone();
         }
@@ -74,7 +74,11 @@ pub(super) async fn of(
             }
             OutputValue::Json(value) => Cow::Borrowed(value),
         },
-        expected: grader.expected.as_ref(),
+        // Code of a workspace could read the file.
+        expected: grader
+            .expected
+            .as_ref()
+            .filter(|_| grader.workspace.is_none()),
         workspace,
         trajectory: sample
             .output

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandGrader, CommandGraderSpec, METHOD, SAMPLE_FILE, environment, errored};
+use super::{
+    CommandGrader, CommandGraderSpec, METHOD, SAMPLE_FILE, environment, errored, expected_text,
+};
 use super::{read_verdict, sample_file};
 use crate::graders::code_execution::random;
 use crate::graders::diff::fault_grade;
@@ -25,6 +27,9 @@ use crate::model::{Cause, CommandVerdict, Grade, GraderType, Trust, limits};
 use crate::workspace::{BESIDE, CarriedFiles, WorkspaceFault, WorkspaceTestJob};
 use eval_sandbox::process_tree::{TreeEnd, TreeOutput, printable};
 use eval_sandbox::{ProgramEnding, RESULTS_FOLDER, WORKSPACE_FOLDER};
+
+/// Names the descriptor with what is expected. Unlike a variable or a file, it can be read once.
+const EXPECTED_FD: &str = "EVAL_EXPECTED_FD";
 
 /// Bytes of a file of the suite that a command names.
 const MOST_BYTES: u64 = 64 << 20;
@@ -187,7 +192,7 @@ impl CommandGrader {
                     stderr_tail: run.stderr,
                     elapsed: Duration::ZERO,
                 };
-                read_verdict(self, &ended, file)
+                read_verdict(self, &ended, file, run.verdict_doubted)
             }
             // Code of the target may have run.
             ending => {
@@ -202,7 +207,7 @@ impl CommandGrader {
             }
         };
         let mut not_defended = changed_words(&own.argv, &own.cwd, workspace);
-        let reads = "code of the workspace that the program runs, in whatever process, and that reads what is expected";
+        let reads = "code of the workspace that the program loads, or runs before it read what is expected, and that reads it";
         if self.expected.is_some() {
             not_defended.push(reads.to_owned());
         }
@@ -216,7 +221,7 @@ impl CommandGrader {
                     "code of the workspace that the program runs and that prints a verdict"
                 }
                 CommandVerdict::JsonFile => {
-                    "code of the workspace that the program runs, in whatever process, and that writes the file for the verdict"
+                    "code of the workspace that the program loads and that writes the file for the verdict"
                 }
             }
             .to_owned(),
@@ -270,7 +275,7 @@ impl CommandGrader {
         let env = environment(self, &bench.sample, &file).into_iter();
         let env = env.filter(|(name, _)| {
             let is_fixed = ["PATH", "HOME", "TMPDIR"].contains(&name.as_str());
-            let is_ours = ["EVAL_CASE", "EVAL_EXPECTED", "EVAL_CONTEXT"].contains(&name.as_str());
+            let is_ours = ["EVAL_CASE", "EVAL_CONTEXT"].contains(&name.as_str());
             is_ours || !is_fixed && !of_workspace.contains_key(name)
         });
         // What is no text is left out, as what is not listed is.
@@ -279,6 +284,10 @@ impl CommandGrader {
         if self.verdict == CommandVerdict::JsonFile {
             let path = format!("{RESULTS_FOLDER}/{verdict}");
             env.push(("EVAL_VERDICT".to_owned(), path));
+        }
+        let expected = self.expected.as_ref().map(expected_text);
+        if expected.is_some() {
+            env.push((EXPECTED_FD.to_owned(), "3".to_owned()));
         }
         if !env.iter().any(|(name, _)| name == PYTHON_CACHE)
             && !of_workspace.contains_key(PYTHON_CACHE)
@@ -293,6 +302,8 @@ impl CommandGrader {
         WorkspaceTestJob {
             argv: own.argv.clone(),
             stdin: as_text(bench.sample.value).into_bytes(),
+            given_once: expected.map(String::into_bytes),
+            verdict: (self.verdict == CommandVerdict::JsonFile).then(|| verdict.to_owned()),
             env,
             cwd: own.cwd.clone(),
             files: given

@@ -64,6 +64,7 @@ impl TestNonce {
             .replace("@KEY@", &self.key)
             .replace("@CANARY@", &self.canary())
             .replace("@FILE@", &self.file())
+            .replace("@CACHE@", &format!("/tmp/{}", self.name))
             .replace("@PASSING@", &self.passing)
             .replace("@FAILING@", &self.failing);
         filled.into_bytes()
@@ -200,6 +201,8 @@ impl<'t> JobMaker<'t> {
         let mut job = WorkspaceTestJob {
             argv: tests.command.iter().map(|part| filled(part)).collect(),
             stdin: Vec::new(),
+            given_once: None,
+            verdict: None,
             env: tests
                 .env
                 .iter()
@@ -301,7 +304,7 @@ impl<'t> JobMaker<'t> {
                 &[
                     shared,
                     "objects that claim to equal every other",
-                    "plugins that test files of the target name",
+                    "plugins that modules of the target name",
                 ],
             ),
             TestsFormat::Unittest => (
@@ -362,6 +365,15 @@ impl<'t> JobMaker<'t> {
         };
         let mut not_defended: Vec<String> =
             not_defended.iter().map(|&text| text.to_owned()).collect();
+        not_defended.push(
+            "code of the workspace that reads the tests while they run, and answers what they expect"
+                .to_owned(),
+        );
+        if !self.tests.allow_weakened_tests {
+            let data =
+                "data of the tests that code rewrites while they run, and puts back with its times";
+            not_defended.push(data.to_owned());
+        }
         let script = restored
             .paths
             .script
@@ -378,10 +390,12 @@ impl<'t> JobMaker<'t> {
             "files of tests and those that decide how they run, which must not change while they run",
             "no caches of the target",
         ];
-        (
-            of_all.into_iter().chain(pinned.iter().copied()).collect(),
-            not_defended,
-        )
+        let own =
+            "tests that were there also pass without what the target changed and added among them";
+        let of_all = of_all
+            .into_iter()
+            .chain((!self.tests.allow_weakened_tests).then_some(own));
+        (of_all.chain(pinned.iter().copied()).collect(), not_defended)
     }
 
     /// The grade with what was pinned and, where it did not pass, the end of the output.
@@ -443,9 +457,7 @@ fn launch(job: &mut WorkspaceTestJob, nonce: &TestNonce, mode: &str, options: Ve
         return;
     };
     let mut argv = vec![interpreter];
-    // Bytecode of the workspace is never read, since Python looks for it elsewhere.
-    let cache = format!("pycache_prefix=/tmp/{}", nonce.name);
-    argv.extend(["-I", "-B", "-X", &cache].map(str::to_owned));
+    argv.extend(["-I", "-B"].map(str::to_owned));
     argv.extend(own.iter().cloned());
     argv.extend([format!("{BESIDE}/launch.py"), mode.to_owned()]);
     // An argument by itself, which the sandbox may replace by where the folder is.
@@ -545,6 +557,8 @@ mod tests {
         let mut job = WorkspaceTestJob {
             argv: argv(line),
             stdin: Vec::new(),
+            given_once: None,
+            verdict: None,
             env: Vec::new(),
             cwd: String::new(),
             files: Vec::new(),
@@ -564,7 +578,7 @@ mod tests {
 
     #[test]
     fn python_starts_the_launcher_in_isolation() {
-        let options = "-I -B -X pycache_prefix=/tmp/0000000000000003";
+        let options = "-I -B";
         let launcher = "/tmp/tests/launch.py m /results/0000000000000003.jsonl -o";
         let table = [
             ("pytest -q a", format!("python3 {options} {launcher} -q a")),

@@ -13,6 +13,7 @@ KEY = "@KEY@"
 CANARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "@CANARY@")
 PASSING = "test_@PASSING@"
 FAILING = "test_@FAILING@"
+CACHE = "@CACHE@"
 MISSING = 86
 
 
@@ -39,7 +40,12 @@ def reporter(results):
 
 def add_paths(outside=False):
     """Folders of PYTHONPATH and the workspace, behind the standard library, so that no file of them
-    replaces a module of it. `outside`: only folders that the workspace does not contain."""
+    replaces a module of it. `outside`: only folders that the workspace does not contain.
+
+    Bytecode of what is loaded from then on is looked for where none is. That of the runner was there
+    before the target ran."""
+    if not outside:
+        sys.pycache_prefix = CACHE
     own = os.getcwd()
     added = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     added = [os.path.abspath(path) for path in added] + [own]

@@ -381,6 +381,12 @@ struct TestedTemplate {
     reported: ReportedTests,
 }
 
+/// What became of tests over what a target left.
+enum TestsJudged {
+    Ran(Box<Grade>, WorkspaceTestRun),
+    DidNotRun(Box<Grade>),
+}
+
 impl WorkspaceTests {
     async fn graded(&self, workspace: &FinishedWorkspace) -> Result<Grade, WorkspaceFault> {
         if let Some(grade) = self.grade_without_tests(workspace).await? {
@@ -397,39 +403,76 @@ impl WorkspaceTests {
             None
         };
         let restored = RestoredFiles::of(self, workspace).await?;
+        let (mut grade, run) = match self
+            .judged(&maker, workspace, &restored, before.as_deref())
+            .await?
+        {
+            TestsJudged::Ran(grade, run) => (*grade, run),
+            TestsJudged::DidNotRun(grade) => return Ok(*grade),
+        };
+        if grade.outcome == Outcome::Passed
+            && let Some(why) = self
+                .needs_its_own_tests(&maker, workspace, &restored, before.as_deref())
+                .await?
+        {
+            // Of no cause that `negate` turns into a pass, and no accusation.
+            let failed = Grade::failed(GraderType::Code, METHOD, Cause::Exited, why);
+            grade = Grade {
+                details: grade.details,
+                ..failed
+            };
+        }
+        if let Some(why) = self.needs_no_target(&maker, workspace, &restored).await?
+            && grade.outcome == Outcome::Passed
+        {
+            grade = Grade {
+                details: grade.details,
+                ..Grade::failed(GraderType::Code, METHOD, Cause::Forged, why)
+            };
+            grade = grade.with_trust(Trust::InProcess);
+        }
+        Ok(maker.explain(restored.explain(grade), &restored, &run))
+    }
+
+    /// Runs the tests over what the target left.
+    async fn judged(
+        &self,
+        maker: &JobMaker<'_>,
+        workspace: &FinishedWorkspace,
+        restored: &RestoredFiles,
+        before: Option<&TestedTemplate>,
+    ) -> Result<TestsJudged, WorkspaceFault> {
+        let did_not_run = |grade| Ok(TestsJudged::DidNotRun(Box::new(grade)));
         let nonce = TestNonce::new([random(), random(), random(), random()]);
-        let job = maker.job(&nonce, &restored);
+        let job = maker.job(&nonce, restored);
         let run = match workspace.test(job).await {
             Err(fault) if fault.cause == Cause::ExecutorMissing => {
-                return self.missing_program(workspace, fault).await;
+                return did_not_run(self.missing_program(workspace, fault).await?);
             }
             run => run?,
         };
         let reported = ReportedTests::read(self, &nonce, &run);
         if let Some(what) = &reported.missing {
             // What the candidate could claim only counts where no candidate was.
-            let untouched = match before {
-                Some(before) => before,
-                None => self.tested_before(&maker, workspace).await?,
+            let is_missing = match before {
+                Some(before) => before.reported.missing.is_some(),
+                None => {
+                    let untouched = self.tested_before(maker, workspace).await?;
+                    untouched.reported.missing.is_some()
+                }
             };
-            if untouched.reported.missing.is_some() {
+            if is_missing {
                 let why = format!("`{what}` is not installed where the tests run");
-                return Ok(Grade::errored(
-                    GraderType::Code,
-                    METHOD,
-                    Cause::ExecutorMissing,
-                    why,
-                ));
+                let cause = Cause::ExecutorMissing;
+                return did_not_run(Grade::errored(GraderType::Code, METHOD, cause, why));
             }
             let why =
                 format!("`{what}` could not be loaded, but can be without the target's changes");
             let grade = Grade::failed(GraderType::Code, METHOD, Cause::Forged, why);
-            return Ok(grade.with_trust(Trust::InProcess));
+            return did_not_run(grade.with_trust(Trust::InProcess));
         }
-        let rewritten = self.rewritten(&maker, workspace, &run, before.as_deref());
-        let rewritten = rewritten.await?;
-        let before = before.as_ref().map(|before| &before.reported);
-        let mut grade = verdict::grade(self, &reported, &run, before);
+        let rewritten = self.rewritten(maker, workspace, &run, before).await?;
+        let mut grade = verdict::grade(self, &reported, &run, before.map(|b| &b.reported));
         if !rewritten.is_empty() && grade.outcome != Outcome::Errored {
             let why = format!(
                 "files of the tests were opened for writing, replaced or deleted while the tests ran: {}; if the tests \
@@ -442,16 +485,41 @@ impl WorkspaceTests {
             };
             grade = grade.with_trust(Trust::InProcess);
         }
-        if let Some(why) = self.needs_no_target(&maker, workspace, &restored).await?
-            && grade.outcome == Outcome::Passed
-        {
-            grade = Grade {
-                details: grade.details,
-                ..Grade::failed(GraderType::Code, METHOD, Cause::Forged, why)
-            };
-            grade = grade.with_trust(Trust::InProcess);
+        Ok(TestsJudged::Ran(Box::new(grade), run))
+    }
+
+    /// Why tests that pass show nothing: without what the target changed and added among them, those
+    /// that were there do not. They share a process, and a test can replace what others test.
+    async fn needs_its_own_tests(
+        &self,
+        maker: &JobMaker<'_>,
+        workspace: &FinishedWorkspace,
+        restored: &RestoredFiles,
+        before: Option<&TestedTemplate>,
+    ) -> Result<Option<String>, WorkspaceFault> {
+        if self.allow_weakened_tests {
+            return Ok(None);
         }
-        Ok(maker.explain(restored.explain(grade), &restored, &run))
+        let own = restore::tests_of_target(self, workspace, restored);
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let known = before.map(|before| &before.reported);
+        let Some(narrowed) = verdict::without_new_tests(self, known) else {
+            return Ok(None);
+        };
+        let restored = restored.and_put_back(&own);
+        let judged = narrowed.judged(maker, workspace, &restored, before);
+        let (TestsJudged::Ran(grade, _) | TestsJudged::DidNotRun(grade)) = judged.await?;
+        let own: Vec<String> = own.iter().map(WorkspacePath::to_string).collect();
+        Ok((grade.outcome != Outcome::Passed).then(|| {
+            format!(
+                "the tests pass only with what the target changed in {} (without: {}); if the target may change \
+                 tests, set `allow_weakened_tests: true`",
+                listed(&own),
+                grade.reason
+            )
+        }))
     }
 
     /// Why an exit code says nothing: the script that was put back also passes where no target has

@@ -16,7 +16,9 @@ use eval_workspace::{
 };
 
 /// Caches that are loaded instead of the files that they were made of.
-const CACHES: [&str; 8] = [
+const CACHES: [&str; 9] = [
+    // Also a link in the place of the folder.
+    "**/__pycache__",
     "**/__pycache__/**",
     "**/node_modules/.cache/**",
     "**/node_modules/.vite/**",
@@ -47,7 +49,7 @@ pub(in crate::graders) struct GraderCommand<'g> {
     pub tests: Option<&'g WorkspaceTests>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::graders) struct PutBackPaths {
     pub paths: BTreeSet<WorkspacePath>,
     /// The script that the command starts, if it is among them.
@@ -90,11 +92,9 @@ impl<'g> GraderCommand<'g> {
                 found.script = Some(path);
             }
         }
-        let given: BTreeSet<WorkspacePath> = self
-            .files
-            .iter()
-            .filter_map(|file| file.path.parse().ok())
-            .collect();
+        let given = self.files.iter().filter_map(|file| file.path.parse().ok());
+        let hidden = workspace.hidden_files().iter().cloned();
+        let given: BTreeSet<WorkspacePath> = given.chain(hidden).collect();
         let added = touched.iter().filter(|path| !given.contains(**path));
         let added: Vec<&WorkspacePath> = added.copied().collect();
         for file in &given {

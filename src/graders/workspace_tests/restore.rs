@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::put_back::{GraderCommand, PutBackPaths};
 use super::{TestsFormat, WorkspaceTests};
-use crate::graders::diff::touched;
+use crate::graders::diff::{TEST_GLOBS, touched};
 use crate::graders::show::in_reason;
-use crate::model::Grade;
+use crate::model::{Grade, Outcome};
 use crate::workspace::{FinishedWorkspace, WorkspaceFault};
 use eval_base::globs::is_glob;
 use eval_sandbox::WORKSPACE_FOLDER;
@@ -184,6 +184,27 @@ impl PytestConfig {
             false => path.clone(),
         })
     }
+}
+
+/// What the target changed or added among the tests, besides what is restored anyway.
+pub(super) fn tests_of_target(
+    tests: &WorkspaceTests,
+    workspace: &FinishedWorkspace,
+    restored: &RestoredFiles,
+) -> Vec<WorkspacePath> {
+    let globs = PathGlobs::new(&TEST_GLOBS).unwrap_or_default();
+    let protected = workspace.protected_edits();
+    let given = tests.files.iter().map(|file| &file.path);
+    let given = given.chain(restored.files.iter().map(|(path, _)| path));
+    let given: Vec<WorkspacePath> = given.filter_map(|path| path.parse().ok()).collect();
+    let is_own = |path: &&WorkspacePath| {
+        globs.fit(path)
+            && !protected.contains(path)
+            && !given.contains(path)
+            && !restored.paths.paths.contains(path)
+    };
+    let own = touched(workspace.changes()).into_iter().filter(is_own);
+    own.cloned().collect()
 }
 
 /// What becomes of a file that the target changed.
@@ -364,7 +385,7 @@ fn target_lines(text: &str) -> Vec<String> {
 }
 
 /// The files that are laid on the workspace because the target changed them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct RestoredFiles {
     pub files: Vec<(String, Vec<u8>)>,
     /// Those that are as the template has them, or gone if it does not.
@@ -414,7 +435,21 @@ impl RestoredFiles {
         Ok(restored)
     }
 
-    pub fn explain(&self, grade: Grade) -> Grade {
+    /// With more paths that are as the template has them.
+    pub fn and_put_back(&self, more: &[WorkspacePath]) -> RestoredFiles {
+        let mut restored = self.clone();
+        restored.paths.paths.extend(more.iter().cloned());
+        restored
+    }
+
+    pub fn explain(&self, mut grade: Grade) -> Grade {
+        if let (Some(script), Outcome::Failed) = (&self.paths.script, grade.outcome) {
+            let script = in_reason(&script.to_string());
+            grade.reason += &format!(
+                "; `{script}`, which the command runs, was restored: if the target may change it, set \
+                 `allow_weakened_tests: true`"
+            );
+        }
         let files = self.files.iter().map(|(path, _)| in_reason(path));
         let paths: Vec<String> = files.chain(self.paths.shown.iter().cloned()).collect();
         if paths.is_empty() {

@@ -86,6 +86,35 @@ pub(super) fn broken_task(
     ))
 }
 
+/// What tests have to show that were there before the target ran; `None` if there were none. `known`:
+/// those that were reported then, where single tests are.
+pub(super) fn without_new_tests(
+    tests: &WorkspaceTests,
+    known: Option<&ReportedTests>,
+) -> Option<WorkspaceTests> {
+    let Some(known) = known else {
+        return Some(tests.clone());
+    };
+    if known.tests.is_empty() && known.broken.is_empty() {
+        return None;
+    }
+    let ids: BTreeSet<&str> = known.tests.iter().map(|test| test.id.as_str()).collect();
+    let is_old = |pattern: &String| {
+        let patterns = std::slice::from_ref(pattern);
+        let found = TestPatterns::new(patterns).selected(&ids);
+        // A file that could not be loaded may have had it.
+        !known.broken.is_empty() || found.iter().any(|id| ids.contains(id))
+    };
+    let old = |patterns: &[String]| patterns.iter().filter(|p| is_old(p)).cloned().collect();
+    let narrowed = WorkspaceTests {
+        fail_to_pass: old(&tests.fail_to_pass),
+        pass_to_pass: old(&tests.pass_to_pass),
+        ..tests.clone()
+    };
+    let demands = narrowed.all_pass || !narrowed.lists_nothing() || tests.lists_nothing();
+    demands.then_some(narrowed)
+}
+
 /// The grade of a workspace; `before`: what the tests reported before the target ran, where that is
 /// known.
 pub(super) fn grade(

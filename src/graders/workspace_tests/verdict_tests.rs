@@ -51,6 +51,7 @@ fn ended(ending: ProgramEnding, stdout: &str) -> WorkspaceTestRun {
         output_truncated: false,
         results: Vec::new(),
         results_cut: false,
+        verdict_doubted: false,
         rewritten: Vec::new(),
     }
 }

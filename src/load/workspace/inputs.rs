@@ -2,12 +2,14 @@
 //! their content decides what targets find, and so the outputs.
 
 use std::collections::{BTreeMap, btree_map::Entry};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eval_workspace::{PathGlobs, WorkspacePath};
+use eval_workspace::{PathGlobs, WorkspacePath, remove_results};
 use sha2::{Digest, Sha256};
 
 use super::globs_of;
@@ -145,6 +147,20 @@ fn file_kind(path: &Path) -> Option<String> {
     Some(format!("{kind} {}", file_hash(path)?))
 }
 
+/// The names in a folder, without what runs wrote.
+fn copied_names(folder: &Path) -> Option<Vec<Vec<u8>>> {
+    let names_of = |folder: &Path| -> io::Result<Vec<Vec<u8>>> {
+        let entries = folder.read_dir()?;
+        let names = entries.map(|entry| Ok(entry?.file_name().into_vec()));
+        names.collect()
+    };
+    let mut names = names_of(folder).ok()?;
+    remove_results(&mut names, |day| {
+        names_of(&folder.join(OsStr::from_bytes(day)))
+    });
+    Some(names)
+}
+
 /// Over the names, kinds, executable bits and contents of everything below a folder, except its
 /// `.git`, `left_out` and what `excluded` fits; `None` when something can't be read.
 fn tree_hash(
@@ -156,10 +172,10 @@ fn tree_hash(
     let mut entries: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut open = vec![top.to_owned()];
     while let Some(folder) = open.pop() {
-        for entry in folder.read_dir().ok()? {
-            let entry = entry.ok()?;
-            let (path, kind) = (entry.path(), entry.file_type().ok()?);
-            let is_history = folder == top && entry.file_name() == ".git";
+        for name in copied_names(&folder)? {
+            let path = folder.join(OsStr::from_bytes(&name));
+            let kind = path.symlink_metadata().ok()?.file_type();
+            let is_history = folder == top && name == b".git";
             if is_history || Some(path.as_path()) == left_out {
                 continue;
             }

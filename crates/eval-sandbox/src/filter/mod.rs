@@ -115,6 +115,8 @@ pub(super) enum FilterScope {
         /// Landlock keeps its signals in; else it may signal only the process that [`attach`] is
         /// called by.
         signals_kept_in: bool,
+        /// Its minder watches files.
+        in_workspace: bool,
     },
 }
 
@@ -427,9 +429,13 @@ impl FilterScope {
         } else if let FilterScope::Host {
             owns_files,
             signals_kept_in,
+            in_workspace,
         } = self
         {
             lists.push(rules::ON_THE_HOST);
+            if in_workspace {
+                lists.push(rules::UNNOTIFIED_IN_A_WORKSPACE);
+            }
             lists.push(if owns_files {
                 rules::OWNING_FILES
             } else {
@@ -616,6 +622,7 @@ pub(super) fn answer(number: i32) -> Option<(&'static str, SyscallResponse)> {
         let on_the_host = FilterScope::Host {
             owns_files: true,
             signals_kept_in: true,
+            in_workspace: false,
         };
         let rules = on_the_host.rules();
         let of = |name: &str| match rules.get(name) {

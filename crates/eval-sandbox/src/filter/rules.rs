@@ -124,6 +124,12 @@ pub(super) const ON_THE_HOST: &[(SyscallRule, &str)] = &[
     (Oneself, "prlimit64 sched_setaffinity sched_setparam"),
 ];
 
+/// Besides, in a workspace: the cell's own program lets its minders watch files.
+pub(super) const UNNOTIFIED_IN_A_WORKSPACE: &[(SyscallRule, &str)] = &[(
+    Errno(libc::ENOSYS),
+    "inotify_init inotify_init1 inotify_add_watch inotify_rm_watch",
+)];
+
 /// Besides, when the job's user owns files of the host.
 pub(super) const OWNING_FILES: &[(SyscallRule, &str)] = &[
     (Mode, "chmod fchmod fchmodat fchmodat2"),

@@ -5,6 +5,7 @@ use super::*;
 const HOST: FilterScope = FilterScope::Host {
     owns_files: true,
     signals_kept_in: false,
+    in_workspace: false,
 };
 const WORKSPACE: FilterScope = FilterScope::Workspace {
     host_network: false,
@@ -18,10 +19,12 @@ const EVERY: [FilterScope; 6] = [
     FilterScope::Host {
         owns_files: false,
         signals_kept_in: true,
+        in_workspace: false,
     },
     FilterScope::Host {
         owns_files: true,
         signals_kept_in: true,
+        in_workspace: false,
     },
 ];
 const DENIED: u32 = RET_ERRNO | EPERM as u32;
@@ -369,6 +372,7 @@ fn who_owns_nothing_on_the_host_may_change_its_own_files() {
     let owner = FilterScope::Host {
         owns_files: false,
         signals_kept_in: true,
+        in_workspace: false,
     };
     let says = |name, path: u64| verdict(owner, name, [0, path, 0, 0, 0, 0]);
     assert_eq!(says("fchmod", 0), RET_ALLOW);
@@ -510,6 +514,7 @@ fn notified_call_has_the_same_rule_in_every_cell() {
     let host = FilterScope::Host {
         owns_files: true,
         signals_kept_in: true,
+        in_workspace: false,
     }
     .rules();
     for confines in EVERY {
