@@ -395,7 +395,11 @@ impl RunGraders {
             .map(|(index, _)| grades.get(index).cloned().flatten())
             .collect();
         let verdict = combine(grading.combine, &weights, told);
+        let left_out = grading.graders.iter().zip(&grades);
+        let left_out = left_out.filter(|(_, grade)| grade.is_none());
+        let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
         Verdict {
+            not_run: not_run.collect(),
             grades: grades.into_iter().flatten().collect(),
             ..verdict
         }
