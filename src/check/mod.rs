@@ -87,6 +87,8 @@ pub struct FinishedCheck {
     pub report: CheckReport,
     /// What graded the probes.
     pub tools: GradingTools,
+    /// Lines of the oracle that are of no case: a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Checks a suite.
@@ -108,6 +110,7 @@ pub async fn check(request: CheckRequest<'_>) -> Result<FinishedCheck, CheckErro
     } = request;
     let timer = Instant::now();
     let references = References::open(&plan, oracle.as_deref(), &folder, &helper, cancel.clone())?;
+    let warnings = references.warnings();
     let mut excuses = ExcuseBook::new(&plan.excuses)?;
     let chosen = ChosenCases::of(&plan, &references, &folder, judges).await;
     references.close().await;
@@ -197,7 +200,11 @@ pub async fn check(request: CheckRequest<'_>) -> Result<FinishedCheck, CheckErro
     let private = plan.evals.iter().filter(|eval| eval.info.is_private());
     let private: Vec<&str> = private.map(|eval| eval.info.id.as_str()).collect();
     let report = report.without_cases(|eval| private.contains(&eval));
-    Ok(FinishedCheck { report, tools })
+    Ok(FinishedCheck {
+        report,
+        tools,
+        warnings,
+    })
 }
 
 fn no_reference((eval, case): &(String, String)) -> CheckFinding {

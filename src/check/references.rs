@@ -94,6 +94,12 @@ impl References {
         })
     }
 
+    /// What is wrong with the file of references, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let oracle = self.oracle.as_ref();
+        oracle.map_or_else(Vec::new, |oracle| oracle.warnings().to_vec())
+    }
+
     /// Removes what was needed to make references.
     pub async fn close(&self) {
         self.graders.close_workspaces().await;

@@ -19,8 +19,11 @@ use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::whole_file::write_whole;
 
 pub fn check(console: &Console, args: &CheckArgs) -> CliResult {
-    let folder = PrivateFolder::new(&std::env::temp_dir())
-        .map_err(|error| CliFailure::incomplete(format!("cannot make a folder: {error}")))?;
+    let folder = PrivateFolder::new(&std::env::temp_dir()).map_err(|error| {
+        let place = std::env::temp_dir();
+        let place = place.display();
+        CliFailure::incomplete(format!("cannot make a folder in {place}: {error}"))
+    })?;
     // Recorded outputs take the place of every target; they are written when the suite is read.
     let outputs = folder.path().join(check::PROBES);
     std::fs::File::create(&outputs)?;
@@ -58,7 +61,7 @@ pub fn check(console: &Console, args: &CheckArgs) -> CliResult {
         ProgressMode::Auto if !console.stderr_is_terminal() => ProgressMode::None,
         mode => mode,
     };
-    let progress = RunProgress::with_cases(mode, console, false, None);
+    let progress = RunProgress::of_probes(mode, console);
     let results = plan.reporting.output_dir.clone();
     let path = folder.path().to_owned();
     let filters = selected.filters;
@@ -77,12 +80,26 @@ pub fn check(console: &Console, args: &CheckArgs) -> CliResult {
         })
         .await
     })?;
-    let FinishedCheck { mut report, tools } = checked.map_err(refused)?;
+    let FinishedCheck {
+        mut report,
+        tools,
+        warnings,
+    } = checked.map_err(refused)?;
+    for warning in &warnings {
+        console.warn(warning);
+    }
+    let mut unwritten = None;
     if report.decision == CheckDecision::Holds && proves_all(&report) {
-        report.stamp = Some(stamp(&report, tools, content, &results)?);
+        match stamp(&report, tools, content, &results) {
+            Ok(path) => report.stamp = Some(path),
+            Err(failure) => unwritten = Some(failure),
+        }
     }
     show(console, args, &report)?;
-    Ok(exit_code(&report))
+    match unwritten {
+        Some(failure) => Err(failure),
+        None => Ok(exit_code(&report)),
+    }
 }
 
 fn refused(error: CheckError) -> CliFailure {
@@ -132,16 +149,19 @@ fn stamp(
         excused: excused.collect(),
     };
     let path = content.stamp(results);
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    write_whole(&path, |file| -> std::io::Result<()> {
-        eval_base::json::to_writer_pretty(&mut *file, &stamp)?;
-        Ok(())
-    })?;
     let cwd = suite::cwd()?;
-    let shown = path.strip_prefix(&cwd).unwrap_or(&path);
-    Ok(shown.display().to_string())
+    let shown = path.strip_prefix(&cwd).unwrap_or(&path).display();
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        write_whole(&path, |file| -> std::io::Result<()> {
+            eval_base::json::to_writer_pretty(&mut *file, &stamp)?;
+            Ok(())
+        })
+    };
+    write().map_err(|error| {
+        CliFailure::incomplete(format!("the stamp {shown} could not be written: {error}"))
+    })?;
+    Ok(shown.to_string())
 }
 
 fn show(console: &Console, args: &CheckArgs, report: &CheckReport) -> Result<(), CliFailure> {

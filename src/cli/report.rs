@@ -155,7 +155,7 @@ impl ListFilters {
         if summary.evals.is_empty() {
             console.note(&match summary.truncated {
                 true => format!("the lists of run {id} are incomplete and contain no such case"),
-                false => args.outcomes.none_of(id),
+                false => args.outcomes.none_of("", id),
             });
         }
         summary.list_filters = words;

@@ -7,7 +7,7 @@ use super::report::results_dir;
 use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal;
-use crate::model::{CaseResult, Outcome, private_cases};
+use crate::model::{CaseResult, Outcome, private_cases, private_unpassed};
 use crate::report::show::{self as page, ShownCase};
 use crate::run::{self, SelectedCases};
 use eval_base::globs::IdGlobs;
@@ -38,7 +38,11 @@ pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
     let private = selected.evals.iter().filter(|eval| eval.private);
     let private: usize = private.map(|eval| eval.counts.total).sum();
     if private > 0 {
-        let message = format!("{} not shown", private_cases(private));
+        let message = match private_failures(&selected) {
+            // Without a pattern, cases that passed would not be shown either.
+            failures if failures > 0 && args.cases.is_empty() => private_unpassed(failures),
+            _ => format!("{} not shown", private_cases(private)),
+        };
         if cases.is_empty() && !args.cases.is_empty() {
             return Err(CliFailure::wrong(message)
                 .hint("`dataset.private` of the eval keeps its cases out of reports"));
@@ -177,9 +181,22 @@ fn nothing(console: &Console, args: &ShowArgs, selected: &SelectedCases) -> CliR
     if args.format == ListFormat::Json {
         console.result(b"[]\n")?;
     }
+    let other = if private_failures(selected) > 0 {
+        "other "
+    } else {
+        ""
+    };
     console.note(&match args.outcomes.is_empty() {
-        true => format!("every case of run {run} passed; name evals or cases to see them"),
-        false => args.outcomes.none_of(run),
+        true => format!("every {other}case of run {run} passed; name evals or cases to see them"),
+        false => args.outcomes.none_of(other, run),
     });
     Ok(ExitCode::Pass)
+}
+
+/// Cases of private datasets that failed or errored.
+fn private_failures(selected: &SelectedCases) -> usize {
+    let private = selected.evals.iter().filter(|eval| eval.private);
+    private
+        .map(|eval| eval.counts.failed + eval.counts.errored)
+        .sum()
 }

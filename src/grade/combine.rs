@@ -145,6 +145,7 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
         cause,
         reason,
         grades: grades.into_iter().flatten().collect(),
+        not_run: Vec::new(),
     }
 }
 

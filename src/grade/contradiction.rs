@@ -239,6 +239,7 @@ mod tests {
             cause: None,
             reason: String::new(),
             grades: vec![shown, passed()],
+            not_run: Vec::new(),
         };
         let any = CombineRule {
             how: Combine::Any,
@@ -272,6 +273,7 @@ mod tests {
             cause: None,
             reason: String::new(),
             grades,
+            not_run: Vec::new(),
         };
         assert_eq!(contradiction(&verdict, None), Some(Contradiction::Grades));
         let named = Verdict {
@@ -295,6 +297,7 @@ mod tests {
             cause: None,
             reason: String::new(),
             grades: vec![grade.clone()],
+            not_run: Vec::new(),
         };
         assert_eq!(
             contradiction(&verdict(&grade), None),

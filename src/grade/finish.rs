@@ -49,6 +49,7 @@ pub fn apply_latency(
             ms(limit)
         ),
         grades: verdict.grades,
+        not_run: Vec::new(),
     }
 }
 

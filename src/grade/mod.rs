@@ -48,6 +48,7 @@ use eval_sandbox::{Sandbox, SandboxError, Tier};
 pub use contradiction::{Contradiction, contradiction};
 pub use finish::{apply_finish, apply_latency};
 pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
+pub use interrupt::finishing;
 pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
 
@@ -193,8 +194,8 @@ impl RunGraders {
     }
 
     /// The run is being ended: graders that look at an output, commands and judges are given up
-    /// half a second later. Such an output's verdict has the cause `interrupted`, which is not
-    /// recorded. Candidates' programs keep their own limits.
+    /// half a second later, unless their work is [`finishing`]. Such an output's verdict has the cause
+    /// `interrupted`, which is not recorded. Candidates' programs keep their own limits.
     pub fn interrupt(&self) {
         self.text.interrupt();
     }
@@ -394,7 +395,11 @@ impl RunGraders {
             .map(|(index, _)| grades.get(index).cloned().flatten())
             .collect();
         let verdict = combine(grading.combine, &weights, told);
+        let left_out = grading.graders.iter().zip(&grades);
+        let left_out = left_out.filter(|(_, grade)| grade.is_none());
+        let not_run = left_out.map(|(grader, _)| grader.shown_name().to_owned());
         Verdict {
+            not_run: not_run.collect(),
             grades: grades.into_iter().flatten().collect(),
             ..verdict
         }

@@ -259,6 +259,18 @@ async fn graders_measure_whatever_the_others_say() {
     };
     let all = |graders: Vec<Grader>| case(graders, Combine::All, vec![]);
     let rate = likeness(SimilarityMetric::EditRate);
+    let decided = all(vec![
+        exact("a"),
+        command(&["true"]),
+        Grader {
+            name: Some("style".to_owned()),
+            ..model.clone()
+        },
+    ]);
+    let graded = graders()
+        .grade(&decided, &Output::text("b"), SampleAttempt::default(), None)
+        .await;
+    assert_eq!(graded.verdict.not_run, ["command", "style"]);
     let lines = [
         // The program is asked although the verdict stands.
         measured(
@@ -380,6 +392,7 @@ fn a_late_answer_fails_and_nothing_else_changes() {
         cause,
         reason: "r".into(),
         grades: vec![],
+        not_run: Vec::new(),
     };
     let ms = |n| Some(Duration::from_millis(n));
     let late = apply_latency(verdict(Outcome::Passed, None), ms(1500), ms(1000));

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
-use eval_sandbox::process_tree::{StartError, TreeCommand, TreeEnd, TreeOutput};
+use eval_sandbox::process_tree::{SandboxStop, StartError, TreeCommand, TreeEnd, TreeOutput};
 use eval_sandbox::{
     ProgramEnding, ProgramJob, ProgramLimits, ProgramResult, Sandbox, SandboxError, SandboxReport,
 };
@@ -118,7 +118,12 @@ impl CommandSandbox {
                 });
             }
         };
-        Ok(tree_output(result, command))
+        let limits = self.limits(command);
+        Ok(tree_output(
+            result,
+            command,
+            (limits.memory_mb, limits.file_mb),
+        ))
     }
 
     fn limits(&self, command: &TreeCommand) -> ProgramLimits {
@@ -138,15 +143,15 @@ impl CommandSandbox {
     }
 }
 
-/// What is left of a command that ran in a sandbox.
-pub fn tree_output(result: ProgramResult, command: &TreeCommand) -> TreeOutput {
+/// What is left of a command that ran in a sandbox with these limits of memory and disk, in MB.
+pub fn tree_output(result: ProgramResult, command: &TreeCommand, limits: (u64, u64)) -> TreeOutput {
     let mut stdout = result.streams.stdout;
     let stdout_truncated = result.streams.stdout_truncated || stdout.len() > command.keep_stdout;
     stdout.truncate(command.keep_stdout);
     let mut stderr = result.streams.stderr;
     stderr.drain(..stderr.len().saturating_sub(command.keep_stderr));
     TreeOutput {
-        end: tree_end(&result.ending),
+        end: tree_end(&result.ending, limits),
         stdout,
         stdout_truncated,
         stderr_tail: stderr,
@@ -155,23 +160,15 @@ pub fn tree_output(result: ProgramResult, command: &TreeCommand) -> TreeOutput {
 }
 
 /// How a command ended that ran in a sandbox.
-fn tree_end(ending: &ProgramEnding) -> TreeEnd {
+fn tree_end(ending: &ProgramEnding, (memory_mb, disk_mb): (u64, u64)) -> TreeEnd {
     match *ending {
         ProgramEnding::Exited(code) => TreeEnd::Exited(code),
         ProgramEnding::Signaled(signal) => TreeEnd::Signaled(signal),
         ProgramEnding::TimedOut => TreeEnd::TimedOut,
-        ProgramEnding::MemoryLimit => {
-            TreeEnd::Stopped("it used more memory than the sandbox allows")
-        }
-        ProgramEnding::OutputLimit => {
-            TreeEnd::Stopped("it wrote more output than the sandbox allows")
-        }
-        ProgramEnding::DiskLimit => {
-            TreeEnd::Stopped("it wrote more to disk than the sandbox allows")
-        }
-        ProgramEnding::Violation(_) => {
-            TreeEnd::Stopped("it tried something that the sandbox forbids")
-        }
+        ProgramEnding::MemoryLimit => TreeEnd::Stopped(SandboxStop::Memory(memory_mb)),
+        ProgramEnding::OutputLimit => TreeEnd::Stopped(SandboxStop::Output),
+        ProgramEnding::DiskLimit => TreeEnd::Stopped(SandboxStop::Disk(disk_mb)),
+        ProgramEnding::Violation(_) => TreeEnd::Stopped(SandboxStop::Forbidden),
     }
 }
 

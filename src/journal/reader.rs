@@ -421,6 +421,7 @@ mod tests {
             cause: None,
             reason: String::new(),
             grades: vec![grade.with_score(score)],
+            not_run: Vec::new(),
         };
         let attempt = Attempt {
             output: Some(output),

@@ -363,6 +363,7 @@ mod tests {
             cause: grade.cause,
             reason: grade.reason.clone(),
             grades: vec![grade],
+            not_run: Vec::new(),
         };
         let attempt = Attempt {
             output: Some(Output {

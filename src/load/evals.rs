@@ -583,7 +583,7 @@ pub(super) fn finish(
     case.difficulty = spec.difficulty;
     case.expected = expected.and_then(|e| e.values().into_iter().next());
     if case.workspace.is_some() {
-        let work = workspace::solution(desk, spec.solution.as_ref(), node)?;
+        let work = workspace::solution(desk, node)?;
         case.solution_work = work.map(Arc::new);
     }
     case.solution = spec.solution.map(|value| match value {

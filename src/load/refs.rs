@@ -166,6 +166,26 @@ pub(super) fn existing(
     fence: &PathFence,
     at: Span,
 ) -> Result<(PathBuf, PathBuf), Problem> {
+    existing_as("file", dir, text, fence, at)
+}
+
+/// The same of what is to be a folder.
+pub(super) fn existing_tree(
+    dir: &Path,
+    text: &str,
+    fence: &PathFence,
+    at: Span,
+) -> Result<(PathBuf, PathBuf), Problem> {
+    existing_as("folder", dir, text, fence, at)
+}
+
+fn existing_as(
+    noun: &str,
+    dir: &Path,
+    text: &str,
+    fence: &PathFence,
+    at: Span,
+) -> Result<(PathBuf, PathBuf), Problem> {
     if text.trim().is_empty() || text.contains('\0') {
         return Err(Problem::error(
             Code::BadPath,
@@ -179,7 +199,7 @@ pub(super) fn existing(
         // Of a path that is not there only the words tell whether it would lie outside.
         return Err(
             if fence.holds(&path) || nearest_real(&path).is_some_and(|r| fence.holds(&r)) {
-                missing(&path, text, at)
+                missing(noun, &path, text, at)
             } else {
                 escaping(text, at)
             },
@@ -196,7 +216,7 @@ fn nearest_real(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(|a| a.canonicalize().ok())
 }
 
-fn missing(path: &Path, text: &str, at: Span) -> Problem {
+fn missing(noun: &str, path: &Path, text: &str, at: Span) -> Problem {
     let name = path
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())
@@ -224,7 +244,7 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
     Problem::error(
         Code::MissingRef,
         at,
-        format!("the file `{text}` does not exist"),
+        format!("the {noun} `{text}` does not exist"),
     )
     .maybe_hint(
         slashes
@@ -337,7 +357,7 @@ mod tests {
     #[test]
     fn backslashes_are_answered_with_slashes() {
         let at = Span::new(SourceFiles::new().add("suite.yaml", ""), 0, 0);
-        let problem = missing(Path::new("/none/a\\b.yaml"), "a\\b.yaml", at);
+        let problem = missing("file", Path::new("/none/a\\b.yaml"), "a\\b.yaml", at);
         let hint = problem.hint.as_deref();
         assert_eq!(hint, Some("separate folders with `/`: `a/b.yaml`"));
     }

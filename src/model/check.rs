@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dataset::private_cases;
 pub use crate::spec::ProbeExcuse;
+use eval_base::text::plural;
 
 /// The proof of a suite: references pass, null answers and cheats fail. The root of
 /// `check --format json`.
@@ -304,9 +305,11 @@ pub fn proved_by_reference(proved: usize, cases: usize, expected: usize) -> Stri
     };
     match cases - proved.min(cases) {
         _ if cases == 0 => "no case was checked".to_owned(),
+        0 if cases == 1 => format!("a reference passed in the 1 checked case{of_these}"),
         0 => format!("a reference passed in all {cases} checked cases{of_these}"),
         open => format!(
-            "a reference passed in {proved} of {cases} checked cases{of_these}; {open} had none that passed"
+            "a reference passed in {proved} of {}{of_these}; {open} had none that passed",
+            plural(cases, "checked case")
         ),
     }
 }

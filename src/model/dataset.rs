@@ -57,6 +57,12 @@ pub fn private_cases(count: usize) -> String {
     format!("{} of a private dataset", plural(count, "case"))
 }
 
+/// `2 cases of a private dataset did not pass and are not shown`.
+pub fn private_unpassed(count: usize) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} did not pass and {verb} not shown", private_cases(count))
+}
+
 /// Limits of one program.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

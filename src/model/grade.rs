@@ -404,6 +404,9 @@ pub struct Verdict {
     /// verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<Grade>,
+    /// Graders that did not run because the others decided the verdict, by name or method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<String>,
 }
 
 impl Verdict {
@@ -416,6 +419,7 @@ impl Verdict {
             cause: Some(cause),
             reason: reason.into(),
             grades: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 }

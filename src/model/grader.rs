@@ -96,6 +96,11 @@ impl Grader {
         }
     }
 
+    /// Its name, or its method.
+    pub fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or_else(|| self.kind.method())
+    }
+
     /// The metrics that it measures for each output that it grades.
     pub fn measures(&self) -> Vec<(&str, NumberKind)> {
         let mut all = Vec::new();

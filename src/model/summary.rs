@@ -309,6 +309,14 @@ impl Summary {
         let private = self.evals.iter().filter(|eval| eval.private);
         private.map(|eval| eval.counts.total).sum()
     }
+
+    /// Those of [`Summary::private_cases`] that failed or errored.
+    pub fn private_unpassed(&self) -> usize {
+        let private = self.evals.iter().filter(|eval| eval.private);
+        private
+            .map(|eval| eval.counts.failed + eval.counts.errored)
+            .sum()
+    }
 }
 
 impl Decision {
@@ -427,6 +435,9 @@ pub struct SampleResult {
     pub extracted: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<Grade>,
+    /// Graders that did not run because the others decided the verdict, by name or method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<String>,
     /// Numbers that graders measured, by name; of several grades with the same name, the first
     /// counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -159,12 +159,12 @@ fn item(finding: &CheckFinding) -> ListItem {
     let mut below = Page::default();
     let names = match finding.kind {
         FindingKind::ReferenceFails | FindingKind::Flaky | FindingKind::NoReference => "",
-        _ => &*listed(&finding.probes, finding.probes.len()),
+        _ => &*listed(&finding.probes, finding.probes.len(), "; "),
     };
-    below.words(match names {
-        "" => outside(&finding.reason),
-        names => text![outside(&finding.reason), ": ", outside(names)],
-    });
+    below.words(outside(&finding.reason));
+    if !names.is_empty() {
+        below.words(dim(outside(&format!("Probes: {names}"))));
+    }
     if let Some(reason) = &finding.excused {
         below.words(dim(outside(reason)));
     }
@@ -181,12 +181,12 @@ fn named(eval: &str, case: &str) -> StyledText {
 }
 
 /// The first names, and how many there are besides.
-fn listed(names: &[String], count: usize) -> String {
+fn listed(names: &[String], count: usize, between: &str) -> String {
     let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
     let more = count.saturating_sub(shown.len());
     match more {
-        0 => shown.join(", "),
-        more => format!("{}, {more} more", shown.join(", ")),
+        0 => shown.join(between),
+        more => format!("{}{between}{more} more", shown.join(between)),
     }
 }
 
@@ -194,7 +194,7 @@ fn cases(names: &CaseNames) -> String {
     format!(
         "{}: {}",
         plural(names.count, "case"),
-        listed(&names.first, names.count)
+        listed(&names.first, names.count, ", ")
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{Failure, ReuseCounts, Shard, Summary, Trust, private_cases};
+use crate::model::{Cause, Failure, ReuseCounts, Shard, Summary, Trust, private_cases};
 use crate::report::page::PageNotice;
 use crate::report::{commands, models};
 use eval_base::text;
@@ -51,6 +51,7 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
             )
         });
     }
+    all.extend(spent_budget(summary));
     if let Some(Shard { index, of }) = metadata.shard {
         all.push(PageNotice::quiet(format!(
             "Shard {index} of {of}: the gate was not decided; join the shards with eval-harness report --run RUN --run RUN"
@@ -107,6 +108,9 @@ pub fn notices(summary: &Summary) -> Vec<PageNotice> {
     all.extend(repeated(summary));
     all.extend(empty_passes(summary));
     let sandbox = summary.metadata.environment.sandbox.as_ref();
+    // What passed did so in spite of them.
+    let cases = &summary.summary.cases;
+    let sandbox = sandbox.filter(|_| cases.failed + cases.errored > 0);
     let limits = sandbox.into_iter().flat_map(|sandbox| &sandbox.workspaces);
     all.extend(limits.map(PageNotice::quiet));
     if any_trust(summary, Trust::InProcess) {
@@ -134,6 +138,25 @@ pub fn reused(summary: &Summary) -> Option<String> {
         text::group_digits(counts.graded_again),
         text::group_digits(counts.run)
     ))
+}
+
+/// Samples that did not run because nothing was left to pay for them.
+fn spent_budget(summary: &Summary) -> Option<PageNotice> {
+    let samples = *summary.summary.by_cause.get(Cause::Budget.name())?;
+    let headline = format!(
+        "BUDGET SPENT: {} did not run; they are skipped, not failed",
+        text::plural(samples, "sample")
+    );
+    let more =
+        "`eval-harness run --resume RUN --budget usd=AMOUNT` continues a run with a higher limit";
+    let notes = match summary.metadata.regrade_of {
+        None => vec![more.to_owned()],
+        Some(_) => Vec::new(),
+    };
+    Some(PageNotice {
+        notes,
+        ..PageNotice::loud(headline)
+    })
 }
 
 /// Samples that show no more than one of them would.

@@ -281,7 +281,7 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
             .truncated
             .then_some("The difference is longer; the rest was not kept.");
         let title = format!("Changes in the workspace: {}", left.summary());
-        code(body, title.into(), &left.diff.text, note);
+        code(body, title.into(), &with_short_ids(&left.diff.text), note);
         if let Some(record) = &left.record {
             body.words(text![
                 own("All changes are in "),
@@ -305,6 +305,10 @@ fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
     }
     for grade in &sample.grades {
         of_grade(body, grade, view);
+    }
+    for name in &sample.not_run {
+        let text = text![bold(outside(name)), ": not run, the verdict was decided"];
+        body.list([ListItem::new(ListMark::Dash, text)]);
     }
     verdicts(body, sample, view);
     if sample
@@ -352,6 +356,22 @@ fn trajectory(body: &mut Page, record: &TrajectoryRecord, view: &PageView) {
             code(body, title.into(), &record.timeline_text(), Some(note));
         }
     }
+}
+
+/// A diff whose `index` lines, which are for programs, fit a screen: ids of contents with 10 digits.
+fn with_short_ids(diff: &str) -> String {
+    let short = |line: &str| match line.strip_prefix("index ") {
+        Some(ids) => {
+            let (ids, rest) = ids.split_at(ids.find([' ', '\n']).unwrap_or(ids.len()));
+            let ids: Vec<&str> = ids
+                .split("..")
+                .map(|id| id.get(..10).unwrap_or(id))
+                .collect();
+            format!("index {}{rest}", ids.join(".."))
+        }
+        None => line.to_owned(),
+    };
+    diff.split_inclusive('\n').map(short).collect()
 }
 
 /// A verdict and, where it did not pass, expected against actual.

@@ -10,7 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::queue::SampleWork;
 use super::regrade::{RegradeContext, RegradeItem, grade_sample};
 use super::reuse::StoredSamples;
-use crate::grade::{RunGraders, SampleAttempt, apply_finish, apply_latency, without_output};
+use crate::grade::{
+    RunGraders, SampleAttempt, apply_finish, apply_latency, finishing, without_output,
+};
 use crate::journal::folder_name;
 use crate::model::{
     Attempt, Case, CaseOutline, Cause, JudgeVote, KeepWorkspace, ModelCall, Outcome, Output,
@@ -211,7 +213,14 @@ async fn run_attempt(
                 latency: answer.latency,
                 workspace: finished.as_ref(),
             };
-            let (extracted, verdict) = judge(&bench.graders, &bench.redactor, graded).await;
+            // What a target left in a workspace, or answered after the interrupt, would be lost.
+            let is_owed = !bench.targets.is_recorded(case.target.as_ref())
+                && (finished.is_some() || bench.graders.is_interrupted());
+            let judging = judge(&bench.graders, &bench.redactor, graded);
+            let (extracted, verdict) = match is_owed {
+                true => finishing(judging).await,
+                false => judging.await,
+            };
             (Some(output), extracted, verdict)
         }
         Err(failure) => (

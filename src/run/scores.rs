@@ -220,6 +220,7 @@ mod tests {
             cause: None,
             reason: String::new(),
             grades: vec![],
+            not_run: Vec::new(),
         })
     }
 

@@ -119,6 +119,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
                 cause,
                 reason: String::new(),
                 grades: vec![],
+                not_run: Vec::new(),
             };
             events.push(Event::SampleFinished(Box::new(SampleFinished {
                 eval: (*eval).into(),

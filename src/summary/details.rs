@@ -289,6 +289,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         finish: last.finish(),
         call: last.call.clone(),
         reused_from: sample.reused_from.clone(),
+        not_run: verdict.not_run.clone(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Failures as people want to read them.
 
+use serde_json::Value;
+
 use crate::model::{EvalInfo, Failure, Grade, Outcome, SampleResult};
 
 /// Whose failure it is.
@@ -36,10 +38,17 @@ pub(super) fn failure(
         actual: grade
             .and_then(|grade| grade.actual.clone())
             .or_else(|| sample.extracted.clone())
-            .or_else(|| sample.output.clone()),
+            .or_else(|| sample.output.clone().filter(|_| is_answer(sample))),
         details: grade.map(|grade| grade.details.clone()).unwrap_or_default(),
         samples,
     }
+}
+
+/// Whether the text of an output is something to compare. A target that failed, or whose work is
+/// what it left in a workspace, need not print any.
+fn is_answer(sample: &SampleResult) -> bool {
+    let is_empty = sample.output.as_ref().and_then(Value::as_str) == Some("");
+    !is_empty || (sample.outcome == Outcome::Failed && sample.workspace.is_none())
 }
 
 /// The first grade that ended as the sample did; one that decided nothing tells nothing of it.

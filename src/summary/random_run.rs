@@ -339,6 +339,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                             .map(|t| grade(outcome, t, metrics.clone(), text))
                             .chain(judgements)
                             .collect(),
+                        not_run: Vec::new(),
                     },
                     latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
                     duration_ms: 3.0,

@@ -67,6 +67,7 @@ fn attempt(outcome: Outcome) -> Attempt {
         cause,
         reason: String::new(),
         grades: vec![],
+        not_run: Vec::new(),
     };
     Attempt {
         output: Some(Output::text("out")),

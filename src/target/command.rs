@@ -13,7 +13,9 @@ use crate::model::{
 };
 use eval_base::placeholders::fill;
 use eval_base::unique_keys;
-use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
+use eval_sandbox::process_tree::{
+    self, SandboxStop, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name,
+};
 
 use crate::workspace::{SampleWorkspace, WorkspaceProgram};
 
@@ -185,6 +187,10 @@ fn judge_ending(
         let _ = write!(reason, ": {stderr}");
     }
     let failure = match (target.on_error, crashed) {
+        // As for one that ends before it is seen: a failure may not depend on that.
+        _ if matches!(ended.end, TreeEnd::Stopped(SandboxStop::Disk(_))) => {
+            TargetFailure::new(Cause::OutputLimit, reason)
+        }
         (OnError::Error, _) => TargetFailure::new(Cause::TargetFailed, reason).retryable(),
         (OnError::Fail, true) => TargetFailure::new(Cause::Crashed, reason),
         (OnError::Fail, false) => TargetFailure::new(Cause::Exception, reason),

@@ -22,7 +22,7 @@ use eval_base::placeholders::{fill, lone};
 use eval_base::redact::REDACTED;
 use eval_base::unique_keys;
 use eval_models::net::{self, ClientSettings, HttpClients, NetError, NetworkRequest, TimeoutStage};
-use eval_sandbox::process_tree::{TreeCommand, TreeEnd, printable, signal_name};
+use eval_sandbox::process_tree::{SandboxStop, TreeCommand, TreeEnd, printable, signal_name};
 
 use super::{TargetAnswer, TargetFailure};
 
@@ -168,7 +168,11 @@ fn service_failure(name: &str, ready_within: Duration, fault: ServiceFault) -> T
         true => String::new(),
         false => format!(": {stderr}"),
     };
-    TargetFailure::new(Cause::TargetFailed, why + &stderr)
+    let cause = match ended.end {
+        TreeEnd::Stopped(SandboxStop::Disk(_)) => Cause::OutputLimit,
+        _ => Cause::TargetFailed,
+    };
+    TargetFailure::new(cause, why + &stderr)
 }
 
 async fn exchange(

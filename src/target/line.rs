@@ -376,7 +376,11 @@ fn content_of<V: OutputContent>(
         .into_iter()
         .filter_map(|(key, value)| Some((key, value?)));
     let Some((key, value)) = given.next() else {
-        return Err("has no output: `output`, `completion` or `solution` is missing".to_owned());
+        return Err(
+            "has no output: `output`, `completion` or `solution` is missing (or, of an agent, `patch`, `workspace` or \
+             `trajectory`)"
+                .to_owned(),
+        );
     };
     if let Some((other, _)) = given.next() {
         return Err(format!("has both `{key}` and `{other}`"));

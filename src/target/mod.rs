@@ -224,6 +224,10 @@ impl RunTargets {
                 agent.name()
             ));
         }
+        if plan.settings.models.record.is_some() && !calls_models(plan) {
+            let why = "`--record` writes nothing: the run calls no model, neither for a target or an agent nor as a judge";
+            targets.warnings.push(why.to_owned());
+        }
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
             targets.warnings.extend(warnings);
@@ -461,6 +465,17 @@ impl RunTargets {
         };
         output.map_err(|reason| TargetFailure::new(Cause::MissingOutput, reason))
     }
+}
+
+/// Whether targets, agents or judges of a plan call models.
+fn calls_models(plan: &Plan) -> bool {
+    let own = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+    let mut targets = own
+        .filter_map(|profile| profile.target.as_ref())
+        .chain(&plan.target);
+    targets.any(|target| matches!(target, Target::Model(_)))
+        || plan.agents().any(|agent| agent.endpoint.is_some())
+        || plan.judge_models().into_iter().next().is_some()
 }
 
 #[cfg(test)]

@@ -291,12 +291,12 @@ fn every_fault_of_a_recording_is_told_with_its_place() {
     samples.jsonl:1:1: invalid type: integer `7`, expected a JSON object
     samples.jsonl:1:2: invalid type: integer `1`, expected a JSON object
     samples.jsonl:1:1: invalid type: sequence, expected a JSON object
-    samples.jsonl: record 1: has no output: `output`, `completion` or `solution` is missing
+    samples.jsonl: record 1: has no output: `output`, `completion` or `solution` is missing (or, of an agent, `patch`, `workspace` or `trajectory`)
     samples.jsonl:1: has no case: `case` (or `task_id`) is missing
     samples.jsonl:1: has no case: `case` (or `task_id`) is missing
     samples.jsonl:1: `case` must be a text or a number
     samples.jsonl:1: `case` is `a`, but `task_id` is `b`
-    samples.jsonl:1: has no output: `output`, `completion` or `solution` is missing
+    samples.jsonl:1: has no output: `output`, `completion` or `solution` is missing (or, of an agent, `patch`, `workspace` or `trajectory`)
     samples.jsonl:1:20: duplicate field `case`
     samples.jsonl:1: has both `output` and `completion`
     samples.jsonl:1: `completion` must be a text
@@ -347,6 +347,15 @@ fn unknown_cases_are_one_warning() {
     insta::assert_snapshot!(targets.warnings().join("\n"), @r##"
     samples.jsonl: 4 records are for no case of this suite: `case-tow` (line 2, did you mean `case-two`?), `zzz` (line 3), `yyy` (line 4) and 1 more
     "##);
+}
+
+#[test]
+fn recording_a_run_that_calls_no_model_is_a_warning() {
+    let mut plan = plan(Some(Target::Echo), &[("e", &["a"])]);
+    assert!(RunTargets::open(&plan).unwrap().warnings().is_empty());
+    plan.settings.models.record = Some("recorded".into());
+    let targets = RunTargets::open(&plan).unwrap();
+    insta::assert_snapshot!(targets.warnings().join("\n"), @"`--record` writes nothing: the run calls no model, neither for a target or an agent nor as a judge");
 }
 
 #[test]

@@ -222,6 +222,7 @@ impl RunWorkspaces {
         on_host: bool,
     ) -> Result<SampleWorkspace, WorkspaceFault> {
         let (open, template) = self.template(workspace).await?;
+        template.check_cwd(&workspace.cwd)?;
         let kind = match (on_host, &open.mode) {
             (true, _) => FolderKind::Host,
             (false, WorkspaceMode::Overlay { .. }) => FolderKind::Layer,
@@ -462,7 +463,9 @@ impl OpenWorkspaces {
         workspace: &CaseWorkspace,
         staged: &StagedFiles,
     ) -> Result<(), WorkspaceFault> {
-        let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
+        let root = self.store.root.display();
+        let cannot =
+            |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
         let changed = staged.place.path().join("setup");
         self.store.folder(changed.clone()).map_err(cannot)?;
         for (at, argv) in workspace.setup.iter().enumerate() {
@@ -520,7 +523,8 @@ impl OpenWorkspaces {
         from: &Path,
         to: &Path,
     ) -> Result<(), WorkspaceFault> {
-        let cannot = |error: io::Error| fault(format!("cannot keep a layer: {error}"));
+        let root = self.store.root.display();
+        let cannot = |error: io::Error| fault(format!("cannot keep a layer in {root}: {error}"));
         let complete = self.store.place().map_err(cannot)?;
         for name in ["tree", "hidden", "setup"] {
             let (from, to) = (from.join(name), complete.path().join(name));

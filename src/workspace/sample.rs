@@ -112,7 +112,9 @@ impl SampleWorkspace {
         kind: FolderKind,
     ) -> Result<SampleWorkspace, WorkspaceFault> {
         blocking(move || {
-            let cannot = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
+            let root = open.store.root.display();
+            let cannot =
+                |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
             let place = open.store.place().map_err(cannot)?;
             let files = match kind {
                 FolderKind::Layer => {
@@ -132,9 +134,9 @@ impl SampleWorkspace {
                     let path = open.store.folder(path).map_err(cannot)?;
                     // On the host programs run as the user of this process.
                     let owner = open.store.owner.filter(|_| kind == FolderKind::Programs);
-                    template
-                        .copy_to(&path, owner)
-                        .map_err(|error| fault(format!("cannot copy a workspace: {error}")))?;
+                    template.copy_to(&path, owner).map_err(|error| {
+                        fault(format!("cannot copy a workspace to {root}: {error}"))
+                    })?;
                     if kind == FolderKind::Host && open.store.owner.is_some() {
                         std::os::unix::fs::lchown(&path, Some(0), Some(0)).map_err(cannot)?;
                     }
@@ -289,7 +291,11 @@ impl SampleWorkspace {
         let sandbox = self.open.sandbox(self.definition.network).await;
         let sandbox = sandbox.map_err(|fault| stopped(fault.reason))?;
         match sandbox.serve_in_workspace(unneeded, job, ports).await {
-            Ok(ran) => Ok(tree_output(ran.result, command)),
+            Ok(ran) => {
+                let limits = &self.definition.limits;
+                let limits = (limits.memory_mb, limits.disk_mb);
+                Ok(tree_output(ran.result, command, limits))
+            }
             Err(error) => Err(stopped(format!(
                 "cannot run `{}`: {error}",
                 command.argv.join(" ")
@@ -470,7 +476,9 @@ impl SampleWorkspace {
                 // Also those that take no room, since they would where they are copied.
                 let most = self.definition.limits.disk_mb;
                 if edits.bytes() >> 20 > most {
-                    return Err(too_much(format!("files of more than {most} MiB")));
+                    return Err(too_much(format!(
+                        "files of more than {most} MB (`disk_mb`)"
+                    )));
                 }
                 let ignored = super::globs(&[HISTORIES.to_owned()])?;
                 let compared = edits.compare(&ignored, &CompareBounds::default());

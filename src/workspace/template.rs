@@ -57,6 +57,24 @@ impl WorkspaceTemplate {
     ) -> Result<(), eval_workspace::TreeError> {
         self.view.write_tree(folder, &PathGlobs::default(), owner)
     }
+
+    /// Refuses a working folder that is not there, or that hidden files alone are in. What is behind a
+    /// link is not looked at.
+    pub fn check_cwd(&self, cwd: &str) -> Result<(), WorkspaceFault> {
+        let Ok(folder) = WorkspacePath::new(cwd.as_bytes()) else {
+            return Ok(());
+        };
+        let is_link =
+            |path: &WorkspacePath| matches!(self.view.get(path), Some(TreeEntry::Link { .. }));
+        match self.view.get(&folder) {
+            Some(TreeEntry::Folder) => Ok(()),
+            _ if is_link(&folder) || folder.parents().any(|path| is_link(&path)) => Ok(()),
+            _ => {
+                let reason = format!("`cwd`: the workspace has no folder `{cwd}`");
+                Err(fault(reason).lasting())
+            }
+        }
+    }
 }
 
 /// The files of a template before its setup ran.
@@ -115,7 +133,8 @@ pub(super) fn stage(
     mode: &WorkspaceMode,
     surroundings: &str,
 ) -> Result<StagedFiles, WorkspaceFault> {
-    let made = |error: io::Error| fault(format!("cannot make a workspace: {error}"));
+    let root = store.root.display();
+    let made = |error: io::Error| fault(format!("cannot make a workspace in {root}: {error}"));
     let place = store.place().map_err(made)?;
     let tree = store.folder(place.path().join("tree")).map_err(made)?;
     let hidden = store.folder(place.path().join("hidden")).map_err(made)?;
@@ -213,7 +232,10 @@ fn copy_source(
         let name = if name.is_empty() { "." } else { name };
         copy_tree(from, tree, &copy_rules(from, workspace, store)?)
             .map(drop)
-            .map_err(|error| fault(format!("cannot copy {name}: {error}")))
+            .map_err(|error| {
+                let root = store.root.display();
+                fault(format!("cannot copy {name} to {root}: {error}"))
+            })
     };
     match source {
         WorkspaceSource::Dir { name, path } => copied(path, name),

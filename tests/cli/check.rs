@@ -203,6 +203,37 @@ fn page_says_what_must_pass_and_what_must_fail() {
     assert!(call.stdout.starts_with("# Proved"), "{}", call.stdout);
 }
 
+#[test]
+fn page_is_shown_without_a_place_for_the_stamp() {
+    let project = project(CAPITAL);
+    project.write("results", "a file, so that there can be no folder");
+    let call = project.call(&["check", "--suite", "suite.yaml"]).expect(3);
+    assert!(call.stdout.contains("CHECK HOLDS"), "{}", call.stdout);
+    assert!(
+        call.stderr.contains("the stamp results/") && call.stderr.contains("could not be written"),
+        "{}",
+        call.stderr
+    );
+}
+
+#[test]
+fn lines_of_an_oracle_that_are_of_no_case_are_named() {
+    let project = project(CAPITAL);
+    project.write(
+        "oracle.jsonl",
+        "{\"case\": \"capital\", \"output\": \"Paris\"}\n{\"case\": \"capitol\", \"output\": \"Rome\"}\n",
+    );
+    let check = ["check", "--suite", "suite.yaml", "--oracle", "oracle.jsonl"];
+    let call = project.call(&check).expect(0);
+    assert!(call.stderr.contains("capitol"), "{}", call.stderr);
+    assert!(
+        call.stdout
+            .contains("a reference passed in the 1 checked case"),
+        "{}",
+        call.stdout
+    );
+}
+
 /// A text that may be empty.
 const SILENT: &str = r#"
   - id: silent

@@ -330,6 +330,16 @@ fn no_command_shows_a_case_of_a_private_dataset() {
         "{junit}"
     );
     call(&project, &[2], &["show", "held/*"]);
+    let shown = call(&project, &[0, 1], &["show"]);
+    let unpassed = "4 cases of a private dataset did not pass and are not shown";
+    assert!(shown.stderr.contains(unpassed), "{}", shown.stderr);
+    assert!(!shown.stderr.contains("every case"), "{}", shown.stderr);
+    let report = call(&project, &[0, 1, 3], &["report", "--verbose"]).stdout;
+    let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        report.contains(unpassed) && !report.contains("more cases"),
+        "{report}"
+    );
     for args in [
         &["show"][..],
         &["show", "--format", "json"],

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Call, Project};
+use crate::support::{Call, Project, eventually};
 
 /// A suite of one eval whose target is a shell script; `workspace` and `cases` are YAML.
 fn suite(workspace: &str, target: &str, cases: &str) -> Project {
@@ -120,7 +120,12 @@ fn each_sample_works_in_a_folder_of_its_own_and_its_changes_are_recorded() {
 fn reports_say_that_folders_cannot_be_renamed_where_it_is_so() {
     let script = "python3 -c 'import os\ntry:\n os.rename(\"tests\", \"moved\")\n print(\"moved\")\nexcept OSError as e:\n \
                   print(os.strerror(e.errno))'";
-    let suite = suite(WORKSPACE, TARGET, &case("a", script, "e"));
+    // A report of cases that passed leaves it out.
+    let suite = suite(
+        WORKSPACE,
+        TARGET,
+        &(case("a", script, "e") + &case("b", "echo x", "y")),
+    );
     let call = suite.call(&["run", "--suite", "suite.yaml"]);
     let report = suite.report();
     let output = sample(&suite, "a")["output"].as_str().unwrap().to_owned();
@@ -374,9 +379,18 @@ fn limits_end_a_target_and_whatever_it_started() {
         &text.replace("  reporting", "  config: {timeout_seconds: 3}\n  reporting"),
     );
     let begun = Instant::now();
-    run(&project, &[]).expect(3);
+    run(&project, &[]).expect(1);
     assert!(begun.elapsed() < Duration::from_secs(120));
-    assert_eq!(sample(&project, "disk")["cause"], "target_failed");
+    let disk = sample(&project, "disk");
+    assert_eq!(
+        (&disk["outcome"], &disk["cause"]),
+        (&"failed".into(), &"output_limit".into()),
+        "{disk}"
+    );
+    assert!(
+        disk["reason"].as_str().unwrap().contains("(`disk_mb`)"),
+        "{disk}"
+    );
     assert_eq!(sample(&project, "time")["cause"], "target_timeout");
     assert_ne!(sample(&project, "memory")["outcome"], "passed");
     assert_eq!(sample(&project, "left")["outcome"], "passed");
@@ -868,4 +882,62 @@ fn a_service_needs_a_workspace_and_has_no_other_address() {
         assert_eq!(call.code, Some(2), "{}", call.stderr);
         assert!(call.stderr.contains(expected), "{}", call.stderr);
     }
+}
+
+#[test]
+fn interrupted_run_grades_what_a_running_target_leaves() {
+    let target = "{type: command, command: [sh, agent.sh], isolation: workspace}";
+    let project = suite(WORKSPACE, target, "");
+    let place = project.path().display();
+    let script = format!(
+        "touch {place}/started; while [ ! -e {place}/go ]; do sleep 0.05; done; echo new > left"
+    );
+    // Graders of the workspace, and a command, which would be ended if they were at work.
+    let cases = format!(
+        "metadata: {{id: work, name: Work}}\ntest_cases:\n  - id: a\n    input: {script:?}\n    graders:\n      \
+         - {{type: code, config: {{method: files, files: {{left: {{contains: new}}}}}}}}\n      \
+         - {{type: code, config: {{method: workspace_tests, command: [sh, -c, sleep 1; cat left]}}}}\n"
+    );
+    project.write("cases.yaml", &cases);
+    let mut child = project
+        .command(&["run", "--suite", "suite.yaml"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the target works", || {
+        project.path().join("started").exists()
+    });
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    // Longer than graders that are at work have.
+    std::thread::sleep(Duration::from_millis(800));
+    project.write("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let a = sample(&project, "a");
+    assert_eq!(a["outcome"], "passed", "{a}");
+    assert_eq!(a["grades"].as_array().unwrap().len(), 2, "{a}");
+}
+
+#[test]
+fn missing_cwd_is_a_fault_of_the_workspace() {
+    for workspace in [
+        "{from: {dir: app}, cwd: nope}",
+        "{from: {dir: app}, cwd: README}",
+    ] {
+        let project = suite(workspace, TARGET, &case("a", "echo ok", "ok"));
+        run(&project, &[]).expect(3);
+        let a = sample(&project, "a");
+        assert_eq!(a["cause"], "setup_failed", "{a}");
+        let reason = a["reason"].as_str().unwrap();
+        assert!(
+            reason.starts_with("`cwd`: the workspace has no folder"),
+            "{reason}"
+        );
+    }
+    let workspace = "{from: {dir: app}, cwd: tests}";
+    let project = suite(workspace, TARGET, &case("a", "pwd", "/tests"));
+    run(&project, &[]).expect(0);
 }

@@ -511,9 +511,11 @@ fn what_the_budget_does_not_allow_to_judge_is_skipped_and_never_failed() {
     let judging = Judging::new(30, &server).settings(json!({"max_workers": 1}));
     let project = judging.with(json!({"max_concurrency": 1})).project();
     let args = [&RUN[..], &["--budget", "tokens=6000"]].concat();
-    crate::model_runs::call(&project, &args).expect(3);
+    let call = crate::model_runs::call(&project, &args).expect(3);
     let journal = Journal::latest(&project);
     let judged = journal.samples.len();
+    let notice = format!("BUDGET SPENT: {} samples did not run", 30 - judged);
+    assert!(call.stdout.contains(&notice), "{}", call.stdout);
     assert!((1..30).contains(&judged), "{judged} judged");
     assert!(
         journal

@@ -88,8 +88,30 @@ pub enum TreeEnd {
     /// Ended by this signal.
     Signaled(i32),
     TimedOut,
-    /// By the sandbox that it ran in, in words.
-    Stopped(&'static str),
+    /// By the sandbox that it ran in.
+    Stopped(SandboxStop),
+}
+
+/// Why a sandbox ended a program, with its limit in MB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxStop {
+    Memory(u64),
+    Output,
+    Disk(u64),
+    Forbidden,
+}
+
+impl std::fmt::Display for SandboxStop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SandboxStop::Memory(mb) => {
+                write!(f, "it used more than {mb} MB of memory (`memory_mb`)")
+            }
+            SandboxStop::Output => f.write_str("it wrote more output than the sandbox allows"),
+            SandboxStop::Disk(mb) => write!(f, "it wrote more than {mb} MB to disk (`disk_mb`)"),
+            SandboxStop::Forbidden => f.write_str("it tried something that the sandbox forbids"),
+        }
+    }
 }
 
 /// The program could not be started; the text says why and what to do.

@@ -32,15 +32,15 @@ impl OutcomeArgs {
             || self.flaky && (case.flaky || (1..case.first_graded).contains(&case.first_passes))
     }
 
-    /// `no case of run RUN failed`.
-    pub fn none_of(&self, run: &str) -> String {
+    /// `no case of run RUN failed`; `other` is `other ` where not all of them are known.
+    pub fn none_of(&self, other: &str, run: &str) -> String {
         let which = match (self.failed, self.errored, self.flaky) {
             (true, false, false) => "failed",
             (false, true, false) => "errored",
             (false, false, true) => "is flaky",
             _ => "has such an outcome",
         };
-        format!("no case of run {run} {which}")
+        format!("no {other}case of run {run} {which}")
     }
 }
 

@@ -129,7 +129,11 @@ fn track(page: &TerminalLines, state: &ProgressState, columns: usize) -> Vec<Sty
         // By the sum, so that the stretches together are as long as one bar would be.
         let end = usize::try_from(u128::from(samples) * columns as u128 / u128::from(total))
             .unwrap_or(columns);
-        spans.push(span(TextTone::of(outcome), full.repeat(end - filled)));
+        let tone = match state.of_probes {
+            true => TextTone::Plain,
+            false => TextTone::of(outcome),
+        };
+        spans.push(span(tone, full.repeat(end - filled)));
         filled = end;
     }
     spans.push(span(
@@ -158,7 +162,11 @@ fn count_spans(
     words: bool,
 ) -> Vec<StyledSpan> {
     let mut spans = Vec::new();
-    for outcome in Outcome::ALL {
+    if state.of_probes {
+        spans.push(plain(format!("  {}", tally(state))));
+    }
+    let counted = Outcome::ALL.into_iter().filter(|_| !state.of_probes);
+    for outcome in counted {
         let n = state.count(outcome);
         if n == 0 && outcome != Outcome::Passed {
             continue;
@@ -353,6 +361,9 @@ fn position(state: &ProgressState) -> String {
 }
 
 fn tally(state: &ProgressState) -> String {
+    if state.of_probes {
+        return format!("{} probed", digits(state.done()));
+    }
     let shown = |outcome: &Outcome| *outcome == Outcome::Passed || state.count(*outcome) > 0;
     let parts: Vec<String> = Outcome::ALL
         .into_iter()

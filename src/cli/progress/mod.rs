@@ -113,6 +113,13 @@ impl RunProgress {
         RunProgress::start(manner, cases, console.stderr())
     }
 
+    /// For the probes of a check, most of which must fail.
+    pub fn of_probes(mode: ProgressMode, console: &Console) -> Self {
+        let progress = RunProgress::new(mode, console);
+        lock(&progress.shared.state).of_probes = true;
+        progress
+    }
+
     fn start(
         manner: Option<ProgressStyle>,
         cases: Option<CaseLines>,

@@ -40,6 +40,8 @@ pub struct ProgressState {
     private: HashSet<String>,
     window: RateWindow,
     pub ending: Option<ProgressEnding>,
+    /// Samples are probes of a check, most of which must fail: outcomes are not shown.
+    pub of_probes: bool,
     /// How models are asked, in a run that asks any.
     pub traffic: Option<TrafficNow>,
 }

@@ -8,7 +8,6 @@ use crate::graders::show::in_reason;
 use crate::model::limits;
 use crate::model::{Cause, Grade, GraderType};
 use eval_agents::trajectory::{PerformedCall, Trajectory};
-use eval_base::text::plural;
 
 /// A trajectory with what graders need of it more than once.
 pub(crate) struct SeenTrajectory<'t> {
@@ -215,10 +214,11 @@ impl TrajectoryRules {
             .iter()
             .filter(|one| one.state == RuleState::Broken)
             .collect();
-        let unknown = findings
+        let unknown: Vec<&RuleFinding> = findings
             .iter()
-            .find(|one| matches!(one.state, RuleState::Unknown(_)));
-        let mut grade = match (broken.as_slice(), unknown) {
+            .filter(|one| matches!(one.state, RuleState::Unknown(_)))
+            .collect();
+        let mut grade = match (broken.as_slice(), unknown.first()) {
             ([], None) => Grade::passed(GraderType::Code, METHOD),
             ([], Some(one)) => Grade::errored(
                 GraderType::Code,
@@ -227,11 +227,13 @@ impl TrajectoryRules {
                 one.sentence(),
             ),
             ([first, rest @ ..], _) => {
-                let more = match rest.len() {
+                let named = |label: &str, rules: Vec<&str>| match rules.len() {
                     0 => String::new(),
-                    n => format!("; and {} more", plural(n, "rule")),
+                    _ => format!("; {label} `{}`", rules.join("`, `")),
                 };
-                let reason = format!("{}{more}", first.sentence());
+                let more = named("also broken:", rest.iter().map(|one| one.rule).collect());
+                let open = named("not known:", unknown.iter().map(|one| one.rule).collect());
+                let reason = format!("{}{more}{open}", first.sentence());
                 Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason)
             }
         };
@@ -251,7 +253,7 @@ impl TrajectoryRules {
             0 => ordered.clone(),
             n => ordered.iter().take(n).copied().collect(),
         };
-        let side = |text: fn(&RuleFinding) -> &String| {
+        let side = |text: fn(&RuleFinding) -> &str| {
             let lines = shown.iter().take(limits::GRADE_ENTRIES);
             json!(
                 lines
@@ -266,7 +268,10 @@ impl TrajectoryRules {
             .collect();
         grade
             .with_expected(side(|one| &one.expected))
-            .with_actual(side(|one| &one.actual))
+            .with_actual(side(|one| match one.state {
+                RuleState::Unknown(_) => "not known",
+                _ => &one.actual,
+            }))
             .with_detail("rules", entries)
     }
 

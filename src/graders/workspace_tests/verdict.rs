@@ -23,6 +23,8 @@ struct SelectedTest<'t> {
     id: &'t str,
     status: TestStatus,
     message: String,
+    /// Not reported at all, neither now nor before the target ran: perhaps the list is wrong.
+    is_unheard_of: bool,
 }
 
 /// The grade of a case whose listed tests are not, before the target ran, as the case says; `None`
@@ -156,7 +158,7 @@ fn selected<'t>(
     if tests.all_pass && (is_share_of_known || !tests.allow_weakened_tests) {
         chosen.extend(earlier.iter().copied());
     }
-    ids.extend(earlier);
+    ids.extend(&earlier);
     for patterns in [&tests.fail_to_pass, &tests.pass_to_pass] {
         chosen.extend(TestPatterns::new(patterns).selected(&ids));
     }
@@ -164,10 +166,16 @@ fn selected<'t>(
         .into_iter()
         .map(|id| {
             let (status, message) = status_of(id, known);
+            let is_unheard_of =
+                before.is_some() && status == TestStatus::Missing && !earlier.contains(id);
             SelectedTest {
                 id,
                 status,
-                message,
+                message: match is_unheard_of {
+                    true => format!("{message}, also not before the target ran"),
+                    false => message,
+                },
+                is_unheard_of,
             }
         })
         .collect();
@@ -176,6 +184,7 @@ fn selected<'t>(
             id,
             status: TestStatus::Failed,
             message: message.clone(),
+            is_unheard_of: false,
         }));
     }
     selected
@@ -275,11 +284,33 @@ impl VerdictRules<'_> {
             more => format!(" and {more} more"),
         };
         let all = plural(self.selected.len(), "test");
+        let advice = match failed.iter().any(|test| test.is_unheard_of) {
+            true => self.reported_ids(),
+            false => String::new(),
+        };
         Some(format!(
-            "{} of {all} did not pass: {}{more}",
+            "{} of {all} did not pass: {}{more}{advice}",
             failed.len(),
             named.join(", ")
         ))
+    }
+
+    /// The tests that were reported, for who listed one that was not. The target may have had to add
+    /// it, or what it is in could not be loaded; so this is a failure all the same.
+    fn reported_ids(&self) -> String {
+        let named = self.known.keys().take(NAMED);
+        let named: Vec<String> = named.map(|id| format!("`{}`", in_reason(id))).collect();
+        let more = match self.known.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        match named.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; reported tests: {}{more}; if the list is wrong, correct `fail_to_pass`",
+                named.join(", ")
+            ),
+        }
     }
 
     /// Why the exit code contradicts that all selected tests passed; `None` if it does not.

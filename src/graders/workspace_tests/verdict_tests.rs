@@ -211,6 +211,14 @@ fn listed_tests_that_are_missing_have_not_passed() {
         shown(&grade),
         "failed wrong_answer: 1 of 3 tests did not pass: `vanished` (it did not run)"
     );
+    // One that was never there may be a mistake in the list.
+    let tests = listing(&["nope.*"], &["a"]);
+    let grade = verdict::grade(&tests, &read(&after), &after, Some(&before));
+    assert_eq!(
+        shown(&grade),
+        "failed wrong_answer: 1 of 2 tests did not pass: `nope.*` (no test matches it, also not before the target ran); \
+         reported tests: `a`, `new`; if the list is wrong, correct `fail_to_pass`"
+    );
 }
 
 #[test]

@@ -16,6 +16,9 @@ use super::derive::{aliases, branches, flatten};
 use super::placement::{Placement, levels, placement};
 use super::words::{describe, listed, quoted, subject};
 
+/// Where lists of commands are, each of them a list.
+const COMMANDS: [&str; 2] = ["/workspace/setup", "/workspace/teardown"];
+
 const ASSERTS: &str = "to test code with assert statements, write `asserts: [\"assert add(1, 2) == 3\"]` beside the input, instead of `expected`";
 
 /// Adds a problem for every cause among these errors.
@@ -307,6 +310,10 @@ impl SchemaExplainer<'_> {
 
     fn wrong_type(&mut self, at: &str, wanted: &str) {
         let node = self.root.at_pointer(at);
+        if self.is_word_of_command(at) && !at.ends_with("/0") {
+            // Reported for the first word.
+            return;
+        }
         let name = subject(at);
         let (found, hint) = match node.map(|n| (n, &n.value)) {
             None | Some((_, NodeValue::Null)) => {
@@ -329,7 +336,7 @@ impl SchemaExplainer<'_> {
                     _ if wanted.contains("true or false") => {
                         Some("write `true` or `false`".to_owned())
                     }
-                    _ => None,
+                    _ => self.right_shape(at, wanted, text),
                 };
                 (found(node), hint)
             }
@@ -350,6 +357,52 @@ impl SchemaExplainer<'_> {
         let fix = node.and_then(|node| other_quotes(node, wanted));
         if let Some((problem, _)) = self.found.pop() {
             self.found.push((problem.maybe_fix(fix), None));
+        }
+    }
+
+    /// Whether a text is in a list of commands, with no other than texts beside it: it is a word, and
+    /// the list around it is missing.
+    fn is_word_of_command(&self, at: &str) -> bool {
+        let list = at.rsplit_once('/').map(|(list, _)| list);
+        let words = list
+            .filter(|list| COMMANDS.iter().any(|key| list.ends_with(key)))
+            .and_then(|list| self.root.at_pointer(list)?.as_seq());
+        words.is_some_and(|words| words.iter().all(|word| word.as_text().is_some()))
+    }
+
+    /// How a text is written where a list or a map is wanted.
+    fn right_shape(&self, at: &str, wanted: &str, text: &str) -> Option<String> {
+        let key = at.rsplit('/').next()?;
+        if wanted.contains("a text") && !wanted.starts_with("a list of texts") {
+            return None;
+        }
+        if self.is_word_of_command(at) {
+            let (list, _) = at.rsplit_once('/')?;
+            let words = self.root.at_pointer(list)?.as_seq()?;
+            let words: Vec<&str> = words.iter().filter_map(Node::as_text).collect();
+            let key = list.rsplit('/').next()?;
+            let commands = match words.iter().any(|word| word.contains(' ')) {
+                true => words.iter().map(|text| as_command(text)).collect(),
+                false => vec![flow_list(&words)],
+            };
+            let commands = commands.join(", ");
+            return Some(format!("each command is a list: `{key}: [{commands}]`"));
+        }
+        let command = as_command(text);
+        match key {
+            "from" if at.ends_with("/workspace/from") => {
+                Some(format!("write `from: {{dir: {}}}`", flow_word(text)))
+            }
+            _ if COMMANDS.iter().any(|key| at.ends_with(key)) => {
+                Some(format!("write a list of commands: `{key}: [{command}]`"))
+            }
+            "command" if wanted.starts_with("a list") => Some(format!(
+                "write the program and its arguments as a list: `command: {command}`"
+            )),
+            _ if wanted == "a list of texts" && key.parse::<usize>().is_err() => {
+                Some(format!("write a list: `{key}: {}`", flow_list(&[text])))
+            }
+            _ => None,
         }
     }
 
@@ -464,6 +517,36 @@ fn meant_by<'s>(
     let places = of.map(|(_, property)| aliases(property, "x-instead-of"));
     let name = of.map_or(spelling, |(name, _)| name);
     std::iter::once(name).chain(places.into_iter().flatten())
+}
+
+/// A list of texts as YAML on one line.
+fn flow_list(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| flow_word(word)).collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// The words of a command, or a shell with the text where it has more than words.
+fn as_command(text: &str) -> String {
+    match text.contains(['"', '\'', '|', '&', ';', '$', '<', '>', '`', '*']) {
+        true => flow_list(&["sh", "-c", text]),
+        false => flow_list(&text.split_whitespace().collect::<Vec<_>>()),
+    }
+}
+
+fn flow_word(word: &str) -> String {
+    let is_plain = word
+        .chars()
+        .all(|c| c.is_alphanumeric() || "_-./=+".contains(c));
+    let stays_text = matches!(crate::load::scalar::plain(word), NodeValue::Text(_));
+    match is_plain && stays_text && word != "-" {
+        true => word.to_owned(),
+        false => quoted_text(word),
+    }
+}
+
+/// In double quotes, as in JSON.
+fn quoted_text(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
 }
 
 /// The values that a schema lists.

@@ -14,17 +14,18 @@ use std::time::Duration;
 
 use super::depends::shown;
 use super::problem::{Code, Problem};
-use super::refs::{existing, existing_file};
+use super::refs::{existing_file, existing_tree};
 use super::scope::{SuiteDesk, seconds};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{
-    CaseWorkspace, KeepWorkspace, NetworkAccess, RecordedTree, SolutionWork, Target, WorkspaceFile,
-    WorkspaceLimits, WorkspaceSource,
+    CaseWorkspace, KeepWorkspace, NetworkAccess, OutputFormat, RecordedTree, SolutionWork, Target,
+    WorkspaceFile, WorkspaceLimits, WorkspaceSource,
 };
 use crate::spec::{
     WorkspaceFileSpec, WorkspaceFrom, WorkspaceGit, WorkspaceSetting, WorkspaceSpec,
 };
+use eval_base::nearest::did_you_mean;
 use eval_workspace::{PathGlobs, WorkspacePath};
 
 pub(super) use inputs::{WorkspaceHashes, WorkspaceInputs};
@@ -334,7 +335,7 @@ fn source(
 }
 
 fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource> {
-    let found = existing(desk.dir, text, &desk.suite.fence, at);
+    let found = existing_tree(desk.dir, text, &desk.suite.fence, at);
     let (path, real) = desk.problems.take(found)?;
     if !real.is_dir() {
         let message = format!("`{text}` is a file, not a folder");
@@ -349,45 +350,102 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<WorkspaceSource>
 }
 
 /// The work that the `solution` of a case with a workspace describes: `{dir: FOLDER}` or
-/// `{command: [...]}`. `Some(None)`: any other value is an output; `None` after reporting what is wrong.
-pub(super) fn solution(
-    desk: &mut SuiteDesk,
-    solution: Option<&serde_json::Value>,
-    case: &Node,
-) -> Option<Option<SolutionWork>> {
-    let fields = solution.and_then(serde_json::Value::as_object);
-    let only = |key: &str| {
-        let fields = fields.filter(|fields| fields.len() == 1);
-        fields.and_then(|fields| fields.get(key))
+/// `{command: [...]}`. `Some(None)`: an output; `None` after reporting what is wrong.
+pub(super) fn solution(desk: &mut SuiteDesk, case: &Node) -> Option<Option<SolutionWork>> {
+    const KEYS: [&str; 2] = ["dir", "command"];
+    let node = match case.get("solution") {
+        Some(node) if node.as_text().is_none() => node,
+        _ => return Some(None),
     };
-    let node = case.get("solution").unwrap_or(case);
-    if let Some(dir) = only("dir").and_then(serde_json::Value::as_str) {
-        return match folder(desk, dir, node.locate("/dir"))? {
-            WorkspaceSource::Dir { name, path } => {
-                Some(Some(SolutionWork::Files(RecordedTree { name, path })))
-            }
-            WorkspaceSource::Git { .. } | WorkspaceSource::Archive { .. } => Some(None),
+    let names = || {
+        node.as_map()
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| &*key.name)
+    };
+    // Unknown where recorded outputs take the place of the target.
+    let (is_text, is_json) = match &desk.suite.asks {
+        Some(Target::Command(command)) => {
+            let is_text = command.output == OutputFormat::Text;
+            (is_text, !is_text)
+        }
+        Some(Target::Skill(_) | Target::Agent(_)) => (true, false),
+        Some(Target::Http(_)) => (false, true),
+        _ => (false, false),
+    };
+    let means = |name: &str| KEYS.contains(&name) || !is_json && did_you_mean(name, KEYS).is_some();
+    if !names().any(means) {
+        return match is_text && !node.is_null() {
+            false => Some(None),
+            true => desk.refuse(wrong_solution(
+                case,
+                "solution",
+                "a text, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`",
+            )),
         };
     }
-    let Some(command) = only("command").and_then(serde_json::Value::as_array) else {
-        return Some(None);
-    };
-    let words = command.iter().map(|word| word.as_str().map(str::to_owned));
-    let Some(argv) = words.collect::<Option<Vec<String>>>() else {
-        return Some(None);
-    };
-    let is_wrong = argv.iter().any(|word| word.contains('\0'))
-        || argv.first().is_none_or(|program| program.trim().is_empty());
-    if is_wrong {
-        let message = "the command has no program, or contains a NUL character";
-        let at = node.locate("/command");
+    if let Some(wrong) = names().find(|name| !KEYS.contains(name)) {
+        let at = node.key_place(wrong).unwrap_or(node.span);
+        let problem = Problem::error(Code::UnknownKey, at, format!("unknown key `{wrong}`"));
         return desk.refuse(
-            Problem::error(Code::BadCommand, at, message)
-                .hint("write the command as a list, such as `[sh, solve.sh]`"),
+            problem
+                .hint("valid keys: `command`, `dir`")
+                .near(wrong, KEYS),
         );
     }
-    let dir = desk.suite.dir.clone();
-    Some(Some(SolutionWork::Command { argv, dir }))
+    match (node.get("dir"), node.get("command")) {
+        (Some(_), Some(_)) => {
+            let message = "`solution` has both `dir` and `command`";
+            let at = node.key_span("/command");
+            desk.refuse(
+                Problem::error(Code::WorkspaceSetting, at, message).hint("keep one of them"),
+            )
+        }
+        (Some(dir), None) => {
+            let Some(text) = dir.as_text() else {
+                return desk.refuse(wrong_solution(node, "dir", "a text"));
+            };
+            match folder(desk, text, dir.span)? {
+                WorkspaceSource::Dir { name, path } => {
+                    Some(Some(SolutionWork::Files(RecordedTree { name, path })))
+                }
+                WorkspaceSource::Git { .. } | WorkspaceSource::Archive { .. } => Some(None),
+            }
+        }
+        (None, command) => {
+            let words = command.and_then(Node::as_seq).into_iter().flatten();
+            let words: Option<Vec<String>> = words
+                .map(|word| word.as_text().map(str::to_owned))
+                .collect();
+            let Some(argv) = words.filter(|_| command.is_some_and(|node| node.as_seq().is_some()))
+            else {
+                return desk
+                    .refuse(wrong_solution(node, "command", "a list of texts").hint(COMMAND));
+            };
+            let is_wrong = argv.iter().any(|word| word.contains('\0'))
+                || argv.first().is_none_or(|program| program.trim().is_empty());
+            if is_wrong {
+                let message = "the command has no program, or contains a NUL character";
+                let at = node.locate("/command");
+                return desk.refuse(Problem::error(Code::BadCommand, at, message).hint(COMMAND));
+            }
+            let dir = desk.suite.dir.clone();
+            Some(Some(SolutionWork::Command { argv, dir }))
+        }
+    }
+}
+
+/// How the command of a solution is written.
+const COMMAND: &str = "write the command as a list, such as `[sh, solve.sh]`";
+
+fn wrong_solution(holder: &Node, key: &str, expected: &str) -> Problem {
+    let found = holder.get(key).map_or("nothing", Node::kind);
+    let message = format!("`{key}`: expected {expected}, found {found}");
+    Problem::error(
+        Code::WrongType,
+        holder.key_span(&format!("/{key}")),
+        message,
+    )
 }
 
 fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<WorkspaceSource> {
@@ -418,7 +476,7 @@ fn commit(desk: &mut SuiteDesk, git: &WorkspaceGit, node: &Node) -> Option<Works
                 .hint("clone the repository into the project, and write the path of the clone"),
         );
     }
-    let found = existing(desk.dir, repo, &desk.suite.fence, repo_at);
+    let found = existing_tree(desk.dir, repo, &desk.suite.fence, repo_at);
     let (path, real) = desk.problems.take(found)?;
     let is_bare = real.join("HEAD").is_file() && real.join("objects").is_dir();
     if !is_bare && !real.join(".git").exists() {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use super::grid::{GAP, Grid, end_of};
 use super::lines::{TerminalLines, TerminalOptions, TonedPieces, pad_right, width_of};
 use super::{
-    FailureEvidence, ListItem, ListMark, NarrowLayout, Page, PageBlock, PageNotice, PageTable,
-    SpanContent, StyledText, TableRow, TextTone, bold, dim, outside, own, plain, span, text,
+    FailureEvidence, ListItem, ListMark, NarrowLayout, Page, PageBlock, PageNotice, PageSection,
+    PageTable, SpanContent, StyledText, TableRow, TextTone, bold, dim, outside, own, plain, span,
+    text,
 };
 use crate::report::differences::DifferenceSide;
 use crate::report::limits;
@@ -147,18 +148,18 @@ impl TerminalWriter<'_> {
             room = room.saturating_sub(height);
             rest = after;
         }
-        let titles = rest.iter().filter_map(|block| match block {
-            PageBlock::Part(part) => Some(&part.title),
+        let parts = rest.iter().filter_map(|block| match block {
+            PageBlock::Part(part) => Some(part),
             _ => None,
         });
-        let titles: Vec<&StyledText> = titles.take(limits::terminal::NAMED).collect();
-        if !titles.is_empty() {
+        let parts: Vec<&PageSection> = parts.take(limits::terminal::NAMED).collect();
+        if !parts.is_empty() {
             self.space()?;
         }
-        for title in &titles {
-            self.hanging(indent, title)?;
+        for part in &parts {
+            self.named(part, indent)?;
         }
-        let more = more + rest.len() - titles.len();
+        let more = more + rest.len() - parts.len();
         if more > 0 {
             self.space()?;
             let more = plural(more, &format!("more {noun}"));
@@ -166,6 +167,25 @@ impl TerminalWriter<'_> {
             self.wrapped(margin(indent), &more)?;
         }
         Ok(())
+    }
+
+    /// The title of a part, and what fits beside it of the words that are not dim: in a list of
+    /// failures, the reason.
+    fn named(&mut self, part: &PageSection, indent: usize) -> io::Result<()> {
+        let reason = part.blocks.iter().find_map(|block| match block {
+            PageBlock::Words(words) => words.0.iter().find(|span| span.tone != TextTone::Dim),
+            _ => None,
+        });
+        let mut line = margin(indent);
+        line.extend(self.lines.pieces(&part.title.0));
+        let room = self.lines.width().saturating_sub(width_of(&line));
+        let Some(reason) = reason.filter(|_| room >= LABEL) else {
+            return self.hanging(indent, &part.title);
+        };
+        line.push((TextTone::Plain, "  ".to_owned()));
+        line.extend(self.lines.pieces(&dim(StyledText(vec![reason.clone()])).0));
+        let line = self.lines.cut(line, self.lines.width());
+        self.write(line)
     }
 
     /// A blank line, unless there is one.

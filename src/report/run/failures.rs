@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::judged as of_judges;
-use crate::model::{CaseResult, Failure, Outcome, Summary};
+use crate::model::{CaseResult, Failure, Outcome, Summary, private_unpassed};
 use crate::report::differences;
 use crate::report::page::{
     FailureEvidence, Page, PageBlock, PageMedium, PageSection, PageTable, PageView, StyledText,
@@ -79,6 +79,11 @@ pub fn section(page: &mut Page, summary: &Summary, view: &PageView) {
         page.push(PageBlock::Copy("Run these again", command));
     }
     let unlisted = total.saturating_sub(listed_cases);
+    let private = summary.private_unpassed().min(unlisted);
+    if private > 0 {
+        page.words(dim(own(private_unpassed(private))));
+    }
+    let unlisted = unlisted - private;
     listed(page, &sorted, &by_case(&sorted.unpassed), unlisted, view);
 }
 
@@ -199,7 +204,9 @@ fn part(sorted: &SortedFailures<'_>, failures: &[&Failure], view: &PageView) -> 
         of_judges::verdicts(&mut body, sample, view);
         body.push(PageBlock::Gap);
     }
-    let evidence = FailureEvidence::of(failure, view.limits.evidence);
+    // The reason names the rules of a trajectory; `--verbose` shows them side by side.
+    let is_said = view.is_terminal() && !view.verbose && failure.details.contains_key("rules");
+    let evidence = FailureEvidence::of(failure, view.limits.evidence).filter(|_| !is_said);
     let whole = match &evidence {
         Some(FailureEvidence::ByPath(rows)) => rows.more == 0 || view.is_terminal(),
         _ => false,

@@ -187,7 +187,7 @@ fn the_terminal_shows_criteria_checks_and_why() {
         local:llama   ! errored  judge_unparseable: its answers could not be used
                                  (no_json); after 1 repair request
 
-      ! cap-doc › lost  judge_unparseable
+      ! cap-doc › lost  judge_unparseable  the judge's answers could not be used (o…
 
     GATE PASS
     more     eval-harness report --suite evals/eval-suite.yaml --run eval-20260102-120000 --verbose

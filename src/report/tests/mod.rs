@@ -57,6 +57,7 @@ pub(in crate::report) fn sample(
         usage: None,
         finish: None,
         call: None,
+        not_run: Vec::new(),
     }
 }
 

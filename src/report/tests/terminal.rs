@@ -186,7 +186,7 @@ fn terminal_without_unicode_or_sandbox() {
       ! cap-judge-003  judge_unreachable
         the judge did not answer: connection refused
 
-      x reg-api-001  wrong_answer
+      x reg-api-001  wrong_answer  </script><img src=x> `rm -...
 
     !! SANDBOX NOT ENFORCED
     GATE FAIL: 2 reasons

@@ -154,6 +154,7 @@ fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
         cause: cause_of(outcome),
         reason: "said".into(),
         grades: vec![],
+        not_run: Vec::new(),
     };
     Event::SampleFinished(Box::new(SampleFinished {
         eval: eval.into(),

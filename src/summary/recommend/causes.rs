@@ -120,13 +120,11 @@ fn of_cause(known: &RunFindings<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         ),
         Cause::SetupFailed => (
             AdviceRank::Unknown,
-            format!("Correct the workspace of {at}, which could not be set up{detail}"),
+            format!("Correct the workspace of {at}{detail}"),
         ),
         Cause::BrokenTask => (
             AdviceRank::Unknown,
-            format!(
-                "Correct `fail_to_pass` or `pass_to_pass` of {at}: the tests differ before the target runs{detail}"
-            ),
+            format!("Correct `fail_to_pass` or `pass_to_pass` of {at}{detail}"),
         ),
         Cause::PatchRejected => (
             AdviceRank::Unknown,

@@ -71,6 +71,7 @@ fn sample(outcome: Outcome) -> SampleResult {
         usage: None,
         finish: None,
         call: None,
+        not_run: Vec::new(),
     }
 }
 

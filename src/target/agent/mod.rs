@@ -30,7 +30,9 @@ use eval_proxy::{
     AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
     SessionEnd, SessionReport, SessionSettings, new_token,
 };
-use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
+use eval_sandbox::process_tree::{
+    self, SandboxStop, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name,
+};
 
 use super::{TargetAnswer, TargetFailure};
 
@@ -585,7 +587,12 @@ fn judge_ending(
             return failed(Cause::Crashed, reason, output);
         }
         TreeEnd::Stopped(why) => {
-            return failed(Cause::Crashed, format!("{name} was stopped: {why}"), output);
+            let cause = match why {
+                SandboxStop::Memory(_) => Cause::MemoryLimit,
+                SandboxStop::Disk(_) => Cause::OutputLimit,
+                SandboxStop::Output | SandboxStop::Forbidden => Cause::Crashed,
+            };
+            return failed(cause, format!("{name} was stopped: {why}"), output);
         }
         TreeEnd::Exited(0) if reported => {
             let reason = format!("{name} reported an error{said}");

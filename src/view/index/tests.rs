@@ -72,6 +72,7 @@ fn finished(case: &str, sample: u32, outcome: Outcome, output: &str) -> Event {
         cause: (outcome == Outcome::Failed).then_some(Cause::WrongAnswer),
         reason: format!("because of {output}"),
         grades: Vec::new(),
+        not_run: Vec::new(),
     };
     let attempt = Attempt {
         output: Some(Output::text(output)),

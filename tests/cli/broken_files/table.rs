@@ -814,7 +814,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: {dir: nope}}\n",
         said: &[
-            "4:27 missing-ref: the file `nope` does not exist | paths are relative to the file that contains them",
+            "4:27 missing-ref: the folder `nope` does not exist | paths are relative to the file that contains them",
         ],
     },
     Broken {
@@ -922,7 +922,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: x\n  expected: y\n  workspace: {setup: [[], ['']], teardown: [npm ci]}\n",
         said: &[
-            "4:45 wrong-type: element 1 of `teardown`: expected a list of texts, found the text `npm ci`",
+            "4:45 wrong-type: element 1 of `teardown`: expected a list of texts, found the text `npm ci` | each command is a list: `teardown: [[npm, ci]]`",
         ],
     },
     Broken {
@@ -957,9 +957,28 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: a}\nworkspace: {from: {dir: nope}}\ndataset:\n  path: rows.csv\n  case: {id: '{{ row.id }}', input: x, expected: y, workspace: {files: {../x: y}}}\n",
         said: &[
-            "2:25 missing-ref: the file `nope` does not exist | paths are relative to the file that contains them",
+            "2:25 missing-ref: the folder `nope` does not exist | paths are relative to the file that contains them",
             "4:9 dataset-row: rows.csv:3: 1 fields, but the header has 2",
             "5:73 dataset-row: rows.csv:2: `../x` has an empty part, `.` or `..` | write a path relative to the top of the workspace, such as `src/app.py`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: x\n  expected: y\n  workspace: {from: app, setup: [npm, ci], hidden: tests/**}\n",
+        said: &[
+            "4:21 wrong-type: `from`: expected a map, found the text `app` | write `from: {dir: app}`",
+            "4:34 wrong-type: element 1 of `setup`: expected a list of texts, found the text `npm` | each command is a list: `setup: [[npm, ci]]`",
+            "4:52 wrong-type: `hidden`: expected a list of texts, found the text `tests/**` | write a list: `hidden: [\"tests/**\"]`",
+        ],
+    },
+    Broken {
+        name: "suite.yaml",
+        text: "eval_suite:\n  name: s\n  target: {type: command, command: [sh]}\n  workspace: {}\n  evals:\n    - {id: a, input: x, expected: y, solution: {comand: [sh]}}\n    - {id: b, input: x, expected: y, solution: {dir: nope, command: [sh]}}\n    - {id: c, input: x, expected: y, solution: 5}\n    - {id: d, input: x, expected: y, solution: {command: sh}}\n",
+        said: &[
+            "6:49 unknown-key: unknown key `comand` | did you mean `command`?",
+            "7:60 workspace-setting: `solution` has both `dir` and `command` | keep one of them",
+            "8:38 wrong-type: `solution`: expected a text, `{dir: FOLDER}` or `{command: [PROGRAM, ...]}`, found a number",
+            "9:49 wrong-type: `command`: expected a list of texts, found a text | write the command as a list, such as `[sh, solve.sh]`",
         ],
     },
     Broken {

@@ -47,6 +47,7 @@ pub fn attempt(grade: Grade) -> Attempt {
         cause: grade.cause,
         reason: grade.reason.clone(),
         grades: vec![grade],
+        not_run: Vec::new(),
     };
     Attempt {
         output: Some(Output::text("out")),

@@ -32,6 +32,7 @@ fn sample(outcome: Outcome, output: Value) -> SampleResult {
         usage: None,
         finish: None,
         call: None,
+        not_run: Vec::new(),
     }
 }
 
