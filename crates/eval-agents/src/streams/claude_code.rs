@@ -148,6 +148,7 @@ impl AgentThread {
         };
         let id = text_at(message, "id");
         let same = id.is_some() && self.message.as_deref() == id;
+        let mut begun = false;
         let text = [Value::from(
             message
                 .get("content")
@@ -168,11 +169,14 @@ impl AgentThread {
             let step = self
                 .steps
                 .agent_step(time_of(event.get("timestamp")), |step| {
-                    same && match call {
-                        Some(id) => !id.is_some_and(|id| step.has_call(id)),
-                        None => !step.has_results(),
-                    }
+                    begun
+                        || same
+                            && match call {
+                                Some(id) => !id.is_some_and(|id| step.has_call(id)),
+                                None => !step.has_results(),
+                            }
                 });
+            begun = true;
             match kind {
                 "text" => {
                     step.say(

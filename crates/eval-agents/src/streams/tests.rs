@@ -168,6 +168,30 @@ not an event
 }
 
 #[test]
+fn blocks_of_one_event_are_one_step() {
+    for id in [r#""id":"m1","#, ""] {
+        let text = format!(
+            r#"
+{{"type":"assistant","message":{{{id}"content":[{{"type":"text","text":"I look."}},{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":"ls"}}}},{{"type":"tool_use","id":"t2","name":"Bash","input":{{"command":"pwd"}}}}],"usage":{{"input_tokens":7,"output_tokens":2}}}}}}
+{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"a"}},{{"type":"tool_result","tool_use_id":"t2","content":"/"}}]}}}}
+{{"type":"assistant","message":{{"content":[{{"type":"thinking","thinking":"hm"}},{{"type":"text","text":"Done."}}],"usage":{{"input_tokens":9,"output_tokens":1}}}}}}
+{{"type":"result","subtype":"success","result":"Done."}}
+"#
+        );
+        let trajectory = read_stream(StreamFormat::ClaudeCode, text.as_bytes()).trajectory;
+        let prompts = trajectory.steps.iter().map(|step| {
+            let metrics = step.metrics.as_ref();
+            (
+                step.tool_calls.len(),
+                metrics.and_then(|all| all.prompt_tokens),
+            )
+        });
+        let prompts: Vec<_> = prompts.collect();
+        assert_eq!(prompts, [(2, Some(7)), (0, Some(9))]);
+    }
+}
+
+#[test]
 fn what_is_read_is_a_valid_trajectory_once_it_has_a_prompt() {
     for (format, bytes) in SAMPLES {
         let mut trajectory = read_stream(*format, bytes).trajectory;
