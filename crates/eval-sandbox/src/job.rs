@@ -156,7 +156,9 @@ fn private_folder(
         sys::attach_tree(&tree, path)?;
     }
     // Programs that need /proc fail without it, in their own words; the others need not care.
-    let flags = flags | MountFlags::NOEXEC;
+    // Read-only, since `/proc/PID/mem` lets a process change the code of any other of the job, such
+    // as that of the agent or of the runner that reports its tests.
+    let flags = flags | MountFlags::NOEXEC | MountFlags::RDONLY;
     let _ = sys::mount("proc", "/proc", flags, "subset=pid,hidepid=invisible");
     std::env::set_current_dir("/tmp")?;
     Ok(None)
