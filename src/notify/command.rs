@@ -23,6 +23,7 @@ pub async fn run(command: &NotifyCommand, message: &NotifyMessage) -> Result<(),
         stdin,
         timeout: command.timeout,
         keep_stdout: 0,
+        stdout_file: None,
         keep_stderr: KEEP_STDERR,
     };
     let output = process_tree::run(&tree)

@@ -131,6 +131,10 @@ fn retries(used: &ModelUsed) -> String {
         .collect();
     if faults.is_empty() {
         of
+    } else if used.retries == 0 {
+        // An agent repeats its requests itself.
+        let of = plural(used.requests, "request");
+        format!("none; failed: {} (of {of})", faults.join(", "))
     } else {
         format!("{of} ({})", faults.join(", "))
     }

@@ -144,6 +144,7 @@ async fn prepare(
         stdin: rendered.into_text().into_bytes(),
         timeout: target.timeout.unwrap_or(case.timeout),
         keep_stdout: limits::TARGET_STDOUT,
+        stdout_file: None,
         keep_stderr: limits::TARGET_STDERR,
     };
     Ok(PreparedCommand {

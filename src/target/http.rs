@@ -94,6 +94,7 @@ pub(super) async fn call_service(
         stdin: Vec::new(),
         timeout: target.ready_within + target.timeout.unwrap_or(case.timeout) + SLACK,
         keep_stdout: 0,
+        stdout_file: None,
         keep_stderr: limits::TARGET_STDERR,
     };
     let own = HttpTarget {

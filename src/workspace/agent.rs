@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
@@ -108,6 +109,11 @@ impl SampleWorkspace {
                 own: super::sample::PRIVATE.to_owned(),
             },
         })
+    }
+
+    /// A file for what an agent prints, which goes with the workspace.
+    pub fn output_file(&self) -> PathBuf {
+        self.place.path().join("stdout")
     }
 
     /// Runs an agent until it is not needed any more.

@@ -284,7 +284,15 @@ impl SampleWorkspace {
         job.stdin.clone_from(&command.stdin);
         job.read_only = read_only;
         job.limits.wall = command.timeout;
-        job.limits.output_bytes = command.keep_stdout.max(command.keep_stderr) as u64;
+        job.stdout_file = command
+            .stdout_file
+            .clone()
+            .map(|path| (path, command.keep_stdout as u64));
+        let in_memory = match job.stdout_file {
+            Some(_) => command.keep_stderr,
+            None => command.keep_stdout.max(command.keep_stderr),
+        };
+        job.limits.output_bytes = in_memory as u64;
         job.limits.stderr_tail = true;
         let sandbox = self.open.sandbox(self.definition.network).await;
         let sandbox = sandbox.map_err(|fault| stopped(fault.reason))?;

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::Regex;
 use serde::Serializer;
 use serde_json::Value;
 
@@ -372,6 +373,8 @@ pub struct Redactor {
     /// Beside each quoted form is the one of [`json`], which escapes more characters. Longest
     /// first, so that a secret that holds another is replaced whole.
     needles: Vec<String>,
+    /// Finds any of them: most texts have none.
+    any: Option<Regex>,
 }
 
 /// A secret as services send it back: in an address, in either way of writing it, and in base64,
@@ -428,7 +431,12 @@ impl Redactor {
         }
         needles.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         needles.dedup();
-        Redactor { needles }
+        let words: Vec<String> = needles.iter().map(|needle| regex::escape(needle)).collect();
+        let any = (!words.is_empty()).then(|| Regex::new(&words.join("|")).ok());
+        Redactor {
+            any: any.flatten(),
+            needles,
+        }
     }
 
     /// Finds the values of variables whose names say that they are secret: a program that has the
@@ -463,6 +471,9 @@ impl Redactor {
 
     /// The text without secrets, or `None` when it holds none.
     pub fn redact(&self, text: &str) -> Option<String> {
+        if self.any.as_ref().is_some_and(|any| !any.is_match(text)) {
+            return None;
+        }
         let mut redacted: Option<String> = None;
         for needle in &self.needles {
             let current = redacted.as_deref().unwrap_or(text);

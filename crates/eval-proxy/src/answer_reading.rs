@@ -271,6 +271,11 @@ impl AnswerReader {
         })
     }
 
+    /// Whether nothing more is reported.
+    pub fn is_final(&self) -> bool {
+        self.usage_is_final && !self.usage.is_empty()
+    }
+
     /// Whether the answer is whole: it ended as its API ends answers, and reports no error.
     pub fn is_complete(&self) -> bool {
         self.ended && self.fault.is_none()

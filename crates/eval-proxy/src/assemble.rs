@@ -294,3 +294,84 @@ fn extend_parts(known: &mut Value, more: &Value) {
         }
     }
 }
+
+/// The texts of one place in all events, and where each is: event, JSON pointer.
+type SpreadTexts = BTreeMap<String, Vec<(usize, String)>>;
+
+/// Applies `change` to each text that is spread over the events of a stream: where that changes
+/// something, the first piece is the whole new text, and the others are empty.
+pub(crate) fn joined_texts(events: &mut [String], change: impl Fn(String) -> String) {
+    let blocks = events.iter().map(|event| SseBlock::of_text(event));
+    let mut blocks: Vec<(SseBlock, Option<Value>)> = blocks
+        .map(|block| {
+            let data = block.data.as_deref();
+            let value = data.and_then(|data| serde_json::from_str(data).ok());
+            (block, value)
+        })
+        .collect();
+    let mut texts = SpreadTexts::new();
+    for (at, (_, value)) in blocks.iter().enumerate() {
+        if let Some(value) = value {
+            find_texts(value, String::new(), String::new(), at, &mut texts);
+        }
+    }
+    for places in texts.into_values() {
+        let piece = |(at, pointer): &(usize, String)| {
+            let value = blocks.get(*at)?.1.as_ref()?;
+            value.pointer(pointer)?.as_str()
+        };
+        let before: String = places.iter().filter_map(piece).collect();
+        let after = change(before.clone());
+        if before == after {
+            continue;
+        }
+        let mut new = Some(after);
+        for (at, pointer) in places {
+            let value = blocks.get_mut(at).and_then(|(_, value)| value.as_mut());
+            if let Some(text) = value.and_then(|value| value.pointer_mut(&pointer)) {
+                *text = Value::String(new.take().unwrap_or_default());
+            }
+            if let (Some((block, Some(value))), Some(event)) = (blocks.get(at), events.get_mut(at))
+            {
+                let block = SseBlock {
+                    data: Some(value.to_string()),
+                    ..block.clone()
+                };
+                *event = block.text().unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// `place` is the pointer with the numbers of choices, blocks and items in it: pieces of the same
+/// text have the same one.
+fn find_texts(value: &Value, pointer: String, place: String, at: usize, texts: &mut SpreadTexts) {
+    match value {
+        Value::String(_) => texts.entry(place).or_default().push((at, pointer)),
+        Value::Array(items) => {
+            for (number, item) in items.iter().enumerate() {
+                // A list of pieces has their own numbers.
+                let own = match item.get("index") {
+                    Some(_) => String::new(),
+                    None => number.to_string(),
+                };
+                let pointer = format!("{pointer}/{number}");
+                find_texts(item, pointer, format!("{place}/{own}"), at, texts);
+            }
+        }
+        Value::Object(fields) => {
+            let numbers = ["index", "output_index", "content_index", "summary_index"];
+            let numbers = numbers.iter().filter_map(|name| {
+                let number = fields.get(*name)?.as_u64()?;
+                Some(format!("[{name} {number}]"))
+            });
+            let place = format!("{place}{}", numbers.collect::<String>());
+            for (name, field) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                let (pointer, place) = (format!("{pointer}/{name}"), format!("{place}/{name}"));
+                find_texts(field, pointer, place, at, texts);
+            }
+        }
+        _ => {}
+    }
+}

@@ -26,8 +26,10 @@ const SMALL_BODY: usize = 1 << 20;
 const PIECE: usize = 16 << 10;
 /// Memory for the bodies of one session.
 const OWN_MEMORY: usize = 4 << 20;
+/// Memory for small bodies of all sessions.
+const SMALL_MEMORY: usize = 64 << 20;
 /// Memory for long bodies of all sessions.
-const SHARED_MEMORY: usize = 4 * LONGEST_BODY;
+const LONG_MEMORY: usize = 2 * LONGEST_BODY;
 /// How long a body may wait for memory.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(120);
 /// How long an agent may take for a body. It is on the same machine.
@@ -38,17 +40,8 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct BodyMemory(Arc<Semaphore>);
 
 impl BodyMemory {
-    pub fn of_run() -> BodyMemory {
-        BodyMemory(Arc::new(Semaphore::new(SHARED_MEMORY / PIECE)))
-    }
-
-    pub fn of_session() -> BodyMemory {
-        BodyMemory(Arc::new(Semaphore::new(OWN_MEMORY / PIECE)))
-    }
-
-    /// One long body at a time, so that a session does not take the memory of others.
-    pub fn of_one_body() -> BodyMemory {
-        BodyMemory(Arc::new(Semaphore::new(1)))
+    fn of(bytes: usize) -> BodyMemory {
+        BodyMemory(Arc::new(Semaphore::new(bytes / PIECE)))
     }
 
     async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, BodyFault> {
@@ -57,6 +50,39 @@ impl BodyMemory {
         match tokio::time::timeout(MEMORY_PATIENCE, taken).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(BodyFault::Busy),
+        }
+    }
+}
+
+/// Memory for bodies of all sessions of a run.
+#[derive(Debug)]
+pub(crate) struct RunBodies {
+    small: BodyMemory,
+    long: BodyMemory,
+}
+
+impl Default for RunBodies {
+    fn default() -> RunBodies {
+        RunBodies {
+            small: BodyMemory::of(SMALL_MEMORY),
+            long: BodyMemory::of(LONG_MEMORY),
+        }
+    }
+}
+
+/// Memory for bodies of one session.
+#[derive(Debug)]
+pub(crate) struct SessionBodies {
+    small: BodyMemory,
+    /// The place of the one long body, so that a session does not take the memory of others.
+    long: BodyMemory,
+}
+
+impl Default for SessionBodies {
+    fn default() -> SessionBodies {
+        SessionBodies {
+            small: BodyMemory::of(OWN_MEMORY),
+            long: BodyMemory::of(PIECE),
         }
     }
 }
@@ -100,9 +126,8 @@ pub(crate) struct ReadBody {
 /// Reads the body of a request.
 pub(crate) async fn read_body(
     mut body: Incoming,
-    own: &BodyMemory,
-    long: &BodyMemory,
-    shared: &BodyMemory,
+    own: &SessionBodies,
+    run: &RunBodies,
 ) -> Result<ReadBody, BodyFault> {
     let hint = body.size_hint();
     let exact = hint.exact().map(usize::try_from).transpose();
@@ -112,19 +137,21 @@ pub(crate) async fn read_body(
     }
     let mut memory = Vec::new();
     // One of unknown length is expected to be small. When it is not, it waits with what it has; who
-    // has shared memory waits for no more, so that this ends.
+    // has memory of the run for a long one waits for no more, so that this ends.
     let mut room = match exact {
         Some(length) if length > SMALL_BODY => {
-            memory.push(long.take(1).await?);
-            memory.push(shared.take(length).await?);
+            memory.push(own.long.take(1).await?);
+            memory.push(run.long.take(length).await?);
             length
         }
         Some(length) => {
-            memory.push(own.take(length).await?);
+            memory.push(own.small.take(length).await?);
+            memory.push(run.small.take(length).await?);
             length
         }
         None => {
-            memory.push(own.take(SMALL_BODY).await?);
+            memory.push(own.small.take(SMALL_BODY).await?);
+            memory.push(run.small.take(SMALL_BODY).await?);
             SMALL_BODY
         }
     };
@@ -145,16 +172,14 @@ pub(crate) async fn read_body(
             return Err(BodyFault::TooLong);
         }
         if bytes.len() + data.len() > room {
-            memory.push(long.take(1).await?);
-            memory.push(shared.take(LONGEST_BODY).await?);
+            memory.push(own.long.take(1).await?);
+            memory.push(run.long.take(LONGEST_BODY).await?);
             room = LONGEST_BODY;
         }
         bytes.extend_from_slice(&data);
     }
-    // One of unknown length took the memory of the longest.
-    if let Some(taken) = memory.last_mut()
-        && room == LONGEST_BODY
-    {
+    // One of unknown length took more.
+    if let Some(taken) = memory.last_mut() {
         let spare = (room - bytes.len()) / PIECE;
         drop(taken.split(spare));
     }
@@ -166,6 +191,16 @@ pub(crate) async fn read_body(
 
 type NextPiece = Pin<Box<dyn Future<Output = (PassingAnswer, PassedPiece)> + Send>>;
 
+/// How a recorded answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplayedEnd {
+    Whole,
+    /// The connection breaks.
+    Broken,
+    BrokenOff,
+    Never,
+}
+
 /// What an answer goes on with.
 pub(crate) type PassedPiece = Option<io::Result<Bytes>>;
 
@@ -173,7 +208,7 @@ pub(crate) type PassedPiece = Option<io::Result<Bytes>>;
 pub(crate) enum ReplyBody {
     Whole(Option<Bytes>),
     /// Of a recording: used up once it was read to its end.
-    Replayed(Option<Bytes>, ReplayUse),
+    Replayed(Option<Bytes>, ReplayUse, ReplayedEnd),
     /// From a model API, as it arrives.
     Passing(Option<NextPiece>),
     /// From an allowed host, with the connection that it is from.
@@ -198,12 +233,24 @@ impl Body for ReplyBody {
             ReplyBody::Whole(bytes) => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
-            ReplyBody::Replayed(bytes, replay) => match bytes.take() {
-                Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                None => {
+            ReplyBody::Replayed(bytes, replay, end) => match (bytes.take(), *end) {
+                (Some(bytes), _) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                (None, ReplayedEnd::Whole) => {
                     replay.deliver();
                     Poll::Ready(None)
                 }
+                (None, ReplayedEnd::Broken) => {
+                    // What was sent goes out first.
+                    *end = ReplayedEnd::BrokenOff;
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                (None, ReplayedEnd::BrokenOff) => {
+                    let cut = io::Error::other("the recorded answer ends here");
+                    Poll::Ready(Some(Err(cut)))
+                }
+                // Until the agent closes the connection, as it did then.
+                (None, ReplayedEnd::Never) => Poll::Pending,
             },
             ReplyBody::Passing(next) => {
                 let Some(future) = next else {

@@ -3,9 +3,9 @@
 //! An agent sends its whole history with every request. Only digests of it are kept: enough to
 //! recognise what a later request repeats.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::ApiProtocol;
@@ -45,43 +45,40 @@ pub(crate) struct BodyShape(BTreeMap<String, FieldShape>);
 impl BodyShape {
     /// As it is sent.
     pub fn of(body: &Value) -> BodyShape {
-        BodyShape::with(body, |_, value| Some(value.clone()), |_, item| item.clone())
-    }
-
-    /// Without what varies between runs.
-    pub fn normalized(body: &Value, rules: &Normalization) -> BodyShape {
-        BodyShape::with(
-            body,
-            |name, value| rules.field(name, value),
-            |name, item| rules.item(name, item),
-        )
+        BodyShape::with(body, |part| Some(digest_of_value(part.value)))
     }
 
     fn with(
         body: &Value,
-        field: impl Fn(&str, &Value) -> Option<Value>,
-        item: impl Fn(&str, &Value) -> Value,
+        mut digest: impl FnMut(BodyPart<'_>) -> Option<ShortDigest>,
     ) -> BodyShape {
+        let mut shapes = BTreeMap::new();
         let Value::Object(fields) = body else {
-            let whole = field("", body).as_ref().map(digest_of_value);
-            let whole = whole.map(|whole| (String::new(), FieldShape::Whole(whole)));
-            return BodyShape(whole.into_iter().collect());
+            if let Some(whole) = digest(BodyPart::field("", body)) {
+                shapes.insert(String::new(), FieldShape::Whole(whole));
+            }
+            return BodyShape(shapes);
         };
-        let shapes = fields.iter().filter_map(|(name, value)| {
+        for (name, value) in fields {
             let shape = match value {
                 Value::Array(items) if items.len() <= MOST_ITEMS => {
                     // An ignored list is not compared, like any other field.
-                    field(name, &Value::Null)?;
-                    let items = items
-                        .iter()
-                        .map(|value| digest_of_value(&item(name, value)));
-                    FieldShape::List(items.collect())
+                    digest(BodyPart::field(name, &Value::Null)).map(|_| {
+                        let items = items.iter().map(|value| BodyPart {
+                            name,
+                            value,
+                            is_item: true,
+                        });
+                        FieldShape::List(items.filter_map(&mut digest).collect())
+                    })
                 }
-                value => FieldShape::Whole(digest_of_value(&field(name, value)?)),
+                value => digest(BodyPart::field(name, value)).map(FieldShape::Whole),
             };
-            Some((name.clone(), shape))
-        });
-        BodyShape(shapes.collect())
+            if let Some(shape) = shape {
+                shapes.insert(name.clone(), shape);
+            }
+        }
+        BodyShape(shapes)
     }
 
     /// The shape of a request that is written as its difference from an earlier one, whose shape
@@ -129,6 +126,21 @@ impl BodyShape {
         (same, items)
     }
 
+    pub fn digest(&self) -> ShortDigest {
+        let mut bytes = Vec::new();
+        for (name, shape) in &self.0 {
+            bytes.extend(digest_of(name.as_bytes()));
+            match shape {
+                FieldShape::Whole(digest) => bytes.extend(digest),
+                FieldShape::List(items) => {
+                    bytes.extend((items.len() as u64).to_le_bytes());
+                    bytes.extend(items.iter().flatten());
+                }
+            }
+        }
+        digest_of(&bytes)
+    }
+
     /// About how many bytes it takes.
     pub fn size(&self) -> usize {
         let sizes = self.0.values().map(|shape| match shape {
@@ -136,6 +148,113 @@ impl BodyShape {
             FieldShape::List(items) => 96 + items.len() * 16,
         });
         sizes.sum()
+    }
+}
+
+/// A top-level field of a body, or an item of a list there.
+#[derive(Debug, Clone, Copy)]
+struct BodyPart<'b> {
+    /// Of the field.
+    name: &'b str,
+    value: &'b Value,
+    is_item: bool,
+}
+
+impl<'b> BodyPart<'b> {
+    fn field(name: &'b str, value: &'b Value) -> BodyPart<'b> {
+        BodyPart {
+            name,
+            value,
+            is_item: false,
+        }
+    }
+}
+
+/// Parts whose digests are remembered.
+const MOST_KNOWN: usize = 1 << 15;
+
+/// Digests of the parts of requests without what varies between runs. An agent repeats its history
+/// with every request: what was seen is known by its content.
+#[derive(Debug, Default)]
+pub(crate) struct NormalizedParts(HashMap<ShortDigest, Option<ShortDigest>>);
+
+impl NormalizedParts {
+    fn digest(
+        &mut self,
+        part: BodyPart<'_>,
+        rules: &Normalization,
+        redact: &dyn Fn(&mut Value),
+    ) -> Option<ShortDigest> {
+        let kind = if part.is_item { "*" } else { "" };
+        let mut bytes = format!("{}\n{kind}\n", part.name).into_bytes();
+        // Values of JSON are always written.
+        let _ = serde_json::to_writer(&mut bytes, part.value);
+        let content = digest_of(&bytes);
+        if let Some(known) = self.0.get(&content) {
+            return *known;
+        }
+        let mut value = part.value.clone();
+        redact(&mut value);
+        let normalized = match part.is_item {
+            true => Some(rules.item(part.name, &value)),
+            false => rules.field(part.name, &value),
+        };
+        let digest = normalized.as_ref().map(digest_of_value);
+        if self.0.len() >= MOST_KNOWN {
+            self.0.clear();
+        }
+        self.0.insert(content, digest);
+        digest
+    }
+
+    /// A body without what varies between runs. `redact` takes out its secrets.
+    pub fn shape(
+        &mut self,
+        body: &Value,
+        rules: &Normalization,
+        redact: &dyn Fn(&mut Value),
+    ) -> BodyShape {
+        BodyShape::with(body, |part| self.digest(part, rules, redact))
+    }
+
+    /// What requests of one conversation have in common: the system prompt and everything before the
+    /// model's first answer, without what varies.
+    pub fn conversation(
+        &mut self,
+        protocol: ApiProtocol,
+        body: &Value,
+        rules: &Normalization,
+        redact: &dyn Fn(&mut Value),
+    ) -> ShortDigest {
+        let (system, list) = match protocol {
+            ApiProtocol::AnthropicMessages => ("system", "messages"),
+            ApiProtocol::OpenaiChat => ("", "messages"),
+            ApiProtocol::OpenaiResponses => ("instructions", "input"),
+            ApiProtocol::Gemini => ("systemInstruction", "contents"),
+        };
+        let mut start = protocol.name().as_bytes().to_vec();
+        let mut add = |name, value, is_item| {
+            let part = BodyPart {
+                name,
+                value,
+                is_item,
+            };
+            if let Some(digest) = self.digest(part, rules, redact) {
+                start.extend(digest);
+            }
+        };
+        if let Some(value) = body.get(system) {
+            add(system, value, false);
+        }
+        match body.get(list) {
+            Some(Value::Array(items)) => {
+                let first = items.iter().take_while(|item| is_question(item));
+                first.for_each(|item| add(list, item, true));
+            }
+            Some(text) => add(list, text, false),
+            None => {}
+        }
+        digest_of(&start)
     }
 }
 
@@ -164,40 +283,6 @@ pub(crate) fn difference(
         items,
     };
     (Value::Object(fields), Some(continues))
-}
-
-/// What requests of one conversation have in common: the system prompt and everything before the
-/// model's first answer, without what varies.
-pub(crate) fn conversation_key(
-    protocol: ApiProtocol,
-    body: &Value,
-    rules: &Normalization,
-) -> ShortDigest {
-    let (system, list) = match protocol {
-        ApiProtocol::AnthropicMessages => ("system", "messages"),
-        ApiProtocol::OpenaiChat => ("", "messages"),
-        ApiProtocol::OpenaiResponses => ("instructions", "input"),
-        ApiProtocol::Gemini => ("systemInstruction", "contents"),
-    };
-    let mut start = Map::new();
-    start.insert("protocol".to_owned(), protocol.name().into());
-    if let Some(system) = body
-        .get(system)
-        .and_then(|value| rules.field(system, value))
-    {
-        start.insert("system".to_owned(), system);
-    }
-    let items: Vec<Value> = match body.get(list) {
-        Some(Value::Array(items)) => items
-            .iter()
-            .take_while(|item| is_question(item))
-            .map(|item| rules.item(list, item))
-            .collect(),
-        Some(text) => rules.field(list, text).into_iter().collect(),
-        None => Vec::new(),
-    };
-    start.insert("items".to_owned(), Value::Array(items));
-    digest_of_value(&Value::Object(start))
 }
 
 /// A message that is not from the model, and not a result of what it called.

@@ -55,6 +55,7 @@ mod client_hello;
 mod conversation;
 mod headers;
 mod hosts;
+mod keeper;
 mod ledger;
 mod normalize;
 mod passing;

@@ -48,8 +48,25 @@ const EVERYWHERE: &[(&str, &str)] = &[
         r"\b(toolu|srvtoolu|call|callid|chatcmpl|cmpl|msg|message|resp|rs|fc|ctc|ws|req|run|ses|session|sess|prt|part|user|usr|thread|thrd|turn|task|agent|evt|snap|per|exec)([_-])[A-Za-z0-9]*\d[A-Za-z0-9]{3,}(?:[_-][A-Za-z0-9]*\d[A-Za-z0-9]{3,})*\b",
         "${1}${2}<id>",
     ),
-    // Digests and commits: hex with digits and letters.
-    (r"\b[0-9a-f]{7,64}\b", "<hex>"),
+    // Addresses in memory.
+    (r"\b0x[0-9a-fA-F]{8,16}\b", "0x<hex>"),
+    // Commits where git prints them, also those that happen to have no letter: `index 1234567..7654321`,
+    // `commit 1234567`, `[main 1234567]`, and lines of a short log.
+    (
+        r"\b[0-9a-f]{7,40}(\.\.\.?)[0-9a-f]{7,40}\b",
+        "<hex>${1}<hex>",
+    ),
+    (
+        r"\b(commit|HEAD is now at|HEAD detached at|Merge:|parent|tree|blob|revert) [0-9a-f]{7,40}\b",
+        "${1} <hex>",
+    ),
+    (
+        r"\[((?:[\w./-]+|detached HEAD)(?: \(root-commit\))?) [0-9a-f]{7,40}\]",
+        "[${1} <hex>]",
+    ),
+    (r"(?m)^([*|/\\ ]{0,8})[0-9]{7,12} ", "${1}<hex> "),
+    // Digests: hex with digits and letters.
+    (r"\b[0-9a-f]{7,64}\b", "<hex-or-word>"),
     // Temporary files: the first name below /tmp.
     (
         r"(/var/tmp|/tmp|/private/tmp|/var/folders/[\w+-]+/[\w+-]+/T|/dev/shm)/[\w.+@=-]+",
@@ -61,6 +78,11 @@ const EVERYWHERE: &[(&str, &str)] = &[
         "${1}${2}<port>",
     ),
     (r"(\[::1?\]):\d{2,5}\b", "${1}:<port>"),
+    // How long ago: 2 hours ago, about a minute ago, 1 year, 2 months ago.
+    (
+        r"(?i)\b(?:(?:about|over|almost) )?(?:\d+|an?|one) (?:second|minute|hour|day|week|month|year)s?(?:, \d+ (?:second|minute|hour|day|week|month)s?)? ago\b",
+        "<time> ago",
+    ),
     // Durations with a unit: 0.12s, 3 ms, 1.2 seconds, 1m2.345s, 0:00.12elapsed.
     (
         r"\b(?:\d+(?:\.\d+)?(?:h|m) ?)?\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|secs?|seconds?|milliseconds?|minutes?|mins?)\b",
@@ -102,6 +124,14 @@ const IGNORED_EVERYWHERE: &[&str] = &[
     "/user",
     "/client_metadata",
     "/stream_options",
+    // Marks of what the provider caches, which move from request to request, where Anthropic's API
+    // and gateways to it have them.
+    "/cache_control",
+    "/system/*/cache_control",
+    "/tools/*/cache_control",
+    "/messages/*/cache_control",
+    "/messages/*/content/*/cache_control",
+    "/messages/*/content/*/content/*/cache_control",
 ];
 
 const BY_AGENT: &[AgentRules] = &[
@@ -175,6 +205,8 @@ impl Normalization {
         let rules = BY_AGENT.iter().find(|rules| rules.agent == agent);
         let ignored = rules.map_or(&[][..], |rules| rules.ignored);
         let pointers = IGNORED_EVERYWHERE.iter().chain(ignored);
+        // Now, and not when the agent waits for its first answer.
+        LazyLock::force(&COMMON);
         Normalization {
             folders: folder_words(folders),
             own: replacements(rules.map_or(&[], |rules| rules.patterns)),
@@ -202,7 +234,7 @@ impl Normalization {
         }
         for replacement in COMMON.iter().chain(&self.own) {
             let replaced = match replacement.by {
-                "<hex>" => replacement.pattern.replace_all(&current, hex_or_word),
+                "<hex-or-word>" => replacement.pattern.replace_all(&current, hex_or_word),
                 by => replacement.pattern.replace_all(&current, by),
             };
             if let std::borrow::Cow::Owned(replaced) = replaced {
@@ -257,10 +289,6 @@ impl Normalization {
             }
             Value::Object(fields) => {
                 let fields = fields.iter().filter_map(|(name, field)| {
-                    // Marks of what the provider caches move from request to request.
-                    if name == "cache_control" {
-                        return None;
-                    }
                     let below = self.below(ignored, name)?;
                     Some((self.text(name), self.value(field, &below)))
                 });
@@ -356,6 +384,10 @@ mod tests {
             "tool_call call_function user_name session_start run_tests2",
             "[main 1a2b3c4] fix; commit 1a2b3c4d5e6f7081920a1b2c3d4e5f6071829304",
             "defaced 1234567 effaced facade1",
+            "[main (root-commit) 1234567] one; index 1234567..7654321 100644; HEAD is now at 7654321 two",
+            "1234567 (HEAD -> main) one\n* 89abcde two\n1234567890123 three",
+            "<Thing object at 0x7f3a1c2b9d40>, 0xff, color 0xFF0000",
+            "2 hours ago, about a minute ago, 1 year, 2 months ago, 3 days later",
             "/tmp/tmpab12cd/x.py /tmp/pytest-of-agent/1 /var/tmp/q",
             "listening on http://127.0.0.1:43817/x and localhost:8080",
             "3 passed in 0.12s; took 3 ms; real 0m1.234s; 12 seconds",
@@ -386,6 +418,12 @@ mod tests {
         tool_call call_function user_name session_start run_tests2
         [main <hex>] fix; commit <hex>
         defaced 1234567 effaced <hex>
+        [main (root-commit) <hex>] one; index <hex>..<hex> 100644; HEAD is now at <hex> two
+        <hex> (HEAD -> main) one
+        * <hex> two
+        1234567890123 three
+        <Thing object at 0x<hex>>, 0xff, color 0xFF0000
+        <time> ago, <time> ago, <time> ago, 3 days later
         /tmp/<temp>/x.py /tmp/<temp>/1 /var/tmp/<temp>
         listening on http://127.0.0.1:<port>/x and localhost:<port>
         3 passed in <duration>; took <duration>; real <duration>; <duration>
@@ -405,10 +443,18 @@ mod tests {
         let metadata = Normalization::new("claude-code", &[])
             .field("metadata", &json!({"user_id": "u", "a": 1}));
         assert_eq!(metadata, Some(json!({"a": 1})));
-        let item = json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}});
+        let mark = json!({"type": "ephemeral"});
+        let call = json!({"type": "tool_use", "input": {"cache_control": mark}});
+        let item = json!({"content": [{"text": "x", "cache_control": mark}, call]});
         assert_eq!(
             rules.item("messages", &item),
-            json!({"type": "text", "text": "x"})
+            json!({"content": [{"text": "x"}, call]})
+        );
+        let tool =
+            json!({"name": "t", "cache_control": mark, "input_schema": {"cache_control": 1}});
+        assert_eq!(
+            rules.item("tools", &tool),
+            json!({"name": "t", "input_schema": {"cache_control": 1}})
         );
     }
 

@@ -4,20 +4,21 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use eval_base::sync::lock;
 use eval_models::net::HttpResponse;
 use eval_models::{TokenCounts, TokenPrice};
 use hyper::body::Bytes;
 use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::answer_reading::AnswerReader;
-use crate::assemble::whole_body;
 use crate::bodies::PassedPiece;
+use crate::keeper::{OpenRecord, PassedBody};
 use crate::ledger::{CallEnd, CallSpending};
 use crate::provider_tools::replaced;
-use crate::recording::{RecordedAnswer, RequestRecord};
+use crate::recording::RecordedAnswer;
 use crate::session::SessionState;
 use crate::sse::SseSplitter;
 use crate::{ApiProtocol, SessionEnd};
@@ -26,6 +27,10 @@ use crate::{ApiProtocol, SessionEnd};
 const LONGEST_ANSWER: u64 = 256 << 20;
 /// Bytes of an answer that are kept to be counted and recorded.
 const LONGEST_KEPT: usize = 16 << 20;
+/// Bytes of an event that may be a report of usage.
+const LONGEST_REPORT: usize = 64 << 10;
+/// How long an answer is read that the agent gave up.
+pub(crate) const GIVEN_UP: Duration = Duration::from_secs(60);
 /// Bytes of an error that an agent gets.
 const ERROR_BYTES: usize = 64 << 10;
 /// Bytes of a stream for each token of it, about: most of an event is not text.
@@ -147,22 +152,37 @@ impl Drop for OpenTurn {
 enum AnswerForm {
     Events {
         splitter: SseSplitter,
-        events: Vec<String>,
-        /// Events that only the proxy requested are taken out, and what is of the event under way is
-        /// held back for that.
-        held: Option<Vec<u8>>,
+        /// What the agent gets.
+        passed: Vec<u8>,
+        held: Option<HeldEvent>,
     },
     Whole(Vec<u8>),
     /// Compressed against the request, or too long to be kept.
     Unread,
 }
 
-/// An answer under way.
-pub(crate) struct PassingAnswer {
+/// The event under way of a stream whose last events only the proxy requested: it is held back until
+/// it is known which one it is.
+#[derive(Debug, Default)]
+struct HeldEvent {
+    bytes: Vec<u8>,
+    /// It is too long to be a report of usage.
+    is_passed: bool,
+}
+
+/// An answer under way to the agent.
+pub(crate) struct PassingAnswer(Option<Box<AnswerUnderWay>>);
+
+/// An answer that is read.
+pub(crate) struct AnswerUnderWay {
     response: HttpResponse,
     session: Arc<SessionState>,
+    /// Of the session.
+    end: watch::Receiver<Option<SessionEnd>>,
     turn: Option<OpenTurn>,
-    request: Option<RequestRecord>,
+    record: Option<OpenRecord>,
+    /// Of a call that is no turn.
+    _place: Option<OwnedSemaphorePermit>,
     reader: Option<AnswerReader>,
     form: AnswerForm,
     status: u16,
@@ -172,13 +192,17 @@ pub(crate) struct PassingAnswer {
     began: Instant,
     /// A usage report was taken out of the stream.
     has_own_usage: bool,
+    /// The agent closed the connection.
+    given_up: bool,
     is_settled: bool,
 }
 
 /// What is known of a call whose answer begins.
 pub(crate) struct BegunCall {
     pub turn: Option<OpenTurn>,
-    pub request: RequestRecord,
+    pub record: OpenRecord,
+    pub place: Option<OwnedSemaphorePermit>,
+    pub protocol: Option<ApiProtocol>,
     pub began: Instant,
     /// The proxy requested a final event with usage, which the agent did not.
     pub hides_usage: bool,
@@ -202,17 +226,19 @@ impl PassingAnswer {
             (false, _) => AnswerForm::Unread,
             (true, true) => AnswerForm::Events {
                 splitter: SseSplitter::default(),
-                events: Vec::new(),
-                held: call.hides_usage.then(Vec::new),
+                passed: Vec::new(),
+                held: call.hides_usage.then(HeldEvent::default),
             },
             (true, false) => AnswerForm::Whole(Vec::new()),
         };
-        PassingAnswer {
-            reader: call.request.protocol.map(AnswerReader::new),
+        PassingAnswer(Some(Box::new(AnswerUnderWay {
+            reader: call.protocol.map(AnswerReader::new),
             response,
+            end: session.watch_end(),
             session,
             turn: call.turn,
-            request: Some(call.request),
+            record: Some(call.record),
+            _place: call.place,
             form,
             status,
             content_type,
@@ -220,28 +246,64 @@ impl PassingAnswer {
             kept: 0,
             began: call.began,
             has_own_usage: false,
+            given_up: false,
             is_settled: false,
-        }
+        })))
     }
 
     /// The next bytes for the agent; `None` at the end.
     pub async fn next(mut self) -> (PassingAnswer, PassedPiece) {
+        let piece = match &mut self.0 {
+            Some(answer) => answer.next().await,
+            None => None,
+        };
+        (self, piece)
+    }
+}
+
+impl Drop for PassingAnswer {
+    /// The agent has all, or closed the connection. In a replay it may request the same, so what it
+    /// did not read is recorded, too.
+    fn drop(&mut self) {
+        let Some(mut answer) = self.0.take() else {
+            return;
+        };
+        let is_complete = answer
+            .reader
+            .as_ref()
+            .is_some_and(AnswerReader::is_complete);
+        let is_over = answer.is_settled || is_complete || answer.session.end().is_some();
+        if is_over || !answer.session.is_recorded() {
+            return;
+        }
+        answer.given_up = true;
+        answer.end_given_up();
+        let session = Arc::clone(&answer.session);
+        session.spawn_call(async move {
+            let rest = async { while let Some(Ok(_)) = answer.next().await {} };
+            let _ = tokio::time::timeout(GIVEN_UP, rest).await;
+        });
+    }
+}
+
+impl AnswerUnderWay {
+    async fn next(&mut self) -> PassedPiece {
         loop {
             if self.is_settled {
-                return (self, None);
+                return None;
             }
             // A limit that is reached ends answers, also those of other calls; one that has only its
             // end to come is passed on and recorded as a whole.
-            if let Some(end) = self.session.end().filter(|_| !self.is_final()) {
-                let cut = io::Error::other(end.to_string());
-                return (self, Some(Err(cut)));
-            }
             let is_final = self.is_final();
+            if let (false, Some(end)) = (is_final, &*self.end.borrow()) {
+                let cut = io::Error::other(end.to_string());
+                return Some(Err(cut));
+            }
             let chunk = tokio::select! {
                 biased;
                 chunk = self.response.chunk() => chunk,
                 // A limit that another call reaches ends this one at once.
-                () = self.session.wait_for_end(), if !is_final => continue,
+                _ = self.end.changed(), if !is_final => continue,
             };
             match chunk {
                 Ok(Some(bytes)) => {
@@ -249,24 +311,23 @@ impl PassingAnswer {
                     if self.received > LONGEST_ANSWER {
                         self.settle(Some("too_long"));
                         let cut = io::Error::other("the answer exceeds 256 MiB");
-                        return (self, Some(Err(cut)));
+                        return Some(Err(cut));
                     }
                     let passed = self.take(bytes);
                     if !passed.is_empty() {
-                        return (self, Some(Ok(passed.into())));
+                        return Some(Ok(passed.into()));
                     }
                 }
                 Ok(None) => {
                     let rest = self.take_end();
                     self.settle(None);
-                    let rest = (!rest.is_empty()).then_some(Ok(Bytes::from(rest)));
                     // The stream of the upstream repeats its end.
-                    return (self, rest);
+                    return (!rest.is_empty()).then_some(Ok(Bytes::from(rest)));
                 }
                 Err(error) => {
                     self.settle(Some("cut_off"));
                     let cut = io::Error::other(error.to_string());
-                    return (self, Some(Err(cut)));
+                    return Some(Err(cut));
                 }
             }
         }
@@ -280,7 +341,7 @@ impl PassingAnswer {
     fn take(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         self.kept += bytes.len();
         let is_too_long = self.kept > LONGEST_KEPT;
-        let mut passed = None;
+        let mut out = None;
         let mut changed = false;
         if let (true, AnswerForm::Whole(kept)) = (self.is_refusal(), &mut self.form) {
             // Of an error only this much, as a whole: a server may repeat the key in it.
@@ -294,44 +355,49 @@ impl PassingAnswer {
             AnswerForm::Whole(kept) => kept.extend_from_slice(&bytes),
             AnswerForm::Events {
                 splitter,
-                events,
+                passed,
                 held,
             } => {
-                let mut out = Vec::new();
                 let mut at = 0;
+                let mut free = Vec::new();
                 splitter.push(&bytes, |block| {
                     if let Some(reader) = &mut self.reader {
                         changed |= reader.event(&block);
                     }
-                    let is_own = held.is_some() && is_usage_chunk(block.data.as_deref());
-                    self.has_own_usage |= is_own;
-                    if let Some(held) = held {
-                        let rest = bytes.get(at..block.end).unwrap_or_default();
-                        held.extend_from_slice(rest);
-                        at = block.end;
-                        if !is_own {
-                            out.append(held);
-                        }
-                        held.clear();
-                    }
+                    let Some(held) = held else {
+                        return;
+                    };
+                    held.bytes
+                        .extend_from_slice(bytes.get(at..block.end).unwrap_or_default());
+                    at = block.end;
                     // Replayed answers have what the agent got.
-                    if !is_too_long && !is_own {
-                        events.extend(block.text());
+                    let is_own = !held.is_passed && is_usage_chunk(block.data.as_deref());
+                    self.has_own_usage |= is_own;
+                    match is_own {
+                        true => held.bytes.clear(),
+                        false => free.append(&mut held.bytes),
                     }
+                    held.is_passed = false;
                 });
-                if is_too_long {
-                    events.clear();
-                }
                 if let Some(held) = held {
-                    held.extend_from_slice(bytes.get(at..).unwrap_or_default());
-                    passed = Some(out);
+                    held.bytes
+                        .extend_from_slice(bytes.get(at..).unwrap_or_default());
+                    if held.is_passed || held.bytes.len() > LONGEST_REPORT {
+                        held.is_passed = true;
+                        free.append(&mut held.bytes);
+                    }
+                    out = Some(free);
+                }
+                match is_too_long {
+                    true => *passed = Vec::new(),
+                    false => passed.extend_from_slice(out.as_ref().unwrap_or(&bytes)),
                 }
             }
         }
         if changed && let (Some(turn), Some(reader)) = (&mut self.turn, &self.reader) {
             turn.update(reader);
         }
-        passed.unwrap_or(bytes)
+        out.unwrap_or(bytes)
     }
 
     /// Reads what the end of the answer ends.
@@ -339,22 +405,21 @@ impl PassingAnswer {
         match &mut self.form {
             AnswerForm::Events {
                 splitter,
-                events,
+                passed,
                 held,
             } => {
                 let held = held.take().unwrap_or_default();
-                let Some(block) = splitter.finish() else {
-                    return held;
-                };
-                if let Some(reader) = &mut self.reader {
-                    reader.event(&block);
+                if let Some(block) = splitter.finish() {
+                    if let Some(reader) = &mut self.reader {
+                        reader.event(&block);
+                    }
+                    if !held.bytes.is_empty() && is_usage_chunk(block.data.as_deref()) {
+                        self.has_own_usage = true;
+                        return Vec::new();
+                    }
                 }
-                if !held.is_empty() && is_usage_chunk(block.data.as_deref()) {
-                    self.has_own_usage = true;
-                    return Vec::new();
-                }
-                events.extend(block.text());
-                held
+                passed.extend_from_slice(&held.bytes);
+                held.bytes
             }
             AnswerForm::Whole(kept) if self.status >= 400 => {
                 let text = String::from_utf8_lossy(kept).into_owned();
@@ -380,7 +445,6 @@ impl PassingAnswer {
             return;
         }
         let is_good = (200..300).contains(&self.status);
-        let is_unread = matches!(self.form, AnswerForm::Unread);
         let is_stream = matches!(self.form, AnswerForm::Events { .. });
         let reader = self.reader.as_ref();
         let is_whole = match reader {
@@ -398,7 +462,7 @@ impl PassingAnswer {
                 Some(own.or(cut).unwrap_or("cut_off").to_owned())
             }
         };
-        if let Some(fault) = &fault {
+        if let Some(fault) = fault.as_ref().filter(|_| !self.given_up) {
             let mut ledger = lock(&self.session.ledger);
             match self.turn {
                 Some(_) => ledger.add_turn_fault(fault),
@@ -412,19 +476,14 @@ impl PassingAnswer {
             };
             turn.end(end, reader, self.estimate());
         }
-        // What an agent tries again is no answer. One that another request would get, too, is.
-        let is_answer = match is_good {
-            true => fault.is_none(),
-            false => cut.is_none() && matches!(self.status, 400 | 404 | 405 | 413 | 422),
-        };
-        if is_answer {
-            self.record(is_unread);
-        }
+        // A refusal that another request would get, too, is an answer.
+        let is_answer =
+            !is_good && cut.is_none() && matches!(self.status, 400 | 404 | 405 | 413 | 422);
+        self.record(fault.filter(|_| !is_answer), cut.is_some());
     }
 
     fn is_final(&self) -> bool {
-        let usage = self.reader.as_ref().and_then(AnswerReader::usage);
-        usage.is_some_and(|usage| usage.is_final)
+        self.reader.as_ref().is_some_and(AnswerReader::is_final)
     }
 
     /// The agent closed the connection before the end of an answer, or a limit ended it.
@@ -437,12 +496,26 @@ impl PassingAnswer {
         if std::mem::replace(&mut self.is_settled, true) {
             return;
         }
-        if let Some(mut turn) = self.turn.take() {
-            turn.end(CallEnd::Answered, self.reader.as_ref(), self.estimate());
+        self.end_given_up();
+        match (self.session.end(), self.record.take()) {
+            // In a replay the same part of the answer reaches the same limit.
+            (Some(SessionEnd::Limit(_)), record) => {
+                self.record = record;
+                self.record(None, false);
+            }
+            (Some(SessionEnd::Diverged(_)), Some(record)) => record.forget(),
+            (None, record) => {
+                (self.record, self.given_up) = (record, true);
+                self.record(None, true);
+            }
+            _ => {}
         }
-        // In a replay the same part of the answer reaches the same limit.
-        if matches!(self.session.end(), Some(SessionEnd::Limit(_))) {
-            self.record(matches!(self.form, AnswerForm::Unread));
+    }
+
+    fn end_given_up(&mut self) {
+        let estimate = self.estimate();
+        if let Some(mut turn) = self.turn.take() {
+            turn.end(CallEnd::Answered, self.reader.as_ref(), estimate);
         }
     }
 
@@ -455,59 +528,39 @@ impl PassingAnswer {
         }
     }
 
-    /// The assembled body without secrets, if one is spread over several events.
-    fn secret_across(&self, events: &[String], protocol: Option<ApiProtocol>) -> Option<Value> {
-        let whole = whole_body(protocol?, events.iter().map(String::as_str));
-        let mut clean = whole.clone();
-        self.session.redact_value(&mut clean);
-        (clean != whole).then_some(clean)
-    }
-
-    fn record(&mut self, is_unread: bool) {
-        let Some(request) = self.request.take() else {
+    fn record(&mut self, fault: Option<String>, is_cut: bool) {
+        let Some(record) = self.record.take() else {
             return;
         };
-        let mut log = lock(&self.session.log);
-        if is_unread || self.kept > LONGEST_KEPT {
-            log.fail("an answer is compressed, or exceeds 16 MiB");
-            return;
-        }
-        let mut answer = RecordedAnswer {
+        let answer = RecordedAnswer {
             status: self.status,
             content_type: self.content_type.take(),
+            usage: self
+                .reader
+                .as_ref()
+                .filter(|_| self.has_own_usage)
+                .map(AnswerReader::report),
+            given_up: self.given_up,
+            fault,
+            is_cut,
             ..RecordedAnswer::default()
         };
-        match std::mem::replace(&mut self.form, AnswerForm::Unread) {
-            AnswerForm::Events { events, .. } => {
-                let clean = |event: String| self.session.redact(event);
-                let events: Vec<String> = events.into_iter().map(clean).collect();
-                answer.usage = self
-                    .reader
-                    .as_ref()
-                    .filter(|_| self.has_own_usage)
-                    .map(AnswerReader::report);
-                match self.secret_across(&events, request.protocol) {
-                    Some(body) => answer.body = Some(body.into()),
-                    None => answer.events = Some(events),
-                }
-            }
-            AnswerForm::Whole(bytes) => {
-                let text = self
-                    .session
-                    .redact(String::from_utf8_lossy(&bytes).into_owned());
-                match serde_json::from_str(&text) {
-                    Ok(body) => answer.body = Some(body),
-                    Err(_) => answer.text = Some(text),
-                }
-            }
-            AnswerForm::Unread => {}
-        }
+        let body = match std::mem::replace(&mut self.form, AnswerForm::Unread) {
+            _ if self.kept > LONGEST_KEPT => None,
+            AnswerForm::Events { passed, .. } => Some(PassedBody::Events(passed)),
+            AnswerForm::Whole(bytes) => Some(PassedBody::Whole(bytes)),
+            AnswerForm::Unread => None,
+        };
         let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        log.append(request, answer, took);
+        match body {
+            Some(body) => record.answer(answer, body, took),
+            None if answer.is_last_resort() => record.forget(),
+            None => record.fail("an answer is compressed, or exceeds 16 MiB"),
+        }
     }
 }
 
-impl Drop for PassingAnswer {
+impl Drop for AnswerUnderWay {
     fn drop(&mut self) {
         self.abandon();
     }

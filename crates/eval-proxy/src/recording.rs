@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use crate::ApiProtocol;
 use crate::conversation::{BodyShape, ShortDigest, difference};
+use crate::keeper::KeptBytes;
 use crate::report::ContinuedRequest;
 
 const FORMAT: &str = "eval-harness agent recording";
@@ -32,10 +33,10 @@ const VERSION: u32 = 1;
 
 /// Bytes of a whole recording before compression.
 const MOST_RECORDED: u64 = 1 << 30;
-/// Bytes of lines that are kept, compressed, for the report.
+/// Bytes of lines that are kept, compressed, for the report of one session.
 const MOST_KEPT: usize = 32 << 20;
 /// Bytes of digests of the latest requests of all conversations.
-const MOST_SHAPES: usize = 4 << 20;
+const MOST_SHAPES: usize = 1 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordingHead {
@@ -78,6 +79,7 @@ pub(crate) struct RecordedExchange {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecordedAnswer {
+    /// 0 where the agent gave the call up before there was one.
     pub status: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
@@ -92,6 +94,26 @@ pub(crate) struct RecordedAnswer {
     /// A body that is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Why it is no usable answer: a status, or a kind of failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// The agent closed the connection before the end.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub given_up: bool,
+    /// The end is not known.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_cut: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl RecordedAnswer {
+    /// One that an agent mostly requests again.
+    pub fn is_last_resort(&self) -> bool {
+        self.fault.is_some() || self.given_up
+    }
 }
 
 /// A request as it will be recorded.
@@ -126,6 +148,8 @@ pub(crate) struct ExchangeLog {
     fault: Option<String>,
     kept: Vec<Vec<u8>>,
     kept_bytes: usize,
+    /// What `kept` takes of the run's memory.
+    shared: KeptBytes,
     left_out: u64,
     count: usize,
     tails: HashMap<ShortDigest, ConversationTail>,
@@ -133,12 +157,21 @@ pub(crate) struct ExchangeLog {
 }
 
 impl ExchangeLog {
+    /// A log that writes no file.
+    pub fn new(shared: KeptBytes) -> ExchangeLog {
+        ExchangeLog {
+            shared,
+            ..ExchangeLog::default()
+        }
+    }
+
     /// A log that writes a file.
     pub fn create(
         path: &Path,
         agent: &str,
         fingerprint: &str,
         folders: &[(String, String)],
+        shared: KeptBytes,
     ) -> io::Result<ExchangeLog> {
         if let Some(folder) = path
             .parent()
@@ -149,7 +182,7 @@ impl ExchangeLog {
         let mut log = ExchangeLog {
             out: Some(WholeFile::create(path)?),
             compresses: is_compressed(path),
-            ..ExchangeLog::default()
+            ..ExchangeLog::new(shared)
         };
         let head = RecordingHead {
             format: FORMAT.to_owned(),
@@ -162,15 +195,15 @@ impl ExchangeLog {
         Ok(log)
     }
 
-    /// What will be recorded of a request whose body is without secrets: the part that no earlier
-    /// one of its conversation has.
+    /// What will be recorded of a request: the part that no earlier one of its conversation has,
+    /// from which `redact` takes out secrets.
     pub fn prepare(
         &self,
         protocol: Option<ApiProtocol>,
-        method: &str,
-        path: &str,
+        (method, path, at): (&str, String, jiff::Timestamp),
         key: ShortDigest,
         body: Value,
+        redact: &dyn Fn(&mut Value),
     ) -> RequestRecord {
         let shape = match protocol {
             Some(_) => BodyShape::of(&body),
@@ -178,15 +211,16 @@ impl ExchangeLog {
         };
         let tail = self.tails.get(&key).filter(|_| protocol.is_some());
         let earlier = tail.and_then(|tail| Some((tail.shape.as_ref()?, tail.last)));
-        let (difference, continues) = match earlier {
+        let (mut difference, continues) = match earlier {
             Some((earlier, last)) => difference(body, &shape, earlier, last),
             None => (body, None),
         };
+        redact(&mut difference);
         RequestRecord {
             protocol,
             method: method.to_owned(),
-            path: path.to_owned(),
-            at: jiff::Timestamp::now(),
+            path,
+            at,
             key,
             shape,
             difference: difference.to_string(),
@@ -220,8 +254,11 @@ impl ExchangeLog {
             return;
         }
         // Later ones may refer to one that was left out.
-        if self.left_out == 0 && self.kept_bytes + bytes.len() <= MOST_KEPT {
-            let compressed = compressed(&bytes).unwrap_or_default();
+        if self.left_out == 0
+            && self.kept_bytes + bytes.len() <= MOST_KEPT
+            && let Ok(compressed) = compressed(&bytes)
+            && self.shared.take(compressed.len())
+        {
             self.kept_bytes += bytes.len();
             self.kept.push(compressed);
         } else {
@@ -295,7 +332,7 @@ impl ExchangeLog {
 }
 
 /// What a log leaves.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FinishedLog {
     pub exchanges: Vec<RecordedExchange>,
     pub left_out: u64,

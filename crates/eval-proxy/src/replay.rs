@@ -7,7 +7,7 @@ use eval_base::text::truncate_bytes;
 use serde_json::Value;
 
 use crate::ApiProtocol;
-use crate::conversation::{BodyShape, ShortDigest, conversation_key, digest_of};
+use crate::conversation::{BodyShape, NormalizedParts, ShortDigest, digest_of};
 use crate::normalize::Normalization;
 use crate::recording::{RecordedAnswer, RecordedExchange, RecordingReader, compressed, unpacked};
 use crate::report::{ReplayDivergence, whole_request};
@@ -31,6 +31,9 @@ struct ReplayExchange {
     shape: BodyShape,
     /// Compressed JSON of its answer.
     answer: Vec<u8>,
+    /// It failed, or the agent gave it up: only a request that has no other answer gets it, the last
+    /// one any number of times.
+    is_last_resort: bool,
     state: UseState,
 }
 
@@ -45,6 +48,8 @@ pub(crate) struct ReplayIndex {
     /// Calls of models by their numbers, then the others.
     exchanges: Vec<ReplayExchange>,
     conversations: HashMap<ShortDigest, Vec<usize>>,
+    /// Of the agent's requests.
+    parts: NormalizedParts,
 }
 
 /// The answer to a request, and the exchange that it is from.
@@ -55,14 +60,10 @@ pub(crate) struct ReplayedAnswer {
 }
 
 /// What a count of tokens or a list of models is found by.
-pub(crate) fn side_key(
-    method: &str,
-    path: &str,
-    body: &Value,
-    rules: &Normalization,
-) -> ShortDigest {
-    let body = rules.field("", body).unwrap_or_default();
-    digest_of(format!("{method} {}\n{body}", without_query(path)).as_bytes())
+fn side_key(method: &str, path: &str, body: &BodyShape) -> ShortDigest {
+    let mut bytes = format!("{method} {}\n", without_query(path)).into_bytes();
+    bytes.extend(body.digest());
+    digest_of(&bytes)
 }
 
 fn without_query(path: &str) -> &str {
@@ -84,6 +85,7 @@ impl ReplayIndex {
         let mut reader = RecordingReader::open(path)?;
         let is_other = reader.fingerprint != fingerprint;
         let rules = &rules.with_folders(&reader.folders);
+        let (mut parts, redacted) = (NormalizedParts::default(), |_: &mut Value| {});
         while let Some(line) = reader.next()? {
             let answer = serde_json::to_vec(&line.answer).map_err(|error| error.to_string())?;
             let mut exchange = ReplayExchange {
@@ -91,17 +93,19 @@ impl ReplayIndex {
                 path: without_query(&line.path).to_owned(),
                 shape: BodyShape::default(),
                 answer: compressed(&answer).map_err(|error| error.to_string())?,
+                is_last_resort: line.answer.is_last_resort(),
                 state: UseState::Unused,
             };
             let Some(protocol) = line.protocol else {
-                let key = side_key(&line.method, &line.path, &line.request, rules);
+                let body = parts.shape(&line.request, rules, &redacted);
+                let key = side_key(&line.method, &line.path, &body);
                 sides.push((key, exchange));
                 continue;
             };
             if line.exchange != Some(models.len()) {
                 return Err(reader.at(&format!("expected exchange {}", models.len())));
             }
-            let written = BodyShape::normalized(&line.request, rules);
+            let written = parts.shape(&line.request, rules, &redacted);
             let shape = match &line.continues {
                 None => Some(written),
                 Some(continues) => models
@@ -116,9 +120,8 @@ impl ReplayIndex {
             let key = match (known, line.conversation, &line.continues) {
                 (Some(key), ..) => *key,
                 (None, Some(number), None) => {
-                    *keys
-                        .entry(number)
-                        .or_insert(conversation_key(protocol, &line.request, rules))
+                    let key = parts.conversation(protocol, &line.request, rules, &redacted);
+                    *keys.entry(number).or_insert(key)
                 }
                 _ => return Err(reader.at(&"the conversation has no beginning")),
             };
@@ -135,19 +138,29 @@ impl ReplayIndex {
             is_other,
             exchanges: models,
             conversations,
+            parts: NormalizedParts::default(),
         })
     }
 
     /// The answer to a count of tokens or a list of models; it may be requested often.
-    pub fn find_side(&mut self, key: &ShortDigest) -> Option<ReplayedAnswer> {
-        let list = self.conversations.get(key)?;
+    pub fn find_side(
+        &mut self,
+        (method, path): (&str, &str),
+        body: &Value,
+        rules: &Normalization,
+        redact: &dyn Fn(&mut Value),
+    ) -> Option<ReplayedAnswer> {
+        let body = self.parts.shape(body, rules, redact);
+        let list = self.conversations.get(&side_key(method, path, &body))?;
         let is_free = |at: &&usize| self.is_unused(**at);
-        let index = *list.iter().find(is_free).or(list.last())?;
+        let is_good = |at: &&usize| !self.is_last_resort(**at);
+        let good = list.iter().find(is_free).or(list.iter().rfind(is_good));
+        let index = *good.or(list.last())?;
         self.take(index)
     }
 
-    /// The first unused exchange of the conversation that is this request. The body is without
-    /// secrets.
+    /// The first unused exchange of the conversation that is this request, or else one that failed.
+    /// `redact` takes out the secrets of the body.
     ///
     /// # Errors
     /// Where the request differs from what the recording has next.
@@ -157,19 +170,24 @@ impl ReplayIndex {
         path: &str,
         body: &Value,
         rules: &Normalization,
+        redact: &dyn Fn(&mut Value),
     ) -> Result<ReplayedAnswer, ReplayDivergence> {
         let path = without_query(path);
-        let shape = BodyShape::normalized(body, rules);
-        let key = conversation_key(protocol, body, rules);
+        let shape = self.parts.shape(body, rules, redact);
+        let key = self.parts.conversation(protocol, body, rules, redact);
         let list = self.conversations.get(&key).cloned().unwrap_or_default();
         let is_same = |at: &&usize| {
-            self.exchanges.get(**at).is_some_and(|exchange| {
-                exchange.state == UseState::Unused
-                    && exchange.path == path
-                    && exchange.shape == shape
-            })
+            let exchange = self.exchanges.get(**at);
+            exchange.is_some_and(|exchange| exchange.path == path && exchange.shape == shape)
         };
-        if let Some(index) = list.iter().find(is_same).copied()
+        let same: Vec<usize> = list.iter().filter(is_same).copied().collect();
+        let unused = same.iter().find(|at| self.is_unused(**at));
+        let failed = || {
+            let mut failed = same.iter().filter(|at| self.is_last_resort(**at));
+            let unused = failed.clone().find(|at| !self.is_used(**at));
+            unused.or_else(|| failed.next_back())
+        };
+        if let Some(index) = unused.or_else(failed).copied()
             && !self.is_other
             && let Some(found) = self.take(index)
         {
@@ -195,12 +213,25 @@ impl ReplayIndex {
                 })
             }
         };
-        Err(self.divergence(next, is_known, path, body, rules))
+        let mut body = body.clone();
+        redact(&mut body);
+        Err(self.divergence(next, is_known, path, &body, rules))
     }
 
+    /// An answer that may be used once, and was not.
     fn is_unused(&self, index: usize) -> bool {
         let exchange = self.exchanges.get(index);
-        exchange.is_some_and(|exchange| exchange.state == UseState::Unused)
+        exchange.is_some_and(|exchange| !exchange.is_last_resort) && !self.is_used(index)
+    }
+
+    fn is_used(&self, index: usize) -> bool {
+        let exchange = self.exchanges.get(index);
+        exchange.is_none_or(|exchange| exchange.state != UseState::Unused)
+    }
+
+    fn is_last_resort(&self, index: usize) -> bool {
+        let exchange = self.exchanges.get(index);
+        exchange.is_some_and(|exchange| exchange.is_last_resort)
     }
 
     fn take(&mut self, index: usize) -> Option<ReplayedAnswer> {
@@ -210,10 +241,11 @@ impl ReplayIndex {
         Some(ReplayedAnswer { index, answer })
     }
 
-    /// The answer was passed on as a whole; or it was not, so that the same request gets it again.
+    /// The answer was passed on as a whole; or it was not, so that the same request gets it again. One
+    /// that failed is followed by the next failure.
     pub fn settle(&mut self, index: usize, is_delivered: bool) {
         if let Some(exchange) = self.exchanges.get_mut(index) {
-            exchange.state = match is_delivered {
+            exchange.state = match is_delivered || exchange.is_last_resort {
                 true => UseState::Used,
                 false => UseState::Unused,
             };
@@ -222,11 +254,9 @@ impl ReplayIndex {
 
     /// Recorded answers of models that were not requested.
     pub fn unused(&self) -> u64 {
-        let unused = self
-            .exchanges
-            .iter()
-            .filter(|exchange| exchange.protocol.is_some() && exchange.state == UseState::Unused);
-        unused.count() as u64
+        let models = (0..).zip(&self.exchanges);
+        let models = models.filter(|(_, exchange)| exchange.protocol.is_some());
+        models.filter(|(index, _)| self.is_unused(*index)).count() as u64
     }
 
     fn divergence(

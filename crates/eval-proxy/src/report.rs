@@ -82,7 +82,10 @@ pub struct Exchange {
     /// request: equal fields are left out, and lists are without their common beginning.
     pub request: Value,
     pub continues: Option<ContinuedRequest>,
+    /// 0 where there is none.
     pub status: u16,
+    /// The call did not fail, and the agent did not give it up.
+    pub is_whole: bool,
     /// The answer's body; a streamed one is assembled to the body that the API would have sent
     /// without streaming.
     pub answer: Value,
@@ -140,7 +143,7 @@ pub struct SessionReport {
     /// Why the last call of a model gave no answer, unless the request itself was refused; `None` if
     /// it gave one.
     pub last_fault: Option<String>,
-    /// In the order in which they ended. Only calls of models with a complete answer.
+    /// Calls of models, in the order in which they ended.
     pub exchanges: Vec<Exchange>,
     /// Exchanges that are not in `exchanges` because they exceed its bounds.
     pub exchanges_left_out: u64,

@@ -10,17 +10,18 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::answer_reading::AnswerReader;
-use crate::bodies::{LONGEST_BODY, ReplyBody, read_body, refusal};
-use crate::conversation::conversation_key;
+use crate::bodies::{LONGEST_BODY, ReadBody, ReplayedEnd, ReplyBody, read_body, refusal};
 use crate::headers::{answer_headers, upstream_headers};
+use crate::keeper::{ArrivedRequest, OpenRecord, PassedBody};
 use crate::ledger::{CallSpending, TurnAdmission};
-use crate::passing::{BegunCall, OpenTurn, PassingAnswer};
+use crate::passing::{BegunCall, GIVEN_UP, OpenTurn, PassingAnswer};
 use crate::provider_tools;
-use crate::recording::{RecordedAnswer, RequestRecord};
-use crate::replay::{ReplayedAnswer, side_key};
-use crate::routes::{ApiRoute, RouteKind, api_of, is_authorized};
+use crate::recording::RecordedAnswer;
+use crate::replay::ReplayedAnswer;
+use crate::routes::{ApiRoute, RouteKind, api_of, error_body, is_authorized};
 use crate::session::{SessionState, Upstream};
 use crate::sse::SseBlock;
 use crate::tunnel;
@@ -106,15 +107,8 @@ pub(crate) async fn serve(
         return refusal(Some(api), StatusCode::FORBIDDEN, &why);
     }
     let (parts, body) = request.into_parts();
-    let body = match read_body(
-        body,
-        &session.memory,
-        &session.long_body,
-        session.shared_memory(),
-    )
-    .await
-    {
-        Ok(body) => body,
+    let body = match read_body(body, &session.bodies, session.run_bodies()).await {
+        Ok(body) => Arc::new(body),
         Err(fault) => return refusal(Some(api), fault.status(), fault.message()),
     };
     let mut value = match parse(&parts.method, &body.bytes) {
@@ -144,6 +138,7 @@ pub(crate) async fn serve(
         route,
         model: None,
         body: bytes,
+        memory: body,
     };
     call.answer(parts, value, upstream).await
 }
@@ -221,6 +216,18 @@ struct ApiCall {
     route: ApiRoute,
     model: Option<String>,
     body: Bytes,
+    memory: Arc<ReadBody>,
+}
+
+/// What it takes to pass a call on.
+struct PassedCall {
+    parts: hyper::http::request::Parts,
+    upstream: Arc<Upstream>,
+    record: OpenRecord,
+    turn: Option<OpenTurn>,
+    /// Of a call that is no turn.
+    place: Option<OwnedSemaphorePermit>,
+    with_usage: Option<Bytes>,
 }
 
 impl ApiCall {
@@ -238,13 +245,17 @@ impl ApiCall {
     async fn answer(
         mut self,
         parts: hyper::http::request::Parts,
-        mut value: Value,
+        value: Value,
         upstream: Option<Arc<Upstream>>,
     ) -> Response<ReplyBody> {
         let named = value.get("model").and_then(Value::as_str);
         self.model = self.route.model.clone().or(named.map(str::to_owned));
-        let mut turn = None;
-        if self.protocol().is_some() {
+        let (mut turn, mut place) = (None, None);
+        if self.protocol().is_none() {
+            // Never closed.
+            let side_calls = Arc::clone(&self.session.side_calls);
+            place = side_calls.acquire_owned().await.ok();
+        } else {
             if value.get("background").is_some_and(|value| *value != false) {
                 let why = "answers in the background cannot be counted";
                 return self.session.deny(Some(self.route.api), why, why);
@@ -257,20 +268,21 @@ impl ApiCall {
                 Err(response) => return response,
             }
         }
-        // With the usage that only the proxy requests; before secrets are taken out of the value.
+        // With the usage that only the proxy requests.
         let with_usage = upstream
             .as_ref()
             .and_then(|upstream| upstream.usage.add(self.protocol(), &value, &self.body));
-        self.session.redact_value(&mut value);
         let path = format!("{}{}", self.route.api.replaced_path(), self.route.path);
-        let path = self.session.redact(path);
-        let rules = &self.session.rules;
         if let Some(replay) = &self.session.replay {
+            let path = self.session.redact(path);
+            let rules = &self.session.rules;
+            let redact = |value: &mut Value| self.session.redact_value(value);
             let found = match self.protocol() {
-                Some(protocol) => lock(replay).find(protocol, &path, &value, rules),
+                Some(protocol) => lock(replay).find(protocol, &path, &value, rules, &redact),
                 None => {
-                    let key = side_key(parts.method.as_str(), &path, &value, rules);
-                    let Some(found) = lock(replay).find_side(&key) else {
+                    let head = (parts.method.as_str(), path.as_str());
+                    let found = lock(replay).find_side(head, &value, rules, &redact);
+                    let Some(found) = found else {
                         let why = "the recording has no answer to this request";
                         return self.refuse(StatusCode::NOT_FOUND, why);
                     };
@@ -278,7 +290,12 @@ impl ApiCall {
                 }
             };
             return match found {
-                Ok(found) => self.replayed(found, turn),
+                Ok(found) => {
+                    // For the report.
+                    let record = self.record(&parts, path);
+                    record.answer(found.answer.clone(), PassedBody::Known, 0);
+                    self.replayed(found, turn).await
+                }
                 Err(divergence) => {
                     if let Some(turn) = turn {
                         turn.cancel();
@@ -290,21 +307,53 @@ impl ApiCall {
                 }
             };
         }
-        let key = match self.protocol() {
-            Some(protocol) => conversation_key(protocol, &value, rules),
-            None => Default::default(),
+        drop(value);
+        let Some(upstream) = upstream else {
+            return self.refuse(StatusCode::FORBIDDEN, "no server is set for this API");
         };
-        let record = lock(&self.session.log).prepare(
-            self.protocol(),
-            parts.method.as_str(),
-            &path,
-            key,
-            value,
-        );
-        match upstream {
-            Some(upstream) => self.pass(parts, &upstream, record, turn, with_usage).await,
-            None => self.refuse(StatusCode::FORBIDDEN, "no server is set for this API"),
-        }
+        let record = self.record(&parts, path);
+        let call = PassedCall {
+            parts,
+            upstream,
+            record,
+            turn,
+            place,
+            with_usage,
+        };
+        let (mut sender, answer) = oneshot::channel();
+        let session = Arc::clone(&self.session);
+        let refused = self.refuse(StatusCode::SERVICE_UNAVAILABLE, "the sample has ended");
+        session.clone().spawn_call(async move {
+            let passed = self.pass(call);
+            // In a replay the agent may request the same, so a call that it gives up is made all the
+            // same if it is recorded.
+            let given_up = async {
+                sender.closed().await;
+                if session.is_recorded() {
+                    tokio::time::sleep(GIVEN_UP).await;
+                }
+            };
+            let answer = tokio::select! {
+                biased;
+                answer = passed => answer,
+                () = given_up => return,
+                () = session.wait_for_end() => return,
+            };
+            let _ = sender.send(answer);
+        });
+        answer.await.unwrap_or(refused)
+    }
+
+    /// Takes the request into the log.
+    fn record(&self, parts: &hyper::http::request::Parts, path: String) -> OpenRecord {
+        self.session.record(ArrivedRequest {
+            protocol: self.protocol(),
+            method: parts.method.as_str().to_owned(),
+            path,
+            at: jiff::Timestamp::now(),
+            body: self.body.clone(),
+            _memory: Arc::clone(&self.memory),
+        })
     }
 
     /// Why a model may not be called: its dollars could not be limited.
@@ -346,17 +395,19 @@ impl ApiCall {
     }
 
     /// Passes the call on, and its answer back as it arrives.
-    async fn pass(
-        self,
-        parts: hyper::http::request::Parts,
-        upstream: &Upstream,
-        request: RequestRecord,
-        turn: Option<OpenTurn>,
-        with_usage: Option<Bytes>,
-    ) -> Response<ReplyBody> {
+    async fn pass(self, call: PassedCall) -> Response<ReplyBody> {
+        let PassedCall {
+            parts,
+            upstream,
+            record,
+            turn,
+            place,
+            with_usage,
+        } = call;
+        let upstream = &*upstream;
         let began = Instant::now();
         let hides_usage = with_usage.is_some();
-        let mut result = self.open(&parts, upstream, with_usage.clone()).await;
+        let mut result = self.open(&parts, upstream, with_usage).await;
         if let Ok(response) = &mut result
             && hides_usage
             && matches!(response.status(), 400 | 422)
@@ -385,14 +436,24 @@ impl ApiCall {
                     None => lock(&self.session.ledger).add_fault(kind),
                 }
                 let why = self.session.redact(why.to_string());
-                return self.refuse(StatusCode::BAD_GATEWAY, &why);
+                let status = StatusCode::BAD_GATEWAY;
+                let answer = RecordedAnswer {
+                    status: status.as_u16(),
+                    fault: Some(kind.to_owned()),
+                    ..RecordedAnswer::default()
+                };
+                let body = error_body(Some(self.route.api), status, &why).to_string();
+                record.answer(answer, PassedBody::Whole(body.into()), 0);
+                return self.refuse(status, &why);
             }
         };
         let status = StatusCode::from_u16(response.status()).unwrap_or(StatusCode::BAD_GATEWAY);
         let headers = answer_headers(response.headers());
         let call = BegunCall {
             turn,
-            request,
+            record,
+            place,
+            protocol: self.protocol(),
             began,
             hides_usage,
         };
@@ -434,8 +495,17 @@ impl ApiCall {
     }
 
     /// Counts and sends a recorded answer.
-    fn replayed(self, found: ReplayedAnswer, turn: Option<OpenTurn>) -> Response<ReplyBody> {
+    async fn replayed(self, found: ReplayedAnswer, turn: Option<OpenTurn>) -> Response<ReplyBody> {
         let ReplayedAnswer { index, answer } = found;
+        if answer.status == 0 {
+            // Until the agent closes the connection, as it did then.
+            std::future::pending::<()>().await;
+        }
+        let end = match (answer.is_cut, answer.given_up) {
+            (false, _) => ReplayedEnd::Whole,
+            (true, false) => ReplayedEnd::Broken,
+            (true, true) => ReplayedEnd::Never,
+        };
         if let (Some(turn), Some(protocol)) = (turn, self.protocol()) {
             count_recorded(protocol, &answer, turn);
         }
@@ -454,7 +524,7 @@ impl ApiCall {
             index,
             is_delivered: false,
         };
-        let mut reply = Response::new(ReplyBody::Replayed(Some(body.into()), used));
+        let mut reply = Response::new(ReplyBody::Replayed(Some(body.into()), used, end));
         *reply.status_mut() = StatusCode::from_u16(answer.status).unwrap_or_default();
         let kind = kind.unwrap_or(HeaderValue::from_static("application/json"));
         reply.headers_mut().insert(CONTENT_TYPE, kind);
@@ -464,8 +534,9 @@ impl ApiCall {
 
 /// Counts a recorded answer as if it arrived now.
 fn count_recorded(protocol: ApiProtocol, answer: &RecordedAnswer, turn: OpenTurn) {
-    if !(200..300).contains(&answer.status) {
-        turn.fail(&answer.status.to_string());
+    let status = (!(200..300).contains(&answer.status)).then(|| answer.status.to_string());
+    if let Some(fault) = answer.fault.clone().or(status) {
+        turn.fail(&fault);
         return;
     }
     let mut reader = AnswerReader::new(protocol);

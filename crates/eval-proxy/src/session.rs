@@ -6,6 +6,7 @@ use std::fs::File;
 use std::future::Future;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,16 +24,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::answer_reading::AnswerReader;
 use crate::assemble::{gemini, whole_body};
-use crate::bodies::BodyMemory;
+use crate::bodies::{RunBodies, SessionBodies};
+use crate::keeper::{ArrivedRequest, KeptBytes, LogEntry, LogSender, OpenRecord, keep};
 use crate::ledger::SessionLedger;
 use crate::normalize::Normalization;
 use crate::passing::UsageRequests;
-use crate::recording::{ExchangeLog, RecordedExchange};
+use crate::recording::{ExchangeLog, FinishedLog, RecordedExchange};
 use crate::replay::ReplayIndex;
 use crate::routes::digest;
 use crate::serve::serve;
@@ -70,6 +72,12 @@ pub fn new_token() -> io::Result<String> {
 /// Characters of a token.
 const SHORTEST_TOKEN: usize = 16;
 
+/// Calls of a session at once that are no turns.
+const MOST_SIDE_CALLS: usize = 8;
+/// Requests and answers of a whole run that are taken into logs at once.
+const MOST_KEEPING: usize = 2;
+/// How long calls that the agent left behind may take once it has ended, if they are recorded.
+const LAST_CALLS: Duration = Duration::from_secs(5);
 /// Look-ups of names at once, of a whole run.
 const MOST_LOOKUPS: usize = 8;
 /// Open connections of one session; further ones wait.
@@ -95,7 +103,11 @@ struct ProxyCore {
     prices: BTreeMap<String, TokenPrice>,
     redactor: Redactor,
     clients: HttpClients,
-    memory: BodyMemory,
+    bodies: RunBodies,
+    /// Places to take requests and answers into logs.
+    keeping: Arc<Semaphore>,
+    /// Bytes that logs keep in memory.
+    kept: Arc<AtomicUsize>,
     /// Places of look-ups of names, which nothing can end.
     lookups: Arc<Semaphore>,
 }
@@ -144,7 +156,9 @@ impl AgentProxy {
             prices: settings.prices,
             redactor: settings.redactor,
             clients: HttpClients::default(),
-            memory: BodyMemory::of_run(),
+            bodies: RunBodies::default(),
+            keeping: Arc::new(Semaphore::new(MOST_KEEPING)),
+            kept: Arc::default(),
             lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
         })))
     }
@@ -170,18 +184,16 @@ impl AgentProxy {
             path: path.to_owned(),
             why,
         };
-        let mut log = ExchangeLog::default();
+        let shared = || KeptBytes::of_run(&self.0.kept);
+        let mut log = None;
         let mut replay = None;
         match &settings.recording {
             RecordingPlan::Off => {}
             RecordingPlan::Write(path) => {
-                log = ExchangeLog::create(
-                    path,
-                    &settings.agent,
-                    &settings.fingerprint,
-                    &settings.folders,
-                )
-                .map_err(|error| unusable(path, error.to_string()))?;
+                let (agent, fingerprint) = (&settings.agent, &settings.fingerprint);
+                let folders = &settings.folders;
+                let made = ExchangeLog::create(path, agent, fingerprint, folders, shared());
+                log = Some(made.map_err(|error| unusable(path, error.to_string()))?);
             }
             RecordingPlan::Read(path) => {
                 let index = ReplayIndex::open(path, &rules, &settings.fingerprint)
@@ -205,6 +217,7 @@ impl AgentProxy {
                 .collect::<Vec<_>>()
         });
         let secrets = keys.chain([settings.token.clone()]);
+        let (sender, entries) = mpsc::unbounded_channel();
         let state = Arc::new(SessionState {
             core: Arc::clone(&self.0),
             token: digest(settings.token.as_bytes()),
@@ -216,14 +229,24 @@ impl AgentProxy {
             ledger: Mutex::new(SessionLedger::new(settings.limits)),
             turn_ended: Notify::new(),
             end: watch::Sender::new(None),
-            log: Mutex::new(log),
+            log: Mutex::new(Some(sender)),
+            is_recorded: log.is_some(),
+            records: AtomicU64::new(0),
             replay,
-            memory: BodyMemory::of_session(),
-            long_body: BodyMemory::of_one_body(),
+            bodies: SessionBodies::default(),
+            side_calls: Arc::new(Semaphore::new(MOST_SIDE_CALLS)),
             tasks: Mutex::new(JoinSet::new()),
+            calls: Mutex::new(JoinSet::new()),
+            is_closed: AtomicBool::new(false),
         });
+        let log = log.unwrap_or_else(|| ExchangeLog::new(shared()));
+        let keeping = tokio::spawn(keep(log, entries, Arc::clone(&state)));
         let accepting = tokio::spawn(accept(listener, Arc::clone(&state)));
-        Ok(ProxySession { state, accepting })
+        Ok(ProxySession {
+            state,
+            accepting,
+            keeping,
+        })
     }
 }
 
@@ -242,13 +265,21 @@ pub(crate) struct SessionState {
     pub ledger: Mutex<SessionLedger>,
     pub turn_ended: Notify,
     end: watch::Sender<Option<SessionEnd>>,
-    pub log: Mutex<ExchangeLog>,
+    /// To the keeper of the log; `None` once nothing more is recorded.
+    log: Mutex<Option<LogSender>>,
+    /// To a file.
+    is_recorded: bool,
+    /// Requests that the log has.
+    records: AtomicU64,
     pub replay: Option<Mutex<ReplayIndex>>,
-    pub memory: BodyMemory,
-    /// The place of the one long body.
-    pub long_body: BodyMemory,
+    pub bodies: SessionBodies,
+    /// Places of calls that are no turns.
+    pub side_calls: Arc<Semaphore>,
     /// Connections and tunnels.
     tasks: Mutex<JoinSet<()>>,
+    /// Calls, which may outlive their connections.
+    calls: Mutex<JoinSet<()>>,
+    is_closed: AtomicBool,
 }
 
 impl SessionState {
@@ -265,8 +296,29 @@ impl SessionState {
         Arc::clone(&self.core.lookups)
     }
 
-    pub fn shared_memory(&self) -> &BodyMemory {
-        &self.core.memory
+    pub fn run_bodies(&self) -> &RunBodies {
+        &self.core.bodies
+    }
+
+    pub fn keeping(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.core.keeping)
+    }
+
+    pub fn log(&self, entry: LogEntry) {
+        if let Some(sender) = &*lock(&self.log) {
+            // The keeper ends with the session.
+            let _ = sender.send(entry);
+        }
+    }
+
+    pub fn is_recorded(&self) -> bool {
+        self.is_recorded
+    }
+
+    /// Takes a request into the log.
+    pub fn record(self: &Arc<Self>, request: ArrivedRequest) -> OpenRecord {
+        let number = self.records.fetch_add(1, Ordering::Relaxed);
+        OpenRecord::new(Arc::clone(self), number, request)
     }
 
     pub fn price_of(&self, model: Option<&str>) -> Option<TokenPrice> {
@@ -275,6 +327,10 @@ impl SessionState {
 
     pub fn end(&self) -> Option<SessionEnd> {
         self.end.borrow().clone()
+    }
+
+    pub fn watch_end(&self) -> watch::Receiver<Option<SessionEnd>> {
+        self.end.subscribe()
     }
 
     pub async fn wait_for_end(&self) {
@@ -313,11 +369,22 @@ impl SessionState {
 
     /// Runs a part of the session that ends with it.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = lock(&self.tasks);
-        // Those that ended are let go.
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        spawn_in(&self.tasks, task);
     }
+
+    /// Runs a call, which the end of its connection does not end.
+    pub fn spawn_call(&self, call: impl Future<Output = ()> + Send + 'static) {
+        if !self.is_closed.load(Ordering::Relaxed) {
+            spawn_in(&self.calls, call);
+        }
+    }
+}
+
+fn spawn_in(tasks: &Mutex<JoinSet<()>>, task: impl Future<Output = ()> + Send + 'static) {
+    let mut tasks = lock(tasks);
+    // Those that ended are let go.
+    while tasks.try_join_next().is_some() {}
+    tasks.spawn(task);
 }
 
 /// The proxy of one attempt at a sample. Dropping it ends its connections and leaves no recording.
@@ -325,6 +392,7 @@ impl SessionState {
 pub struct ProxySession {
     state: Arc<SessionState>,
     accepting: JoinHandle<()>,
+    keeping: JoinHandle<Option<ExchangeLog>>,
 }
 
 impl ProxySession {
@@ -345,13 +413,31 @@ impl ProxySession {
     }
 
     /// Ends all connections, puts the recording in its place, and returns what was counted. Call it
-    /// once the agent has ended: calls under way are cut off.
+    /// once the agent has ended: calls under way are cut off, those that are recorded a little later.
     pub async fn finish(mut self) -> SessionReport {
         self.accepting.abort();
         let _ = (&mut self.accepting).await;
         let mut tasks = std::mem::take(&mut *lock(&self.state.tasks));
         tasks.shutdown().await;
-        let log = lock(&self.state.log).finish();
+        self.end_calls().await;
+        // The keeper ends when it has all.
+        drop(lock(&self.state.log).take());
+        let log = (&mut self.keeping).await.ok().flatten();
+        let state = Arc::clone(&self.state);
+        let finished = tokio::task::spawn_blocking(move || {
+            let mut log = log?;
+            let mut log = log.finish();
+            let exchanges = std::mem::take(&mut log.exchanges).into_iter();
+            let exchanges: Vec<Exchange> =
+                exchanges.filter_map(|line| state.exchange(line)).collect();
+            Some((log, exchanges))
+        });
+        let unknown = || FinishedLog {
+            fault: Some("the exchanges cannot be recorded".to_owned()),
+            ..FinishedLog::default()
+        };
+        let finished = finished.await.ok().flatten();
+        let (log, exchanges) = finished.unwrap_or_else(|| (unknown(), Vec::new()));
         let mut report = lock(&self.state.ledger).report();
         // An agent chooses the names of models that it requests.
         for name in report.models.iter_mut().chain(&mut report.unpriced) {
@@ -366,15 +452,37 @@ impl ProxySession {
             Some(SessionEnd::Diverged(divergence)) => report.divergence = Some(divergence),
             None => {}
         }
-        let exchanges = log.exchanges.into_iter();
-        let exchanges = exchanges.filter_map(|line| self.exchange(line));
-        report.exchanges = exchanges.collect();
+        report.exchanges = exchanges;
         report
     }
 
+    /// Ends the calls that the agent left behind.
+    async fn end_calls(&self) {
+        let patience = match self.state.end() {
+            None if self.state.is_recorded => LAST_CALLS,
+            _ => Duration::ZERO,
+        };
+        let deadline = tokio::time::Instant::now() + patience;
+        loop {
+            let mut calls = std::mem::take(&mut *lock(&self.state.calls));
+            if calls.is_empty() {
+                break;
+            }
+            // One that ends may leave its answer behind.
+            let all = async { while calls.join_next().await.is_some() {} };
+            if tokio::time::timeout_at(deadline, all).await.is_err() {
+                self.state.is_closed.store(true, Ordering::Relaxed);
+                calls.shutdown().await;
+            }
+        }
+    }
+}
+
+impl SessionState {
     /// A recorded line as it is reported.
     fn exchange(&self, line: RecordedExchange) -> Option<Exchange> {
         let protocol = line.protocol?;
+        let is_whole = !line.answer.is_last_resort();
         let mut reader = AnswerReader::new(protocol);
         let mut answer = match (line.answer.events, line.answer.body, line.answer.text) {
             (Some(events), ..) => {
@@ -399,12 +507,12 @@ impl ProxySession {
             reader.add_report(usage);
         }
         // Pieces of a stream may have been harmless one by one.
-        self.state.redact_value(&mut answer);
+        self.redact_value(&mut answer);
         let named = line.request.get("model").and_then(Value::as_str);
         let model = named.or(reader.model());
         let usage = reader.usage().map(|usage| usage.tokens);
-        let price = self.state.price_of(named);
-        let price = price.or(self.state.price_of(reader.model()));
+        let price = self.price_of(named);
+        let price = price.or(self.price_of(reader.model()));
         Some(Exchange {
             protocol,
             at: line.at.parse().unwrap_or_default(),
@@ -414,6 +522,7 @@ impl ProxySession {
             request: line.request,
             continues: line.continues,
             status: line.answer.status,
+            is_whole,
             answer,
             usage,
             cost_usd: price
@@ -425,8 +534,11 @@ impl ProxySession {
 
 impl Drop for ProxySession {
     fn drop(&mut self) {
+        self.state.is_closed.store(true, Ordering::Relaxed);
         self.accepting.abort();
+        self.keeping.abort();
         lock(&self.state.tasks).abort_all();
+        lock(&self.state.calls).abort_all();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading what a process writes, without ever holding more of it than is kept.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use super::channel::{read_some, set_nonblocking};
@@ -13,6 +14,9 @@ pub(super) struct StreamCapture {
     end: u64,
     tail: bool,
     total: u64,
+    file: Option<File>,
+    /// Why the file is not whole.
+    pub fault: Option<io::Error>,
 }
 
 impl StreamCapture {
@@ -26,7 +30,16 @@ impl StreamCapture {
             end,
             tail,
             total: 0,
+            file: None,
+            fault: None,
         })
+    }
+
+    /// Writes the first `keep` bytes to a file instead of keeping them. Call it before anything is
+    /// read.
+    pub fn write_to(&mut self, file: File, keep: u64) {
+        self.file = Some(file);
+        self.keep = usize::try_from(keep).unwrap_or(usize::MAX);
     }
 
     /// For poll: -1 once the stream ended.
@@ -35,7 +48,10 @@ impl StreamCapture {
     }
 
     pub fn truncated(&self) -> bool {
-        self.total > self.kept.len() as u64
+        match self.file {
+            Some(_) => self.total > self.keep as u64,
+            None => self.total > self.kept.len() as u64,
+        }
     }
 
     pub fn is_over(&self) -> bool {
@@ -52,7 +68,16 @@ impl StreamCapture {
                 Ok(Some(0)) | Err(_) => self.fd = None,
                 Ok(None) => return round > 0,
                 Ok(Some(n)) => {
+                    let before = usize::try_from(self.total).unwrap_or(usize::MAX);
                     self.total += n as u64;
+                    if let Some(file) = &mut self.file {
+                        let room = self.keep.saturating_sub(before);
+                        let bytes = buffer.get(..n.min(room)).unwrap_or_default();
+                        if self.fault.is_none() {
+                            self.fault = file.write_all(bytes).err();
+                        }
+                        continue;
+                    }
                     let room = if self.tail {
                         n
                     } else {
@@ -217,6 +242,23 @@ mod tests {
             (&b"hello"[..], true)
         );
         assert_eq!(capture.raw_fd(), -1);
+    }
+
+    #[test]
+    fn a_capture_may_write_the_beginning_to_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stdout");
+        let (read, write) = pipe().unwrap();
+        let mut write = std::fs::File::from(write);
+        let mut capture = StreamCapture::new(read, 1, 1 << 20, false).unwrap();
+        capture.write_to(File::create(&path).unwrap(), 5);
+        write.write_all(b"hel").unwrap();
+        assert!(capture.pump() && !capture.truncated());
+        write.write_all(b"lo world").unwrap();
+        drop(write);
+        capture.drain();
+        assert_eq!(std::fs::read(&path).unwrap(), b"hello");
+        assert!(capture.kept.is_empty() && capture.truncated() && capture.fault.is_none());
     }
 
     #[test]

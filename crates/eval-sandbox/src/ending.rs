@@ -86,8 +86,10 @@ pub(super) fn conclude(
             .filter(|s| stop.is_none() || !was_killed(*s)),
     };
     let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
-    let ending = match (failure, status, stop) {
-        (Some(reason), _, _) => Err(reason.to_owned()),
+    let unwritten = process.stdout.fault.take();
+    let unwritten = unwritten.map(|error| format!("its output cannot be written: {error}"));
+    let ending = match (failure.map(str::to_owned).or(unwritten), status, stop) {
+        (Some(reason), _, _) => Err(reason),
         (_, _, Some(StopReason::Output)) if over => Ok(ProgramEnding::OutputLimit),
         (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
         (_, None, Some(StopReason::TimedOut | StopReason::Cpu)) => Ok(ProgramEnding::TimedOut),

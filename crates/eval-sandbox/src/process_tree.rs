@@ -10,7 +10,8 @@
 //! Other systems than Linux have no subreaper: there the program's process group is ended.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -40,6 +41,8 @@ pub struct TreeCommand {
     pub timeout: Duration,
     /// Bytes of stdout that are kept, from its beginning. The rest is read and dropped.
     pub keep_stdout: usize,
+    /// A file to keep them in, instead of memory.
+    pub stdout_file: Option<PathBuf>,
     /// Bytes of stderr that are kept, from its end.
     pub keep_stderr: usize,
 }
@@ -114,9 +117,13 @@ pub async fn run_until(
     let started = Instant::now();
     let mut tree = ProcessTree::start(&command.program())?;
     let mut stdout = OutputHead {
-        kept: Vec::new(),
-        limit: command.keep_stdout,
+        kept: match &command.stdout_file {
+            None => KeptOutput::Bytes(Vec::new()),
+            Some(path) => KeptOutput::File(File::create(path).map_err(|error| unwritten(&error))?),
+        },
+        room: command.keep_stdout,
         truncated: false,
+        fault: None,
     };
     let mut stderr = OutputTail {
         kept: Vec::new(),
@@ -168,9 +175,15 @@ pub async fn run_until(
     };
     tree.end().await;
     let (end, elapsed) = end.map_err(|error| explain(&command.program(), &error))?;
+    if let Some(error) = stdout.fault {
+        return Err(unwritten(&error));
+    }
     Ok(TreeOutput {
         end,
-        stdout: stdout.kept,
+        stdout: match stdout.kept {
+            KeptOutput::Bytes(bytes) => bytes,
+            KeptOutput::File(_) => Vec::new(),
+        },
         stdout_truncated: stdout.truncated,
         stderr_tail: stderr.kept,
         elapsed,
@@ -233,17 +246,37 @@ async fn drain(pipe: Option<impl AsyncRead + Unpin>, mut take: impl FnMut(&[u8])
 }
 
 struct OutputHead {
-    kept: Vec<u8>,
-    limit: usize,
+    kept: KeptOutput,
+    /// Bytes that are still kept.
+    room: usize,
     truncated: bool,
+    fault: Option<io::Error>,
+}
+
+enum KeptOutput {
+    Bytes(Vec<u8>),
+    File(File),
 }
 
 impl OutputHead {
     fn take(&mut self, bytes: &[u8]) {
-        let room = self.limit.saturating_sub(self.kept.len());
-        self.truncated |= bytes.len() > room;
-        self.kept
-            .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        self.truncated |= bytes.len() > self.room;
+        let kept = bytes.get(..self.room).unwrap_or(bytes);
+        self.room -= kept.len();
+        match &mut self.kept {
+            KeptOutput::Bytes(all) => all.extend_from_slice(kept),
+            KeptOutput::File(file) => {
+                if self.fault.is_none() {
+                    self.fault = file.write_all(kept).err();
+                }
+            }
+        }
+    }
+}
+
+fn unwritten(error: &io::Error) -> StartError {
+    StartError {
+        reason: format!("the output of the program cannot be written: {error}"),
     }
 }
 

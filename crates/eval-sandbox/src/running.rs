@@ -18,6 +18,11 @@ use super::types::{ProgramEnding, ProgramLimits};
 
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
+/// The same for a job that has run for long, where the kernel bounds what all of it holds: many such
+/// jobs, such as agents that wait for their models, would else keep a processor busy.
+const LOOK_AT_LONG_JOB: Duration = Duration::from_millis(100);
+/// A job that has run for this long is a long one.
+const LONG_JOB: Duration = Duration::from_secs(2);
 /// What a hypervisor takes away is dear to ask for, and does not matter to a job that is over
 /// sooner.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
@@ -189,6 +194,13 @@ impl<'c> RunningJob<'c> {
             listener.get().answer_early(&running.pidfds);
         }
         Ok(running)
+    }
+
+    /// Writes up to `keep` bytes of the first process' stdout to a file. Call it at once.
+    pub fn write_stdout(&mut self, file: std::fs::File, keep: u64) {
+        if let Some(process) = self.processes.first_mut() {
+            process.stdout.write_to(file, keep);
+        }
     }
 
     /// The next line of a channel, at most until `until` and never beyond the job's own time.
@@ -407,7 +419,13 @@ impl<'c> RunningJob<'c> {
             self.kill(StopReason::TimedOut);
         } else if running && now >= self.next_look {
             self.look();
-            self.next_look = Instant::now() + LOOK_AT_MEMORY.max(now.elapsed() * LOOKS_SHARE);
+            let is_long = self.link.cgroup.is_some() && self.started.elapsed() > LONG_JOB;
+            let pause = if is_long {
+                LOOK_AT_LONG_JOB
+            } else {
+                LOOK_AT_MEMORY
+            };
+            self.next_look = Instant::now() + pause.max(now.elapsed() * LOOKS_SHARE);
         }
         if self.same_core.core().is_some() && now >= self.awake + PATIENCE {
             self.same_core.free(|| memory::processes(&self.pidfds));

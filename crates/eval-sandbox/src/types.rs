@@ -227,6 +227,8 @@ pub struct WorkspaceJob {
     pub root: WorkspaceRoot,
     pub read_only: Vec<ReadOnlyBind>,
     pub limits: ProgramLimits,
+    /// A file for stdout, instead of memory, and how many bytes of it are kept.
+    pub stdout_file: Option<(PathBuf, u64)>,
     /// MiB on disk that the upper folder, or the folder in its place, may take. Looked at several
     /// times a second: a program exceeds it by what it writes between two looks.
     pub disk_mb: u64,
@@ -253,6 +255,7 @@ impl WorkspaceJob {
                 file_mb: 1024,
                 ..ProgramLimits::default()
             },
+            stdout_file: None,
             disk_mb: 2048,
             tmp_mb: 512,
         }

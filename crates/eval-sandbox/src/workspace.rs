@@ -129,7 +129,16 @@ fn run_process(
         job.disk_mb.saturating_mul(FILES_PER_MB),
     );
     let in_memory = job.tmp_mb.saturating_mul(2);
+    let stdout = job.stdout_file.map(|(path, keep)| {
+        let file = fs::File::create(&path);
+        let file = file.map_err(|error| bad(format!("cannot write {}: {error}", path.display())));
+        file.map(|file| (file, keep))
+    });
+    let stdout = stdout.transpose()?;
     let mut running = worker.run_with_files(cancel, vec![launch], &job.limits, in_memory)?;
+    if let Some((file, keep)) = stdout {
+        running.write_stdout(file, keep);
+    }
     let mut disk = DiskWatch::new(written, most);
     disk.looks_into_all = false;
     running.disk = Some(disk);

@@ -208,6 +208,7 @@ pub(crate) async fn run_command(
         stdin: as_text(sample.value).into_bytes(),
         timeout: grader.timeout,
         keep_stdout: limits::GRADER_STDOUT,
+        stdout_file: None,
         keep_stderr: limits::GRADER_STDERR,
     };
     let ended = if grader.sandbox {

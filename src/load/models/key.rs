@@ -306,6 +306,7 @@ fn stdout_of(argv: &[String], dir: &Path) -> Result<Vec<u8>, String> {
         stdin: Vec::new(),
         timeout: COMMAND_TIMEOUT,
         keep_stdout: MAX_KEY_BYTES + 1,
+        stdout_file: None,
         keep_stderr: KEEP_STDERR,
     };
     // A suite may be loaded by a task, where nothing else may block on one.

@@ -4,13 +4,14 @@
 mod trajectory;
 
 use std::ffi::OsString;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use crate::input::RenderedInput;
@@ -23,6 +24,7 @@ use crate::model::{
 use crate::spec::words::AgentName;
 use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
+use eval_base::files::open_file;
 use eval_base::redact::Redactor;
 use eval_base::text::{hex, truncate_bytes};
 use eval_models::{ModelSpending, RunModels};
@@ -36,6 +38,9 @@ use super::{TargetAnswer, TargetFailure};
 
 /// The folder of agents in a folder of recorded exchanges.
 const RECORDED: &str = "agents";
+
+/// Agents whose output and conversations are read at once.
+const READERS: usize = 2;
 
 /// The prompt, among the files for the agent.
 const PROMPT_FILE: &str = "prompt";
@@ -52,6 +57,8 @@ pub(super) struct RunAgents {
     redactor: Redactor,
     /// With the models that they were made for.
     proxies: Mutex<Vec<(Option<Endpoint>, AgentProxy)>>,
+    /// Places to read what an agent did, which takes a multiple of its size in memory.
+    reading: Arc<Semaphore>,
 }
 
 /// What is asked of an agent.
@@ -72,6 +79,7 @@ impl RunAgents {
             is_offline: settings.cache == CacheMode::Only,
             redactor,
             proxies: Mutex::default(),
+            reading: Arc::new(Semaphore::new(READERS)),
         }
     }
 
@@ -206,12 +214,18 @@ pub(super) async fn ask(
         ..SessionSettings::new(token.clone())
     };
     let asked = (prompt.as_str(), asked.case.timeout);
-    let prepared = prepare(target, asked, &folders, (&token, port.number)).await?;
-    let mut ran = run(workspace, &prepared, port, &proxy, settings).await?;
-    let (form, printed) = (
-        form_of(target.stream),
-        std::mem::take(&mut ran.ended.stdout),
-    );
+    let stdout = workspace.output_file();
+    let mut prepared = prepare(target, asked, &folders, (&token, port.number)).await?;
+    prepared.command.stdout_file = Some(stdout.clone());
+    let mut ran = run(
+        workspace,
+        &prepared,
+        port,
+        (&proxy, settings),
+        &agents.reading,
+    )
+    .await?;
+    let form = form_of(target.stream);
     let program = trajectory::RanProgram {
         name: target.name().to_owned(),
         version: target.version.clone(),
@@ -219,15 +233,19 @@ pub(super) async fn ask(
         form,
     };
     let reading = spawn_blocking(move || {
+        let mut printed = Vec::new();
+        open_file(&stdout)?.read_to_end(&mut printed)?;
         let mut reading = read_stream(form, &printed);
         ran.is_cut = reading.is_cut();
         trajectory::complete(&mut reading, program, &ran.report);
         reading.trajectory.add_prompt(&prompt);
-        (reading, ran)
+        ran.report.exchanges = Vec::new();
+        ran.place = None;
+        io::Result::Ok((reading, ran))
     });
-    let (reading, ran) = reading
-        .await
-        .map_err(|error| harness(format!("the output could not be read: {error}")))?;
+    let reading = reading.await.map_err(io::Error::from).flatten();
+    let (reading, ran) =
+        reading.map_err(|error| harness(format!("the output cannot be read: {error}")))?;
     let usage = usage_of(&ran.report);
     let call = target.endpoint.as_ref().map(|endpoint| {
         Box::new(ModelCall {
@@ -367,6 +385,7 @@ async fn prepare(
             },
             timeout: target.command.timeout.unwrap_or(timeout),
             keep_stdout: limits::AGENT_STDOUT,
+            stdout_file: None,
             keep_stderr: limits::TARGET_STDERR,
         },
         files,
@@ -396,6 +415,9 @@ fn lay(below: &mut Value, above: Value) {
     }
 }
 
+/// Words before the agent's own command.
+const WRAPPER_WORDS: usize = 5;
+
 /// A command that fills the home folder before it starts the agent: agents change their files there,
 /// so that these are copies.
 fn wrapped(argv: Vec<String>, own: &str, form: AgentPrompt, stream: AgentStream) -> Vec<String> {
@@ -411,7 +433,7 @@ fn wrapped(argv: Vec<String>, own: &str, form: AgentPrompt, stream: AgentStream)
             "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; exit $code"
         ),
     };
-    let shell = ["/bin/sh", "-c", &script, "agent", own];
+    let shell: [&str; WRAPPER_WORDS] = ["/bin/sh", "-c", &script, "agent", own];
     shell
         .iter()
         .map(|word| (*word).to_owned())
@@ -425,14 +447,16 @@ struct RanAgent {
     report: SessionReport,
     /// What it printed lacks its end.
     is_cut: bool,
+    /// To read it.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 async fn run(
     workspace: &SampleWorkspace,
     prepared: &PreparedAgent,
     port: AgentPort,
-    proxy: &AgentProxy,
-    settings: SessionSettings,
+    (proxy, settings): (&AgentProxy, SessionSettings),
+    reading: &Arc<Semaphore>,
 ) -> Result<RanAgent, TargetFailure> {
     let program = WorkspaceProgram {
         command: &prepared.command,
@@ -444,14 +468,24 @@ async fn run(
         let _ = unneeded.await;
     };
     let (listener, running) = workspace.run_agent(unneeded, program, port);
-    let unstarted = |error: StartError| TargetFailure::new(Cause::TargetUnreachable, error.reason);
+    let unstarted = |error: StartError| {
+        // The command as the user knows it.
+        let command = &prepared.command.argv;
+        let own = command.get(WRAPPER_WORDS..).unwrap_or_default();
+        let reason = error.reason.replace(&command.join(" "), &own.join(" "));
+        TargetFailure::new(
+            Cause::Harness,
+            format!("the agent cannot be started: {reason}"),
+        )
+    };
     tokio::pin!(running);
     let opened = tokio::select! {
         biased;
         listener = listener.open() => listener,
         ended = &mut running => {
             let ended = ended.map_err(unstarted)?;
-            return Ok(RanAgent { ended, end: None, report: SessionReport::default(), is_cut: false });
+            let place = Arc::clone(reading).acquire_owned().await.ok();
+            return Ok(RanAgent { ended, end: None, report: SessionReport::default(), is_cut: false, place });
         }
     };
     let is_replay = matches!(settings.recording, RecordingPlan::Read(_));
@@ -483,6 +517,8 @@ async fn run(
         }
     };
     let end = session.end();
+    // Never closed.
+    let place = Arc::clone(reading).acquire_owned().await.ok();
     let report = session.finish().await;
     let ended = ended.map_err(unstarted)?;
     Ok(RanAgent {
@@ -490,6 +526,7 @@ async fn run(
         end,
         report,
         is_cut: false,
+        place,
     })
 }
 
@@ -524,6 +561,7 @@ fn judge_ending(
         end,
         report,
         is_cut,
+        place: _,
     } = ran;
     let name = target.name();
     let endpoint = target.endpoint.as_ref();

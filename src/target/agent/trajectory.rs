@@ -4,7 +4,7 @@ use eval_agents::joined::{answers_in, join, read_agent_texts, submit};
 use eval_agents::messages::{ApiExchange, ConversationReader, MessageApi};
 use eval_agents::streams::{AgentReading, StreamFormat};
 use eval_agents::trajectory::{MODEL_ANSWERS, Trajectory};
-use eval_proxy::{ApiProtocol, SessionReport};
+use eval_proxy::{ApiProtocol, Exchange, SessionReport};
 use serde_json::{Value, json};
 
 use crate::model::USAGE_IS_LOWER_BOUND;
@@ -29,9 +29,9 @@ pub(super) fn complete(reading: &mut AgentReading, agent: RanProgram, report: &S
     let mut reader = ConversationReader::new(&agent.name, "unknown");
     let mut read = 0;
     let requests = report.whole_requests();
-    for (exchange, request) in
-        requests.filter(|(exchange, _)| (200..300).contains(&exchange.status))
-    {
+    let is_answer =
+        |exchange: &Exchange| exchange.is_whole && (200..300).contains(&exchange.status);
+    for (exchange, request) in requests.filter(|(exchange, _)| is_answer(exchange)) {
         read += 1;
         reader.add(&ApiExchange {
             api: match exchange.protocol {
@@ -121,10 +121,8 @@ fn forget_costs(trajectory: &mut Trajectory) {
 
 #[cfg(test)]
 mod tests {
-    use eval_agents::streams::read_stream;
-    use eval_proxy::Exchange;
-
     use super::*;
+    use eval_agents::streams::read_stream;
 
     const CALL: [&str; 3] = ["t1", "Bash", "rm -rf /"];
 
@@ -138,6 +136,7 @@ mod tests {
             request: json!({ "messages": messages }),
             continues: None,
             status: 200,
+            is_whole: true,
             answer: json!({ "content": content }),
             usage: None,
             cost_usd: None,

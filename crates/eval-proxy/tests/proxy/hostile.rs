@@ -1,9 +1,13 @@
 //! Agents that attack the proxy.
 
+use std::sync::Arc;
+
 use eval_proxy::{ProxyLimits, ReachedLimit, SessionSettings};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use super::scripted::*;
 
@@ -263,4 +267,42 @@ async fn thousands_of_calls_keep_lists_and_exchanges_bounded() {
         (500, 500, 500)
     );
     assert_eq!((report.denied.len(), report.models.len()), (100, 100));
+}
+
+#[tokio::test]
+async fn counts_of_tokens_at_once_are_bounded() {
+    let go_on = Arc::new(Notify::new());
+    let held = Arc::clone(&go_on);
+    let server = ScriptedServer::start(move |_, _| {
+        let mut script = Script::json(200, json!({"input_tokens": 1}));
+        script.0.insert(0, Step::Wait(Arc::clone(&held)));
+        script
+    })
+    .await;
+    let agent = Arc::new(Agent::start(&proxy_to(server.port), settings()).await);
+    let mut calls = JoinSet::new();
+    for _ in 0..12 {
+        let agent = Arc::clone(&agent);
+        calls.spawn(async move {
+            let body = question("q");
+            let count = "/anthropic/v1/messages/count_tokens";
+            agent.post(count, &body).await.status
+        });
+    }
+    while server.seen().len() < 8 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(server.seen().len(), 8);
+    let mut statuses = Vec::new();
+    while statuses.len() < 12 {
+        go_on.notify_waiters();
+        tokio::task::yield_now().await;
+        while let Some(status) = calls.try_join_next() {
+            statuses.push(status.unwrap());
+        }
+    }
+    assert_eq!((statuses, server.seen().len()), (vec![200; 12], 12));
 }

@@ -283,7 +283,7 @@ async fn keys_and_tokens_are_in_no_recording_and_no_report() {
             false => recorded = std::fs::read(&path).unwrap(),
         }
         let recorded = String::from_utf8(recorded).unwrap();
-        assert_eq!(recorded.lines().count(), 3, "{recorded}");
+        assert_eq!(recorded.lines().count(), 4, "{recorded}");
         for text in [&report, &recorded] {
             assert!(text.contains("your key is [redacted]"), "{text}");
             assert!(!text.contains(KEY) && !text.contains(TOKEN), "{text}");

@@ -1,12 +1,14 @@
 //! Recording, and answers from a recording.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use eval_proxy::{
     ProxyError, ProxyLimits, ReachedLimit, SessionEnd, SessionReport, SessionSettings,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 use super::scripted::*;
 
@@ -79,7 +81,15 @@ async fn recorded_conversations_replay_to_the_same_answers_in_any_interleaving()
     assert_eq!((report.turns, report.usage), (10, recorded.usage));
     let (cost, before) = (report.cost_usd.unwrap(), recorded.cost_usd.unwrap());
     assert!((cost - before).abs() < 1e-12, "{cost} {before}");
-    assert_eq!((report.unused, report.divergence), (0, None));
+    assert_eq!((report.unused, &report.divergence), (0, &None));
+    // What the agent did is known as it was then.
+    let answers = |report: &SessionReport| {
+        let all = report.exchanges.iter();
+        let mut all: Vec<String> = all.map(|one| one.answer.to_string()).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(answers(&report), answers(&recorded));
 }
 
 #[tokio::test]
@@ -181,7 +191,7 @@ async fn first_difference_ends_the_sample_with_its_place_and_both_values() {
 }
 
 #[tokio::test]
-async fn failed_calls_are_not_recorded_and_refusals_are() {
+async fn failed_calls_that_were_repeated_are_not_replayed_and_refusals_are() {
     let server = ScriptedServer::start(|_, number| match number {
         0 => Script::json(529, json!({"type": "error"})),
         1 => Script::events(&stream("one two", 5, 2)[..4]),
@@ -209,7 +219,10 @@ async fn failed_calls_are_not_recorded_and_refusals_are() {
     statuses.push(agent.message(&body).await.status);
     assert_eq!(statuses, [529, 200, 400, 200]);
     let report = agent.session.finish().await;
-    assert_eq!((report.recording_fault, report.exchanges.len()), (None, 2));
+    assert_eq!(report.recording_fault, None);
+    let exchanges = report.exchanges.iter();
+    let seen: Vec<_> = exchanges.map(|one| (one.status, one.is_whole)).collect();
+    assert_eq!(seen, [(529, false), (200, false), (400, true), (200, true)]);
     let agent = Agent::start(&proxy_alone(), reading(&path)).await;
     for _ in 0..2 {
         assert_eq!(
@@ -222,6 +235,99 @@ async fn failed_calls_are_not_recorded_and_refusals_are() {
     assert_eq!(agent.message(&body).await.json(), answer("x", 5, 2));
     let report = agent.session.finish().await;
     assert_eq!((report.turns, report.usage.input), (1, 5));
+}
+
+#[tokio::test]
+async fn call_that_failed_for_good_fails_the_same_way_in_a_replay() {
+    let server = ScriptedServer::start(|_, number| {
+        match number {
+        0 => Script::json(529, json!({"type": "error", "error": {"message": "busy"}})),
+        1 => Script::json(503, json!({"type": "error"})),
+        // Broken off in mid-answer.
+        2 => Script(
+            std::iter::once(Step::Send(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999\r\n\r\n"
+                    .to_owned(),
+            ))
+            .chain(stream("one", 5, 2)[..3].iter().map(event_text).map(Step::Send))
+            .chain([Step::Break])
+            .collect(),
+        ),
+        _ => Script(vec![Step::Break]),
+    }
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("failed.jsonl");
+    let mut seen = Vec::new();
+    for (proxy, plan) in [
+        (proxy_to(server.port), writing(&path)),
+        (proxy_alone(), reading(&path)),
+    ] {
+        let agent = Agent::start(&proxy, plan).await;
+        let mut answers = Vec::new();
+        for _ in 0..4 {
+            let got = agent.message(&question("q")).await;
+            answers.push((got.status, got.is_cut, got.body));
+        }
+        let report = agent.session.finish().await;
+        assert_eq!((report.turns, report.divergence), (0, None));
+        assert_eq!(report.last_fault.as_deref(), Some("network"));
+        seen.push((answers, report.upstream_faults));
+    }
+    let statuses: Vec<_> = seen[0]
+        .0
+        .iter()
+        .map(|(status, cut, _)| (*status, *cut))
+        .collect();
+    assert_eq!(
+        statuses,
+        [(529, false), (503, false), (200, true), (502, false)]
+    );
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test]
+async fn answer_that_the_agent_gave_up_is_recorded_as_far_as_the_server_sent_it() {
+    let go_on = Arc::new(Notify::new());
+    let waits = Arc::clone(&go_on);
+    let server = ScriptedServer::start(move |seen, _| {
+        let mut steps = Script::events(&stream("one two", 5, 2)).0;
+        let waits = match seen.json()["messages"][0]["content"] == "whole" {
+            true => Arc::clone(&waits),
+            // For ever.
+            false => Arc::new(Notify::new()),
+        };
+        steps.insert(4, Step::Wait(waits));
+        Script(steps)
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("given-up.jsonl");
+    let agent = Agent::start(&proxy_to(server.port), writing(&path)).await;
+    let headers = [("x-api-key", TOKEN)];
+    let messages = "/anthropic/v1/messages";
+    for text in ["whole", "part"] {
+        let body = question(text);
+        let mut response = agent.open("POST", messages, &headers, Some(&body)).await;
+        assert!(response.chunk().await.unwrap().is_some());
+        drop(response);
+    }
+    go_on.notify_one();
+    let report = agent.session.finish().await;
+    assert_eq!((report.turns, report.recording_fault), (2, None));
+    assert!(report.exchanges.iter().all(|one| !one.is_whole));
+    let agent = Agent::start(&proxy_alone(), reading(&path)).await;
+    let expected: String = stream("one two", 5, 2).iter().map(event_text).collect();
+    assert_eq!(agent.message(&question("whole")).await.body, expected);
+    let body = question("part");
+    let mut response = agent.open("POST", messages, &headers, Some(&body)).await;
+    let part = response.chunk().await.unwrap().unwrap();
+    assert!(expected.starts_with(&String::from_utf8(part).unwrap()));
+    // The agent gives up again.
+    drop(response);
+    let report = agent.session.finish().await;
+    assert_eq!((report.turns, report.divergence), (2, None));
 }
 
 #[tokio::test]
@@ -411,4 +517,20 @@ async fn secret_that_is_spread_over_events_is_not_recorded() {
     );
     let recorded = std::fs::read_to_string(&path).unwrap();
     assert!(!recorded.contains(rest), "{recorded}");
+    // An agent that reads a stream gets one.
+    let agent = Agent::start(&proxy_alone(), reading(&path)).await;
+    let got = agent.message(&question("q")).await;
+    assert_eq!(got.header("content-type"), Some("text/event-stream"));
+    let expected = stream("[redacted]", 5, 2);
+    let texts = |events: &str| -> Vec<Value> {
+        let data = events
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "));
+        data.map(|data| serde_json::from_str(data).unwrap())
+            .collect()
+    };
+    let mut replayed = texts(&got.body);
+    // The place of the second piece is empty.
+    assert_eq!(replayed.remove(4)["delta"]["text"], "");
+    assert_eq!(replayed, expected);
 }

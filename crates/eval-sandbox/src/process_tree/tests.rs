@@ -8,6 +8,7 @@ fn shell(script: &str, timeout_ms: u64) -> TreeCommand {
         stdin: Vec::new(),
         timeout: Duration::from_millis(timeout_ms),
         keep_stdout: 1 << 20,
+        stdout_file: None,
         keep_stderr: 4096,
     }
 }
