@@ -99,9 +99,10 @@ pub(super) fn complete(reading: &mut AgentReading, agent: RanProgram, report: &S
     if let Some(version) = agent.version {
         printed.agent.version = version;
     }
-    // The model's commands can write the file that says how the session ended.
+    // The model's commands can write the file that says how the session ended. A replay does not
+    // report its exchanges.
     let says_submitted = reading.error.is_none() && !is_cut;
-    let is_file = form == StreamFormat::MiniSweAgent && report.turns > 0;
+    let is_file = form == StreamFormat::MiniSweAgent && read > 0;
     if is_file && says_submitted && !has_submitted {
         let why = "its trajectory file says `Submitted`, but the model's last call does not submit";
         reading.error = Some(why.to_owned());
