@@ -20,7 +20,7 @@ use super::types::{ProgramEnding, ProgramLimits};
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
 /// The same for a job that has run for long, where the kernel bounds what all of it holds: many such
 /// jobs, such as agents that wait for their models, would else keep a processor busy.
-const LOOK_AT_LONG_JOB: Duration = Duration::from_millis(100);
+const LOOK_AT_LONG_JOB: Duration = Duration::from_millis(200);
 /// A job that has run for this long is a long one.
 const LONG_JOB: Duration = Duration::from_secs(2);
 /// What a hypervisor takes away is dear to ask for, and does not matter to a job that is over
