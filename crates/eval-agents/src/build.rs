@@ -187,7 +187,11 @@ impl TrajectoryStep {
     }
 
     pub(crate) fn has_call(&self, id: &str) -> bool {
-        self.tool_calls.iter().any(|call| call.tool_call_id == id)
+        self.call_with(id).is_some()
+    }
+
+    pub(crate) fn call_with(&self, id: &str) -> Option<&ToolCall> {
+        self.tool_calls.iter().find(|call| call.tool_call_id == id)
     }
 
     pub(crate) fn has_results(&self) -> bool {

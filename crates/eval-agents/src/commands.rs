@@ -156,6 +156,7 @@ impl ShellReading {
         }
         self.bytes += text.len();
         let split = split(text);
+        self.truncated |= split.truncated;
         let mut feeds_shell = false;
         for command in &split.commands {
             self.bytes += command.words.iter().map(String::len).sum::<usize>();
@@ -280,6 +281,38 @@ impl ShellReading {
     }
 }
 
+/// The text that a shell runs in the end, where a command is nothing but shells around it:
+/// `bash -lc TEXT`.
+pub fn innermost_text(command: &str) -> String {
+    let mut text = command.trim().to_owned();
+    for _ in 0..MAX_DEPTH {
+        let split = split(&text);
+        let inner = match split.commands.as_slice() {
+            [one] if split.documents.is_empty() => script_of(&one.words),
+            _ => None,
+        };
+        match inner {
+            Some(inner) => text = inner.trim().to_owned(),
+            None => break,
+        }
+    }
+    text
+}
+
+/// The text in `bash -lc TEXT`.
+pub fn script_of(words: &[String]) -> Option<&str> {
+    match words {
+        [shell, option, text]
+            if SHELLS.contains(&program_name(shell))
+                && option.starts_with('-')
+                && option.ends_with('c') =>
+        {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
 /// The last part of a path; on Windows, too.
 fn program_name(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -355,7 +388,10 @@ mod tests {
             "bash <<< 'rm -rf x'",
             "rm \\\n  -rf x",
             "{rm,-rf,x}",
+            "r{m..m} -rf x",
             "2>/dev/null rm -rf x",
+            "{fd}>o rm -rf x",
+            "{fd}<&1 rm -rf x",
             "rm -rf x >log 2>&1",
             "! rm -rf x",
             "ls # nothing\nrm -rf x",
@@ -406,12 +442,39 @@ mod tests {
     }
 
     #[test]
+    fn braces_outside_of_quotes_are_several_words() {
+        for (text, command) in [
+            ("r{m,} -rf x", "rm r -rf x"),
+            ("a{b,c{d,e}}f", "abf acdf acef"),
+            ("echo {a..c} {c..a..1}", "echo a b c c b a"),
+            ("echo '{a,b}' {'a',b} \\{a,b} ${a,b} {a} {1..2}", "echo {a,b} a b {a,b} ${a,b} {a} {1..2}"),
+        ] {
+            assert_eq!(lines(text), [command], "{text}");
+        }
+        assert!(ShellReading::of_text(&"{a,b}".repeat(12)).truncated);
+    }
+
+    #[test]
     fn arguments_are_words_already() {
         let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let found = |all: &[&str]| ShellReading::of_arguments(&words(all)).commands;
         assert_eq!(found(&["/bin/rm", "a b"]), ["rm a b"]);
         assert!(found(&["bash", "-lc", "rm -rf x"]).contains(&"rm -rf x".to_owned()));
         assert_eq!(found(&["echo", "; rm -rf x"]), ["echo ; rm -rf x"]);
+    }
+
+    #[test]
+    fn innermost_text_is_what_the_last_shell_runs() {
+        for (command, text) in [
+            ("ls", "ls"),
+            ("bash -lc 'a b; c'", "a b; c"),
+            (r#"/bin/sh -lc "echo 'x' > \$HOME/f""#, "echo 'x' > $HOME/f"),
+            ("sh -c \"bash -lc 'a b'\" ", "a b"),
+            ("bash -lc a && b", "bash -lc a && b"),
+            ("bash -lc a b", "bash -lc a b"),
+        ] {
+            assert_eq!(innermost_text(command), text, "{command}");
+        }
     }
 
     #[test]

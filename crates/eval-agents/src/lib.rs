@@ -28,6 +28,7 @@
 
 mod build;
 pub mod commands;
+pub mod joined;
 pub mod messages;
 pub mod streams;
 pub mod trajectory;

@@ -170,8 +170,9 @@ fn private_folder(
         fs::create_dir_all(path)?;
         sys::attach_tree(&tree, path)?;
     }
-    // Programs that need /proc fail without it, in their own words; the others need not care. Through
-    // one that can be written, a process of a job could change the memory of another.
+    // Programs that need /proc fail without it, in their own words; the others need not care.
+    // Read-only, since `/proc/PID/mem` lets a process change the code of any other of the job, such
+    // as that of the agent or of the runner that reports its tests.
     let flags = flags | MountFlags::NOEXEC | MountFlags::RDONLY;
     let _ = sys::mount("proc", "/proc", flags, "subset=pid,hidepid=invisible");
     std::env::set_current_dir("/tmp")?;

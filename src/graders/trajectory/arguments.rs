@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::calls::{calls_of, name_globs};
+use super::calls::{NameMatcher, calls_of, name_globs};
 use super::rules::{RuleFinding, RuleState, SeenTrajectory};
 use super::{ArgumentsSpec, WhichCalls};
 use crate::graders::show::in_reason;
@@ -103,7 +103,15 @@ impl ArgumentRule {
     }
 
     pub(super) fn finding(&self, seen: &SeenTrajectory<'_>) -> RuleFinding {
-        let calls = calls_of(&self.name, seen);
+        let matcher = NameMatcher::new(&self.name);
+        let calls = match self.every {
+            true => {
+                let all = seen.calls.iter();
+                all.filter(|made| matcher.fits(&made.call.function_name))
+                    .collect()
+            }
+            false => calls_of(&self.name, seen),
+        };
         let verdicts: Vec<(String, ArgumentsVerdict)> = calls
             .iter()
             .map(|made| {

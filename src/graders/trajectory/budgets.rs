@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TrajectoryRules;
 use super::rules::{RuleFinding, RuleState, SeenTrajectory};
-use crate::model::Grade;
+use crate::model::{Grade, USAGE_IS_LOWER_BOUND};
 use eval_agents::trajectory::{PerformedCall, Trajectory};
 use eval_base::text::plural;
 use eval_stats::stays_within;
@@ -40,7 +40,7 @@ pub struct Budgets {
 impl Budgets {
     pub(super) fn findings(&self, seen: &SeenTrajectory<'_>) -> Vec<RuleFinding> {
         let steps = agent_steps(seen.trajectory, None);
-        let count_of_steps = steps.iter().map(|(_, n)| *n).fold(0, usize::saturating_add);
+        let count_of_steps = count_of_steps(seen.trajectory);
         let calls = seen
             .calls
             .iter()
@@ -120,11 +120,7 @@ impl TrajectoryRules {
             return;
         }
         let mut add = |name: &str, n: usize| grade.metrics.insert(name.to_owned(), n as f64);
-        let steps = agent_steps(seen.trajectory, None);
-        add(
-            AGENT_STEPS,
-            steps.iter().map(|(_, n)| *n).fold(0, usize::saturating_add),
-        );
+        add(AGENT_STEPS, count_of_steps(seen.trajectory));
         add(TOOL_CALLS, seen.calls.len());
         if silent_call(seen).is_none() {
             add(TOOL_ERRORS, failed_calls(seen).len());
@@ -134,6 +130,14 @@ impl TrajectoryRules {
 
 fn count(n: u64, noun: &str) -> String {
     plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
+}
+
+/// Answers of the model: as many as were counted, else as the agent reports.
+fn count_of_steps(trajectory: &Trajectory) -> usize {
+    trajectory.counted_answers().unwrap_or_else(|| {
+        let steps = agent_steps(trajectory, None);
+        steps.iter().map(|(_, n)| *n).fold(0, usize::saturating_add)
+    })
 }
 
 /// The steps of the agent and its subagents, by their numbers, each with the answers of the model that
@@ -179,12 +183,18 @@ fn bound(
     actual: Option<f64>,
     seen: &SeenTrajectory<'_>,
 ) -> RuleFinding {
+    let extra = seen.trajectory.extra.as_ref();
+    let is_lower_bound =
+        unit != "seconds" && extra.is_some_and(|extra| extra.contains_key(USAGE_IS_LOWER_BOUND));
     RuleFinding {
         rule,
         expected: format!("at most {max} {unit}"),
         actual: actual.map_or("unknown".to_owned(), |n| format!("{n} {unit}")),
         state: match actual {
             None => RuleState::Unknown(format!("the trajectory does not report {unit}")),
+            Some(n) if stays_within(n, max) && is_lower_bound => RuleState::Unknown(format!(
+                "more {unit} may have been used than the {n} that are known"
+            )),
             Some(n) => seen.at_most(stays_within(n, max)),
         },
         steps: Vec::new(),
@@ -245,7 +255,7 @@ pub(super) fn recovery(seen: &SeenTrajectory<'_>) -> RuleFinding {
         let name = made.call.function_name.as_str();
         let after = later.entry(name).or_default();
         match (made.is_error(), after.succeeded) {
-            (Some(false), _) => after.succeeded = true,
+            (Some(false), _) => after.succeeded |= !made.call.is_unsupported(),
             (_, true) => {}
             (Some(true), false) => match &after.silence {
                 Some(silence) => unknown = Some(silence.clone()),
@@ -263,13 +273,13 @@ pub(super) fn recovery(seen: &SeenTrajectory<'_>) -> RuleFinding {
     let failed = failed_calls(seen).len();
     let (state, actual) = match (broken.first(), unknown) {
         (Some((name, _)), _) => (
-            seen.at_least(false),
+            seen.in_order(seen.at_least(false)),
             format!("`{name}` failed and did not succeed later"),
         ),
         (None, Some(unknown)) => (unknown, "unknown".to_owned()),
         (None, None) if failed == 0 => (seen.at_most(true), "no call failed".to_owned()),
         (None, None) => (
-            seen.at_most(true),
+            seen.in_order(seen.at_most(true)),
             format!(
                 "{}, each followed by a successful one",
                 plural(failed, "failed call")

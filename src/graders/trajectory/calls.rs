@@ -58,34 +58,50 @@ impl NameMatcher {
     }
 }
 
+/// Calls of a tool that may fulfil a rule.
 pub(super) fn calls_of<'s, 't>(
     name: &str,
     seen: &'s SeenTrajectory<'t>,
 ) -> Vec<&'s PerformedCall<'t>> {
     let matcher = NameMatcher::new(name);
-    let calls = seen.calls.iter();
+    let calls = seen.supported();
     calls
         .filter(|made| matcher.fits(&made.call.function_name))
         .collect()
+}
+
+/// Calls of a tool that may break a rule: in either record.
+fn recorded_calls_of<'s, 't>(
+    name: &str,
+    seen: &'s SeenTrajectory<'t>,
+) -> Vec<&'s PerformedCall<'t>> {
+    let matcher = NameMatcher::new(name);
+    let fits = |made: &&PerformedCall<'_>| {
+        let other = made.call.other_record();
+        matcher.fits(&made.call.function_name)
+            || other.is_some_and(|other| matcher.fits(&other.function_name))
+    };
+    seen.calls.iter().filter(fits).collect()
 }
 
 impl CallCount {
     pub(super) fn of_tools(&self, seen: &SeenTrajectory<'_>) -> RuleFinding {
         let calls = calls_of(&self.name, seen);
         let steps = calls.iter().map(|made| seen.step_of(made)).collect();
-        let mut finding = self.finding("used", "called", steps, seen);
+        let most = recorded_calls_of(&self.name, seen).len();
+        let mut finding = self.finding("used", "called", (steps, most), seen);
         if calls.is_empty() {
             finding.actual = format!("{}; calls: {}", finding.actual, seen.tools_called());
         }
         finding
     }
 
-    /// `steps`: one of each use.
+    /// `steps`: one of each use; `most`: uses in either record.
     pub(super) fn finding(
         &self,
         rule: &'static str,
         verb: &str,
-        steps: Vec<String>,
+        (steps, most): (Vec<String>, usize),
         seen: &SeenTrajectory<'_>,
     ) -> RuleFinding {
         let count = steps.len() as u64;
@@ -96,7 +112,7 @@ impl CallCount {
             Some(max) if self.min == 0 => format!("`{}` {verb} at most {}", self.name, times(max)),
             Some(max) => format!("`{}` {verb} {} to {max} times", self.name, self.min),
         };
-        let is_within = self.max.is_none_or(|max| count <= max);
+        let is_within = self.max.is_none_or(|max| count.max(most as u64) <= max);
         let state = match self.max {
             _ if !is_within => seen.at_most(false),
             Some(_) if count >= self.min => seen.at_most(true),
@@ -118,7 +134,7 @@ impl CallCount {
 }
 
 pub(super) fn not_used(name: &str, seen: &SeenTrajectory<'_>) -> RuleFinding {
-    let calls = calls_of(name, seen);
+    let calls = recorded_calls_of(name, seen);
     let names = calls.iter().map(|made| made.call.function_name.clone());
     RuleFinding {
         rule: "not_used",
@@ -138,8 +154,12 @@ pub(super) fn not_used(name: &str, seen: &SeenTrajectory<'_>) -> RuleFinding {
 
 impl CallOrder {
     pub(super) fn finding(&self, seen: &SeenTrajectory<'_>) -> RuleFinding {
-        let names: Vec<&str> = seen
-            .calls
+        // Those that may fulfil the rule, unless there are to be no others.
+        let calls: Vec<&PerformedCall<'_>> = match self.mode {
+            OrderMode::InOrder => seen.supported().collect(),
+            OrderMode::Exact => seen.calls.iter().collect(),
+        };
+        let names: Vec<&str> = calls
             .iter()
             .map(|made| made.call.function_name.as_str())
             .collect();
@@ -148,13 +168,13 @@ impl CallOrder {
         let (expected, state) = match self.mode {
             OrderMode::InOrder => (
                 format!("calls in this order: {}", listed(self.steps.clone())),
-                seen.at_least(whole),
+                seen.in_order(seen.at_least(whole)),
             ),
             OrderMode::Exact => {
                 let is_exact = whole && names.len() == self.steps.len();
                 (
                     format!("exactly these calls: {}", listed(self.steps.clone())),
-                    seen.exactly(is_exact),
+                    seen.in_order(seen.exactly(is_exact)),
                 )
             }
         };
@@ -176,7 +196,7 @@ impl CallOrder {
             (OrderMode::Exact, _) => vec![fits.len()],
             (OrderMode::InOrder, _) => Vec::new(),
         };
-        let steps = shown.iter().filter_map(|&at| seen.calls.get(at));
+        let steps = shown.iter().filter_map(|&at| calls.get(at));
         RuleFinding {
             rule: "order",
             expected,

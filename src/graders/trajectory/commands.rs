@@ -73,50 +73,67 @@ pub(super) struct RunCommands {
     pub texts: Vec<String>,
     pub commands: Vec<String>,
     truncated: bool,
+    /// The arguments are no JSON object, so that a tool may read something else in them.
+    unread: bool,
 }
 
 impl RunCommands {
     pub fn of(call: &ToolCall) -> RunCommands {
         let mut run = RunCommands::default();
+        run.read_call(call);
+        if let Some(other) = call.other_record() {
+            run.read_call(&other);
+        }
+        run
+    }
+
+    fn read_call(&mut self, call: &ToolCall) {
+        let run = self;
         let name = call.function_name.to_lowercase();
         let is_shell = name == "sh" || SHELL_TOOLS.iter().any(|part| name.contains(part));
         run.read_object(&call.arguments, is_shell, 0);
         match call.raw_arguments() {
             Some(Value::String(text)) => match serde_json::from_str(text) {
                 Ok(Value::Object(object)) => run.read_object(&object, is_shell, 0),
-                _ => run.read_text(text),
+                // A text is the command itself, but what begins like an object is one that some
+                // parser may read.
+                _ => {
+                    run.unread |= text.trim_start().starts_with(['{', '[', '"']);
+                    run.read_text(text);
+                }
             },
             Some(other) => run.read_value(other, false, 0),
             None => {}
         }
-        run
     }
 
-    /// A program under one key, its arguments under another.
+    /// A program under one key, its arguments under another: in each way in which they may belong
+    /// together.
     fn read_joined(&mut self, object: &Map<String, Value>) {
-        let find = |keys: &[&str]| {
-            let mut entries = object.iter();
-            entries
-                .find(|(key, _)| keys.contains(&key.to_lowercase().as_str()))
-                .map(|(_, value)| value)
+        let all = |keys: &'static [&str]| {
+            let entries = object.iter();
+            entries.filter(move |(key, _)| keys.contains(&key.to_lowercase().as_str()))
         };
-        let Some(program) = find(PROGRAM_KEYS).and_then(Value::as_str) else {
-            return;
-        };
-        match find(ARGUMENT_KEYS) {
-            Some(Value::String(rest)) => self.read_text(&format!("{program} {rest}")),
-            Some(Value::Array(items)) => {
-                let mut words: Vec<String> =
-                    program.split_whitespace().map(str::to_owned).collect();
-                words.extend(items.iter().map(|item| match item {
-                    Value::String(word) => word.clone(),
-                    other => other.to_string(),
-                }));
-                self.texts.push(words.join(" "));
-                self.add(ShellReading::of_arguments(&words));
+        for (key, program) in all(PROGRAM_KEYS) {
+            let Some(program) = program.as_str() else {
+                continue;
+            };
+            for (_, given) in all(ARGUMENT_KEYS).filter(|(other, _)| *other != key) {
+                match given {
+                    Value::String(rest) => self.read_text(&format!("{program} {rest}")),
+                    Value::Array(items) => {
+                        let words = program.split_whitespace().map(str::to_owned);
+                        self.read_words(words.chain(items.iter().map(word_of)).collect());
+                    }
+                    _ => {}
+                }
             }
-            _ => {}
         }
+    }
+
+    fn read_words(&mut self, words: Vec<String>) {
+        self.texts.push(words.join(" "));
+        self.add(ShellReading::of_arguments(&words));
     }
 
     fn read_object(&mut self, object: &Map<String, Value>, is_shell: bool, depth: usize) {
@@ -159,14 +176,9 @@ impl RunCommands {
         match value {
             Value::String(text) => self.read_text(text),
             Value::Array(items) => {
-                let words: Vec<String> = items
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect();
-                if !is_list && words.len() == items.len() {
-                    self.texts.push(words.join(" "));
-                    self.add(ShellReading::of_arguments(&words));
+                let is_word = |item: &Value| !item.is_object() && !item.is_array();
+                if !is_list && items.iter().all(is_word) {
+                    self.read_words(items.iter().map(word_of).collect());
                     return;
                 }
                 for item in items {
@@ -186,6 +198,14 @@ impl RunCommands {
     fn add(&mut self, reading: ShellReading) {
         self.commands.extend(reading.commands);
         self.truncated |= reading.truncated;
+    }
+}
+
+/// A word of a command, which may be a number.
+fn word_of(item: &Value) -> String {
+    match item {
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -254,11 +274,12 @@ pub(super) fn findings(
                 steps.push(step.clone());
             }
         }
-        let unread = runs.iter().find(|(_, run)| run.truncated);
+        let unread = runs.iter().find(|(_, run)| run.truncated || run.unread);
         let state = match unread {
-            Some((step, _)) if found.is_empty() => RuleState::Unknown(format!(
-                "the command of step {step} is too long or too deep to be read in full"
-            )),
+            Some((step, run)) if found.is_empty() => RuleState::Unknown(match run.truncated {
+                true => format!("the command of step {step} is too long or too deep to be read in full"),
+                false => format!("the arguments of the call of step {step} are not valid JSON"),
+            }),
             _ => seen.at_most(found.is_empty()),
         };
         let name = match one {

@@ -12,7 +12,10 @@ use eval_agents::trajectory::{PerformedCall, Trajectory};
 /// A trajectory with what graders need of it more than once.
 pub(crate) struct SeenTrajectory<'t> {
     pub trajectory: &'t Trajectory,
+    /// In the order in which they were made, as far as that is known.
     pub calls: Vec<PerformedCall<'t>>,
+    /// Why the order of the calls is not known in full.
+    pub disorder: Option<String>,
     /// Why it does not have all that the agent did.
     pub gaps: Vec<String>,
     pub seconds: Option<f64>,
@@ -43,11 +46,27 @@ impl<'t> SeenTrajectory<'t> {
     pub fn of(trajectory: &'t Trajectory, seconds: Option<f64>) -> SeenTrajectory<'t> {
         let mut gaps = Vec::new();
         add_gaps(trajectory, &[], &mut gaps);
+        let mut calls = trajectory.tool_calls();
+        let disorder = sort_by_time(trajectory, &mut calls);
         SeenTrajectory {
             trajectory,
-            calls: trajectory.tool_calls(),
+            calls,
+            disorder,
             gaps,
             seconds,
+        }
+    }
+
+    /// Calls that may fulfil a rule: not those that the agent alone reports.
+    pub fn supported(&self) -> impl Iterator<Item = &PerformedCall<'t>> {
+        self.calls.iter().filter(|made| !made.call.is_unsupported())
+    }
+
+    /// Of a rule over the order of the calls.
+    pub fn in_order(&self, state: RuleState) -> RuleState {
+        match &self.disorder {
+            Some(why) => RuleState::Unknown(why.clone()),
+            None => state,
         }
     }
 
@@ -96,6 +115,32 @@ impl<'t> SeenTrajectory<'t> {
             .map(|made| made.call.function_name.clone());
         listed(names.collect())
     }
+}
+
+/// Brings calls of several conversations into the order of their times. Without times, or with calls
+/// that only the conversation with the model has, it is not known.
+fn sort_by_time(trajectory: &Trajectory, calls: &mut [PerformedCall<'_>]) -> Option<String> {
+    let refers = |id: &str| {
+        let steps = trajectory.subagent_trajectories.iter().flat_map(|one| &one.steps);
+        let results = trajectory.steps.iter().chain(steps).flat_map(|step| step.results());
+        let mut references = results.flat_map(|result| &result.subagent_trajectory_ref);
+        references.any(|one| one.trajectory_id.as_deref() == Some(id))
+    };
+    // The place of a subagent is that of the call that started it.
+    let is_apart = |made: &PerformedCall<'_>| {
+        made.step.is_unprinted()
+            || made.trajectory_id.is_some_and(|id| {
+                trajectory.trajectory_id.as_deref() != Some(id) && !refers(id)
+            })
+    };
+    if calls.len() < 2 || !calls.iter().any(is_apart) {
+        return None;
+    }
+    if calls.iter().all(|made| made.step.time().is_some()) {
+        calls.sort_by_key(|made| made.step.time());
+        return None;
+    }
+    Some("the calls are of several records without times, so that their order is not known".to_owned())
 }
 
 /// A few of the words, and how many more there are.

@@ -109,16 +109,24 @@ struct SkillUse {
     name: String,
     step: String,
     failed: bool,
+    /// The agent alone reports it.
+    unsupported: bool,
 }
 
 fn skill_uses(seen: &SeenTrajectory<'_>) -> Vec<SkillUse> {
     let uses = seen.calls.iter().flat_map(|made: &PerformedCall<'_>| {
-        let names = skills_of(made.call);
+        let mut names = skills_of(made.call);
+        // What only one record has is no use, but an attempt.
+        let other = made.call.other_record().map(|other| skills_of(&other));
+        names
+            .unclear
+            .extend(other.into_iter().flat_map(|other| other.clear).filter(|name| !names.clear.contains(name)));
         let failed = made.is_error() == Some(true);
         let used = |name: String, unclear: bool| SkillUse {
             name,
             step: seen.step_of(made),
             failed: failed || unclear,
+            unsupported: made.call.is_unsupported(),
         };
         let unclear = names.unclear.into_iter().map(move |name| (name, true));
         let clear = names.clear.into_iter().map(|name| (name, false));
@@ -256,10 +264,12 @@ pub(super) fn findings(
     };
     let mut findings = Vec::new();
     for count in used {
-        let successful = of(&count.name).filter(|one| !one.failed);
-        let steps = successful.map(|one| one.step.clone()).collect::<Vec<_>>();
+        let successful: Vec<&SkillUse> = of(&count.name).filter(|one| !one.failed).collect();
+        let most = successful.len();
+        let supported = successful.iter().filter(|one| !one.unsupported);
+        let steps = supported.map(|one| one.step.clone()).collect::<Vec<_>>();
         let failed = of(&count.name).filter(|one| one.failed).count();
-        let mut finding = count.finding("skill_used", "used", steps, seen);
+        let mut finding = count.finding("skill_used", "used", (steps, most), seen);
         if failed > 0 {
             finding.actual = format!(
                 "{}, and {} failed",

@@ -289,6 +289,123 @@ fn what_is_not_known_never_passes() {
     assert_eq!(outcome("max_seconds: 2.9"), Outcome::Failed);
 }
 
+/// The agent printed the second call, and the conversation with its model does not have it.
+#[test]
+fn call_that_the_agent_alone_reports_fulfils_no_rule_and_breaks_any() {
+    let mut trajectory = trajectory(&[&[bash("ls")], &[bash("pytest")]]);
+    trajectory.steps[2].tool_calls[0].mark_unsupported();
+    let extra = trajectory.extra.get_or_insert_default();
+    extra.insert("incomplete".to_owned(), json!(["a call is not in the conversation"]));
+    for (rule, outcome) in [
+        ("used: bash", Outcome::Passed),
+        ("used: {name: bash, min: 2}", Outcome::Errored),
+        ("used: {name: bash, max: 1}", Outcome::Failed),
+        ("order: [bash, bash]", Outcome::Errored),
+        ("arguments: {name: bash, args: {command: pytest}}", Outcome::Errored),
+        ("arguments: {name: bash, args: {command: ls}}", Outcome::Passed),
+        ("denied_commands: pytest", Outcome::Failed),
+        ("not_used: rm", Outcome::Errored),
+    ] {
+        let grade = judged(&format!("method: trajectory, {rule}"), &trajectory);
+        assert_eq!(grade.outcome, outcome, "{rule}: {:?}", grade.reason);
+    }
+}
+
+#[test]
+fn rules_that_forbid_hold_in_both_records() {
+    let mut trajectory = trajectory(&[&[bash("ls")]]);
+    let mut other = trajectory.steps[1].tool_calls[0].clone();
+    other.function_name = "exec".to_owned();
+    other.arguments.insert("command".to_owned(), json!("rm -rf x"));
+    trajectory.steps[1].tool_calls[0].set_other_record(other);
+    for rule in ["denied_commands: rm", "denied_commands: ls", "not_used: exec", "not_used: bash"] {
+        let grade = judged(&format!("method: trajectory, {rule}"), &trajectory);
+        assert_eq!(grade.outcome, Outcome::Failed, "{rule}");
+    }
+}
+
+#[test]
+fn counted_answers_take_the_place_of_printed_steps() {
+    let mut trajectory = trajectory(&[&[bash("ls")]]);
+    let extra = trajectory.extra.get_or_insert_default();
+    extra.insert(eval_agents::trajectory::MODEL_ANSWERS.to_owned(), json!(7));
+    for (rule, outcome) in [
+        ("max_steps: 1", Outcome::Failed),
+        ("max_steps: 7", Outcome::Passed),
+        ("min_steps: 8", Outcome::Failed),
+    ] {
+        let grade = judged(&format!("method: trajectory, {rule}"), &trajectory);
+        assert_eq!(grade.outcome, outcome, "{rule}");
+        assert_eq!(grade.metrics[AGENT_STEPS], 7.0);
+    }
+}
+
+#[test]
+fn lower_bound_of_usage_can_only_fail() {
+    let mut trajectory = trajectory(&[&[bash("ls")]]);
+    let extra = trajectory.extra.get_or_insert_default();
+    extra.insert(crate::model::USAGE_IS_LOWER_BOUND.to_owned(), json!(true));
+    for (rule, outcome) in [
+        ("max_cost_usd: 1", Outcome::Errored),
+        ("max_tokens: 1000", Outcome::Errored),
+        ("max_cost_usd: 0.1", Outcome::Failed),
+        ("max_seconds: 100", Outcome::Passed),
+    ] {
+        let grade = judged(&format!("method: trajectory, {rule}"), &trajectory);
+        assert_eq!(grade.outcome, outcome, "{rule}");
+    }
+}
+
+#[test]
+fn calls_of_several_conversations_are_in_the_order_of_their_times() {
+    let document = |times: [Option<&str>; 2]| {
+        let step = |name: &str, time: Option<&str>| {
+            json!([{"step_id": 1, "source": "agent", "message": "", "timestamp": time,
+                "tool_calls": [{"tool_call_id": "c", "function_name": name, "arguments": {}}]}])
+        };
+        let document = json!({"agent": {"name": "a", "version": "1"}, "steps": step("deploy", times[0]),
+            "subagent_trajectories": [{"trajectory_id": "conversation-1", "agent": {"name": "a", "version": "1"},
+                "steps": step("test", times[1])}]});
+        Trajectory::from_value(document).unwrap()
+    };
+    let outcome = |rule: &str, times| {
+        let trajectory = document(times);
+        judged(&format!("method: trajectory, {rule}"), &trajectory).outcome
+    };
+    let early_test = [Some("2026-01-31T12:00:09Z"), Some("2026-01-31T12:00:01Z")];
+    let late_test = [Some("2026-01-31T12:00:01Z"), Some("2026-01-31T12:00:09Z")];
+    for rule in ["order: [test, deploy]", "order: {mode: exact, steps: [test, deploy]}"] {
+        assert_eq!(outcome(rule, early_test), Outcome::Passed, "{rule}");
+        assert_eq!(outcome(rule, late_test), Outcome::Failed, "{rule}");
+        assert_eq!(outcome(rule, [late_test[0], None]), Outcome::Errored, "{rule}");
+    }
+}
+
+#[test]
+fn arguments_in_odd_forms_do_not_hide_commands() {
+    for (arguments, rule, outcome) in [
+        (json!({"cmd": ["git", "push", 5]}), "git push 5", Outcome::Failed),
+        (json!({"cmd": "true", "program": "git", "args": ["push"]}), "git push", Outcome::Failed),
+        (json!({"cmd": "r{m,} -rf x"}), "rm", Outcome::Failed),
+        (json!({"cmd": "{fd}>o rm -rf x"}), "rm", Outcome::Failed),
+        (json!(r#"{"command":"rm -rf x","timeout":NaN}"#), "rm", Outcome::Errored),
+        (json!("rm -rf x"), "rm", Outcome::Failed),
+    ] {
+        let mut trajectory = trajectory(&[&[bash("ls")]]);
+        let call = &mut trajectory.steps[1].tool_calls[0];
+        match &arguments {
+            Value::Object(object) => call.arguments = object.clone(),
+            raw => {
+                call.arguments = Map::new();
+                let extra = call.extra.get_or_insert_default();
+                extra.insert("raw_arguments".to_owned(), raw.clone());
+            }
+        }
+        let grade = judged(&format!("method: trajectory, denied_commands: '{rule}'"), &trajectory);
+        assert_eq!(grade.outcome, outcome, "{arguments}");
+    }
+}
+
 #[test]
 fn subagents_count() {
     let mut outer = usual();

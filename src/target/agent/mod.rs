@@ -228,15 +228,19 @@ pub(super) async fn ask(
     )
     .await?;
     let form = form_of(target.stream);
-    let (name, version) = (target.name().to_owned(), target.version.clone());
+    let program = trajectory::RanProgram {
+        name: target.name().to_owned(),
+        version: target.version.clone(),
+        is_known: AgentLaunch::of(target.agent).is_some(),
+        form,
+    };
     let reading = spawn_blocking(move || {
         let mut printed = Vec::new();
         open_file(&stdout)?.read_to_end(&mut printed)?;
         let mut reading = read_stream(form, &printed);
         ran.is_cut = reading.is_cut();
-        let trajectory = &mut reading.trajectory;
-        trajectory::complete(trajectory, (name, version), form, &ran.report);
-        trajectory.add_prompt(&prompt);
+        trajectory::complete(&mut reading, program, &ran.report);
+        reading.trajectory.add_prompt(&prompt);
         ran.report.exchanges = Vec::new();
         ran.place = None;
         io::Result::Ok((reading, ran))
@@ -656,8 +660,58 @@ fn judge_ending(
         let reason = format!("{name} did not call its model{denied}{said}");
         return failed(Cause::TargetFailed, reason, output);
     }
+    let model = endpoint.map_or("", |endpoint| &endpoint.model);
+    let is_own = |called: &String| endpoint.is_none() || is_model(model, called);
+    if !report.models.is_empty() && !report.models.iter().any(is_own) {
+        let models = report.models.join("`, `");
+        let reason = format!("{name} called `{models}`, never its model `{model}`");
+        return failed(Cause::TargetFailed, reason, output);
+    }
     if let Some(fault) = report.recording_fault {
         return failed(Cause::Harness, fault, output);
     }
     Ok(output)
+}
+
+/// Whether an agent that is given `model` calls it as `called`: by the same name, with a date or
+/// another version of the API after it, or for a word such as `sonnet` a name with that word.
+fn is_model(model: &str, called: &str) -> bool {
+    let (model, called) = (model.to_lowercase(), called.to_lowercase());
+    let own = model.rsplit('/').next().unwrap_or(&model);
+    let called = called.rsplit('/').next().unwrap_or(&called);
+    let rest = called.strip_prefix(own);
+    let is_version = |rest: &str| {
+        let rest = rest.trim_start_matches(['-', '@', ':']);
+        let digits = rest.chars().filter(char::is_ascii_digit).count();
+        let is_date = rest.chars().all(|c| c.is_ascii_digit() || c == '-');
+        matches!(rest, "latest" | "preview") || (is_date && digits >= 3)
+    };
+    let is_word = !own.is_empty() && own.chars().all(|c| c.is_ascii_alphabetic());
+    rest.is_some_and(|rest| rest.is_empty() || is_version(rest))
+        || (is_word && called.split('-').any(|word| word == own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_model;
+
+    #[test]
+    fn model_is_called_by_its_name_with_a_date_or_by_a_word() {
+        for (model, called, expected) in [
+            ("gpt-5", "gpt-5", true),
+            ("gpt-5", "openai/GPT-5", true),
+            ("gpt-5", "gpt-5-2025-08-07", true),
+            ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true),
+            ("claude-sonnet-4-5", "claude-sonnet-4-5@20250929", true),
+            ("gemini-2.0-flash", "gemini-2.0-flash-001", true),
+            ("sonnet", "claude-sonnet-4-5-20250929", true),
+            ("gpt-5", "gpt-5-mini", false),
+            ("gpt-4", "gpt-4.1", false),
+            ("claude-sonnet-4", "claude-sonnet-4-5", false),
+            ("claude-sonnet-4-5", "claude-opus-4-1", false),
+            ("m", "other", false),
+        ] {
+            assert_eq!(is_model(model, called), expected, "{model} {called}");
+        }
+    }
 }

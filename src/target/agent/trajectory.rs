@@ -1,25 +1,32 @@
-//! What an agent did: its own report, or else its conversation with the model.
+//! What an agent did: its own report, joined with its conversation with the model.
 
-use std::collections::BTreeMap;
-
+use eval_agents::joined::{answers_in, join, read_agent_texts, submit};
 use eval_agents::messages::{ApiExchange, ConversationReader, MessageApi};
-use eval_agents::streams::StreamFormat;
-use eval_agents::trajectory::{PerformedCall, Trajectory};
+use eval_agents::streams::{AgentReading, StreamFormat};
+use eval_agents::trajectory::{MODEL_ANSWERS, Trajectory};
 use eval_proxy::{ApiProtocol, Exchange, SessionReport};
 use serde_json::{Value, json};
 
 use crate::model::USAGE_IS_LOWER_BOUND;
 
-/// Adds the version of the agent, of which `agent` is the name; where it prints no tool calls, but
-/// made some, the conversation with its model takes the place. Calls of either that the result does
-/// not have make it incomplete.
-pub(super) fn complete(
-    printed: &mut Trajectory,
-    (agent, version): (String, Option<String>),
-    form: StreamFormat,
-    report: &SessionReport,
-) {
-    let mut reader = ConversationReader::new(&agent, "unknown");
+/// The agent that ran.
+#[derive(Debug, Clone)]
+pub(super) struct RanProgram {
+    pub name: String,
+    pub version: Option<String>,
+    /// It is one of those that are known to call their model for themselves, such as for a title.
+    pub is_known: bool,
+    pub form: StreamFormat,
+}
+
+/// Joins the agent's report with its conversation with the model, which takes the report's place
+/// where that has no tool calls, or is a file that the model's commands can write. What neither has
+/// makes the result incomplete.
+pub(super) fn complete(reading: &mut AgentReading, agent: RanProgram, report: &SessionReport) {
+    let form = agent.form;
+    let is_cut = reading.is_cut();
+    let printed = &mut reading.trajectory;
+    let mut reader = ConversationReader::new(&agent.name, "unknown");
     let mut read = 0;
     let requests = report.whole_requests();
     let is_answer =
@@ -51,13 +58,30 @@ pub(super) fn complete(
             report.turns
         ));
     }
-    if let Some(made) = reader.finish() {
-        if printed.tool_calls().is_empty() && !made.tool_calls().is_empty() {
+    let mut answers = usize::try_from(lost).unwrap_or(usize::MAX);
+    let mut has_submitted = false;
+    if let Some(mut made) = reader.finish() {
+        read_agent_texts(&mut made, form);
+        answers = answers.saturating_add(answers_in(&made, agent.is_known));
+        has_submitted = submit(&mut made);
+        let has_calls = !printed.tool_calls().is_empty();
+        let replaces = !has_calls || form == StreamFormat::MiniSweAgent;
+        if replaces && !made.tool_calls().is_empty() {
             *printed = made;
         } else {
             reasons.extend(made.incomplete().into_iter().map(str::to_owned));
-            reasons.extend(unprinted(printed, &made, form));
+            reasons.extend(join(printed, &made, form));
         }
+    }
+    if report.turns > 0 {
+        let extra = printed.extra.get_or_insert_default();
+        extra.insert(MODEL_ANSWERS.to_owned(), json!(answers));
+        if report.models.len() > 1 {
+            extra.insert("models".to_owned(), json!(report.models));
+        }
+    }
+    if !report.unpriced.is_empty() {
+        forget_costs(printed);
     }
     if !reasons.is_empty() {
         let extra = printed.extra.get_or_insert_default();
@@ -72,44 +96,28 @@ pub(super) fn complete(
         let extra = printed.extra.get_or_insert_default();
         extra.insert(USAGE_IS_LOWER_BOUND.to_owned(), json!(true));
     }
-    if let Some(version) = version {
+    if let Some(version) = agent.version {
         printed.agent.version = version;
+    }
+    // The model's commands can write the file that says how the session ended. A replay does not
+    // report its exchanges.
+    let says_submitted = reading.error.is_none() && !is_cut;
+    let is_file = form == StreamFormat::MiniSweAgent && read > 0;
+    if is_file && says_submitted && !has_submitted {
+        let why = "its trajectory file says `Submitted`, but the model's last call does not submit";
+        reading.error = Some(why.to_owned());
     }
 }
 
-/// Why the agent's report lacks a call that the model made.
-fn unprinted(printed: &Trajectory, made: &Trajectory, form: StreamFormat) -> Option<String> {
-    let has_ids = matches!(
-        form,
-        StreamFormat::ClaudeCode | StreamFormat::Opencode | StreamFormat::MiniSweAgent
-    );
-    let key = |made: &PerformedCall<'_>| match form {
-        _ if has_ids => {
-            let call = made.call;
-            format!("{} {}", call.tool_call_id, call.function_name)
-        }
-        // It names the kinds of calls as it likes.
-        StreamFormat::Codex => String::new(),
-        _ => made.call.function_name.clone(),
-    };
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for call in printed.tool_calls() {
-        *known.entry(key(&call)).or_default() += 1;
+/// What an agent reports for answers without a price is not their cost.
+fn forget_costs(trajectory: &mut Trajectory) {
+    if let Some(sums) = &mut trajectory.final_metrics {
+        sums.total_cost_usd = None;
     }
-    let calls = made.tool_calls();
-    let lacking = calls.iter().find(|call| match known.get_mut(&key(call)) {
-        // An answer that was requested again has its calls twice.
-        Some(_) if has_ids => false,
-        Some(left) if *left > 0 => {
-            *left -= 1;
-            false
-        }
-        _ => true,
-    })?;
-    Some(format!(
-        "the model called `{}` (`{}`), which the agent did not print",
-        lacking.call.function_name, lacking.call.tool_call_id
-    ))
+    for metrics in trajectory.steps.iter_mut().flat_map(|step| &mut step.metrics) {
+        metrics.cost_usd = None;
+    }
+    trajectory.subagent_trajectories.iter_mut().for_each(forget_costs);
 }
 
 #[cfg(test)]
@@ -145,20 +153,29 @@ mod tests {
     }
 
     /// Claude Code's stream with these calls.
-    fn stream(calls: &[[&str; 3]]) -> Trajectory {
+    fn stream(calls: &[[&str; 3]]) -> AgentReading {
         let mut text = String::new();
         for one in calls {
             let message = json!({"id": one[0], "content": call(*one)});
             text += &format!("{}\n", json!({"type": "assistant", "message": message}));
         }
         text += r#"{"type":"result","subtype":"success","result":"done"}"#;
-        read_stream(StreamFormat::ClaudeCode, text.as_bytes()).trajectory
+        read_stream(StreamFormat::ClaudeCode, text.as_bytes())
+    }
+
+    fn program(form: StreamFormat) -> RanProgram {
+        RanProgram {
+            name: "a".to_owned(),
+            version: None,
+            is_known: true,
+            form,
+        }
     }
 
     fn completed(calls: &[[&str; 3]], report: &SessionReport) -> (Vec<String>, Vec<String>) {
-        let mut trajectory = stream(calls);
-        let agent = ("a".to_owned(), None);
-        complete(&mut trajectory, agent, StreamFormat::ClaudeCode, report);
+        let mut reading = stream(calls);
+        complete(&mut reading, program(StreamFormat::ClaudeCode), report);
+        let trajectory = reading.trajectory;
         let names = trajectory.tool_calls().into_iter();
         let names = names.map(|made| made.call.tool_call_id.clone()).collect();
         let reasons = trajectory.incomplete().into_iter().map(str::to_owned);
@@ -178,10 +195,13 @@ mod tests {
         let made = report(vec![exchange(json!([user("p")]), call(CALL))]);
         let (names, reasons) = completed(&[CALL], &made);
         assert_eq!((names, reasons), (vec!["t1".to_owned()], Vec::new()));
-        let (_, reasons) = completed(&[["fake", "Bash", "ls"]], &made);
+        let (names, reasons) = completed(&[["fake", "Bash", "ls"]], &made);
+        assert_eq!(names, ["fake", "t1"]);
         assert_eq!(
             reasons,
-            ["the model called `Bash` (`t1`), which the agent did not print"]
+            [
+                "the agent printed a call of `Bash` (`fake`) that its conversation with the model does not have"
+            ]
         );
         let (names, reasons) = completed(&[], &made);
         assert_eq!((names, reasons), (vec!["t1".to_owned()], Vec::new()));
@@ -236,5 +256,59 @@ mod tests {
             let (names, reasons) = completed(printed, &made);
             assert_eq!((names, reasons), (vec!["t1".to_owned()], Vec::new()));
         }
+    }
+
+    #[test]
+    fn answers_are_those_that_the_proxy_counted() {
+        let answer = || exchange(json!([user("p")]), json!([{"type": "text", "text": "a"}]));
+        let mut made = report((0..7).map(|_| answer()).collect());
+        made.turns = 9;
+        let mut reading = stream(&[]);
+        complete(&mut reading, program(StreamFormat::ClaudeCode), &made);
+        assert_eq!(reading.trajectory.totals().agent_steps, 9);
+    }
+
+    #[test]
+    fn costs_that_an_agent_reports_for_answers_without_a_price_are_unknown() {
+        let printed = br#"{"type":"result","subtype":"success","result":"done","total_cost_usd":0.0}"#;
+        let mut made = report(vec![exchange(json!([user("p")]), json!([]))]);
+        for (unpriced, cost) in [(vec![], Some(0.0)), (vec!["m".to_owned()], None)] {
+            made.unpriced = unpriced;
+            let mut reading = read_stream(StreamFormat::ClaudeCode, printed);
+            complete(&mut reading, program(StreamFormat::ClaudeCode), &made);
+            assert_eq!(reading.trajectory.totals().cost_usd, cost);
+        }
+    }
+
+    /// The model's commands can write the file in any way.
+    #[test]
+    fn trajectory_file_counts_only_for_what_the_conversation_does_not_have() {
+        let run = |command: &str| {
+            json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": json!({"command": command}).to_string()}}]}}]})
+        };
+        let made = |command: &str| {
+            let mut one = exchange(json!([user("p")]), Value::Null);
+            (one.protocol, one.answer) = (ApiProtocol::OpenaiChat, run(command));
+            report(vec![one])
+        };
+        let file = json!({"info": {"exit_status": "Submitted"}, "messages": [
+            {"role": "assistant", "content": "", "extra": {"actions": [{"command": "ls"}]}}]});
+        let read = |made: &SessionReport| {
+            let mut reading =
+                read_stream(StreamFormat::MiniSweAgent, file.to_string().as_bytes());
+            complete(&mut reading, program(StreamFormat::MiniSweAgent), made);
+            let calls = reading.trajectory.tool_calls().into_iter();
+            let calls: Vec<Value> = calls
+                .map(|made| made.call.arguments["command"].clone())
+                .collect();
+            (calls, reading.error)
+        };
+        let (calls, error) = read(&made("rm -rf data"));
+        assert_eq!(calls, ["rm -rf data"]);
+        assert!(error.is_some_and(|why| why.contains("does not submit")));
+        let end = "rm -rf data; echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
+        let (calls, error) = read(&made(end));
+        assert_eq!((calls, error), (vec![json!(end)], None));
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct SplitText {
     pub substitutions: Vec<String>,
     /// Here-documents and here-strings.
     pub documents: Vec<String>,
+    /// A word has more forms than are listed.
+    pub truncated: bool,
     /// The first of the commands after a `<(`: what they print is a file for others.
     pub printing: Option<usize>,
 }
@@ -30,7 +32,6 @@ pub(super) fn split(text: &str) -> SplitText {
         found: SplitText::default(),
         command: SimpleCommand::default(),
         word: None,
-        is_quoted: false,
         next_word: NextWord::Argument,
         awaited: Vec::new(),
         in_arithmetic: false,
@@ -43,6 +44,93 @@ pub(super) fn split(text: &str) -> SplitText {
 const OPERATORS: &[&str] = &[
     "<<", "<<-", "<<<", "<&", "<&-", "<>", ">>", ">&", ">&-", ">|",
 ];
+
+/// Characters that mean nothing within quotes, and what stands for them there.
+const QUOTED: &[(char, char)] = &[
+    ('{', '\u{f0000}'),
+    ('}', '\u{f0001}'),
+    (',', '\u{f0002}'),
+    ('.', '\u{f0003}'),
+];
+
+/// Words that one word with braces may become.
+const MOST_FORMS: usize = 1_000;
+
+/// With the characters that were within quotes.
+fn shown(word: &str) -> String {
+    let plain = |c: char| {
+        let found = QUOTED.iter().find(|(_, hidden)| *hidden == c);
+        found.map_or(c, |(plain, _)| *plain)
+    };
+    word.chars().map(plain).collect()
+}
+
+/// The words that `a{b,c}` and `a{b..c}` stand for. False if there are too many.
+fn expand_braces(word: &str, depth: usize, words: &mut Vec<String>) -> bool {
+    let Some((before, parts, after)) = first_braces(word) else {
+        words.push(word.to_owned());
+        return words.len() <= MOST_FORMS;
+    };
+    depth < 16
+        && parts
+            .iter()
+            .all(|part| expand_braces(&format!("{before}{part}{after}"), depth + 1, words))
+}
+
+/// The first braces that hold several parts, with what is before and after them.
+fn first_braces(word: &str) -> Option<(&str, Vec<String>, &str)> {
+    let starts = word.match_indices('{').map(|(at, _)| at).take(64);
+    for start in starts.filter(|at| !word.get(..*at).is_some_and(|head| head.ends_with('$'))) {
+        let (mut open, mut commas, mut end) = (0usize, Vec::new(), None);
+        for (at, c) in word.char_indices().skip_while(|(at, _)| *at < start) {
+            match c {
+                '{' => open += 1,
+                '}' => open -= 1,
+                ',' if open == 1 => commas.push(at),
+                _ => {}
+            }
+            if open == 0 {
+                end = Some(at);
+                break;
+            }
+        }
+        let Some(end) = end else { continue };
+        let inner = word.get(start + 1..end).unwrap_or_default();
+        let parts = if commas.is_empty() {
+            range(inner)
+        } else {
+            let ends = commas.iter().copied().chain([end]);
+            let mut from = start + 1;
+            let parts = ends.map(|to| {
+                let part = word.get(from..to).unwrap_or_default().to_owned();
+                from = to + 1;
+                part
+            });
+            Some(parts.collect())
+        };
+        if let Some(parts) = parts {
+            let after = word.get(end + 1..).unwrap_or_default();
+            return Some((word.get(..start).unwrap_or_default(), parts, after));
+        }
+    }
+    None
+}
+
+/// The letters of `a..c`. Numbers make no name of a program.
+fn range(inner: &str) -> Option<Vec<String>> {
+    let (first, rest) = inner.split_once("..")?;
+    let last = rest.split_once("..").map_or(rest, |(last, _)| last);
+    let letter = |text: &str| {
+        let mut chars = text.chars();
+        chars.next().filter(|c| c.is_ascii_alphabetic() && chars.next().is_none())
+    };
+    let (first, last) = (letter(first)?, letter(last)?);
+    let letters: Vec<String> = (first.min(last)..=first.max(last)).map(String::from).collect();
+    match first <= last {
+        true => Some(letters),
+        false => Some(letters.into_iter().rev().collect()),
+    }
+}
 
 /// What the next word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +146,6 @@ struct Splitter<'t> {
     found: SplitText,
     command: SimpleCommand,
     word: Option<String>,
-    /// Whether a part of `word` is quoted.
-    is_quoted: bool,
     next_word: NextWord,
     /// Here-documents that begin with the next line: their last lines.
     awaited: Vec<(String, bool)>,
@@ -121,33 +207,27 @@ impl Splitter<'_> {
     }
 
     fn push_quoted(&mut self, c: char) {
-        self.is_quoted = true;
-        self.push(c);
+        let hidden = QUOTED.iter().find(|(plain, _)| *plain == c);
+        self.push(hidden.map_or(c, |(_, hidden)| *hidden));
     }
 
     fn begin_quotes(&mut self) {
-        self.is_quoted = true;
         self.word.get_or_insert_default();
     }
 
     fn end_word(&mut self) {
-        let is_quoted = std::mem::take(&mut self.is_quoted);
         let Some(word) = self.word.take() else { return };
         match std::mem::replace(&mut self.next_word, NextWord::Argument) {
             NextWord::RedirectionTarget => {}
-            NextWord::HereString => self.found.documents.push(word),
-            NextWord::HereDelimiter { strips_tabs } => self.awaited.push((word, strips_tabs)),
+            NextWord::HereString => self.found.documents.push(shown(&word)),
+            NextWord::HereDelimiter { strips_tabs } => {
+                self.awaited.push((shown(&word), strips_tabs));
+            }
             NextWord::Argument => {
-                let braces = word
-                    .strip_prefix('{')
-                    .and_then(|rest| rest.strip_suffix('}'));
-                match braces.filter(|inner| !is_quoted && inner.contains(',')) {
-                    Some(inner) => self
-                        .command
-                        .words
-                        .extend(inner.split(',').map(str::to_owned)),
-                    None => self.command.words.push(word),
-                }
+                let mut words = Vec::new();
+                self.found.truncated |= !expand_braces(&word, 0, &mut words);
+                let words = words.iter().map(|word| shown(word));
+                self.command.words.extend(words);
             }
         }
     }
@@ -187,12 +267,18 @@ impl Splitter<'_> {
     }
 
     fn redirection(&mut self, first: char) {
-        // The number of a descriptor.
-        if self
-            .word
-            .as_ref()
-            .is_some_and(|word| word.chars().all(|c| c.is_ascii_digit()))
-        {
+        // The number of a descriptor, or the variable that gets one.
+        let is_descriptor = |word: &String| {
+            let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            let is_name = |name: &str| {
+                let mut chars = name.chars();
+                let first = chars.next();
+                first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+                    && chars.all(|c| c.is_ascii_alphanumeric() || "_[]".contains(c))
+            };
+            word.chars().all(|c| c.is_ascii_digit()) || name.is_some_and(is_name)
+        };
+        if self.word.as_ref().is_some_and(is_descriptor) {
             self.word = None;
         }
         self.end_word();
@@ -262,7 +348,7 @@ impl Splitter<'_> {
     fn single_quotes(&mut self) {
         self.begin_quotes();
         while let Some(c) = self.chars.next().filter(|&c| c != '\'') {
-            self.push(c);
+            self.push_quoted(c);
         }
     }
 
@@ -275,14 +361,14 @@ impl Splitter<'_> {
                     Some('\n') | None => {}
                     Some(c) => {
                         if !"$`\"\\".contains(c) {
-                            self.push('\\');
+                            self.push_quoted('\\');
                         }
-                        self.push(c);
+                        self.push_quoted(c);
                     }
                 },
                 '`' => self.backticks(),
                 '$' if self.chars.peek() == Some(&'(') => self.substitution(),
-                c => self.push(c),
+                c => self.push_quoted(c),
             }
         }
     }
@@ -295,10 +381,10 @@ impl Splitter<'_> {
                 '\'' => return,
                 '\\' => {
                     if let Some(c) = self.ansi_escape() {
-                        self.push(c);
+                        self.push_quoted(c);
                     }
                 }
-                c => self.push(c),
+                c => self.push_quoted(c),
             }
         }
     }

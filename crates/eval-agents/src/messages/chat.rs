@@ -36,6 +36,13 @@ pub(super) fn answer_turn(answer: &Value) -> Option<AgentTurn> {
     Some(agent_turn(answer.pointer("/choices/0/message")?))
 }
 
+pub(super) fn choices(answer: &Value) -> usize {
+    answer
+        .get("choices")
+        .and_then(Value::as_array)
+        .map_or(1, Vec::len)
+}
+
 fn agent_turn(message: &Value) -> AgentTurn {
     let mut turn = AgentTurn::default();
     for name in ["content", "refusal"] {

@@ -47,6 +47,13 @@ pub(super) fn answer_turn(answer: &Value) -> Option<AgentTurn> {
     parts.map(|parts| agent_turn(parts))
 }
 
+pub(super) fn choices(answer: &Value) -> usize {
+    answer
+        .get("candidates")
+        .and_then(Value::as_array)
+        .map_or(1, Vec::len)
+}
+
 fn agent_turn(parts: &[Value]) -> AgentTurn {
     let mut turn = AgentTurn::default();
     for part in parts {

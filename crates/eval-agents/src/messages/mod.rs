@@ -23,6 +23,10 @@ use crate::trajectory::{MessageContent, StepMetrics, StepSource, Trajectory, Tra
 /// Conversations that are kept; what more there are is counted.
 const CONVERSATIONS: usize = 256;
 
+/// In `extra` of a step: its request is the same as the one before, whose answer the agent may not
+/// have used.
+pub const REPEATED: &str = "repeated_request";
+
 /// The API that a request is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MessageApi {
@@ -76,6 +80,8 @@ pub struct ConversationReader {
     left_out: u64,
     /// Answers that have no message.
     unread: u64,
+    /// Answers with several messages, of which the first is read.
+    with_choices: u64,
     spent: usize,
 }
 
@@ -134,6 +140,7 @@ impl ConversationReader {
             conversations: BTreeMap::new(),
             left_out: 0,
             unread: 0,
+            with_choices: 0,
             spent: 0,
         }
     }
@@ -149,6 +156,7 @@ impl ConversationReader {
         }
         let conversation = self.conversations.entry(exchange.conversation).or_default();
         let is_agent = |turn: &MessageTurn| matches!(turn, MessageTurn::Agent(_));
+        let is_repeated = !is_new && turns == conversation.turns;
         let old = if is_new {
             0
         } else {
@@ -182,6 +190,13 @@ impl ConversationReader {
         let model = exchange.model.or(reported).map(str::to_owned);
         conversation.model.clone_from(&model);
         conversation.calls += 1;
+        let choices = match exchange.api {
+            MessageApi::OpenaiChat => chat::choices(exchange.answer),
+            MessageApi::Gemini => gemini::choices(exchange.answer),
+            MessageApi::OpenaiResponses | MessageApi::AnthropicMessages => 1,
+        };
+        // Which of them the agent used is not known.
+        self.with_choices += u64::from(choices > 1);
         let turn = MessageTurn::Agent(answer);
         self.spent = self.spent.saturating_add(turn.size());
         conversation.add_turn(&turn, time.as_deref());
@@ -189,7 +204,10 @@ impl ConversationReader {
             return;
         };
         step.model_name = model;
-        step.llm_call_count = Some(1);
+        step.llm_call_count = Some(u64::try_from(choices.max(1)).unwrap_or(u64::MAX));
+        if is_repeated {
+            step.add_extra(REPEATED, json!(true));
+        }
         step.metrics = metrics_of(exchange.answer);
         if exchange.cost_usd.is_some() {
             step.metrics.get_or_insert_default().cost_usd = exchange.cost_usd;
@@ -227,6 +245,7 @@ impl ConversationReader {
         let reasons = [
             (self.left_out, "are left out for their size"),
             (self.unread, "have an answer without a message"),
+            (self.with_choices, "have an answer with several choices"),
         ];
         let reasons = reasons.iter().filter(|(count, _)| *count > 0);
         let reasons: Vec<_> = reasons

@@ -16,6 +16,8 @@ const SUBAGENT_TOOLS: &[&str] = &[
     "invoke_agent",
 ];
 
+const SHELL_TOOL: &str = "run_shell_command";
+
 #[derive(Default)]
 pub(super) struct GeminiCliParser {
     steps: StepBuilder,
@@ -54,7 +56,14 @@ impl EventParser for GeminiCliParser {
                 step.call(id, name, event.get("parameters").unwrap_or(&Value::Null));
             }
             Some("tool_result") => {
-                let is_error = text_at(&event, "status").map(|status| status != "success");
+                let id = text_at(&event, "tool_id");
+                let is_shell = id
+                    .and_then(|id| self.steps.step_with_call(id)?.call_with(id))
+                    .is_some_and(|call| call.function_name == SHELL_TOOL);
+                // A command that failed is a success of the shell tool.
+                let is_error = text_at(&event, "status")
+                    .map(|status| status != "success")
+                    .filter(|is_error| *is_error || !is_shell);
                 let message = event.pointer("/error/message");
                 let output = event
                     .get("output")
@@ -65,7 +74,7 @@ impl EventParser for GeminiCliParser {
                     is_error,
                     exit_code: None,
                 };
-                self.steps.result(text_at(&event, "tool_id"), result, time);
+                self.steps.result(id, result, time);
             }
             Some("error") => {
                 let message = text_at(&event, "message").unwrap_or("an error without a message");

@@ -140,7 +140,10 @@ fn add_message(
                 steps.begin(StepSource::User, time).message = content;
                 return None;
             }
+            // The command that ends the session is one that succeeded; those beside it are not run.
+            let is_run = text_at(extra, "exception_info") != Some("action was not executed");
             let exit_code = extra.get("returncode").and_then(Value::as_i64);
+            let exit_code = exit_code.filter(|_| is_run);
             let result = ToolResult {
                 content,
                 is_error: None,

@@ -19,9 +19,12 @@ mod codex;
 mod gemini_cli;
 mod mini_swe_agent;
 mod opencode;
+mod results;
 #[cfg(test)]
 mod tests;
 mod text;
+
+pub use results::{SUBMIT_WORD, exit_code_in, written_command};
 
 use std::collections::BTreeMap;
 

@@ -261,6 +261,16 @@ pub struct TrajectoryTotals {
     pub tool_calls: usize,
 }
 
+fn has_mark(extra: Option<&ExtraFields>, name: &str) -> bool {
+    extra.and_then(|extra| extra.get(name)) == Some(&Value::Bool(true))
+}
+
+fn mark(extra: &mut Option<ExtraFields>, name: &str) {
+    extra
+        .get_or_insert_default()
+        .insert(name.to_owned(), Value::Bool(true));
+}
+
 /// Collects the calls of the subagents that results refer to. Each is taken out of `left`, so that two
 /// references do not count its calls twice.
 fn follow<'a>(
@@ -286,6 +296,20 @@ fn follow<'a>(
 
 /// In `extra` of final metrics: their tokens contain those of embedded subagents.
 pub const INCLUDES_SUBAGENTS: &str = "includes_subagents";
+
+/// In `extra` of a trajectory: the answers of the model that were counted, which takes the place of
+/// a sum over its steps.
+pub const MODEL_ANSWERS: &str = "model_answers";
+
+/// In `extra` of a call: the agent reports it, but its conversation with the model does not have it.
+const UNSUPPORTED: &str = "not_in_conversation";
+
+/// In `extra` of a call: name and arguments of the same call in the other record, where they differ.
+const OTHER_RECORD: &str = "other_record";
+
+/// In `extra` of a step: its calls are from the conversation with the model alone, so that their
+/// place among the others is not known.
+const UNPRINTED: &str = "not_printed";
 
 fn newest() -> String {
     SCHEMA_VERSION.to_owned()
@@ -414,10 +438,11 @@ impl Trajectory {
                 .and_then(|all| all.total_cost_usd)
                 .or_else(|| self.sum(&|one| one.cost_usd, &|sum: f64, n| Some(sum + n))),
             steps: self.steps.iter().filter(|step| !step.is_copied()).count(),
-            agent_steps: self
-                .agent_steps()
-                .map(TrajectoryStep::model_calls)
-                .fold(0, usize::saturating_add),
+            agent_steps: self.counted_answers().unwrap_or_else(|| {
+                self.agent_steps()
+                    .map(TrajectoryStep::model_calls)
+                    .fold(0, usize::saturating_add)
+            }),
             tool_calls: self.tool_calls().len(),
         }
     }
@@ -440,6 +465,13 @@ impl Trajectory {
             sum = add(sum, subagent.sum(part, add)?)?;
         }
         counted.then_some(sum)
+    }
+
+    /// Answers of the model, those to subagents included, where somebody else than the agent counted
+    /// them.
+    pub fn counted_answers(&self) -> Option<usize> {
+        let counted = self.extra.as_ref()?.get(MODEL_ANSWERS)?.as_u64()?;
+        Some(usize::try_from(counted).unwrap_or(usize::MAX))
     }
 
     /// Without those that were copied from another trajectory.
@@ -503,6 +535,16 @@ impl TrajectoryStep {
             .filter(move |one| one.source_call_id.as_deref() == Some(tool_call_id))
     }
 
+    /// Whether its calls are from the conversation with the model alone.
+    pub fn is_unprinted(&self) -> bool {
+        has_mark(self.extra.as_ref(), UNPRINTED)
+    }
+
+    /// Marks it as one whose calls are from the conversation with the model alone.
+    pub fn mark_unprinted(&mut self) {
+        mark(&mut self.extra, UNPRINTED);
+    }
+
     /// The instant, where the timestamp has a zone.
     pub fn time(&self) -> Option<jiff::Timestamp> {
         self.timestamp.as_deref()?.parse().ok()
@@ -510,6 +552,34 @@ impl TrajectoryStep {
 }
 
 impl ToolCall {
+    /// Whether the agent reports it, but its conversation with the model does not have it.
+    pub fn is_unsupported(&self) -> bool {
+        has_mark(self.extra.as_ref(), UNSUPPORTED)
+    }
+
+    /// Marks it as a call that the conversation with the model does not have.
+    pub fn mark_unsupported(&mut self) {
+        mark(&mut self.extra, UNSUPPORTED);
+    }
+
+    /// The same call as the other record has it, where they differ: the agent's report, or the
+    /// conversation with the model.
+    pub fn other_record(&self) -> Option<ToolCall> {
+        let other = self.extra.as_ref()?.get(OTHER_RECORD)?;
+        ToolCall::deserialize(other).ok()
+    }
+
+    pub fn set_other_record(&mut self, mut other: ToolCall) {
+        other.extra.iter_mut().for_each(|extra| {
+            extra.remove(OTHER_RECORD);
+        });
+        if let Ok(other) = serde_json::to_value(other) {
+            self.extra
+                .get_or_insert_default()
+                .insert(OTHER_RECORD.to_owned(), other);
+        }
+    }
+
     /// What the model gave for arguments where it was no JSON object.
     pub fn raw_arguments(&self) -> Option<&Value> {
         self.extra.as_ref()?.get("raw_arguments")
@@ -518,13 +588,16 @@ impl ToolCall {
 
 impl ObservationResult {
     /// Whether the tool failed, where the agent reports it: by a flag (`is_error`,
-    /// `tool_result_is_error` of Harbor's converters) or an exit code.
+    /// `tool_result_is_error` of Harbor's converters) or an exit code. A command with an exit code
+    /// other than 0 failed also if the flag reports that the tool worked.
     pub fn is_error(&self) -> Option<bool> {
         let extra = self.extra.as_ref()?;
         let flag = |name: &str| extra.get(name).and_then(Value::as_bool);
-        flag("is_error")
-            .or_else(|| flag("tool_result_is_error"))
-            .or_else(|| self.exit_code().map(|code| code != 0))
+        let by_code = self.exit_code().map(|code| code != 0);
+        match flag("is_error").or_else(|| flag("tool_result_is_error")) {
+            Some(false) => Some(by_code.unwrap_or(false)),
+            flag => flag.or(by_code),
+        }
     }
 
     /// The exit code of a command, where the agent reports it.
