@@ -15,7 +15,7 @@ use eval_base::placeholders::fill;
 use eval_base::unique_keys;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
-use crate::workspace::{SampleWorkspace, WorkspaceProgram};
+use crate::workspace::{PrivateFile, SampleWorkspace, WorkspaceProgram};
 
 use super::thoughts::answer_of;
 use super::{TargetAnswer, TargetFailure};
@@ -65,7 +65,12 @@ pub(super) async fn ask(
         CommandPlace::Workspace(workspace) => {
             let program = WorkspaceProgram {
                 command: &prepared.command,
-                private: prepared.files,
+                named: &prepared.command.argv,
+                private: prepared
+                    .files
+                    .into_iter()
+                    .map(|(name, content)| PrivateFile::new(name, content))
+                    .collect(),
                 keeps_variables: false,
             };
             workspace.run(program).await

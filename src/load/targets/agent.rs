@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -385,7 +386,13 @@ fn files(
             let digest = file_hash(&file)
                 .map(|hash| hash.to_string())
                 .unwrap_or_default();
-            found.insert(to, AgentFile::Copy { digest, path: file });
+            let mode = std::fs::metadata(&file).map(|meta| meta.permissions().mode());
+            let copy = AgentFile::Copy {
+                digest,
+                executable: mode.is_ok_and(|mode| mode & 0o100 != 0),
+                path: file,
+            };
+            found.insert(to, copy);
         }
     }
     found

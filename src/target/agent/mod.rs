@@ -21,7 +21,7 @@ use crate::model::{
     limits,
 };
 use crate::spec::words::AgentName;
-use crate::workspace::{AgentFolders, AgentPort, SampleWorkspace, WorkspaceProgram};
+use crate::workspace::{AgentFolders, AgentPort, PrivateFile, SampleWorkspace, WorkspaceProgram};
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::redact::Redactor;
 use eval_base::text::{hex, truncate_bytes};
@@ -243,6 +243,7 @@ pub(super) async fn ask(
                 .iter()
                 .map(|(kind, count)| (kind.clone(), small(*count)))
                 .collect(),
+            usage_is_lower_bound: ran.report.is_lower_bound,
             ..ModelCall::default()
         })
     });
@@ -275,8 +276,10 @@ fn small(count: u64) -> u32 {
 
 struct PreparedAgent {
     command: TreeCommand,
-    /// Files that it can read, by name.
-    files: Vec<(String, Vec<u8>)>,
+    /// Words of the suite's author, who may name files of the suite; those of the table don't.
+    named: Vec<String>,
+    /// Files that it can read.
+    files: Vec<PrivateFile>,
 }
 
 async fn prepare(
@@ -298,20 +301,29 @@ async fn prepare(
     let launch = AgentLaunch::of(target.agent);
     let mut files = Vec::new();
     for (path, file) in &target.home {
-        let content = match file {
-            AgentFile::Text(text) => text.clone().into_bytes(),
-            AgentFile::Copy { path, .. } => tokio::fs::read(path).await.map_err(|error| {
-                let why = format!("cannot read {}: {error}", path.display());
-                TargetFailure::new(Cause::Harness, why)
-            })?,
+        let (content, is_executable) = match file {
+            AgentFile::Text(text) => (text.clone().into_bytes(), false),
+            AgentFile::Copy {
+                path, executable, ..
+            } => {
+                let content = tokio::fs::read(path).await.map_err(|error| {
+                    let why = format!("cannot read {}: {error}", path.display());
+                    TargetFailure::new(Cause::Harness, why)
+                })?;
+                (content, *executable)
+            }
         };
-        files.push((format!("home/{path}"), content));
+        files.push(PrivateFile {
+            name: format!("home/{path}"),
+            content,
+            is_executable,
+        });
     }
     if let Some((path, usual)) = launch.and_then(|launch| launch.settings) {
         let path = format!("home/{path}");
-        let known = files.iter().position(|(name, _)| *name == path);
-        let written = known.map(|at| files.swap_remove(at).1);
-        files.push((path, settings(usual(), written)));
+        let known = files.iter().position(|file| file.name == path);
+        let written = known.map(|at| files.swap_remove(at).content);
+        files.push(PrivateFile::new(path, settings(usual(), written)));
     }
     let mut argv = target.command.argv.clone();
     if let (Some(program), false) = (argv.first_mut(), target.program.as_os_str().is_empty()) {
@@ -325,7 +337,8 @@ async fn prepare(
         argv.extend([option.to_owned(), format!("{}/{PROMPT_FILE}", folders.own)]);
     }
     if form != AgentPrompt::Stdin {
-        files.push((PROMPT_FILE.to_owned(), prompt.as_bytes().to_owned()));
+        let content = prompt.as_bytes().to_owned();
+        files.push(PrivateFile::new(PROMPT_FILE.to_owned(), content));
     }
     let mut env = vec![
         ("HOME".to_owned(), OsString::from(&folders.home)),
@@ -352,7 +365,9 @@ async fn prepare(
             env.push((name, value));
         }
     }
+    let named = target.command.argv.iter().chain(&target.args);
     Ok(PreparedAgent {
+        named: named.cloned().collect(),
         command: TreeCommand {
             argv: wrapped(argv, &folders.own, form, stream),
             dir: target.command.dir.clone(),
@@ -404,7 +419,9 @@ fn wrapped(argv: Vec<String>, own: &str, form: AgentPrompt, stream: AgentStream)
     script += &match stream {
         AgentStream::Own => "exec \"$@\"".to_owned(),
         AgentStream::File(name) => format!(
-            "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; exit $code"
+            // One that was ended by a signal, for lack of memory for one, ends this, too.
+            "\"$@\" >&2; code=$?; [ ! -f \"$HOME/{name}\" ] || cat \"$HOME/{name}\"; \
+             [ $code -le 128 ] || kill -$((code - 128)) $$ 2>/dev/null; exit $code"
         ),
     };
     let shell = ["/bin/sh", "-c", &script, "agent", own];
@@ -432,6 +449,7 @@ async fn run(
 ) -> Result<RanAgent, TargetFailure> {
     let program = WorkspaceProgram {
         command: &prepared.command,
+        named: &prepared.named,
         private: prepared.files.clone(),
         keeps_variables: true,
     };
@@ -502,7 +520,7 @@ fn form_of(stream: AgentName) -> StreamFormat {
 }
 
 fn usage_of(report: &SessionReport) -> Option<Usage> {
-    (report.turns > 0).then_some(Usage {
+    (report.turns > report.turns_without_usage).then_some(Usage {
         input_tokens: report.usage.input,
         output_tokens: report.usage.output,
         cost_usd: report.cost_usd,

@@ -8,7 +8,7 @@ use eval_agents::trajectory::{PerformedCall, Trajectory};
 use eval_proxy::{ApiProtocol, SessionReport};
 use serde_json::{Value, json};
 
-use crate::model::USAGE_IS_LOWER_BOUND;
+use crate::model::{DENIED, USAGE_IS_LOWER_BOUND};
 
 /// Adds the version of the agent, of which `agent` is the name; where it prints no tool calls, but
 /// made some, the conversation with its model takes the place. Calls of either that the result does
@@ -71,6 +71,10 @@ pub(super) fn complete(
     if report.is_lower_bound {
         let extra = printed.extra.get_or_insert_default();
         extra.insert(USAGE_IS_LOWER_BOUND.to_owned(), json!(true));
+    }
+    if !report.denied.is_empty() {
+        let extra = printed.extra.get_or_insert_default();
+        extra.insert(DENIED.to_owned(), json!(report.denied));
     }
     if let Some(version) = version {
         printed.agent.version = version;
