@@ -233,7 +233,7 @@ fn remarks(used: &ModelUsed) -> Vec<String> {
     }
     if used.lower_bounds > 0 {
         all.push(format!(
-            "tokens and cost of {} are a lower bound: not every answer reports them in full",
+            "the usage of {} is known only in part",
             plural(used.lower_bounds, "call")
         ));
     }

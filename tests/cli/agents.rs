@@ -474,7 +474,7 @@ fn reports_show_what_the_proxy_refused_and_which_sums_are_lower_bounds() {
     assert_eq!(report["models"]["total"]["lower_bounds"], 1, "{report}");
     let refused =
         "Requests of agents were refused in 1 sample: evil.example:443, other.example:443";
-    let bound = "tokens and cost of 1 call are a lower bound";
+    let bound = "the usage of 1 call is known only in part";
     for form in ["terminal", "markdown", "html"] {
         let page = project.call(&["report", "--run", "latest", "--format", form, "--verbose"]);
         let page = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
