@@ -281,3 +281,29 @@ fn agent_behind_a_wrapper_that_is_killed_has_crashed() {
     run(&project, &[]).expect(3);
     assert_eq!(sample(&project, "look")["cause"], "target_failed");
 }
+
+#[test]
+fn recordings_that_are_not_there_stop_the_run_before_it_begins() {
+    let project = small_agent(", base_url: 'http://127.0.0.1:9/v1'", "go on");
+    let run = |more: &[&str]| {
+        project.call(&[&["run", "--suite", "suite.yaml", "--quiet"][..], more].concat())
+    };
+    let call = run(&["--replay", "nowhere"]).expect(2);
+    assert!(
+        call.stderr
+            .contains("nowhere/agents has no recordings of agents"),
+        "{}",
+        call.stderr
+    );
+    project.write("a-file", "text");
+    run(&["--record", "a-file"]).expect(2);
+    std::fs::create_dir_all(project.path().join("nowhere/agents")).unwrap();
+    run(&["--replay", "nowhere"]).expect(3);
+    let (_, cause, ended) = ending(&project, "a");
+    assert_eq!(cause, "missing_output", "{ended}");
+    let reason = ended["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("the sample has no recording: "),
+        "{reason}"
+    );
+}

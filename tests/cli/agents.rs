@@ -85,6 +85,10 @@ fn wrong_settings_of_agents_are_reported() {
             "`agent: command` has no `command`",
         ),
         (
+            "{type: agent, agent: command, command: [sh], replay: recordings}",
+            "`replay` needs a `model`",
+        ),
+        (
             "{type: agent, agent: claude-code, model: 'openai:gpt-5', api_key_env: K}",
             "`claude-code` cannot call the API of `openai:gpt-5`",
         ),

@@ -25,14 +25,14 @@ use crate::workspace::{AgentFolders, AgentPort, PrivateFile, SampleWorkspace, Wo
 use eval_agents::streams::{AgentReading, StreamFormat, read_stream};
 use eval_base::redact::Redactor;
 use eval_base::text::{hex, truncate_bytes};
-use eval_models::{ModelSpending, RunModels};
+use eval_models::{KeptError, ModelSpending, RunModels};
 use eval_proxy::{
     AgentProxy, AllowedHosts, ApiUpstream, ProxyError, ProxyLimits, ProxySettings, RecordingPlan,
     SessionEnd, SessionReport, SessionSettings, new_token,
 };
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
-use super::{TargetAnswer, TargetFailure};
+use super::{TargetAnswer, TargetError, TargetFailure};
 
 /// The folder of agents in a folder of recorded exchanges.
 const RECORDED: &str = "agents";
@@ -107,6 +107,32 @@ impl RunAgents {
         Ok(proxy)
     }
 
+    /// Finds out before a run what would stop each of its samples.
+    pub fn check_folders<'t>(
+        &self,
+        targets: impl Iterator<Item = &'t AgentTarget>,
+    ) -> Result<(), TargetError> {
+        for endpoint in targets.filter_map(|target| target.endpoint.as_ref()) {
+            match (
+                self.replay.as_ref().or(endpoint.replay.as_ref()),
+                &self.record,
+            ) {
+                (Some(folder), _) => {
+                    let path = folder.join(RECORDED);
+                    if !path.is_dir() {
+                        return Err(TargetError::NoExchanges { path });
+                    }
+                }
+                (None, Some(dir)) => std::fs::create_dir_all(dir).map_err(|source| {
+                    let dir = dir.clone();
+                    KeptError::Recorder { dir, source }
+                })?,
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Where the exchanges of a sample are written, or read.
     fn recording(&self, target: &AgentTarget, asked: AgentSample<'_>) -> RecordingPlan {
         let Some(endpoint) = &target.endpoint else {
@@ -169,6 +195,15 @@ pub(super) async fn ask(
     }
     let recording = agents.recording(target, asked);
     let is_replay = matches!(recording, RecordingPlan::Read(_));
+    if let RecordingPlan::Read(file) = &recording
+        && !file.exists()
+    {
+        let why = format!(
+            "the sample has no recording: {} does not exist",
+            file.display()
+        );
+        return Err(TargetFailure::new(Cause::MissingOutput, why));
+    }
     if agents.is_offline && target.endpoint.is_some() && !is_replay {
         let why = "calls of agents are not cached, so `--cache only` cannot answer them; use `--replay DIR`";
         return Err(TargetFailure::new(Cause::MissingOutput, why));
